@@ -1,0 +1,36 @@
+# `make demo` and `make test` need Python >= 3.11 with pip, make and git; everything else is set up in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow check bench docs clean
+
+# The stamp is renewed whenever the project's dependencies change.
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/oneof demo --out demo
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-slow: $(VENV)/.installed
+	$(BIN)/python -m pytest -m slow
+
+check: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/online.py
+
+docs: $(VENV)/.installed
+	@echo "The documentation is README.md and docs/; the examples in docstrings run with make test."
+
+clean:
+	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,41 @@
+"""Learn classifiers when all you know of a label is that it is one of these.
+
+Every supervision is a candidate set: one label, several, or all of them; every estimator takes any mixture of them.
+Names are imported on first use, so that ``import oneof`` stays light.
+"""
+
+import importlib
+from importlib.metadata import version
+from typing import Any
+
+__version__ = version("oneof")
+
+_HOME = {
+    "AvgPegasos": "oneof.estimators.pegasos",
+    "AvgPerceptron": "oneof.estimators.perceptron",
+    "CLPL": "oneof.estimators.clpl",
+    "CandidateSets": "oneof.candidates",
+    "MaxPegasos": "oneof.estimators.pegasos",
+    "MaxPerceptron": "oneof.estimators.perceptron",
+    "PLKNN": "oneof.estimators.plknn",
+    "compare": "oneof.compare",
+    "make_partial": "oneof.datasets",
+}
+_ROOMS = ("datasets", "errors", "metrics", "model_selection", "persistence")
+
+__all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"oneof.{name}")
+    else:
+        raise AttributeError(f"module 'oneof' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,130 @@
+"""Any form of supervision that `fit` takes, recognised and read."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.candidates.indicator import is_frame
+from oneof.candidates.labels import Signs, encode_labels, label_vector
+from oneof.candidates.named_sets import is_collection
+from oneof.candidates.sets import CandidateSets
+from oneof.errors import LabelError
+from oneof.typing import Labels
+
+
+def as_candidates(y: Any, *, classes: Labels | None = None, signs: Signs = "warn") -> CandidateSets:
+    """Read any form of supervision.
+
+    Parameters
+    ----------
+    y : array-like, sparse matrix, DataFrame or CandidateSets
+        One label a row (1-D), one collection of labels a row (a list or 1-D array of them), a 0/1 indicator of shape
+        (n_samples, n_classes) (2-D array, CSR, DataFrame), or candidate sets.
+    classes : ndarray of shape (n_classes,), optional
+        The classes that the sets are over; by default those of `y`.
+    signs : {"warn", "error"}
+        What to do with a vector of -1 and +1 alone: warn and read two classes, or refuse it.
+
+    Returns
+    -------
+    CandidateSets
+        Over `classes` where they are given.
+
+    Raises
+    ------
+    LabelError
+        If `y` cannot be read; the message names the row.
+    """
+    if y is None:
+        raise LabelError(
+            "this estimator requires y to be passed, but the target y is None: pass labels or candidate sets."
+        )
+    if isinstance(y, CandidateSets):
+        return y if classes is None else align(y, classes)
+    if sp.issparse(y):
+        return CandidateSets.from_indicator(y, classes=classes)
+    if is_frame(y):
+        return _read_frame(y, classes)
+    if isinstance(y, np.ndarray) and y.ndim == 2:
+        return _read_matrix(y, classes)
+    if isinstance(y, np.ndarray) and y.ndim != 1:
+        raise LabelError(f"y should be a 1d array of labels or a 0/1 indicator with two dimensions, got {y.ndim}.")
+    return _read_vector(y, classes, signs)
+
+
+def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
+    """Return the same sets over other classes, which must include every class that a set names.
+
+    A row that was unlabelled stays unlabelled, also where there are now more classes.
+    """
+    if np.array_equal(candidates.classes, classes):
+        return candidates
+    column = {value: k for k, value in enumerate(classes.tolist())}
+    silent = candidates.is_unlabelled
+    mask = np.zeros((len(candidates), len(classes)), dtype=bool)
+    for k, value in enumerate(candidates.classes.tolist()):
+        if value in column:
+            mask[:, column[value]] = candidates.mask[:, k]
+        elif (candidates.mask[:, k] & ~silent).any():
+            row = int(np.flatnonzero(candidates.mask[:, k] & ~silent)[0])
+            raise LabelError(f"row {row}: label {value!r} is not one of the {len(classes)} classes that were learnt.")
+    mask[silent] = True
+    return CandidateSets._wrap(mask, classes)
+
+
+def _read_frame(y: Any, classes: Labels | None) -> CandidateSets:
+    if y.shape[1] == 1:
+        _warn_column_vector()
+        name = y.columns[0]
+        return _read_vector(y[name], classes, "warn")
+    found = CandidateSets.from_indicator(y)
+    if classes is None:
+        return found
+    if set(found.classes.tolist()) <= set(classes.tolist()):
+        return align(found, classes)
+    return CandidateSets.from_indicator(y, classes=classes)
+
+
+def _read_matrix(y: np.ndarray[Any, Any], classes: Labels | None) -> CandidateSets:
+    if y.shape[1] == 1:
+        _warn_column_vector()
+        return _read_vector(y.ravel(), classes, "warn")
+    return CandidateSets.from_indicator(y, classes=classes)
+
+
+def _read_vector(y: Any, classes: Labels | None, signs: Signs) -> CandidateSets:
+    values = label_vector(y)
+    if values.dtype.kind == "O" and any(is_collection(value) for value in values):
+        _warn_of_indicator_in_lists(values)
+        return CandidateSets.from_sets(values, classes=classes)
+    codes, found = encode_labels(values, classes, signs=signs)
+    if len(found) == 0:
+        raise LabelError("y names no class at all: every row is unlabelled, so there is nothing to learn from.")
+    return CandidateSets._from_codes(codes, found)
+
+
+def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:
+    """Warn where lists of equal length that hold only 0 and 1 look like an indicator."""
+    first = values[0]
+    if not isinstance(first, list | tuple) or len(first) < 3:
+        return
+    if all(isinstance(v, list | tuple) and len(v) == len(first) and {0, 1}.issuperset(v) for v in values):
+        warnings.warn(
+            f"every row of y is a list of {len(first)} zeros and ones, read as sets of the labels 0 and 1: "
+            "pass np.asarray(y) if it is an indicator.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_column_vector() -> None:
+    from sklearn.exceptions import DataConversionWarning
+
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. It is read as one label a row; "
+        "pass y.ravel() to silence this.",
+        DataConversionWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,83 @@
+"""0/1 matrices as candidate sets: dense, sparse, or a DataFrame whose columns are the classes."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.candidates.labels import as_classes
+from oneof.errors import LabelError
+from oneof.typing import Labels, Mask
+
+
+def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
+    """Return the mask and the classes of a 0/1 matrix."""
+    if is_frame(Y):
+        classes = np.asarray(list(Y.columns)) if classes is None else classes
+        Y = Y.to_numpy()
+        if Y.dtype.kind == "O":  # nullable columns: pandas' NA and None become NaN
+            Y = _objects_to_floats(Y)
+    mask = _mask_of_sparse(Y) if sp.issparse(Y) else _mask_of_dense(np.asarray(Y))
+    classes = np.arange(mask.shape[1]) if classes is None else as_classes(classes)
+    if len(classes) != mask.shape[1]:
+        raise LabelError(f"the indicator has {mask.shape[1]} columns, but there are {len(classes)} classes.")
+    reject_empty_rows(mask)
+    return mask, classes
+
+
+def is_frame(y: Any) -> bool:
+    """Tell whether `y` is a table with named columns (pandas, polars, Arrow)."""
+    return hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2 and hasattr(y, "to_numpy")
+
+
+def reject_empty_rows(mask: Mask) -> None:
+    """Raise for the first row without a candidate."""
+    empty = np.flatnonzero(~mask.any(axis=1))
+    if len(empty):
+        raise LabelError(
+            f"row {empty[0]} has an empty candidate set ({len(empty)} such rows): "
+            "give every row at least one candidate, or mark it as unlabelled (all classes, or None)."
+        )
+
+
+def _mask_of_dense(Y: np.ndarray[Any, Any]) -> Mask:
+    if Y.ndim != 2:
+        raise LabelError(f"an indicator has two dimensions, a column a class; got shape {Y.shape}.")
+    if Y.dtype.kind == "b":
+        return Y.copy()
+    if Y.dtype.kind not in "iuf":
+        raise LabelError(f"an indicator holds 0 and 1; got values of type {Y.dtype}.")
+    mask = Y == 1
+    wrong = ~(mask | (Y == 0))
+    if wrong.any():
+        unlabelled = np.isnan(Y).all(axis=1) if Y.dtype.kind == "f" else np.zeros(len(Y), dtype=bool)
+        wrong[unlabelled] = False
+        mask[unlabelled] = True
+        rows, columns = np.nonzero(wrong)
+        if len(rows):
+            raise LabelError(
+                f"row {rows[0]}, column {columns[0]} of the indicator holds {Y[rows[0], columns[0]].item()!r}: "
+                "use 0 and 1 only."
+            )
+    return np.asarray(mask)
+
+
+def _mask_of_sparse(Y: Any) -> Mask:
+    coo = sp.coo_array(Y)
+    wrong = np.flatnonzero((coo.data != 0) & (coo.data != 1))
+    if len(wrong):
+        raise LabelError(
+            f"row {coo.row[wrong[0]]}, column {coo.col[wrong[0]]} of the indicator holds "
+            f"{coo.data[wrong[0]].item()!r}: use 0 and 1 only."
+        )
+    mask = np.zeros(coo.shape, dtype=bool)
+    ones = coo.data != 0
+    mask[coo.row[ones], coo.col[ones]] = True
+    return mask
+
+
+def _objects_to_floats(Y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    try:
+        return np.array([[np.nan if v is None or type(v).__name__ == "NAType" else v for v in row] for row in Y], float)
+    except (TypeError, ValueError):
+        raise LabelError("an indicator holds 0 and 1; a column of this table holds something else.") from None

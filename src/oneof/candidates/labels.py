@@ -1,0 +1,216 @@
+"""Reading label values: which value is missing, which are the classes, and the code of each row's label."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from oneof.errors import LabelError
+from oneof.typing import Ints, Labels
+
+Signs = Literal["error", "warn"]
+"""What to do with a vector whose only values are -1 and +1."""
+
+MISSING = -1
+"""The code of a row without a label."""
+
+_SIGNS_HELP = (
+    "y holds only -1 and +1, which may mean two classes, or class 1 and rows without a label: "
+    "pass CandidateSets.from_labels(y, classes=[-1, 1]) for two classes, or None for the rows without a label"
+)
+
+
+def encode_labels(y: Any, classes: Any = None, *, signs: Signs = "error") -> tuple[Ints, Labels]:
+    """Turn a vector of labels into codes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels. None and NaN are missing; so is -1 among integers, unless it is one of `classes`.
+    classes : array-like of shape (K,), optional
+        The classes; by default the sorted labels that occur.
+    signs : {"error", "warn"}
+        What to do with a vector of -1 and +1 alone when `classes` is not given.
+
+    Returns
+    -------
+    codes : ndarray of shape (n,), int64
+        Index into `classes`, -1 where the label is missing.
+    classes : ndarray of shape (K,)
+
+    Raises
+    ------
+    LabelError
+        For continuous or infinite labels, labels of mixed types, and labels that are not in `classes`.
+    """
+    values = label_vector(y)
+    if classes is not None:
+        classes = as_classes(classes)
+    if values.dtype.kind in "iu":
+        return _encode_numbers(values, np.zeros(len(values), dtype=bool), classes, signs)
+    if values.dtype.kind == "f":
+        return _encode_floats(values, classes, signs)
+    return _encode_objects(values.tolist(), classes, signs)
+
+
+def label_vector(y: Any) -> np.ndarray[Any, Any]:
+    """Return `y` as a 1-D NumPy array; pandas, polars and Arrow columns become objects where they must."""
+    if hasattr(y, "to_pylist"):  # Arrow
+        y = y.to_pylist()
+    elif hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):  # pandas, polars
+        kind = getattr(getattr(y, "dtype", None), "kind", None)
+        y = y.to_numpy() if kind in ("i", "u", "f", "b") else _object_vector(y.to_list())
+    if not isinstance(y, np.ndarray):
+        try:
+            values = list(y)
+        except TypeError:
+            raise LabelError(f"y is {y!r}: expected one label, or one set of labels, for each row of X.") from None
+        y = np.asarray(values) if _are_plain_numbers(values) else _object_vector(values)
+    if y.ndim != 1:
+        raise LabelError(f"y should be a 1d array of labels, got an array of shape {y.shape}.")
+    return y
+
+
+def as_classes(classes: Any) -> Labels:
+    """Return the classes in the given order as a 1-D array; repeated or missing ones are errors."""
+    values = label_vector(classes)
+    listed = values.tolist()
+    if any(is_missing(value) for value in listed):
+        raise LabelError("classes holds a missing value (None or NaN): a class needs a name.")
+    if len(set(listed)) < len(listed):
+        repeated = next(value for i, value in enumerate(listed) if value in listed[:i])
+        raise LabelError(f"classes names {repeated!r} twice: name every class once.")
+    if not listed:
+        raise LabelError("classes is empty: name at least two classes.")
+    return pack_classes(listed) if values.dtype.kind == "O" else values
+
+
+def pack_classes(listed: Sequence[Any]) -> Labels:
+    """Put label values into an array of their natural dtype: text, numbers, else objects."""
+    if _are_plain_numbers(listed) or all(isinstance(value, str) for value in listed):
+        return np.asarray(listed)
+    return _object_vector(listed)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for "no label": None, NaN, NaT or pandas' NA."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def is_minus_one(value: Any) -> bool:
+    """Tell whether a value is the integer -1 (also as an integral float), which marks a missing label."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == -1
+
+
+def sort_labels(labels: Iterable[Any]) -> list[Any]:
+    """Sort distinct labels of one type; text beside numbers is an error."""
+    listed = list(labels)
+    text = [value for value in listed if isinstance(value, str)]
+    if text and len(text) < len(listed):
+        other = next(value for value in listed if not isinstance(value, str))
+        raise LabelError(
+            f"labels mix text ({text[0]!r}) and {type(other).__name__} ({other!r}): use one type of label."
+        )
+    for value in listed:
+        if isinstance(value, float | np.floating) and not float(value).is_integer():
+            raise LabelError(f"Unknown label type: {value!r} is continuous; labels must be categories.")
+    try:
+        return sorted(listed)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in listed})
+        raise LabelError(f"labels of types {', '.join(kinds)} cannot be sorted: use one type of label.") from None
+
+
+def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:
+    """Build the error for a label that is not among the given classes."""
+    listed = [repr(value) for value in classes.tolist()]
+    shown = ", ".join(listed[:8]) + (f", ... ({len(listed)} in all)" if len(listed) > 8 else "")
+    return LabelError(f"row {row}: label {label!r} is not one of the classes {shown}.")
+
+
+def _are_plain_numbers(values: Sequence[Any]) -> bool:
+    kinds = set(map(type, values))
+    numeric = (bool, int, float)
+    plain = all(issubclass(kind, (*numeric, np.integer, np.floating, np.bool_)) for kind in kinds)
+    return plain and not (len(kinds) > 1 and kinds & {bool, np.bool_})
+
+
+def _object_vector(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    # The None at the end keeps NumPy from looking inside: rows of equal length would become a matrix.
+    return np.array([*values, None], dtype=object)[:-1]
+
+
+def _encode_floats(values: np.ndarray[Any, Any], classes: Labels | None, signs: Signs) -> tuple[Ints, Labels]:
+    missing = np.isnan(values)
+    bad = np.flatnonzero(np.isinf(values))
+    if len(bad):
+        raise LabelError(f"row {bad[0]}: the label is infinite; use a finite label, or NaN where there is none.")
+    fractional = np.flatnonzero(~missing & (values != np.floor(values)))
+    if len(fractional):
+        raise LabelError(
+            f"Unknown label type: continuous (row {fractional[0]} holds {values[fractional[0]]!s}); "
+            "labels must be categories."
+        )
+    return _encode_numbers(values, missing, classes, signs)
+
+
+def _encode_numbers(
+    values: np.ndarray[Any, Any], missing: np.ndarray[Any, Any], classes: Labels | None, signs: Signs
+) -> tuple[Ints, Labels]:
+    occurring = np.unique(values[~missing])
+    if classes is None:
+        if occurring.tolist() == [-1, 1]:
+            _reject_or_warn_signs(signs)
+            classes = occurring
+        else:
+            classes = occurring[occurring != -1]
+    elif classes.dtype.kind not in "iufb":
+        return _encode_objects(values.tolist(), classes, signs)
+    if -1 not in classes:
+        missing = missing | (values == -1)
+    if len(classes) == 0:
+        return np.full(len(values), MISSING, dtype=np.int64), classes
+    order = np.argsort(classes, kind="stable")
+    position = np.minimum(np.searchsorted(classes, values, sorter=order), len(classes) - 1)
+    codes = order[position].astype(np.int64)
+    wrong = np.flatnonzero((classes[codes] != values) & ~missing)
+    if len(wrong):
+        raise unknown_label(int(wrong[0]), values[wrong[0]].item(), classes)
+    codes[missing] = MISSING
+    return codes, classes
+
+
+def _encode_objects(values: list[Any], classes: Labels | None, signs: Signs) -> tuple[Ints, Labels]:
+    try:
+        distinct = set(values)
+    except TypeError:
+        row, value = next((i, value) for i, value in enumerate(values) if value.__hash__ is None)
+        raise LabelError(f"row {row}: {value!r} is not a label.") from None
+    labels = {value for value in distinct if not is_missing(value)}
+    if classes is None:
+        numbers = {value for value in labels if is_minus_one(value)}
+        others = labels - numbers
+        if numbers and others == {1} and not any(isinstance(value, bool) for value in others):
+            _reject_or_warn_signs(signs)
+            others = labels
+        elif any(isinstance(value, str) for value in others):
+            others = labels  # -1 beside text is a mixture, which sort_labels refuses
+        classes = pack_classes(sort_labels(others))
+    index: dict[Any, int] = dict.fromkeys(distinct - labels, MISSING)
+    index.update((value, MISSING) for value in labels if is_minus_one(value))
+    index.update((value, code) for code, value in enumerate(classes.tolist()))
+    try:
+        codes = np.fromiter(map(index.__getitem__, values), dtype=np.int64, count=len(values))
+    except KeyError:
+        row = next(i for i, value in enumerate(values) if value not in index)
+        raise unknown_label(row, values[row], classes) from None
+    return codes, classes
+
+
+def _reject_or_warn_signs(signs: Signs) -> None:
+    if signs == "error":
+        raise LabelError(_SIGNS_HELP + ".")
+    warnings.warn(_SIGNS_HELP + ". Read here as two classes.", UserWarning, stacklevel=2)

@@ -1,0 +1,145 @@
+"""Collections of labels as candidate sets: lists, complements, and nodes of a hierarchy."""
+
+import itertools
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from oneof.candidates.indicator import reject_empty_rows
+from oneof.candidates.labels import as_classes, is_minus_one, is_missing, pack_classes, sort_labels, unknown_label
+from oneof.errors import LabelError
+from oneof.typing import Ints, Labels, Mask
+
+_CONTAINERS = (list, tuple, set, frozenset, np.ndarray)
+
+
+def is_collection(value: Any) -> bool:
+    """Tell whether a value is a set of labels rather than one label."""
+    return isinstance(value, _CONTAINERS) or (
+        isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
+    )
+
+
+def read_sets(sets: Any, classes: Any = None) -> tuple[Mask, Labels]:
+    """Return the mask and the classes of a sequence of collections."""
+    flat, lengths, unlabelled = flatten(sets, classes)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    known = collect_classes(flat, rows) if classes is None else as_classes(classes)
+    mask = mark(flat, rows, (len(lengths), len(known)), known)
+    mask[unlabelled] = True
+    reject_empty_rows(mask)
+    return mask, known
+
+
+def read_complementary(y: Any, classes: Any = None) -> tuple[Mask, Labels]:
+    """Return the mask and the classes where each row names what it is not."""
+    flat, lengths, _ = flatten(y, classes)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    known = collect_classes(flat, rows) if classes is None else as_classes(classes)
+    mask = ~mark(flat, rows, (len(lengths), len(known)), known)
+    reject_empty_rows(mask)
+    return mask, known
+
+
+def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) -> tuple[Mask, Labels]:
+    """Return the mask and the leaves, where a coarse label stands for all leaves below it."""
+    leaves_of: dict[Any, set[Any]] = {}
+    for node in hierarchy:
+        _collect_leaves(node, hierarchy, leaves_of, ())
+    leaves = set().union(*leaves_of.values()) if leaves_of else set()
+    known = pack_classes(sort_labels(leaves)) if classes is None else as_classes(classes)
+    leaves_of.update((leaf, {leaf}) for leaf in known.tolist())
+    flat, lengths, unlabelled = flatten(y, known)
+    rows = np.repeat(np.arange(len(lengths)), lengths).tolist()
+    for row, label in zip(rows, flat, strict=True):
+        if label not in leaves_of:
+            raise LabelError(f"row {row}: label {label!r} is neither a leaf nor a coarse label of the hierarchy.")
+    fine = [sorted(leaves_of[label], key=repr) for label in flat]
+    fine_rows = np.repeat(np.asarray(rows, dtype=np.int64), [len(labels) for labels in fine])
+    mask = mark(list(itertools.chain.from_iterable(fine)), fine_rows, (len(lengths), len(known)), known)
+    mask[unlabelled] = True
+    reject_empty_rows(mask)
+    return mask, known
+
+
+def flatten(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]:
+    """Return all labels in one list, the length of each row's set, and which rows are unlabelled."""
+    rows = _as_list(sets)
+    if not all(kind in _CONTAINERS and kind is not np.ndarray for kind in set(map(type, rows))):
+        rows = [_as_collection(value, classes) for value in rows]
+    unlabelled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
+    if unlabelled.any():
+        rows = [() if value is None else value for value in rows]
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    return list(itertools.chain.from_iterable(rows)), lengths, unlabelled
+
+
+def collect_classes(flat: list[Any], rows: Ints) -> Labels:
+    """Return the sorted distinct labels; a missing value inside a set is an error that names the row."""
+    distinct = _distinct(flat, rows)
+    if any(is_missing(value) for value in distinct):
+        where = next(i for i, value in enumerate(flat) if is_missing(value))
+        raise LabelError(f"row {rows[where]}: a set holds a missing value (None or NaN); leave it out.")
+    return pack_classes(sort_labels(distinct))
+
+
+def mark(flat: list[Any], rows: Ints, shape: tuple[int, int], classes: Labels) -> Mask:
+    """Set True at (row, class of the label) for every label."""
+    index = {value: code for code, value in enumerate(classes.tolist())}
+    try:
+        codes = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
+    except (KeyError, TypeError):
+        _distinct(flat, rows)
+        where = next(i for i, value in enumerate(flat) if value not in index)
+        raise unknown_label(int(rows[where]), flat[where], classes) from None
+    mask = np.zeros(shape, dtype=bool)
+    mask[rows, codes] = True
+    return mask
+
+
+def _as_list(sets: Any) -> list[Any]:
+    if hasattr(sets, "to_pylist"):  # Arrow
+        return list(sets.to_pylist())
+    if hasattr(sets, "to_list"):  # pandas, polars
+        return list(sets.to_list())
+    try:
+        return list(sets)
+    except TypeError:
+        raise LabelError(f"expected one set of labels for each row, got {type(sets).__name__}.") from None
+
+
+def _as_collection(value: Any, classes: Any) -> Any:
+    """Return a row as a collection of labels, or None where it is unlabelled."""
+    if is_collection(value):
+        if isinstance(value, np.ndarray):
+            return value.ravel().tolist()
+        return value.to_pylist() if hasattr(value, "to_pylist") else list(value)
+    if is_missing(value) or (is_minus_one(value) and (classes is None or -1 not in list(classes))):
+        return None
+    return (value,)
+
+
+def _distinct(flat: list[Any], rows: Ints) -> set[Any]:
+    try:
+        return set(flat)
+    except TypeError:
+        where = next(i for i, value in enumerate(flat) if type(value).__hash__ is None)
+        raise LabelError(f"row {rows[where]}: {flat[where]!r} is not a label.") from None
+
+
+def _collect_leaves(
+    node: Any, hierarchy: Mapping[Any, Any], leaves_of: dict[Any, set[Any]], above: tuple[Any, ...]
+) -> set[Any]:
+    if node in above:
+        raise LabelError(f"the hierarchy runs in a circle at {node!r}: a label cannot stand below itself.")
+    if node not in hierarchy:
+        return {node}
+    if node not in leaves_of:
+        children = hierarchy[node]
+        children = list(children) if is_collection(children) else [children]
+        if not children:
+            raise LabelError(f"the hierarchy gives {node!r} no children: remove it, or name what it stands for.")
+        found = [_collect_leaves(child, hierarchy, leaves_of, (*above, node)) for child in children]
+        leaves_of[node] = set().union(*found)
+    return leaves_of[node]

@@ -1,0 +1,1 @@
+"""Data sets in one form, and ambiguity made around true labels."""

@@ -1,0 +1,36 @@
+"""The exceptions of oneof.
+
+Every error about input is one sentence that says what is wrong, where (row, column, name) and what to do.
+They subclass the built-in types that scikit-learn's own checks expect, so ``except ValueError`` keeps working.
+"""
+
+
+class OneofError(Exception):
+    """The root of every exception that oneof raises on purpose."""
+
+
+class InputError(OneofError, ValueError):
+    """A value given by the user cannot be used."""
+
+
+class LabelError(InputError):
+    """A label, or a set of labels, cannot be read as a candidate set."""
+
+
+class InputTypeError(OneofError, TypeError):
+    """An object of the wrong kind was given."""
+
+
+class DataError(InputError):
+    """A data set or a table is absent, damaged or not of the expected form."""
+
+
+class ModelFileError(InputError):
+    """A model file is damaged, foreign, or holds types that oneof does not trust."""
+
+
+class MissingExtraError(OneofError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"This needs {module}, which is not installed: run `pip install 'oneof[{extra}]'`.")

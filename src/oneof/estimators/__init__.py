@@ -1,0 +1,1 @@
+"""The estimators: one method, one file."""

@@ -1,0 +1,208 @@
+"""What every estimator shares: reading X and y, predicting, naming the likeliest candidate, scoring."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from oneof.candidates import CandidateSets, as_candidates
+from oneof.errors import InputError, LabelError
+from oneof.metrics import covering_rate
+from oneof.typing import Floats, Labels, Rows
+
+
+class Disambiguation(NamedTuple):
+    """The most probable member of each row's candidate set.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Members of ``classes_``.
+    confidence : ndarray of shape (n_samples,)
+        Share of the label among the candidates of its row, in (0, 1]; 1 where the set holds one label.
+    """
+
+    labels: Labels
+    confidence: Floats
+
+
+class CandidateClassifier(ClassifierMixin, BaseEstimator):
+    """Mixin of the estimators: a subclass gives `fit` and `_scores`, from (n, d) rows to (n, K) scores."""
+
+    def predict(self, X: Any) -> Labels:
+        """Predict one class for each row.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Members of ``classes_``; ties go to the class that comes first.
+        """
+        rows = self._read_rows(X)
+        return self.classes_[np.argmax(self._scores(rows), axis=1)]
+
+    def disambiguate(self, X: Any = None, y: Any = None) -> Disambiguation:
+        """Name the most probable member of each row's candidate set.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features), optional
+        y : array-like or CandidateSets of length n_samples, optional
+            The candidate sets of the rows, in any form that `fit` takes. Without `X` and `y`, the rows given to `fit`
+            are meant; the estimator refers to them but neither copies nor pickles them.
+
+        Returns
+        -------
+        Disambiguation
+            The tuple (labels, confidence). Confidences compare rows under one model. They are probabilities only
+            where the method has `predict_proba`; elsewhere they are a softmax of the scores.
+
+        Raises
+        ------
+        InputError
+            If only one of `X` and `y` is given, or neither and the rows of `fit` are not at hand.
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise InputError("disambiguate takes X and y together, or neither of them for the rows given to fit.")
+        training = X is None
+        if training:
+            if getattr(self, "_fitted_on", None) is None:
+                raise InputError(
+                    "the rows given to fit are not at hand (partial_fit and saved models do not keep them): "
+                    "call disambiguate(X, y)."
+                )
+            X, y = self._fitted_on
+        rows = self._read_rows(X)
+        candidates = self._read_candidates(y, rows)
+        shares = self._candidate_shares(rows, candidates, training=training)
+        best = np.argmax(np.where(candidates.mask, shares, -1.0), axis=1)
+        return Disambiguation(self.classes_[best], shares[np.arange(len(best)), best])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the covering rate: how often the prediction lies in the row's candidate set.
+
+        Rows whose set holds every class say nothing and are left out. On exact labels this is the accuracy.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like or CandidateSets of length n_samples
+            In any form that `fit` takes.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            In [0, 1]; higher is better.
+        """
+        check_is_fitted(self)
+        return covering_rate(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
+
+    # -- for subclasses -------------------------------------------------------------------------------------------
+
+    def _scores(self, rows: Rows) -> Floats:
+        """Return the (n, K) scores of checked rows; the largest is predicted."""
+        raise NotImplementedError
+
+    def _read_fit(self, X: Any, y: Any) -> tuple[Rows, CandidateSets]:
+        """Check X and y for `fit` and set ``classes_`` and ``n_features_in_``."""
+        if y is None:
+            as_candidates(None)
+        rows = self._read_rows(X, reset=True)
+        candidates = as_candidates(y)
+        check_lengths(rows, candidates)
+        check_learnable(candidates)
+        self.classes_ = candidates.classes
+        self._fitted_on = (X, y)
+        return rows, candidates
+
+    def _read_rows(self, X: Any, *, reset: bool = False) -> Rows:
+        if not reset:
+            check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=reset)
+
+    def _read_candidates(self, y: Any, rows: Rows) -> CandidateSets:
+        """Read sets over the classes that were learnt."""
+        candidates = as_candidates(y, classes=self.classes_)
+        check_lengths(rows, candidates)
+        return candidates
+
+    def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
+        """Return (n, K) shares that are 0 outside the set and sum to 1 in each row.
+
+        `training` tells that these are the rows of `fit`, for methods in which a row must not vouch for itself.
+        """
+        del training
+        return restrict(softmax(np.asarray(self._scores(rows), dtype=np.float64), candidates.mask), candidates.mask)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_fitted_on", None)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearScores(CandidateClassifier):
+    """Mixin of the methods whose scores are linear in the features."""
+
+    def _scores(self, rows: Rows) -> Floats:
+        return np.asarray(rows @ self.coef_.T) + self.intercept_
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes the score of ``classes_[1]`` less that of ``classes_[0]``.
+        """
+        scores = self._scores(self._read_rows(X))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+
+def softmax(scores: Floats, mask: Any) -> Floats:
+    """Return exp(scores) scaled by the largest of each row's candidates, 0 outside the set."""
+    inside = np.where(mask, scores, -np.inf)
+    return np.exp(inside - inside.max(axis=1, keepdims=True))
+
+
+def restrict(weights: Floats, mask: Any) -> Floats:
+    """Return the weights cut to the candidates, rows summing to 1; uniform over the set where nothing is left."""
+    inside = np.where(mask, weights, 0.0)
+    total = inside.sum(axis=1, keepdims=True)
+    uniform = mask / np.count_nonzero(mask, axis=1)[:, None]
+    return np.where(total > 0, inside / np.where(total > 0, total, 1.0), uniform)
+
+
+def check_lengths(rows: Rows, candidates: CandidateSets) -> None:
+    """Raise unless there is one candidate set for each row."""
+    if rows.shape[0] != len(candidates):
+        raise InputError(
+            f"X has {rows.shape[0]} rows, but y has {len(candidates)} candidate sets: give one set for each row."
+        )
+
+
+def check_learnable(candidates: CandidateSets) -> None:
+    """Raise unless there are two classes, and a row that tells something of its label."""
+    if candidates.shape[1] < 2:
+        raise LabelError(
+            f"y names only one class ({candidates.classes.tolist()[0]!r}): a classifier needs at least two classes."
+        )
+    if candidates.is_unlabelled.all():
+        raise LabelError(
+            "every row of y is unlabelled (its set holds all classes), so there is nothing to learn from; "
+            "if y is a list of 0/1 lists, pass np.asarray(y) to have it read as an indicator."
+        )

@@ -1,0 +1,236 @@
+"""Judging predictions where the true labels are not known, and where they are."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from oneof.candidates import CandidateSets, as_candidates
+from oneof.errors import InputError, LabelError
+from oneof.typing import Floats, Labels, Mask
+
+
+def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
+    """Return the share of all rows whose prediction lies outside the candidate set.
+
+    Unlabelled rows count as covered: nothing contradicts their prediction.
+
+    Parameters
+    ----------
+    y : array-like or CandidateSets of length n_samples
+        The candidate sets, in any form that `fit` takes.
+    y_pred : array-like of shape (n_samples,)
+        Predicted labels; one that no set names is never covered, except in an unlabelled row.
+    classes : array-like of shape (n_classes,), optional
+        All classes. Needed where `y` does not carry them: for an indicator whose columns are not 0, 1, ...
+    sample_weight : array-like of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+        In [0, 1]; lower is better.
+
+    References
+    ----------
+    Cour, Sapp & Taskar (2011), Learning from partial labels, JMLR 12: the ambiguous 0/1 loss.
+    """
+    covered, _, weight = _covered(y, y_pred, classes, sample_weight)
+    return float(1.0 - np.average(covered, weights=weight))
+
+
+def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
+    """Return the share of labelled rows whose prediction lies in the candidate set.
+
+    Rows whose set holds every class are left out, since any prediction covers them. On exact labels it is the accuracy.
+    The parameters are those of `ambiguous_zero_one_loss`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; higher is better. It bounds the accuracy from above if every set holds its row's true label.
+
+    Raises
+    ------
+    LabelError
+        If every row is unlabelled.
+    """
+    covered, told, weight = _covered(y, y_pred, classes, sample_weight)
+    return _mean_over(covered, told, weight)
+
+
+def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
+    """Return an estimate of the accuracy that uses no true label.
+
+    A row whose predicted class lies in its set counts with that class's share of the probability of the set, any other
+    row with 0:  mean_i 1[argmax_k p_ik in S_i] max_k p_ik / sum_{k in S_i} p_ik, over the labelled rows.
+
+    Parameters
+    ----------
+    y : array-like or CandidateSets of length n_samples
+        The candidate sets, in any form that `fit` takes.
+    proba : array-like of shape (n_samples, n_classes)
+        Class probabilities, or any scores that are not negative, in the order of `classes`.
+    classes : array-like of shape (n_classes,), optional
+        What the columns of `proba` mean; by default the classes of `y`.
+    sample_weight : array-like of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+        In [0, 1]; higher is better. Never above the covering rate.
+
+    References
+    ----------
+    Wang et al. (2025), Realistic evaluation of deep partial-label learning algorithms, ICLR.
+    """
+    proba = np.asarray(proba, dtype=float)
+    candidates = as_candidates(y, classes=None if classes is None else np.asarray(classes))
+    if proba.shape != candidates.shape:
+        raise InputError(f"proba has shape {proba.shape}, expected {candidates.shape}: a row a set, a column a class.")
+    if (proba < 0).any() or not np.isfinite(proba).all():
+        row = int(np.flatnonzero(((proba < 0) | ~np.isfinite(proba)).any(axis=1))[0])
+        raise InputError(f"proba is negative or not finite in row {row}: pass probabilities.")
+    rows = np.arange(len(proba))
+    best = proba.argmax(axis=1)
+    inside = np.where(candidates.mask, proba, 0.0).sum(axis=1)
+    hit = candidates.mask[rows, best] & (inside > 0)
+    shares = np.where(hit, proba[rows, best] / np.where(hit, inside, 1.0), 0.0)
+    return _mean_over(shares, ~_says_nothing(candidates), _weights(sample_weight, len(proba)))
+
+
+def precision_recall_break_even(y_true: Any, y_score: Any) -> Any:
+    """Return the point of the precision/recall curve where both are equal.
+
+    With R positives it is the precision among the R highest scores; among equal scores the positives are taken to be
+    spread evenly, so the order of the rows does not matter.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        1 (or True) for positives, 0 otherwise.
+    y_score : array-like of the same shape
+        Higher means more positive.
+
+    Returns
+    -------
+    float, or ndarray of shape (n_classes,) for two-dimensional input
+        In [0, 1]; NaN for a class without positives.
+
+    References
+    ----------
+    Joachims (1999), Transductive inference for text classification using support vector machines, section 5.
+    """
+    truth, scores = np.asarray(y_true), np.asarray(y_score, dtype=float)
+    if truth.shape != scores.shape or truth.ndim not in (1, 2):
+        raise InputError(f"y_true has shape {truth.shape} and y_score {scores.shape}: give two arrays of one shape.")
+    if not np.isin(truth, (0, 1)).all():
+        raise InputError("y_true holds values other than 0 and 1: pass 1 for positives and 0 otherwise.")
+    if np.isnan(scores).any():
+        raise InputError(f"y_score is NaN in row {int(np.argwhere(np.isnan(scores))[0][0])}: pass numbers.")
+    truth = truth.astype(bool)
+    if truth.ndim == 1:
+        return _break_even(truth, scores)
+    return np.array([_break_even(truth[:, k], scores[:, k]) for k in range(truth.shape[1])])
+
+
+class WinTieLoss(NamedTuple):
+    """How many configurations one method wins, ties and loses against another."""
+
+    win: int
+    tie: int
+    loss: int
+
+
+def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
+    """Count significant differences between two methods by paired t-tests.
+
+    Parameters
+    ----------
+    ours, theirs : array-like of shape (n_runs,) or (n_configurations, n_runs)
+        Scores of the same runs, higher is better, at least two runs.
+    alpha : float, default=0.05
+        Level of the two-sided test; a difference that is the same in every run is significant unless it is 0.
+
+    Returns
+    -------
+    WinTieLoss
+        The tuple (win, tie, loss), which sums to n_configurations.
+    """
+    a, b = np.atleast_2d(np.asarray(ours, dtype=float)), np.atleast_2d(np.asarray(theirs, dtype=float))
+    if a.shape != b.shape or a.ndim != 2 or a.shape[1] < 2:
+        raise InputError(f"scores of shapes {a.shape} and {b.shape} cannot be paired: give the same two or more runs.")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha={alpha} is not possible: give a level between 0 and 1.")
+    difference = a - b
+    mean = difference.mean(axis=1)
+    # Rounding leaves constant differences with a spread near 0, for which the statistic means nothing.
+    constant = np.ptp(difference, axis=1) <= 1e-12 * np.maximum(np.abs(a), np.abs(b)).max(axis=1)
+    p = np.zeros(len(mean))
+    if not constant.all():
+        p[~constant] = stats.ttest_rel(a[~constant], b[~constant], axis=1).pvalue
+    significant = (p < alpha) & (np.abs(mean) > 1e-12 * np.maximum(np.abs(a), np.abs(b)).max(axis=1))
+    win, loss = int((significant & (mean > 0)).sum()), int((significant & (mean < 0)).sum())
+    return WinTieLoss(win, len(mean) - win - loss, loss)
+
+
+def _covered(y: Any, y_pred: Any, classes: Any, sample_weight: Any) -> tuple[Mask, Mask, Floats]:
+    """Return which predictions their sets cover, which sets say something, and the weights."""
+    predicted = np.asarray(y_pred)
+    candidates = _over_all_labels(y, predicted, classes)
+    if predicted.shape != (len(candidates),):
+        raise InputError(f"y_pred has shape {predicted.shape}, expected ({len(candidates)},): one label for each set.")
+    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    codes = np.array([column.get(label, -1) for label in predicted.tolist()], dtype=np.int64)
+    covered = candidates.mask[np.arange(len(codes)), codes] & (codes >= 0)
+    silent = _says_nothing(candidates)
+    return covered | silent, ~silent, _weights(sample_weight, len(codes))
+
+
+def _over_all_labels(y: Any, predicted: Labels, classes: Any) -> CandidateSets:
+    """Read `y` over the given classes, and further labels where `y` or the predictions name some."""
+    if isinstance(y, CandidateSets):
+        return y
+    known = None if classes is None else np.asarray(classes)
+    try:
+        if known is not None:
+            return as_candidates(y, classes=known)
+    except LabelError:
+        pass  # a label that was not learnt: never covered, but no reason to refuse the score
+    own = as_candidates(y)
+    if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        return own
+    named = own.classes.tolist() + (predicted.tolist() if known is None else known.tolist())
+    union = list(dict.fromkeys(named))
+    return as_candidates(y, classes=np.asarray(union)) if len(union) > own.shape[1] else own
+
+
+def _says_nothing(candidates: CandidateSets) -> Mask:
+    return candidates.is_unlabelled if candidates.shape[1] > 1 else np.zeros(len(candidates), dtype=bool)
+
+
+def _weights(sample_weight: Any, n_rows: int) -> Floats:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = np.asarray(sample_weight, dtype=float)
+    if weight.shape != (n_rows,):
+        raise InputError(f"sample_weight has shape {weight.shape}, expected ({n_rows},): one weight for each row.")
+    if (weight < 0).any() or not np.isfinite(weight).all():
+        raise InputError("sample_weight is negative or not finite: give weights of at least 0.")
+    return weight
+
+
+def _mean_over(values: Any, told: Mask, weight: Floats) -> float:
+    total = weight[told].sum()
+    if not total > 0:
+        raise LabelError("every row of y is unlabelled or has weight 0: there is nothing to judge the predictions by.")
+    return float((values[told] * weight[told]).sum() / total)
+
+
+def _break_even(truth: Mask, scores: Floats) -> float:
+    positives = int(truth.sum())
+    if positives == 0:
+        return float("nan")
+    threshold = np.sort(scores)[-positives]
+    above, tied = scores > threshold, scores == threshold
+    expected = truth[above].sum() + (positives - above.sum()) * truth[tied].mean()
+    return float(expected / positives)

@@ -1,0 +1,17 @@
+"""Names for the shapes of arrays that pass between the rooms."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+Ints: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
+"""(n_samples, n_classes): True where the class is a candidate of the row."""
+
+Labels: TypeAlias = NDArray[Any]
+"""(n,): values of one sortable type."""
+
+Rows: TypeAlias = Any
+"""(n_samples, n_features): a dense array or a CSR matrix."""

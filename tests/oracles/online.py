@@ -9,7 +9,8 @@ def run(X, mask, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_always
     """Return the W after each row, the L_A of each row, and the first row whose outcome hangs on rounding.
 
     W starts at 0 unless given. A row hangs on rounding where the hinge is 0 to 1e-9, or where two classes score the
-    same to 1e-9 without having had the same updates: no two programs need agree on it, nor on anything after it.
+    same to 1e-9, unless they had the same updates or share nothing with x: no two programs need agree on it, nor on
+    anything after it.
     """
     n, d = X.shape
     K = mask.shape[1]
@@ -24,8 +25,10 @@ def run(X, mask, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_always
         s = [math.fsum(W[k] * x) for k in range(K)]
         mistakes.append(0 if max(range(K), key=lambda k: (s[k], -k)) in S else 1)
         near = 1e-9 * (1.0 + max(abs(score) for score in s))
-        rivals = [(k, j) for k in range(K) for j in range(k) if not alike[k, j]]
-        if undecided == n and x.any() and any(abs(s[k] - s[j]) < near for k, j in rivals):
+        rivals = [
+            (k, j) for k in range(K) for j in range(k) if not alike[k, j] and ((W[k] * x).any() or (W[j] * x).any())
+        ]
+        if undecided == n and any(abs(s[k] - s[j]) < near for k, j in rivals):
             undecided = t - 1
         loss = 0.0
         if outside:

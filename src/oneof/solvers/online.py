@@ -15,7 +15,17 @@ from typing import Any, Literal
 import numpy as np
 from numba import njit
 
-from oneof.solvers.rows import FASTMATH, row_add, row_scores, row_square, total_square, view_rows, weights_order
+from oneof.solvers.rows import (
+    FASTMATH,
+    add_multiple,
+    multiply,
+    row_add,
+    row_scores,
+    row_square,
+    total_square,
+    view_rows,
+    weights_order,
+)
 from oneof.typing import Floats, Ints, Mask, Rows
 
 Prediction = Literal["average", "max"]
@@ -190,7 +200,7 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
             else:
                 scale *= 1.0 - 1.0 / t
                 while 0.0 < scale < _SMALL:
-                    V *= V.dtype.type(_SMALL)
+                    multiply(V, _SMALL)
                     scale /= _SMALL
                     total_scale /= _SMALL
                     square *= _SMALL * _SMALL
@@ -206,9 +216,7 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
                 square += 2.0 * step * (score_in - score_out) + grown
                 next_scale = min(scale, radius / np.sqrt(max(square, 1e-300)))
                 if keep_mean and next_scale * (n_summed + 1) < total_scale / 16.0:
-                    for k in range(n_classes):
-                        for j in range(n_columns):
-                            U[k, j] -= V.dtype.type(total_scale) * V[k, j]
+                    add_multiple(U, -total_scale, V)
                     total_scale, n_summed = 0.0, 0
             for k in range(n_classes):
                 if mask[i, k] and (average or k == best_in):

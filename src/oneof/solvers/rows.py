@@ -169,8 +169,47 @@ def _sparse_square(rows, i, constant):
 @njit(cache=True, fastmath=FASTMATH)
 def total_square(weights: Floats) -> float:
     """Return the squared Frobenius norm, summed in float64."""
+    return _square_by_rows(weights.T) if weights.strides[0] < weights.strides[1] else _square_by_rows(weights)
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def add_multiple(target: Floats, factor: float, weights: Floats) -> None:
+    """Add a multiple of all weights to others of the same memory order."""
+    if weights.strides[0] < weights.strides[1]:
+        _add_by_rows(target.T, factor, weights.T)
+    else:
+        _add_by_rows(target, factor, weights)
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def multiply(weights: Floats, factor: float) -> None:
+    """Multiply all weights by a number."""
+    if weights.strides[0] < weights.strides[1]:
+        _multiply_by_rows(weights.T, factor)
+    else:
+        _multiply_by_rows(weights, factor)
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def _multiply_by_rows(weights, factor):
+    a = weights.dtype.type(factor)
+    for k in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            weights[k, j] *= a
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def _square_by_rows(weights):
     total = 0.0
     for k in range(weights.shape[0]):
         for j in range(weights.shape[1]):
             total += float(weights[k, j]) * float(weights[k, j])
     return total
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def _add_by_rows(target, factor, weights):
+    a = weights.dtype.type(factor)
+    for k in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            target[k, j] += a * weights[k, j]

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
@@ -13,6 +12,7 @@ from oneof.estimators.base import LinearScores, check_positive
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import weights_order
 from oneof.typing import Labels, Rows
+from oneof.weights import read_sample_weight
 
 
 class OnlineClassifier(LinearScores):
@@ -75,10 +75,9 @@ class OnlineClassifier(LinearScores):
             raise InputError(f"classes differs from that of the first call, {self.classes_.tolist()}.")
         candidates = self._read_candidates(y, rows)
         rows = rows.astype(self._state.V.dtype, copy=False)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
+        weight = read_sample_weight(sample_weight, rows.shape[0])
         self._fitted_on = None
-        return self._keep(learn(rows, candidates.mask, initial=self._state, sample_weight=sample_weight))
+        return self._keep(learn(rows, candidates.mask, initial=self._state, sample_weight=weight))
 
     def _learner(self) -> Callable[..., OnlineState]:
         """Check the parameters and return the solver's pass over rows."""

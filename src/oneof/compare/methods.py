@@ -32,7 +32,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
 
     Notes
     -----
-    No setting is fitted to data: C = 1 and 10 neighbours are the methods' defaults, lam = 1/n weighs the losses of Pegasos
+    No setting is fitted to data: C = 1 and 10 neighbours are the defaults, lam = 1/n weighs the losses of Pegasos
     as C = 1 does, and the online methods, with averaged weights, get some 60,000 steps however few the rows are.
     """
     from sklearn.pipeline import make_pipeline

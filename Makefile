@@ -15,7 +15,7 @@ demo: $(VENV)/.installed
 	$(BIN)/oneof demo --out demo
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-slow: $(VENV)/.installed
 	$(BIN)/python -m pytest -m slow

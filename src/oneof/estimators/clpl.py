@@ -1,0 +1,107 @@
+"""Convex learning from partial labels."""
+
+import warnings
+from typing import Any, Self
+
+from sklearn.exceptions import ConvergenceWarning
+
+from oneof.estimators.base import LinearScores, check_positive
+from oneof.solvers.clpl import solve_clpl
+from oneof.weights import read_sample_weight
+
+
+class CLPL(LinearScores):
+    """Linear classifier on the convex loss for partial labels.
+
+    Minimises 1/2 ||W||^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ] with scores
+    s = X W^T and psi(u) = max(0, 1 - u)^2, over the rows whose set does not hold every class. On exact labels this is
+    one squared-hinge support vector machine for each class against the rest.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the losses, above 0; larger fits the sets more closely.
+    fit_intercept : bool, default=False
+        Add a constant to each class's score, which is not penalised (not in the paper).
+    max_iter : int, default=1000
+        Newton steps, at most; a ConvergenceWarning says if they were not enough.
+    tol : float, default=1e-8
+        The search ends at a relative error of about `tol` in the weights, above 0.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features)
+    intercept_ : ndarray of shape (n_classes,)
+    objective_ : float
+        The objective at the solution.
+    n_iter_ : int
+        Newton steps taken.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where the rows came as a DataFrame.
+
+    References
+    ----------
+    Cour, Sapp & Taskar (2011), Learning from partial labels, JMLR 12.
+
+    Examples
+    --------
+    >>> from oneof import CLPL
+    >>> X = [[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]]
+    >>> model = CLPL().fit(X, [["a"], ["a", "c"], ["b"], ["b", "c"]])
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(self, C: float = 1.0, *, fit_intercept: bool = False, max_iter: int = 1000, tol: float = 1e-8) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the minimum.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets; rows without a label are passed over.
+        sample_weight : array-like of shape (n_samples,), optional
+            At least 0; a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y or a parameter cannot be used.
+        """
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        check_positive("max_iter", self.max_iter, integer=True)
+        rows, candidates = self._read_fit(X, y)
+        found = solve_clpl(
+            rows,
+            candidates.mask,
+            C=self.C,
+            sample_weight=read_sample_weight(sample_weight, rows.shape[0]),
+            fit_intercept=bool(self.fit_intercept),
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        if not found.converged:
+            warnings.warn(
+                f"CLPL did not converge in {self.max_iter} steps: scale the features, or raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        weights = found.weights.astype(rows.dtype, copy=False)
+        self.coef_ = weights[:, : self.n_features_in_]
+        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else weights[:, 0] * 0
+        self.objective_ = found.objective
+        self.n_iter_ = found.n_iter
+        return self

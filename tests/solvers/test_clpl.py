@@ -1,0 +1,95 @@
+"""The CLPL solver: its objective, its gradient, its minimum."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import approx_fprime
+
+from oneof.solvers import clpl
+from oneof.solvers.clpl import CLPLProblem, solve_clpl
+from tests.estimators.panel import table
+from tests.oracles import clpl as oracle
+
+
+def problem(seed=0, **options):
+    X, mask = table(40, seed=seed)
+    weight = np.random.default_rng(seed).choice([0.0, 0.5, 2.0], size=40)
+    return X, mask, weight, CLPLProblem.of(X, mask, 0.7, weight, **{"fit_intercept": True, **options})
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_objective_and_gradient(fit_intercept):
+    """The objective is the one written out by hand, and the gradient its numerical derivative, dense and sparse."""
+    X, mask, weight, dense = problem(fit_intercept=fit_intercept)
+    sparse = CLPLProblem.of(sp.csr_array(X), mask, 0.7, weight, fit_intercept=fit_intercept)
+    random = np.random.default_rng(1)
+    for _ in range(5):
+        W = random.normal(size=dense.shape)
+        b = W[:, -1] if fit_intercept else np.zeros(len(W))
+        expected = oracle.objective(W[:, : X.shape[1]], b, X, mask, 0.7, weight)
+        for p in (dense, sparse):
+
+            def value(flat, p=p):
+                V = flat.reshape(p.shape)
+                return p.objective(V, p.scores(V))
+
+            assert value(W.ravel()) == pytest.approx(expected, rel=1e-12)
+            numerical = approx_fprime(W.ravel(), value, 1e-7).reshape(p.shape)
+            gradient = p.gradient(W, p.scores(W))
+            np.testing.assert_allclose(gradient, numerical, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
+
+
+def test_curvature_is_the_derivative_of_the_gradient():
+    """Away from kinks, the Hessian product is the numerical derivative of the gradient along a direction."""
+    _, _, _, p = problem()
+    random = np.random.default_rng(2)
+    W, v = random.normal(size=(2, *p.shape))
+    bent = p.penalised(v) + p.gather(p.bend(p.curvatures(p.scores(W)), p.scores(v)), p.X)
+    ahead, behind = (W + sign * 1e-6 * v for sign in (1, -1))
+    numerical = (p.gradient(ahead, p.scores(ahead)) - p.gradient(behind, p.scores(behind))) / 2e-6
+    np.testing.assert_allclose(bent, numerical, rtol=1e-5, atol=1e-5 * np.abs(bent).max())
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e3])
+@pytest.mark.parametrize("scale", [1.0, np.array([1e4, 1.0, 1e-3, 10.0])], ids=["even", "ill-scaled"])
+def test_the_gradient_vanishes_at_the_minimum(C, fit_intercept, scale):
+    """Optimality: the gradient is 0 to rounding, weighed against the sizes of the terms that cancel in it."""
+    X, mask = table(80)
+    X = X * scale
+    found = solve_clpl(X, mask, C=C, sample_weight=np.ones(80), fit_intercept=fit_intercept, max_iter=500)
+    assert found.converged
+    p = CLPLProblem.of(X, mask, C, np.ones(80), fit_intercept=fit_intercept)
+    slopes = np.abs(p.slopes(p.scores(found.weights)))
+    terms = np.abs(found.weights) + p.gather(slopes, np.abs(p.X))
+    assert np.all(np.abs(found.gradient) <= 1e-6 * terms + 1e-12)
+
+
+def test_no_neighbour_is_lower():
+    """The minimum is global: no random step from it lowers the hand-written objective."""
+    X, mask = table(30)
+    found = solve_clpl(X, mask, C=0.5, sample_weight=np.ones(30))
+    lowest = oracle.objective(found.weights, np.zeros(3), X, mask, 0.5, np.ones(30))
+    assert lowest == pytest.approx(found.objective, rel=1e-12)
+    random = np.random.default_rng(0)
+    for size in (1e-3, 0.1, 1.0):
+        W = found.weights + size * random.normal(size=found.weights.shape)
+        assert oracle.objective(W, np.zeros(3), X, mask, 0.5, np.ones(30)) > lowest
+
+
+def test_both_preconditioners_find_one_minimum(monkeypatch):
+    """Blocks and diagonal only change the way: the minimum is the same."""
+    X, mask = table(80)
+    blocks = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
+    monkeypatch.setattr(clpl, "LARGEST_BLOCKS", 0)
+    diagonal = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
+    np.testing.assert_allclose(diagonal.weights, blocks.weights, rtol=1e-6, atol=1e-8)
+
+
+def test_a_warm_start_at_the_minimum_ends_at_once():
+    """Started at the minimum, there is nothing left to do."""
+    X, mask = table(80)
+    cold = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80))
+    warm = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), initial=cold.weights)
+    assert warm.n_iter <= 1
+    np.testing.assert_allclose(warm.weights, cold.weights, rtol=1e-7, atol=1e-9)

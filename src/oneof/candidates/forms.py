@@ -47,6 +47,8 @@ def as_candidates(y: Any, *, classes: Labels | None = None, signs: Signs = "warn
         return CandidateSets.from_indicator(y, classes=classes)
     if is_frame(y):
         return _read_frame(y, classes)
+    if not isinstance(y, np.ndarray) and hasattr(y, "__array__") and not hasattr(y, "to_numpy"):
+        y = np.asarray(y)
     if isinstance(y, np.ndarray) and y.ndim == 2:
         return _read_matrix(y, classes)
     if isinstance(y, np.ndarray) and y.ndim != 1:

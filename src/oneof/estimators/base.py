@@ -1,5 +1,6 @@
 """What every estimator shares: reading X and y, predicting, naming the likeliest candidate, scoring."""
 
+import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,7 +119,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         check_lengths(rows, candidates)
         check_learnable(candidates)
         self.classes_ = candidates.classes
-        self._fitted_on = (X, y)
+        self._fitted_on: Any = (X, y)
         return rows, candidates
 
     def _read_rows(self, X: Any, *, reset: bool = False) -> Rows:
@@ -185,6 +186,13 @@ def restrict(weights: Floats, mask: Any) -> Floats:
     total = inside.sum(axis=1, keepdims=True)
     uniform = mask / np.count_nonzero(mask, axis=1)[:, None]
     return np.where(total > 0, inside / np.where(total > 0, total, 1.0), uniform)
+
+
+def check_positive(name: str, value: Any, *, integer: bool = False) -> None:
+    """Raise unless a parameter is a finite number above 0."""
+    kind: Any = numbers.Integral if integer else numbers.Real
+    if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < np.inf:
+        raise InputError(f"{name}={value!r} is not possible: give {'an integer' if integer else 'a number'} above 0.")
 
 
 def check_lengths(rows: Rows, candidates: CandidateSets) -> None:

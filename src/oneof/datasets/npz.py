@@ -1,0 +1,260 @@
+"""The project's own form of a data set: a NumPy `.npz` archive without pickles.
+
+Keys: `X`, or the parts of a CSR matrix (`X_data`, `X_indices`, `X_indptr`, `X_shape`); `y`, index into `classes`, -1
+unknown; `candidates`, the bits of the mask packed along the classes; `n_train`; `splits_labeledL`; `answers`; `Y`, or
+`Y_top10` and the like; `text` (the UTF-8 bytes of all rows) with `text_offsets`. Other keys are left alone.
+"""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.datasets.dataset import Dataset, from_codes
+from oneof.errors import DataError, InputError
+from oneof.typing import Ints, Mask
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+_CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
+_KEY = re.compile(r"X|X_data|X_indices|X_indptr|X_shape|y|classes|candidates|n_train|answers|text|text_offsets")
+_SPLITS = re.compile(r"splits_labeled(\d+)")
+_MULTI = re.compile(r"Y|Y_top\d+")
+# What NumPy and zipfile raise on files that are cut off, changed, or something else altogether.
+_DAMAGE = (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, RuntimeError, zipfile.BadZipFile)
+
+
+class Extent(NamedTuple):
+    """How large a data set is; no features where it is raw text alone."""
+
+    n_samples: int
+    n_features: int | None
+    n_classes: int
+
+
+def read_npz(path: Path, name: str) -> Dataset:
+    """Read a data set from its archive.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, is no such archive, or its arrays do not fit together.
+    """
+    try:
+        # NumPy leaves a path that it opened itself open where the archive is damaged.
+        with path.open("rb") as file, _open(file) as archive:
+            arrays = {key: archive[key] for key in archive.files if _is_ours(key)}
+    except (*_DAMAGE, zlib.error) as error:
+        raise _unreadable(path, error) from error
+    try:
+        return from_arrays(name, arrays)
+    except InputError as error:
+        raise DataError(f"{path} is not a data set in oneof's form: {error}") from error
+
+
+def read_extent(path: Path) -> Extent:
+    """Return the size of a data set from the headers of its arrays, without reading the arrays.
+
+    Raises
+    ------
+    DataError
+        If the file is no archive of a data set.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            held = set(archive.namelist())
+            (rows,), (classes,) = _shape(archive, "y"), _shape(archive, "classes")
+            if "X.npy" in held:
+                return Extent(rows, _shape(archive, "X")[1], classes)
+            if "X_shape.npy" in held:
+                with archive.open("X_shape.npy") as file:
+                    shape = np.lib.format.read_array(file, allow_pickle=False)
+                return Extent(rows, int(shape[1]), classes)
+            return Extent(rows, None, classes)
+    except (*_DAMAGE, IndexError, zlib.error) as error:
+        raise _unreadable(path, error) from error
+
+
+def write_npz(file: IO[bytes], arrays: Arrays) -> None:
+    """Write the arrays of a data set, compressed; the same arrays give the same bytes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, array in arrays.items():
+            with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def from_arrays(name: str, arrays: Arrays) -> Dataset:
+    """Build a data set from the arrays of an archive.
+
+    Raises
+    ------
+    DataError, LabelError
+        If an array is missing or does not fit.
+    """
+    for key in ("y", "classes"):
+        if key not in arrays:
+            raise DataError(f"the key {key!r} is missing.")
+    codes, classes = arrays["y"], arrays["classes"]
+    if classes.ndim != 1 or classes.dtype.kind not in "Uiu" or not len(classes):
+        raise DataError(f"classes has shape {classes.shape} and type {classes.dtype}, expected a vector of names.")
+    codes = _whole_numbers("y", codes, (len(codes) if codes.ndim else 0,))
+    X, text = _rows(arrays), _text(arrays, len(codes))
+    if X is None and text is None:
+        raise DataError("there is neither X (nor the parts of a CSR matrix) nor text.")
+    return from_codes(
+        name,
+        X,
+        codes,
+        classes,
+        _candidates(arrays, len(codes), len(classes)),
+        n_train=_n_train(arrays, len(codes)),
+        splits=_splits(arrays, len(codes)),
+        Y=_multi_label(arrays, (len(codes), len(classes))),
+        answers=_answers(arrays, len(codes), len(classes)),
+        text=text,
+    )
+
+
+def _is_ours(key: str) -> bool:
+    return any(pattern.fullmatch(key) for pattern in (_KEY, _SPLITS, _MULTI))
+
+
+def _open(file: IO[bytes]) -> Any:
+    archive = np.load(file, allow_pickle=False)
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise DataError("it holds one array, not an archive of arrays")
+    return archive
+
+
+def _shape(archive: zipfile.ZipFile, key: str) -> tuple[int, ...]:
+    with archive.open(f"{key}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape: tuple[int, ...] = read(file)[0]
+        return shape
+
+
+def _unreadable(path: Path, error: BaseException) -> DataError:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return DataError(
+        f"{path} cannot be read as a data set ({reason.rstrip('.')}): it is damaged or no .npz file of oneof's form; "
+        "get it again, or delete it."
+    )
+
+
+# -- one part of the form each --------------------------------------------------------------------------------------
+
+
+def _whole_numbers(key: str, array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Ints:
+    if array.shape != shape or array.dtype.kind not in "iu":
+        raise DataError(f"{key} has shape {array.shape} and type {array.dtype}, expected whole numbers of {shape}.")
+    return array.astype(np.int64, copy=False)
+
+
+def _rows(arrays: Arrays) -> Any:
+    if "X" in arrays:
+        X = arrays["X"]
+        if X.ndim != 2 or X.dtype.kind not in "fiub":
+            raise DataError(f"X has shape {X.shape} and type {X.dtype}, expected a numeric matrix.")
+        return X
+    held = [key for key in _CSR if key in arrays]
+    if not held:
+        return None
+    if len(held) < len(_CSR):
+        raise DataError(f"of a CSR matrix only {', '.join(held)} are there, expected {', '.join(_CSR)}.")
+    data, indices, indptr, shape = (arrays[key] for key in _CSR)
+    if data.ndim != 1 or data.dtype.kind not in "fiub":
+        raise DataError(f"X_data has shape {data.shape} and type {data.dtype}, expected a numeric vector.")
+    n_rows, n_columns = _whole_numbers("X_shape", shape, (2,)).tolist()
+    indices, indptr = (
+        _whole_numbers("X_indices", indices, data.shape),
+        _whole_numbers("X_indptr", indptr, (n_rows + 1,)),
+    )
+    try:
+        X = sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"the parts of the CSR matrix do not fit together ({error}).") from error
+    return X
+
+
+def _candidates(arrays: Arrays, n_samples: int, n_classes: int) -> Mask | None:
+    if "candidates" not in arrays:
+        return None
+    packed, expected = arrays["candidates"], (n_samples, -(-n_classes // 8))
+    if packed.shape != expected or packed.dtype != np.uint8:
+        raise DataError(
+            f"candidates has shape {packed.shape} and type {packed.dtype}, expected the packed bits of {n_classes} "
+            f"classes: uint8 of {expected}."
+        )
+    return np.unpackbits(packed, axis=1, count=n_classes).astype(bool)
+
+
+def _n_train(arrays: Arrays, n_samples: int) -> int | None:
+    if "n_train" not in arrays:
+        return None
+    n_train = int(_whole_numbers("n_train", arrays["n_train"], ()))
+    if not 0 <= n_train <= n_samples:
+        raise DataError(f"n_train is {n_train}, but there are {n_samples} rows.")
+    return n_train
+
+
+def _splits(arrays: Arrays, n_samples: int) -> dict[int, Ints] | None:
+    splits = {}
+    for key, rows in arrays.items():
+        if found := _SPLITS.fullmatch(key):
+            n_labelled = int(found[1])
+            split = _whole_numbers(key, rows, (len(rows) if rows.ndim else 0, n_labelled))
+            if split.size and not 0 <= split.min() <= split.max() < n_samples:
+                raise DataError(f"{key} names a row outside 0 to {n_samples - 1}.")
+            splits[n_labelled] = split
+    return dict(sorted(splits.items())) or None
+
+
+def _multi_label(arrays: Arrays, shape: tuple[int, int]) -> np.ndarray[Any, Any] | None:
+    keys = sorted(key for key in arrays if _MULTI.fullmatch(key))
+    if not keys:
+        return None
+    Y = arrays[keys[0]]
+    if Y.shape != shape or Y.dtype.kind not in "biu" or (Y.size and not 0 <= Y.min() <= Y.max() <= 1):
+        raise DataError(f"{keys[0]} has shape {Y.shape} and type {Y.dtype}, expected 0 and 1 of shape {shape}.")
+    return Y
+
+
+def _answers(arrays: Arrays, n_samples: int, n_classes: int) -> np.ndarray[Any, Any] | None:
+    if "answers" not in arrays:
+        return None
+    answers = arrays["answers"]
+    if answers.ndim != 2 or answers.dtype.kind not in "iu" or len(answers) > n_samples:
+        raise DataError(
+            f"answers has shape {answers.shape} and type {answers.dtype}, expected codes of (items, annotators) "
+            f"with at most {n_samples} items."
+        )
+    if answers.size and not -1 <= int(answers.min()) <= int(answers.max()) < n_classes:
+        raise DataError(f"answers holds a code outside -1 (none) to {n_classes - 1}.")
+    return answers
+
+
+def _text(arrays: Arrays, n_samples: int) -> np.ndarray[Any, Any] | None:
+    if "text" not in arrays:
+        return None
+    if "text_offsets" not in arrays:
+        raise DataError("there is text, but the key 'text_offsets' is missing.")
+    joined, ends = arrays["text"], _whole_numbers("text_offsets", arrays["text_offsets"], (n_samples + 1,))
+    if joined.ndim != 1 or joined.dtype != np.uint8:
+        raise DataError(f"text has shape {joined.shape} and type {joined.dtype}, expected the bytes of all rows.")
+    if ends[0] != 0 or ends[-1] != len(joined) or (np.diff(ends) < 0).any():
+        raise DataError(f"text_offsets does not cut the {len(joined)} bytes of text into {n_samples} rows.")
+    content, cuts = joined.tobytes(), ends.tolist()
+    text = np.empty(n_samples, dtype=object)
+    for row in range(n_samples):
+        try:
+            text[row] = content[cuts[row] : cuts[row + 1]].decode()
+        except UnicodeDecodeError:
+            raise DataError(f"the text of row {row} is not UTF-8.") from None
+    return text

@@ -1,0 +1,111 @@
+"""Pegasos for candidate sets, on the average and on the max prediction hinge."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+from oneof.errors import InputError
+from oneof.estimators.base import check_positive
+from oneof.estimators.online import OnlineClassifier
+from oneof.solvers.online import OnlineState, Prediction, pegasos
+
+
+class AvgPegasos(OnlineClassifier):
+    """Online Pegasos on the average prediction hinge.
+
+    Descends along lam/2 ||W||^2 + max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) with step 1 / (lam t) and
+    projects on ||W|| <= 1 / sqrt(lam), where t counts all rows seen.
+
+    Parameters
+    ----------
+    lam : float, default=1e-4
+        Regularisation, above 0.
+    shrink : {"on_loss", "always"}, default="on_loss"
+        Take the step W <- (1 - 1/t) W only on rows with a loss, as the paper's Algorithms 3 and 4 are printed, or on
+        every row, which is the variant that its Theorem 3 holds for.
+    n_epochs : int, default=1
+        Passes that `fit` makes over the rows; t runs on.
+    shuffle : bool, default=False
+        Draw a new order of the rows for each pass of `fit`.
+    average : bool, default=False
+        Predict with the mean of the weights after each row (not in the paper); steadier, and as fast to learn.
+    fit_intercept : bool, default=False
+        Learn the weight of a constant feature 1 beside the others, shrunk and projected with them (not in the paper).
+    random_state : int, RandomState or None, default=None
+        For `shuffle`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features)
+    intercept_ : ndarray of shape (n_classes,)
+    t_ : int
+        Rows seen, over all passes.
+    progressive_loss_ : float
+        Share of the rows seen whose prediction, made before learning from the row, lay outside the set.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where the rows came as a DataFrame.
+
+    Notes
+    -----
+    Theorem 3: mean_t f_t(W_t) - min_W mean_t f_t(W) <= G^2 ln T / (lam T), with G = sqrt(lam) + sqrt(1 + 1/c) R, where
+    f_t is the objective above on row t, c = min |S_t| and R = max ||x_t||. It holds for ``shrink="always"``. For the
+    algorithm as printed it fails: with two classes, every x = 1, every S the first class, lam = .01 and T = 10^4, the
+    regret is .498 against a bound of .211.
+
+    References
+    ----------
+    Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 3.
+
+    Examples
+    --------
+    >>> from oneof import AvgPegasos
+    >>> X = [[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]]
+    >>> model = AvgPegasos(lam=0.1, n_epochs=5).fit(X, [["a"], ["a", "c"], ["b"], ["b", "c"]])
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        lam: float = 1e-4,
+        *,
+        shrink: Literal["on_loss", "always"] = "on_loss",
+        n_epochs: int = 1,
+        shuffle: bool = False,
+        average: bool = False,
+        fit_intercept: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.lam = lam
+        self.shrink = shrink
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _learner(self) -> Callable[..., OnlineState]:
+        return self._pegasos("average")
+
+    def _pegasos(self, prediction: Prediction) -> Callable[..., OnlineState]:
+        check_positive("lam", self.lam)
+        if self.shrink not in ("on_loss", "always"):
+            raise InputError(f'shrink={self.shrink!r} is not possible: choose "on_loss" or "always".')
+        return partial(pegasos, prediction=prediction, lam=self.lam, shrink_always=self.shrink == "always")
+
+
+class MaxPegasos(AvgPegasos):
+    """Online Pegasos on the max prediction hinge.
+
+    Descends along lam/2 ||W||^2 + max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x), which is not convex.
+    Parameters and attributes are those of `AvgPegasos`; its bound does not hold here.
+
+    References
+    ----------
+    Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 4.
+    """
+
+    def _learner(self) -> Callable[..., OnlineState]:
+        return self._pegasos("max")

@@ -1,0 +1,215 @@
+"""Rows of a feature matrix inside compiled loops: one text for dense and CSR, through three accessors.
+
+A loop is written once over `DenseRows` or `SparseRows`; numba picks the accessor by the type. Weights are (K, D) for
+both, in the memory order that the accessors read along: rows of weights beside dense rows, columns beside sparse ones.
+Where D is one more than the number of features, the last column is the weight of a constant feature 1.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+from numba.extending import overload
+
+from oneof.typing import Floats, Rows
+
+# Sums may be reordered, so that they vectorise; infinities and NaN keep their meaning.
+FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+
+
+class DenseRows(NamedTuple):
+    """A C-ordered (n, d) array."""
+
+    values: Any
+
+
+class SparseRows(NamedTuple):
+    """The arrays of an (n, d) CSR matrix, with d."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    n_features: int
+
+
+def view_rows(X: Rows) -> DenseRows | SparseRows:
+    """See a dense array or a CSR matrix as rows for a compiled loop, without a copy where the types allow it.
+
+    All views are read-only, so that a writeable and a memory-mapped X share one compiled loop.
+    """
+    if sp.issparse(X):
+        index = np.int32 if max(X.shape[1], 1) <= np.iinfo(np.int32).max else np.int64
+        arrays = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(np.int64, copy=False))
+        data, indices, indptr = (_read_only(array) for array in arrays)
+        return SparseRows(data, indices, indptr, X.shape[1])
+    return DenseRows(_read_only(np.ascontiguousarray(X)))
+
+
+def weights_order(X: Rows) -> Any:
+    """Return the memory order of (K, D) weights that suits the rows: "C" for dense ones, "F" for sparse ones."""
+    return "F" if sp.issparse(X) else "C"
+
+
+def _read_only(array: Any) -> Any:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def row_scores(rows: Any, i: int, weights: Floats, out: Floats) -> None:
+    """Write the K products of row i with the weights to `out`."""
+    raise NotImplementedError("only inside compiled loops")
+
+
+def row_add(rows: Any, i: int, weights: Floats, k: int, step: float) -> None:
+    """Add `step` times row i to the weights of class k."""
+    raise NotImplementedError("only inside compiled loops")
+
+
+def row_square(rows: Any, i: int, constant: bool) -> float:
+    """Return the squared norm of row i, with 1 for the constant feature if there is one."""
+    raise NotImplementedError("only inside compiled loops")
+
+
+def _is_dense(rows: Any) -> bool:
+    return rows.instance_class is DenseRows
+
+
+@overload(row_scores, jit_options={"fastmath": FASTMATH})
+def _row_scores(rows, i, weights, out):  # noqa: ARG001 - numba reads the types alone
+    return _dense_scores if _is_dense(rows) else _sparse_scores
+
+
+@overload(row_add, jit_options={"fastmath": FASTMATH})
+def _row_add(rows, i, weights, k, step):  # noqa: ARG001 - numba reads the types alone
+    return _dense_add if _is_dense(rows) else _sparse_add
+
+
+@overload(row_square, jit_options={"fastmath": FASTMATH})
+def _row_square(rows, i, constant):  # noqa: ARG001 - numba reads the types alone
+    return _dense_square if _is_dense(rows) else _sparse_square
+
+
+def _dense_scores(rows, i, weights, out):
+    x = rows.values[i]
+    d = x.shape[0]
+    n_classes = weights.shape[0]
+    constant = weights.shape[1] > d
+    # Four classes at a time: each feature is loaded once for four products. The last four may overlap those before
+    # them, so that every class is summed in the same order and equal weights keep equal scores.
+    block = 0
+    while n_classes >= 4 and block < n_classes:
+        k = min(block, n_classes - 4)
+        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        s0 = s1 = s2 = s3 = x.dtype.type(0)
+        for j in range(d):
+            s0 += x[j] * w0[j]
+            s1 += x[j] * w1[j]
+            s2 += x[j] * w2[j]
+            s3 += x[j] * w3[j]
+        out[k], out[k + 1], out[k + 2], out[k + 3] = s0, s1, s2, s3
+        block += 4
+    for k in range(n_classes if n_classes < 4 else 0):
+        w = weights[k]
+        s = x.dtype.type(0)
+        for j in range(d):
+            s += x[j] * w[j]
+        out[k] = s
+    if constant:
+        for c in range(n_classes):
+            out[c] += weights[c, d]
+
+
+def _sparse_scores(rows, i, weights, out):
+    n_classes = weights.shape[0]
+    constant = weights.shape[1] > rows.n_features
+    for k in range(n_classes):
+        out[k] = weights[k, rows.n_features] if constant else 0.0
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        x, j = rows.data[p], rows.indices[p]
+        for k in range(n_classes):
+            out[k] += x * weights[k, j]
+
+
+def _dense_add(rows, i, weights, k, step):
+    x = rows.values[i]
+    w = weights[k]
+    d = x.shape[0]
+    a = x.dtype.type(step)
+    for j in range(d):
+        w[j] += a * x[j]
+    if weights.shape[1] > d:
+        w[d] += a
+
+
+def _sparse_add(rows, i, weights, k, step):
+    a = rows.data.dtype.type(step)
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        weights[k, rows.indices[p]] += a * rows.data[p]
+    if weights.shape[1] > rows.n_features:
+        weights[k, rows.n_features] += a
+
+
+def _dense_square(rows, i, constant):
+    x = rows.values[i]
+    total = x.dtype.type(0)
+    for j in range(x.shape[0]):
+        total += x[j] * x[j]
+    return float(total) + (1.0 if constant else 0.0)
+
+
+def _sparse_square(rows, i, constant):
+    total = rows.data.dtype.type(0)
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        total += rows.data[p] * rows.data[p]
+    return float(total) + (1.0 if constant else 0.0)
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def total_square(weights: Floats) -> float:
+    """Return the squared Frobenius norm, summed in float64."""
+    return _square_by_rows(weights.T) if weights.strides[0] < weights.strides[1] else _square_by_rows(weights)
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def add_multiple(target: Floats, factor: float, weights: Floats) -> None:
+    """Add a multiple of all weights to others of the same memory order."""
+    if weights.strides[0] < weights.strides[1]:
+        _add_by_rows(target.T, factor, weights.T)
+    else:
+        _add_by_rows(target, factor, weights)
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def multiply(weights: Floats, factor: float) -> None:
+    """Multiply all weights by a number."""
+    if weights.strides[0] < weights.strides[1]:
+        _multiply_by_rows(weights.T, factor)
+    else:
+        _multiply_by_rows(weights, factor)
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def _multiply_by_rows(weights, factor):
+    a = weights.dtype.type(factor)
+    for k in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            weights[k, j] *= a
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def _square_by_rows(weights):
+    total = 0.0
+    for k in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            total += float(weights[k, j]) * float(weights[k, j])
+    return total
+
+
+@njit(cache=True, fastmath=FASTMATH)
+def _add_by_rows(target, factor, weights):
+    a = weights.dtype.type(factor)
+    for k in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            target[k, j] += a * weights[k, j]

@@ -1,0 +1,21 @@
+"""Sample weights."""
+
+from typing import Any
+
+import numpy as np
+
+from oneof.errors import InputError
+from oneof.typing import Floats
+
+
+def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
+    """Return one weight a row, ones where none are given; negative or infinite ones are errors that name the row."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise InputError(f"sample_weight has shape {weight.shape}, expected ({n_rows},): give one weight for each row.")
+    wrong = np.flatnonzero(~((weight >= 0) & np.isfinite(weight)))
+    if len(wrong):
+        raise InputError(f"row {wrong[0]}: sample_weight is {weight[wrong[0]]}; give finite weights of at least 0.")
+    return weight

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.io import savemat
+
+from oneof.datasets import load, load_mat
+from oneof.errors import DataError
+
+X = np.arange(12.0).reshape(4, 3)
+SETS = np.array([[1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 0]][:4])
+TRUTH = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]])
+
+
+def write(path, **changes):
+    matrices = {"data": X, "partial_target": SETS.T, "target": TRUTH.T} | changes
+    savemat(path, {key: matrix for key, matrix in matrices.items() if matrix is not None})
+    return path
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_matrix, lambda a: sp.csc_matrix(a.astype(bool)), np.float64])
+@pytest.mark.parametrize("turn", [np.transpose, np.asarray])
+def test_either_orientation_and_storage_gives_the_same_sets(tmp_path, form, turn):
+    path = write(tmp_path / "four.mat", partial_target=form(turn(SETS)), target=form(turn(TRUTH)))
+    data = load_mat(path)
+    assert data.name == "four"
+    assert data.classes.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.candidates.mask, SETS.astype(bool))
+    assert data.y.tolist() == [0, 1, None, 2]
+
+
+def test_sparse_features_stay_sparse(tmp_path):
+    data = load_mat(write(tmp_path / "four.mat", data=sp.csc_matrix(X)))
+    assert data.X.format == "csr"
+    np.testing.assert_array_equal(data.X.toarray(), X)
+
+
+def test_as_many_classes_as_rows_is_read_as_classes_by_rows_and_said(tmp_path):
+    square = np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1]])
+    path = write(tmp_path / "square.mat", data=X[:3], partial_target=square, target=np.eye(3))
+    with pytest.warns(UserWarning, match=r"read as \(classes, rows\)"):
+        data = load_mat(path)
+    np.testing.assert_array_equal(data.candidates.mask, square.T.astype(bool))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"data": None}, "lacks the matrix 'data'"),
+        ({"partial_target": None}, "lacks the matrix 'partial_target'"),
+        ({"target": None}, "lacks the matrix 'target'"),
+        ({"target": TRUTH}, "target has shape"),
+        ({"partial_target": SETS.T[:, :3], "target": TRUTH.T[:, :3][:2].repeat(2, 0)[:3]}, "data has 4 rows"),
+        ({"partial_target": SETS.T * 2}, "use 0 and 1 only"),
+        ({"partial_target": (SETS * [[1], [0], [1], [1]]).T}, "row 1 has an empty candidate set"),
+        ({"target": SETS.T}, "row 0 has 2 true labels"),
+        ({"target": TRUTH.T * 0.5}, "target holds 0.5 for row 0"),
+        ({"data": np.array([["a"], ["b"], ["c"], ["d"]], dtype=object)}, "expected a numeric matrix"),
+    ],
+)
+def test_matrices_that_do_not_fit_are_refused_with_the_reason(tmp_path, changes, reason):
+    path = write(tmp_path / "four.mat", **changes)
+    with pytest.raises(DataError, match=reason) as caught:
+        load_mat(path)
+    assert "four.mat" in str(caught.value)
+
+
+@pytest.mark.parametrize("kept", [0, 50, 140, 300])
+def test_a_file_cut_off_is_refused(tmp_path, kept):
+    path = write(tmp_path / "four.mat")
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(DataError, match=r"cannot be read as a MATLAB file|lacks the matrix"):
+        load_mat(path)
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(DataError, match="there is no file"):
+        load_mat(tmp_path / "absent.mat")
+    (tmp_path / "text.mat").write_text("x, y\n1, 2\n" * 50)
+    with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
+        load_mat(tmp_path / "text.mat")
+
+
+def test_version_7_3_is_named_with_the_way_out(tmp_path):
+    header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02" + b"IM"
+    (tmp_path / "new.mat").write_bytes(header.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n")
+    with pytest.raises(DataError, match=r"version 7\.3.*'-v7'"):
+        load_mat(tmp_path / "new.mat")
+
+
+def test_lost_survives_the_way_through_matlab(tmp_path, data_folder):
+    lost = load("lost", data_folder)
+    truth = np.zeros(lost.candidates.shape)
+    truth[np.arange(len(truth)), lost.y.astype(int)] = 1
+    sets = sp.csc_matrix(lost.candidates.mask.T.astype(float))
+    path = write(tmp_path / "lost.mat", data=lost.X, partial_target=sets, target=sp.csc_matrix(truth.T))
+    again = load_mat(path)
+    np.testing.assert_array_equal(again.X, lost.X)
+    np.testing.assert_array_equal(again.candidates.mask, lost.candidates.mask)
+    np.testing.assert_array_equal(again.y, lost.y.astype(int))

@@ -1,0 +1,169 @@
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+from sklearn.utils import Bunch
+
+from oneof.datasets import describe, load
+from oneof.datasets.registry import OPENML
+from oneof.errors import DataError
+
+
+def bunch_of(name, *, columns=None, order=None):
+    """Return what scikit-learn gives for a set at OpenML: floats, text labels, columns by name."""
+    entry = OPENML[name]
+    counts = np.array(entry.class_counts)
+    head = np.array(entry.train_counts or counts)
+    codes = np.concatenate([np.repeat(np.arange(len(counts)), head), np.repeat(np.arange(len(counts)), counts - head)])
+    if order is not None:
+        codes = order(codes)
+    columns = columns or entry.n_features
+    data = np.random.default_rng(0).integers(0, 9, size=(len(codes), columns)).astype(float)
+    names = [f"V{j}" for j in range(columns)]
+    target = np.array([f"{code + 1}" for code in codes], dtype=object)
+    return Bunch(data=data, target=target, feature_names=names, target_names=["class"], categories={})
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Let OpenML answer with a bunch or an error; returns the calls it got."""
+
+    def answer_with(answer):
+        calls = []
+
+        def fetch_openml(**arguments):
+            calls.append(arguments)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch_openml)
+        return calls
+
+    return answer_with
+
+
+def test_a_download_is_kept_and_not_repeated(serve, cache):
+    sent = bunch_of("ecoli")
+    calls = serve(sent)
+    first, again = load("ecoli"), load("ecoli")
+    assert [call["data_id"] for call in calls] == [39]
+    for data in (first, again):
+        np.testing.assert_array_equal(data.X, sent.data)
+        assert data.y.tolist() == sent.target.tolist()
+        assert data.candidates.is_exact.all()
+    assert sorted(path.name for path in cache.iterdir()) == ["ecoli.npz", "ecoli.npz.sha256"]
+    assert next(info for info in describe() if info.name == "ecoli").source == "cache"
+
+
+def test_a_file_changed_in_the_cache_is_refused_until_deleted(serve, cache):
+    """Also a change that leaves a sound data set behind."""
+    calls = serve(bunch_of("ecoli"))
+    data = load("ecoli")
+    np.savez_compressed(cache / "ecoli.npz", X=data.X + 1, y=np.zeros(len(data.y), int), classes=data.classes)
+    with pytest.raises(DataError, match=r"ecoli\.npz was changed.*delete it"):
+        load("ecoli")
+    (cache / "ecoli.npz").unlink()
+    np.testing.assert_array_equal(load("ecoli").X, data.X)
+    assert len(calls) == 2
+
+
+def test_the_same_download_is_stored_as_the_same_bytes(serve, cache):
+    """So two processes that store it at once cannot leave a file beside the other's checksum."""
+    serve(bunch_of("ecoli"))
+    load("ecoli")
+    stored = (cache / "ecoli.npz").read_bytes()
+    (cache / "ecoli.npz").unlink()
+    load("ecoli")
+    assert (cache / "ecoli.npz").read_bytes() == stored
+
+
+def wrong(name, **changes):
+    return Bunch(**(bunch_of(name) | changes))
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (bunch_of("ecoli", columns=8), "its shape is"),
+        (wrong("ecoli", data=bunch_of("ecoli").data[:-1]), "its shape is"),
+        (wrong("ecoli", target=np.roll(bunch_of("ecoli").target, 1)[:-1]), "classes of"),
+        (wrong("ecoli", target=np.full(336, "1", object)), "classes of"),
+        (wrong("ecoli", categories={"V0": ["a", "b"]}), "'V0' holds names"),
+    ],
+)
+def test_what_is_not_the_registered_set_is_not_kept(serve, cache, sent, reason):
+    serve(sent)
+    with pytest.raises(DataError, match=f"number 39 is not the data set 'ecoli': .*{reason}"):
+        load("ecoli")
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [URLError("no route to host"), TimeoutError("timed out"), ValueError("md5 checksum\ndoes not match"), KeyError()],
+)
+def test_a_failed_download_says_what_can_be_done(serve, cache, error):
+    serve(error)
+    with pytest.raises(DataError, match=r"check the network.*ecoli\.npz.*\$ONEOF_DATA") as caught:
+        load("ecoli")
+    assert "\n" not in str(caught.value)
+    assert not cache.exists()
+
+
+def test_the_official_training_part_is_named_only_where_the_rows_are_in_that_order(serve, cache):
+    serve(bunch_of("pendigits"))
+    assert load("pendigits").n_train == 7494
+    (cache / "pendigits.npz").unlink()
+    serve(bunch_of("pendigits", order=np.sort))
+    assert load("pendigits").n_train is None
+
+
+def test_classes_that_are_numbers_stand_in_their_natural_order(serve):
+    serve(bunch_of("pendigits"))
+    assert load("pendigits").classes.tolist() == [str(k) for k in range(1, 11)]
+
+
+def test_codes_of_nominal_columns_become_the_numbers_they_stand_for(serve):
+    """OpenML declares mfeat-pixel's grey values as names; their order there must not matter."""
+    sent = bunch_of("mfeat_pixel")
+    truth = sent.data % 7
+    declared = {f"V{j}": [str(v) for v in np.roll(np.arange(7), j)] for j in range(240)}
+    codes = np.column_stack([(truth[:, j] + j) % 7 for j in range(240)])
+    serve(Bunch(**(sent | {"data": codes, "categories": declared})))
+    data = load("mfeat_pixel")
+    np.testing.assert_array_equal(data.X, truth)
+    assert data.X.dtype == np.uint8
+
+
+def test_missing_values_stay_missing(serve):
+    sent = bunch_of("dermatology")
+    sent.data[3, 33] = sent.data[4, 0] = np.nan
+    sent.categories["V0"] = [str(k) for k in range(9)]
+    serve(sent)
+    X = load("dermatology").X
+    np.testing.assert_array_equal(np.argwhere(np.isnan(X)), [[3, 33], [4, 0]])
+
+
+def test_a_first_column_that_is_no_feature_is_dropped(serve):
+    """The sex of abalone is a nominal column with names."""
+    sent = bunch_of("abalone", columns=8)
+    sent.categories["V0"] = ["M", "F", "I"]
+    serve(sent)
+    np.testing.assert_array_equal(load("abalone").X, sent.data[:, 1:])
+
+
+def test_pixels_that_do_not_fit_a_byte_are_refused(serve):
+    sent = bunch_of("mfeat_pixel")
+    sent.data[0, 0] = 0.5
+    serve(sent)
+    with pytest.raises(DataError, match="do not fit the type uint8"):
+        load("mfeat_pixel")
+
+
+def test_a_cache_that_cannot_be_written_costs_a_warning_not_the_data(serve, cache):
+    cache.parent.mkdir(parents=True)
+    cache.write_text("a file where the folder should be")
+    serve(bunch_of("ecoli"))
+    with pytest.warns(UserWarning, match="could not be kept"):
+        assert load("ecoli").X.shape == (336, 7)

@@ -1,0 +1,55 @@
+"""The estimators that the suites run over: every public class that fits candidate sets, as it is added."""
+
+import numpy as np
+import scipy.sparse as sp
+
+import oneof
+from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.online import OnlineClassifier
+
+
+def public_estimators():
+    """Return a fresh instance of every public estimator."""
+    found = (getattr(oneof, name) for name in oneof.__all__)
+    return [c() for c in found if isinstance(c, type) and issubclass(c, CandidateClassifier)]
+
+
+ALL = public_estimators()
+ONLINE = [e for e in ALL if isinstance(e, OnlineClassifier)]
+BATCH = [e for e in ALL if not isinstance(e, OnlineClassifier)]
+
+
+def name(estimator):
+    """Return the id of a parametrised test."""
+    return type(estimator).__name__
+
+
+def table(n=60, d=4, K=3, seed=0):
+    """Return rows of K clusters and their candidate sets as a mask: exact, partial and full rows mixed."""
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, K, n)
+    truth[:K] = np.arange(K)
+    X = random.normal(size=(K, d))[truth] * 2 + random.normal(size=(n, d))
+    mask = random.random((n, K)) < 0.25
+    mask[random.random(n) < 0.1] = True
+    mask[np.arange(n), truth] = True
+    mask[:K] = np.eye(K, dtype=bool)  # every class is named by some set that is not full
+    return X, mask
+
+
+def scores(model, X):
+    """Return (n, K) scores: probabilities, or decision values with the two-class form spread over two columns."""
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba(X)
+    values = model.decision_function(X)
+    return np.column_stack([-values, values]) if values.ndim == 1 else values
+
+
+def same_model(a, b, X, rtol=1e-7):
+    """Assert that two models give the same scores and predictions."""
+    expected = scores(b, X)
+    np.testing.assert_allclose(scores(a, X), expected, rtol=rtol, atol=rtol * np.abs(expected).max())
+    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+
+
+csr = sp.csr_array

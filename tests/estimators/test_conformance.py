@@ -1,0 +1,344 @@
+"""What every estimator promises: one meaning of a candidate set, whatever its form."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from oneof import CandidateSets
+from oneof.errors import InputError, LabelError
+from tests.estimators.panel import ALL, BATCH, ONLINE, csr, name, same_model, scores, table
+
+every = pytest.mark.parametrize("estimator", ALL, ids=name)
+batch = pytest.mark.parametrize("estimator", BATCH, ids=name)
+online = pytest.mark.parametrize("estimator", ONLINE, ids=name)
+NAMES = np.array(["ant", "bee", "cat"])
+
+
+@batch
+def test_permuting_classes_permutes_scores(estimator):
+    """Convex and closed-form methods know no order of the classes."""
+    X, mask = table()
+    order = [2, 0, 1]
+    plain = scores(clone(estimator).fit(X, mask), X)
+    permuted = scores(clone(estimator).fit(X, mask[:, order]), X)
+    np.testing.assert_allclose(permuted, plain[:, order], rtol=1e-6, atol=1e-6 * np.abs(plain).max())
+
+
+@online
+def test_permuting_classes_permutes_scores_from_a_random_start(estimator):
+    """Online learners break ties by the order of the classes; from a start without ties they know none either."""
+    X, mask = table()
+    order = [2, 0, 1]
+    start = clone(estimator).partial_fit(X[:1], mask[:1])
+    V = np.random.default_rng(0).normal(size=start._state.V.shape)
+    models = []
+    for columns in ([0, 1, 2], order):
+        model = clone(estimator).partial_fit(X[:1], mask[:1][:, columns])
+        square = float((V**2).sum())
+        model._state = dataclasses.replace(model._state, V=V[columns], square=square, scale=1e-3)
+        models.append(model.partial_fit(X, mask[:, columns]))
+    plain = scores(models[0], X)
+    np.testing.assert_allclose(scores(models[1], X), plain[:, order], rtol=1e-9, atol=1e-9 * np.abs(plain).max())
+
+
+@batch
+def test_row_order_is_immaterial(estimator):
+    """Batch methods know no order of the rows."""
+    X, mask = table()
+    order = np.random.default_rng(1).permutation(len(X))
+    plain = scores(clone(estimator).fit(X, mask), X)
+    permuted = scores(clone(estimator).fit(X[order], mask[order]), X)
+    np.testing.assert_allclose(permuted, plain, rtol=1e-6, atol=1e-6 * np.abs(plain).max())
+
+
+@every
+def test_dense_and_sparse_rows_agree(estimator):
+    """A CSR matrix gives the model of its dense form, and predicts alike."""
+    X, mask = table()
+    X = np.where(np.abs(X) < 0.7, 0.0, X)
+    dense, sparse = clone(estimator).fit(X, mask), clone(estimator).fit(csr(X), mask)
+    np.testing.assert_allclose(scores(sparse, csr(X)), scores(dense, X), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(sparse.predict(sp.csr_matrix(X)), dense.predict(X))
+
+
+@every
+def test_single_and_double_precision_agree(estimator):
+    """float32 rows give the float64 model to single precision."""
+    X, mask = table()
+    X = X.astype(np.float32)
+    double = scores(clone(estimator).fit(X.astype(np.float64), mask), X.astype(np.float64))
+    single = scores(clone(estimator).fit(X, mask), X)
+    np.testing.assert_allclose(single, double, rtol=1e-3, atol=1e-3 * np.abs(double).max())
+
+
+@every
+def test_widening_a_set_to_everything_drops_the_label(estimator):
+    """A full row is an unlabelled row, in every form that says so."""
+    X, _ = table()
+    labels = [None if i % 4 == 0 else NAMES[i % 3] for i in range(len(X))]
+    widened = np.array([[label is None or label == c for c in NAMES] for label in labels])
+    forms = [
+        labels,
+        np.array([-1 if label is None else NAMES.tolist().index(label) for label in labels]),
+        [[label] if label else list(NAMES) for label in labels],
+        widened.astype(int),
+        CandidateSets(widened, NAMES),
+    ]
+    first = clone(estimator).fit(X, forms[0])
+    for form in forms[1:]:
+        np.testing.assert_array_equal(scores(clone(estimator).fit(X, form), X), scores(first, X))
+
+
+@every
+def test_full_rows_teach_nothing(estimator):
+    """Dropping the unlabelled rows leaves what a batch method learns from labelled rows unchanged."""
+    X, mask = table()
+    told = ~mask.all(axis=1)
+    assert not told.all()
+    if name(estimator) in ("AvgPegasos", "MaxPegasos"):
+        pytest.skip("Pegasos counts every row seen in its step size, unlabelled ones included (METHODS, section 1)")
+    if getattr(estimator, "transduction_", None) is not None:
+        pytest.skip("semi-supervised methods learn from the features of unlabelled rows")
+    same_model(clone(estimator).fit(X, mask), clone(estimator).fit(X[told], mask[told]), X)
+
+
+@every
+def test_singleton_sets_are_exact_labels(estimator):
+    """Sets of one label give the model of the labels themselves."""
+    X, _ = table()
+    labels = NAMES[np.arange(len(X)) % 3]
+    exact = clone(estimator).fit(X, labels)
+    for form in ([[label] for label in labels], [{label} for label in labels], CandidateSets.from_labels(labels)):
+        same_model(clone(estimator).fit(X, form), exact, X, rtol=1e-14)
+
+
+@every
+def test_all_forms_of_a_set_give_one_model(estimator):
+    """Text, integers, booleans, an indicator in any container, lists in any column type: one model."""
+    X, mask = table()
+    sets = [[k for k in range(3) if row[k]] for row in mask]
+    named = [[str(NAMES[k]) for k in s] for s in sets]
+    expected = clone(estimator).fit(X, mask)
+    assert expected.classes_.tolist() == [0, 1, 2]
+    forms = {
+        "indicator": mask.astype(int),
+        "float indicator": mask.astype(float),
+        "CSR indicator": csr(mask.astype(int)),
+        "pandas indicator": pd.DataFrame(mask.astype(int), columns=NAMES),
+        "polars indicator": pl.DataFrame(mask.astype(int), schema=NAMES.tolist()),
+        "lists of integers": sets,
+        "lists of text": named,
+        "tuples": [tuple(s) for s in named],
+        "frozen sets": [frozenset(s) for s in named],
+        "an object array": np.array([*map(set, named), None], dtype=object)[:-1],
+        "pandas lists": pd.Series(named),
+        "polars lists": pl.Series(named),
+        "Arrow lists": pl.Series(named).to_arrow(),
+        "CandidateSets": CandidateSets(mask, NAMES),
+    }
+    for form, y in forms.items():
+        model = clone(estimator).fit(X, y)
+        np.testing.assert_array_equal(scores(model, X), scores(expected, X), err_msg=form)
+        codes = [model.classes_.tolist().index(label) for label in model.predict(X).tolist()]
+        np.testing.assert_array_equal(codes, expected.predict(X), err_msg=form)
+        assert model.score(X, y) == expected.score(X, mask), form
+        np.testing.assert_array_equal(model.disambiguate().confidence, model.disambiguate(X, y).confidence, form)
+
+
+@every
+def test_a_class_that_no_row_names_stays(estimator):
+    """A class without rows keeps its column, and its scores are numbers."""
+    X, mask = table()
+    wide = np.column_stack([mask, np.zeros(len(X), dtype=bool)])
+    wide[mask.all(axis=1)] = True
+    model = clone(estimator).fit(X, CandidateSets(wide, [*NAMES, "yak"]))
+    assert model.classes_.tolist() == [*NAMES, "yak"]
+    assert scores(model, X).shape == (len(X), 4)
+    assert np.isfinite(scores(model, X)).all()
+    assert np.mean(model.predict(X) == "yak") < 0.2
+
+
+@every
+def test_two_classes(estimator):
+    """With two classes, decision values are one per row, and positive where classes_[1] is predicted."""
+    X, mask = table(K=2)
+    model = clone(estimator).fit(X, CandidateSets(mask, ["no", "yes"]))
+    if hasattr(model, "decision_function"):
+        values = model.decision_function(X)
+        assert values.shape == (len(X),)
+        np.testing.assert_array_equal(model.predict(X) == "yes", values > 0)
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    if hasattr(model, "coef_"):
+        assert model.coef_.shape == (2, X.shape[1])
+
+
+@every
+def test_minus_one_and_plus_one_are_two_classes_with_a_warning(estimator):
+    """A vector of -1 and +1 alone is two classes, said aloud."""
+    X, _ = table(K=2)
+    y = np.where(X[:, 0] > 0, 1, -1)
+    with pytest.warns(UserWarning, match="two classes"):
+        model = clone(estimator).fit(X, y)
+    assert model.classes_.tolist() == [-1, 1]
+    same_model(clone(estimator).fit(X, CandidateSets.from_labels(y, classes=[-1, 1])), model, X)
+
+
+@every
+def test_one_row(estimator):
+    """One row with one label of three is enough to predict that label there."""
+    X, _ = table()
+    model = clone(estimator).fit(X[:1], CandidateSets.from_labels(["bee"], classes=NAMES))
+    assert model.predict(X[:1]).tolist() == ["bee"]
+    assert np.isfinite(scores(model, X)).all()
+
+
+@every
+def test_a_constant_feature(estimator):
+    """Constant features, zero or not, leave every score a number; a zero one changes nothing."""
+    X, mask = table()
+    zero = np.column_stack([X, np.zeros(len(X))])
+    plain = clone(estimator).fit(X, mask)
+    np.testing.assert_allclose(scores(clone(estimator).fit(zero, mask), zero), scores(plain, X), rtol=1e-6, atol=1e-9)
+    ones = np.column_stack([X, np.ones(len(X))])
+    assert np.isfinite(scores(clone(estimator).fit(ones, mask), ones)).all()
+    nothing = np.zeros((len(X), 2))
+    assert np.isfinite(scores(clone(estimator).fit(nothing, mask), nothing)).all()
+
+
+@every
+def test_disambiguation_names_a_member_of_each_set(estimator):
+    """The decided label lies in its row's set, with a confidence above 1/|S| or at it, and 1 for exact labels."""
+    X, mask = table(120)
+    model = clone(estimator).fit(X, CandidateSets(mask, NAMES))
+    for labels, confidence in (model.disambiguate(), model.disambiguate(X, mask)):
+        codes = np.searchsorted(NAMES, labels)
+        assert mask[np.arange(len(X)), codes].all()
+        size = mask.sum(axis=1)
+        assert np.all(confidence >= 1 / size - 1e-12)
+        assert np.all(confidence <= 1 + 1e-12)
+        np.testing.assert_allclose(confidence[size == 1], 1)
+
+
+@every
+def test_score_is_the_covering_rate_of_labelled_rows(estimator):
+    """Score counts predictions inside their sets over rows that say something; on exact labels it is the accuracy."""
+    X, mask = table(120)
+    model = clone(estimator).fit(X, mask)
+    told = ~mask.all(axis=1)
+    covered = mask[np.arange(len(X)), model.predict(X)]
+    assert model.score(X, mask) == pytest.approx(covered[told].mean())
+    labels = np.arange(len(X)) % 3
+    assert model.score(X, labels) == pytest.approx(np.mean(model.predict(X) == labels))
+    assert model.score(X[:2], [5, 5]) == 0.0
+
+
+@every
+def test_refused_input(estimator):
+    """Input that cannot be used is refused by one of our exceptions, before anything is learnt."""
+    X, mask = table()
+    model = clone(estimator)
+    with pytest.raises(InputError, match="60 rows, but y has 59"):
+        model.fit(X, mask[:-1])
+    with pytest.raises(LabelError, match="only one class"):
+        model.fit(X, ["a"] * 60)
+    with pytest.raises(LabelError, match="unlabelled"):
+        model.fit(X, np.ones((60, 3)))
+    with pytest.raises(LabelError, match="unlabelled"):
+        model.fit(X, [None] * 60)
+    with pytest.raises(LabelError, match="row 7 has an empty"):
+        model.fit(X, np.where(np.arange(60)[:, None] == 7, 0, mask))
+    with pytest.raises(LabelError, match="continuous"):
+        model.fit(X, X[:, 0])
+    with pytest.raises(InputError, match="together"):
+        clone(estimator).fit(X, mask).disambiguate(X)
+    assert not hasattr(model, "classes_")
+
+
+@every
+def test_input_is_not_changed(estimator):
+    """Neither the rows nor the labels that were given change."""
+    X, mask = table()
+    before = X.copy(), mask.copy()
+    model = clone(estimator).fit(X, mask)
+    model.disambiguate()
+    model.predict(X)
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(mask, before[1])
+
+
+@online
+@pytest.mark.parametrize("options", [{}, {"average": True, "fit_intercept": True}], ids=["plain", "mean, intercept"])
+@pytest.mark.parametrize("rows", [np.asarray, csr], ids=["dense", "sparse"])
+def test_partial_fit_in_any_split_is_one_call(estimator, options, rows):
+    """Any cut of the stream gives the same weights bit by bit, and one pass of fit gives them too."""
+    X, mask = table(200)
+    X = rows(X)
+    whole = clone(estimator).set_params(**options).fit(X, mask)
+    for cuts in ([100], [1, 2, 3], [17, 17, 150]):
+        model = clone(estimator).set_params(**options)
+        for part in np.split(np.arange(200), cuts):
+            if len(part):
+                model.partial_fit(X[part], mask[part])
+        np.testing.assert_array_equal(model.coef_, whole.coef_)
+        np.testing.assert_array_equal(model.intercept_, whole.intercept_)
+        assert model.t_ == whole.t_ == 200
+        assert model.progressive_loss_ == whole.progressive_loss_
+
+
+@online
+def test_epochs_continue_the_stream(estimator):
+    """Two epochs of fit are one pass over the rows given twice; t runs on."""
+    X, mask = table()
+    twice = clone(estimator).partial_fit(np.vstack([X, X]), np.vstack([mask, mask]))
+    epochs = clone(estimator).set_params(n_epochs=2).fit(X, mask)
+    np.testing.assert_array_equal(epochs.coef_, twice.coef_)
+    assert epochs.t_ == 2 * len(X)
+
+
+@online
+def test_shuffled_epochs_are_reproducible(estimator):
+    """The same seed gives the same weights, and another seed other ones."""
+    X, mask = table()
+    shuffled = clone(estimator).set_params(shuffle=True, n_epochs=3, random_state=4)
+    first = clone(shuffled).fit(X, mask).coef_
+    np.testing.assert_array_equal(clone(shuffled).fit(X, mask).coef_, first)
+    assert not np.array_equal(clone(shuffled).set_params(random_state=5).fit(X, mask).coef_, first)
+
+
+@online
+def test_partial_fit_needs_all_classes_at_first(estimator):
+    """Labels need `classes` in the first call, an indicator carries them; -1 is unlabelled unless it is a class."""
+    X, _ = table()
+    with pytest.raises(InputError, match="classes must be passed"):
+        clone(estimator).partial_fit(X[:3], [0, 1, 2])
+    with pytest.raises(LabelError, match="row 1: label 'dog'"):
+        clone(estimator).partial_fit(X[:2], ["ant", "dog"], classes=NAMES)
+    unlabelled = clone(estimator).partial_fit(X[:3], [-1, -1, -1], classes=[0, 1])
+    assert unlabelled.progressive_loss_ == 0
+    np.testing.assert_array_equal(unlabelled.coef_, 0)
+    signs = clone(estimator).partial_fit(X[:3], [-1, -1, 1], classes=[-1, 1])
+    assert np.any(signs.coef_ != 0)
+    with pytest.raises(InputError, match="differs from that of the first call"):
+        signs.partial_fit(X[:1], [1], classes=[1, 2])
+
+
+@online
+def test_a_row_of_weight_zero_is_only_counted(estimator):
+    """Weight 0 leaves the weights alone, and a refused batch leaves the model as it was."""
+    X, mask = table()
+    model = clone(estimator).partial_fit(X, mask)
+    before = model.coef_.copy()
+    model.partial_fit(X, mask, sample_weight=np.zeros(len(X)))
+    np.testing.assert_array_equal(model.coef_, before)
+    assert model.t_ == 2 * len(X)
+    with pytest.raises(InputError, match="row 0: sample_weight is -1"):
+        model.partial_fit(X, mask, sample_weight=-np.ones(len(X)))
+    with pytest.raises(InputError, match="overflowed"):
+        model.partial_fit(X * 1e300, mask).partial_fit(X * 1e300, mask)
+    assert np.isfinite(model.coef_).all()

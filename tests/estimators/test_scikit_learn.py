@@ -1,0 +1,138 @@
+"""scikit-learn's own checks, and its tools around our estimators."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from oneof.model_selection import (
+    CandidateKFold,
+    approximated_accuracy_scorer,
+    covering_rate_scorer,
+)
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from oneof import CandidateSets
+from tests.estimators.panel import ALL, ONLINE, name, same_model, scores, table
+
+every = pytest.mark.parametrize("estimator", ALL, ids=name)
+
+
+@parametrize_with_checks(ALL)
+@pytest.mark.filterwarnings("ignore")  # the checks feed constant columns, vectors of -1 and +1, and the like
+def test_scikit_learn_checks(estimator, check):
+    """Every check of check_estimator passes, with none expected to fail."""
+    check(estimator)
+
+
+@every
+def test_no_check_is_waived(estimator):
+    """No tag exempts an estimator from a check."""
+    tags = estimator.__sklearn_tags__()
+    assert not tags.classifier_tags.poor_score
+    assert not tags.non_deterministic
+    assert not tags.no_validation
+    assert not tags.target_tags.multi_output
+
+
+@every
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_tables_keep_their_column_names(estimator, frame):
+    """A DataFrame gives the scores of its array, and its column names are kept and checked."""
+    X, mask = table()
+    columns = ["a", "b", "c", "d"]
+    rows = frame(dict(zip(columns, X.T, strict=True)))
+    model = clone(estimator).fit(rows, mask)
+    assert model.feature_names_in_.tolist() == columns
+    np.testing.assert_array_equal(scores(model, rows), scores(clone(estimator).fit(X, mask), X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(rows[columns[::-1]])
+
+
+@every
+def test_pipelines_and_set_output(estimator):
+    """In a pipeline, with rows handed on as arrays, pandas or polars, a model is the same."""
+    X, mask = table()
+    rows = pd.DataFrame(X, columns=list("abcd"))
+    plain = clone(estimator).fit(StandardScaler().fit_transform(X), mask)
+    for output in ("default", "pandas", "polars"):
+        model = make_pipeline(StandardScaler(), clone(estimator)).set_output(transform=output).fit(rows, mask)
+        same_model(model, plain_pipeline(plain, X), rows)
+        labels, confidence = model[-1].disambiguate()
+        assert len(labels) == len(confidence) == len(X)
+
+
+def plain_pipeline(fitted, X):
+    return make_pipeline(StandardScaler().fit(X), fitted)
+
+
+@every
+@pytest.mark.parametrize("scoring", [None, covering_rate_scorer, approximated_accuracy_scorer])
+def test_cross_validation_with_an_indicator(estimator, scoring):
+    """cross_val_score takes the sets as an indicator, with scikit-learn's folds and with ours."""
+    X, mask = table(90)
+    for cv in (3, CandidateKFold(3, random_state=0)):
+        values = cross_val_score(clone(estimator), X, mask.astype(int), cv=cv, scoring=scoring)
+        assert values.shape == (3,)
+        assert np.all((values >= 0) & (values <= 1))
+
+
+@every
+def test_grid_search_with_an_indicator(estimator):
+    """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
+    X, mask = table(90)
+    step = name(estimator).lower()
+    parameter = next(p for p in ("n_neighbors", "C", "lam", "eta") if p in estimator.get_params())
+    grid = {f"{step}__{parameter}": [1, 3]}
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), clone(estimator)), grid, cv=CandidateKFold(3), scoring=covering_rate_scorer
+    )
+    search.fit(X, mask.astype(int))
+    assert search.best_params_[f"{step}__{parameter}"] in (1, 3)
+    assert search.predict(X).shape == (90,)
+
+
+@every
+def test_clone_and_pickle(estimator):
+    """A clone starts unfitted, and a pickled model predicts the same without carrying its training rows."""
+    X, mask = table(2000)
+    model = clone(estimator).fit(X, CandidateSets(mask, ["a", "b", "c"]))
+    assert clone(model).get_params() == model.get_params()
+    assert not hasattr(clone(model), "classes_")
+    stored = pickle.dumps(model)
+    loaded = pickle.loads(stored)
+    same_model(loaded, model, X)
+    assert "_fitted_on" not in loaded.__dict__
+    with pytest.raises(ValueError, match=r"disambiguate\(X, y\)"):
+        loaded.disambiguate()
+    np.testing.assert_array_equal(loaded.disambiguate(X, mask).labels, model.disambiguate(X, mask).labels)
+
+
+@every
+def test_metadata_routing(estimator):
+    """Sample weights are routed to fit, partial_fit and score where these take them."""
+    X, mask = table(90)
+    weight = np.linspace(0.5, 2, 90)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = clone(estimator).set_score_request(sample_weight=True)
+        takes_weight = "sample_weight" in model.get_metadata_routing().fit.requests
+        if takes_weight:
+            model.set_fit_request(sample_weight=True)
+        given = {"sample_weight": weight} if takes_weight else {}
+        routed = make_pipeline(StandardScaler(), model).fit(X, mask, **given).score(X, mask, sample_weight=weight)
+    Z = StandardScaler().fit_transform(X)
+    plain = clone(estimator).fit(Z, mask, **given)
+    assert routed == plain.score(Z, mask, sample_weight=weight)
+
+
+@pytest.mark.parametrize("estimator", ONLINE, ids=name)
+def test_partial_fit_weights_are_routed(estimator):
+    """The online learners take sample weights in partial_fit alone."""
+    assert "sample_weight" in estimator.get_metadata_routing().partial_fit.requests
+    assert "sample_weight" not in estimator.get_metadata_routing().fit.requests

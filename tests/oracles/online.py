@@ -1,0 +1,61 @@
+"""The four online algorithms, line by line and slowly (Bhattacharjee & Manwani 2020, Algorithms 1 to 4)."""
+
+import math
+
+import numpy as np
+
+
+def run(X, mask, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_always=False, sample_weight=None):
+    """Return the W after each row, the L_A of each row, and the first row whose outcome hangs on rounding.
+
+    W starts at 0 unless given. A row hangs on rounding where the hinge is 0 to 1e-9, or where two classes score the
+    same to 1e-9, unless they had the same updates or none that touched x: no two programs need agree on it, nor on
+    anything after it.
+    """
+    n, d = X.shape
+    K = mask.shape[1]
+    W = np.zeros((K, d)) if W is None else np.array(W, dtype=float)
+    history, mistakes, undecided = [], [], n
+    touched = W != 0
+    alike = (W[:, None] == W[None]).all(axis=2)
+    for t in range(1, n + 1):
+        x = np.asarray(X[t - 1], dtype=float)
+        weight = 1.0 if sample_weight is None else sample_weight[t - 1]
+        S = [k for k in range(K) if mask[t - 1, k]]
+        outside = [k for k in range(K) if not mask[t - 1, k]]
+        s = [math.fsum(W[k] * x) for k in range(K)]
+        mistakes.append(0 if max(range(K), key=lambda k: (s[k], -k)) in S else 1)
+        near = 1e-9 * (1.0 + max(abs(score) for score in s))
+        met = (touched & (x != 0)).any(axis=1)
+        rivals = [(k, j) for k in range(K) for j in range(k) if not alike[k, j] and (met[k] or met[j])]
+        if undecided == n and any(abs(s[k] - s[j]) < near for k, j in rivals):
+            undecided = t - 1
+        loss = 0.0
+        if outside:
+            into = max(S, key=lambda k: (s[k], -k))
+            out = max(outside, key=lambda k: (s[k], -k))
+            inside = sum(s[k] for k in S) / len(S) if prediction == "average" else s[into]
+            loss = weight * max(0.0, 1.0 - inside + s[out])
+            if undecided == n and abs(1.0 - inside + s[out]) < near:
+                undecided = t - 1
+        if method == "pegasos" and (loss > 0 or shrink_always):
+            W = (1.0 - 1.0 / t) * W
+        if loss > 0:
+            added = np.zeros(K)
+            added[S if prediction == "average" else into] = 1.0
+            added[out] = -1.0
+            touched |= (added[:, None] != 0) & (x != 0)
+            alike &= added[:, None] == added[None]
+            step = weight * (eta if method == "perceptron" else 1.0 / (lam * t))
+            if prediction == "average":
+                for k in S:
+                    W[k] += step * x / len(S)
+            else:
+                W[into] += step * x
+            W[out] -= step * x
+        if method == "pegasos" and (loss > 0 or shrink_always):
+            norm = np.linalg.norm(W)
+            if norm > 0:
+                W = min(1.0, 1.0 / math.sqrt(lam) / norm) * W
+        history.append(W.copy())
+    return history, mistakes, undecided

@@ -27,6 +27,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.perceptron.AvgPerceptron",
     "oneof.estimators.perceptron.MaxPerceptron",
     "oneof.estimators.plknn.PLKNN",
+    "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
     "numpy.dtype",  # SimpleImputer and OneHotEncoder remember the type of their input
 )
 """What a model file may hold beyond the types that skops trusts by itself."""

@@ -23,7 +23,7 @@ def read(path: Path) -> tuple["pl.DataFrame", tuple[str, ...]]:
     import polars as pl
 
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             parts = {name: archive[name] for name in archive.files if name in _PARTS}
     except (AttributeError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error):
         raise DataError(f"{path} is damaged, or no archive of plain NumPy arrays (pickles are never opened).") from None

@@ -27,6 +27,7 @@ check: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/candidates.py
 	$(BIN)/python benchmarks/online.py
 
 docs: $(VENV)/.installed

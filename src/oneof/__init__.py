@@ -5,10 +5,7 @@ Names are imported on first use, so that ``import oneof`` stays light.
 """
 
 import importlib
-from importlib.metadata import version
 from typing import Any
-
-__version__ = version("oneof")
 
 _HOME = {
     "AvgPegasos": "oneof.estimators.pegasos",
@@ -31,6 +28,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_HOME[name]), name)
     elif name in _ROOMS:
         value = importlib.import_module(f"oneof.{name}")
+    elif name == "__version__":
+        value = importlib.import_module("importlib.metadata").version("oneof")
     else:
         raise AttributeError(f"module 'oneof' has no attribute {name!r}")
     globals()[name] = value

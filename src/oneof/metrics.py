@@ -6,8 +6,10 @@ import numpy as np
 from scipy import stats
 
 from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates.forms import align
+from oneof.candidates.labels import pack_classes
 from oneof.errors import InputError, LabelError
-from oneof.typing import Floats, Labels, Mask
+from oneof.typing import Floats, Mask
 
 
 def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -33,9 +35,15 @@ def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_
     References
     ----------
     Cour, Sapp & Taskar (2011), Learning from partial labels, JMLR 12: the ambiguous 0/1 loss.
+
+    Examples
+    --------
+    >>> from oneof.metrics import ambiguous_zero_one_loss
+    >>> ambiguous_zero_one_loss([["finch", "wren"], ["wren"], ["owl"], None], ["finch", "owl", "owl", "wren"])
+    0.25
     """
-    covered, _, weight = _covered(y, y_pred, classes, sample_weight)
-    return float(1.0 - np.average(covered, weights=weight))
+    covered, _ = _covered(y, y_pred, classes)
+    return _mean_over(~covered, np.ones(len(covered), dtype=bool), _weights(sample_weight, len(covered)))
 
 
 def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -52,10 +60,37 @@ def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: An
     Raises
     ------
     LabelError
-        If every row is unlabelled.
+        If every row is unlabelled or has weight 0.
+
+    Examples
+    --------
+    >>> from oneof.metrics import covering_rate
+    >>> round(covering_rate([["finch", "wren"], ["wren"], ["owl"], None], ["finch", "owl", "owl", "wren"]), 3)
+    0.667
     """
-    covered, told, weight = _covered(y, y_pred, classes, sample_weight)
-    return _mean_over(covered, told, weight)
+    covered, candidates = _covered(y, y_pred, classes)
+    return _mean_over(covered, ~_says_nothing(candidates), _weights(sample_weight, len(covered)))
+
+
+def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
+    """Return the accuracy over the rows whose set holds one label.
+
+    Rows with several candidates are left out. The parameters are those of `ambiguous_zero_one_loss`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; higher is better.
+
+    Raises
+    ------
+    LabelError
+        If no row is exactly labelled, or all that are have weight 0.
+    """
+    covered, candidates = _covered(y, y_pred, classes)
+    if not candidates.is_exact.any():
+        raise LabelError("no row of y is exactly labelled: use the covering rate, which takes every labelled row.")
+    return _mean_over(covered, candidates.is_exact, _weights(sample_weight, len(covered)))
 
 
 def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -71,7 +106,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     proba : array-like of shape (n_samples, n_classes)
         Class probabilities, or any scores that are not negative, in the order of `classes`.
     classes : array-like of shape (n_classes,), optional
-        What the columns of `proba` mean; by default the classes of `y`.
+        What the columns of `proba` mean; by default the classes of `y`. A label that only `y` names has probability 0.
     sample_weight : array-like of shape (n_samples,), optional
 
     Returns
@@ -84,9 +119,14 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     Wang et al. (2025), Realistic evaluation of deep partial-label learning algorithms, ICLR.
     """
     proba = np.asarray(proba, dtype=float)
-    candidates = as_candidates(y, classes=None if classes is None else np.asarray(classes))
-    if proba.shape != candidates.shape:
-        raise InputError(f"proba has shape {proba.shape}, expected {candidates.shape}: a row a set, a column a class.")
+    candidates = over_all_labels(y, [], classes)
+    expected = (len(candidates), candidates.shape[1] if classes is None else len(classes))
+    if proba.shape != expected:
+        raise InputError(f"proba has shape {proba.shape}, expected {expected}: a row a set, a column a class.")
+    if classes is not None:
+        union = pack_classes(list(dict.fromkeys([*_listed(classes), *candidates.classes.tolist()])))
+        candidates = align(candidates, union)
+        proba = np.pad(proba, ((0, 0), (0, len(union) - proba.shape[1])))
     if (proba < 0).any() or not np.isfinite(proba).all():
         row = int(np.flatnonzero(((proba < 0) | ~np.isfinite(proba)).any(axis=1))[0])
         raise InputError(f"proba is negative or not finite in row {row}: pass probabilities.")
@@ -159,6 +199,8 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     a, b = np.atleast_2d(np.asarray(ours, dtype=float)), np.atleast_2d(np.asarray(theirs, dtype=float))
     if a.shape != b.shape or a.ndim != 2 or a.shape[1] < 2:
         raise InputError(f"scores of shapes {a.shape} and {b.shape} cannot be paired: give the same two or more runs.")
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise InputError("a score is NaN or infinite: leave out the configurations in which a run failed.")
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha} is not possible: give a level between 0 and 1.")
     difference = a - b
@@ -173,35 +215,45 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     return WinTieLoss(win, len(mean) - win - loss, loss)
 
 
-def _covered(y: Any, y_pred: Any, classes: Any, sample_weight: Any) -> tuple[Mask, Mask, Floats]:
-    """Return which predictions their sets cover, which sets say something, and the weights."""
+def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
+    """Return which predictions their sets cover, and the sets."""
     predicted = np.asarray(y_pred)
-    candidates = _over_all_labels(y, predicted, classes)
+    candidates = over_all_labels(y, predicted.ravel().tolist(), classes)
     if predicted.shape != (len(candidates),):
         raise InputError(f"y_pred has shape {predicted.shape}, expected ({len(candidates)},): one label for each set.")
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
     codes = np.array([column.get(label, -1) for label in predicted.tolist()], dtype=np.int64)
     covered = candidates.mask[np.arange(len(codes)), codes] & (codes >= 0)
-    silent = _says_nothing(candidates)
-    return covered | silent, ~silent, _weights(sample_weight, len(codes))
+    return covered | _says_nothing(candidates), candidates
 
 
-def _over_all_labels(y: Any, predicted: Labels, classes: Any) -> CandidateSets:
-    """Read `y` over the given classes, and further labels where `y` or the predictions name some."""
+def over_all_labels(y: Any, predicted: list[Any], classes: Any) -> CandidateSets:
+    """Read `y` over the given classes, and over further labels where `y` or the predictions name some."""
+    known = None if classes is None else pack_classes(_listed(classes))
     if isinstance(y, CandidateSets):
+        if known is not None and not set(y.classes.tolist()) & set(known.tolist()):
+            raise LabelError(
+                f"the candidate sets are over {y.classes.tolist()[0]!r} and others, none of which is among the classes "
+                f"{known.tolist()[0]!r} and others: give fit and the metric sets over the same classes."
+            )
         return y
-    known = None if classes is None else np.asarray(classes)
+    framed = hasattr(y, "columns")
+    if not framed and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:  # an indicator, which names no labels
+        return as_candidates(y, classes=known)
     try:
         if known is not None:
             return as_candidates(y, classes=known)
     except LabelError:
         pass  # a label that was not learnt: never covered, but no reason to refuse the score
     own = as_candidates(y)
-    if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+    if framed and own.shape[1] == y.shape[1] > 1:
         return own
-    named = own.classes.tolist() + (predicted.tolist() if known is None else known.tolist())
-    union = list(dict.fromkeys(named))
-    return as_candidates(y, classes=np.asarray(union)) if len(union) > own.shape[1] else own
+    union = list(dict.fromkeys([*own.classes.tolist(), *(predicted if known is None else known.tolist())]))
+    return as_candidates(y, classes=pack_classes(union)) if len(union) > own.shape[1] else own
+
+
+def _listed(classes: Any) -> list[Any]:
+    return list(classes.tolist() if hasattr(classes, "tolist") else classes)
 
 
 def _says_nothing(candidates: CandidateSets) -> Mask:

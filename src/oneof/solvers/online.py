@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numba import njit
 
+from oneof.errors import InputError
 from oneof.solvers.rows import (
     FASTMATH,
     add_multiple,
@@ -33,6 +34,7 @@ Prediction = Literal["average", "max"]
 
 # A power of two: moving it from the scale to V rounds nothing.
 _SMALL = 2.0**-20
+_LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,11 @@ def perceptron(
     Returns
     -------
     OnlineState
+
+    Raises
+    ------
+    InputError
+        If the scores of a row overflow.
     """
     return _run(X, mask, prediction, initial, order, sample_weight, eta=eta, lam=0.0, shrink_always=False)
 
@@ -148,10 +155,12 @@ def _run(
     counts = (initial.n_summed, initial.n_rows, initial.n_mistakes, initial.n_updates)
     mask = mask.view()
     mask.flags.writeable = False  # one compiled loop for writeable and read-only masks
-    reals, counts = _pass(
+    reals, counts, overflowed = _pass(
         view_rows(X), mask, order, weight, V, U, reals, counts,
         prediction == "average", eta, lam, shrink_always, V.shape[1] > X.shape[1], keep_mean,
     )  # fmt: skip
+    if overflowed >= 0:
+        raise InputError(f"row {overflowed}: the scores overflow; scale the features, for example with StandardScaler.")
     return replace(
         initial, V=V, U=U if keep_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],
         n_summed=counts[0], n_rows=counts[1], n_mistakes=counts[2], n_updates=counts[3],
@@ -168,6 +177,7 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
     # ||V||^2 is counted anew now and then, at a cost of some 16 operations an update.
     recount_every = 1024 + n_classes * n_columns // 16
     scores = np.empty(n_classes, dtype=V.dtype)
+    overflowed = -1
 
     for r in range(order.shape[0]):
         i = order[r]
@@ -188,6 +198,10 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
         if best_out >= 0:
             score_in = sum_in / n_in if average else float(scores[best_in])
             score_out = float(scores[best_out])
+            # Not np.isfinite: it subtracts the number from itself, which reordered sums may take for 0.
+            if not abs(score_in - score_out) <= _LARGEST:
+                overflowed = i
+                break
             has_loss = weight[i] > 0.0 and 1.0 - scale * (score_in - score_out) > 0.0
             top_in = scores[best_in]
             if scores[best_out] > top_in or (scores[best_out] == top_in and best_out < best_in):
@@ -238,4 +252,4 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
         if keep_mean:
             total_scale += scale
             n_summed += 1
-    return (scale, square, total_scale), (n_summed, t, n_mistakes, n_updates)
+    return (scale, square, total_scale), (n_summed, t, n_mistakes, n_updates), overflowed

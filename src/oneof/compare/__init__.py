@@ -1,0 +1,24 @@
+"""Several methods under the same folds, and the one to take when no true label is known."""
+
+import sys
+from types import ModuleType
+
+from oneof.compare.comparison import compare
+from oneof.compare.curve import LearningCurve, learning_curve
+from oneof.compare.methods import panel
+from oneof.compare.results import Comparison, FoldResult, MethodResult
+
+__all__ = ["Comparison", "FoldResult", "LearningCurve", "MethodResult", "compare", "learning_curve", "panel"]
+
+
+class _CallableModule(ModuleType):
+    """A module that is called like its main function.
+
+    Python binds `oneof.compare` to this module as soon as anything imports from it, in place of the function that the
+    package's face promises under the same name.
+    """
+
+    __call__ = staticmethod(compare)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,0 +1,98 @@
+"""How a method gains from more labelled rows."""
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from oneof.compare.folds import Progress, fit_and_judge, folds_of, read_task
+from oneof.compare.results import FoldResult, plain, summarise
+from oneof.errors import InputError
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Held-out scores against the number of labelled training rows; `accuracy` is None where no truth is known."""
+
+    n_rows: tuple[int, ...]
+    covering_rate: tuple[float, ...]
+    covering_rate_std: tuple[float, ...]
+    accuracy: tuple[float, ...] | None
+    accuracy_std: tuple[float, ...] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve in the types of JSON."""
+        return plain(dataclasses.asdict(self))
+
+
+def learning_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    truth: Any = None,
+    shares: Iterable[float] = (0.1, 0.2, 0.4, 0.7, 1.0),
+    cv: Any = 5,
+    random_state: Any = 0,
+    progress: Progress | None = None,
+) -> LearningCurve:
+    """Score an estimator that learns from growing numbers of labelled rows.
+
+    Each fold has one test part and one random order of its labelled training rows; a smaller number of rows is the
+    beginning of a larger one. The other labelled rows are left out; unlabelled rows are always there.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        Cloned, never fitted itself.
+    X, y, truth, cv, random_state, progress
+        As in `compare`.
+    shares : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
+        Shares of the labelled training rows of the smallest fold, in (0, 1].
+
+    Returns
+    -------
+    LearningCurve
+        One entry a share, in the order given; shares that come to the same number of rows are one entry.
+
+    Raises
+    ------
+    InputError
+        If a share is not in (0, 1], or X, y and truth differ in length.
+    """
+    # scikit-learn's own learning_curve would count unlabelled rows, knows one score at a time and reports no progress.
+    shares = list(shares)
+    if not shares or not all(0 < share <= 1 for share in shares):
+        raise InputError(f"shares={shares} is not possible: give one or more shares above 0, and at most 1.")
+    task = read_task(X, y, truth)
+    unlabelled = task.candidates.is_unlabelled
+    rng = check_random_state(random_state)
+    splits = [
+        (train[unlabelled[train]], rng.permutation(train[~unlabelled[train]]), test)
+        for train, test in folds_of(task, cv, random_state)
+    ]
+    most = min(len(labelled) for _, labelled, _ in splits)
+    sizes = list(dict.fromkeys(max(1, round(share * most)) for share in shares))
+    outcomes: list[list[FoldResult]] = []
+    for size in sizes:
+        outcomes.append([])
+        for silent, labelled, test in splits:
+            train = np.sort(np.concatenate([silent, labelled[:size]]))
+            outcomes[-1].append(fit_and_judge(estimator, task, train, test))
+            if progress is not None:
+                done = (len(outcomes) - 1) * len(splits) + len(outcomes[-1])
+                progress(done, len(sizes) * len(splits), f"{size} rows")
+    points = [summarise(f"{size} rows", tuple(folds)) for size, folds in zip(sizes, outcomes, strict=True)]
+    judged = all(point.accuracy is not None for point in points)
+    return LearningCurve(
+        n_rows=tuple(sizes),
+        covering_rate=tuple(point.covering_rate for point in points),
+        covering_rate_std=tuple(point.covering_rate_std for point in points),
+        accuracy=tuple(point.accuracy for point in points if point.accuracy is not None) if judged else None,
+        accuracy_std=tuple(point.accuracy_std for point in points if point.accuracy_std is not None)
+        if judged
+        else None,
+    )

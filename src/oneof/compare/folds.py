@@ -1,0 +1,73 @@
+"""One task cut into folds, and one method judged on one of them."""
+
+import math
+import numbers
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+
+from oneof.candidates import CandidateSets, as_candidates
+from oneof.compare.results import FoldResult
+from oneof.errors import InputError, LabelError
+from oneof.estimators.base import check_learnable, check_lengths
+from oneof.metrics import approximated_accuracy, covering_rate, over_all_labels
+from oneof.model_selection import CandidateKFold, probabilities
+from oneof.typing import Ints
+
+Progress = Callable[[int, int, str], None]
+"""Called after every fold with how many are done, how many there are, and what was done."""
+
+
+class Task(NamedTuple):
+    """Rows that can be indexed, their sets, and their true labels where one is known."""
+
+    X: Any
+    candidates: CandidateSets
+    truth: CandidateSets | None
+
+
+def read_task(X: Any, y: Any, truth: Any) -> Task:
+    """Read what the user gave, and check that it fits together."""
+    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+    candidates = as_candidates(y)
+    check_lengths(X, candidates)
+    check_learnable(candidates)
+    if truth is None:
+        return Task(X, candidates, None)
+    known = over_all_labels(truth, [], candidates.classes)
+    if len(known) != len(candidates):
+        raise InputError(f"truth has {len(known)} labels, but y has {len(candidates)} rows: give one for each row.")
+    if not (known.is_exact | known.is_unlabelled).all():
+        row = int(np.flatnonzero(~(known.is_exact | known.is_unlabelled))[0])
+        raise LabelError(f"row {row} of truth names several labels: give one true label a row, or a missing value.")
+    return Task(X, candidates, None if known.is_unlabelled.all() else known)
+
+
+def folds_of(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
+    """Return the rows of the training and the test part of each fold."""
+    if isinstance(cv, numbers.Integral):
+        cv = CandidateKFold(int(cv), random_state=random_state)
+    return list(check_cv(cv).split(task.X, task.candidates))
+
+
+def fit_and_judge(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:
+    """Fit a clone on some rows and score it on others; all sets are over all classes, whatever the rows name."""
+    X, candidates, truth = task
+    model, rows = clone(estimator), _safe_indexing(X, train)
+    start = time.perf_counter()
+    model.fit(rows, candidates[train])
+    seconds = time.perf_counter() - start
+    rows, sets = _safe_indexing(X, test), candidates[test]
+    predicted, approximated = model.predict(rows), math.nan
+    if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
+        approximated = approximated_accuracy(sets, probabilities(model, rows).proba, classes=model.classes_)
+    accuracy = None
+    if truth is not None and not truth.is_unlabelled[test].all():
+        accuracy = covering_rate(truth[test], predicted)
+    return FoldResult(covering_rate(sets, predicted), approximated, seconds, accuracy)

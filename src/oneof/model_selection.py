@@ -1,0 +1,288 @@
+"""Cross-validation where labels are candidate sets: a splitter, and scorers that need no true label."""
+
+import copy
+import numbers
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from oneof.candidates import CandidateSets, as_candidates
+from oneof.errors import InputError
+from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
+from oneof.typing import Floats, Ints, Mask
+
+__all__ = [
+    "CandidateKFold",
+    "Scorer",
+    "approximated_accuracy_scorer",
+    "covering_rate_scorer",
+    "exact_accuracy_scorer",
+]
+
+
+class CandidateKFold(BaseCrossValidator):
+    """Deal the labelled rows into folds; unlabelled rows are in every training part and in no test part.
+
+    An unlabelled row can judge no prediction, but may teach a semi-supervised method. The labelled rows are sorted by
+    the rarest member of their set and then by the set itself, and dealt to the folds in turn. So any two folds differ
+    by at most one row in size, in the rows of one set, and in the rows of one rarest member; exact labels are thus
+    stratified by class. The rarest member stands for the row because rare classes are those that chance spreads badly,
+    and because common labels are the common distractors.
+
+    Where partial rows overlap, dealing can still put all rows that name some class into one fold, whose training part
+    would then lack the class. Rows are exchanged between folds to avoid this, as far as single exchanges help; sizes
+    stay, the other numbers may then differ by more.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2.
+    shuffle : bool, default=True
+        Whether to put the rows of the same set in random order before they are dealt.
+    random_state : int, RandomState instance or None, default=None
+        Fixes the order when `shuffle` is True.
+
+    See Also
+    --------
+    sklearn.model_selection.StratifiedKFold : The same for exact labels.
+
+    Notes
+    -----
+    `y` may have any form that `fit` takes. scikit-learn's own `cross_val_score` and `GridSearchCV` refuse some of them;
+    a `CandidateSets` and its ``to_indicator()`` pass. In an indicator the rows of ones are the unlabelled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.model_selection import CandidateKFold
+    >>> y = [["a"], ["a", "b"], None, ["b"], ["a"], ["c"], ["b", "c"]]
+    >>> for train, test in CandidateKFold(2, shuffle=False).split(np.zeros((7, 1)), y):
+    ...     print(train, test)
+    [2 3 4 6] [0 1 5]
+    [0 1 2 5] [3 4 6]
+    """
+
+    n_splits: int
+    shuffle: bool
+    random_state: Any
+
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
+        if not isinstance(n_splits, numbers.Integral) or n_splits < 2:
+            raise InputError(f"n_splits={n_splits!r} is not possible: give a whole number of at least 2 folds.")
+        if not shuffle and random_state is not None:
+            raise InputError("random_state has no effect without shuffle: leave it out, or set shuffle=True.")
+        self.n_splits = int(n_splits)
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds; the parameters are ignored."""
+        del X, y, groups
+        return self.n_splits
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
+        """Generate the rows of the training and the test part of each fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Only its length is used.
+        y : array-like or CandidateSets of length n_samples
+            In any form that `fit` takes.
+        groups : None
+            Ignored.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Together all labelled rows; each is in one test part. Unlabelled rows are in `train`.
+
+        Raises
+        ------
+        InputError
+            If there are fewer labelled rows than folds.
+        """
+        del groups
+        # Read here, since scikit-learn knows no length of some forms.
+        yield from super().split(X, as_candidates(y))
+
+    def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Mask]:
+        del X, groups
+        fold = self._fold_of_rows(y)
+        for k in range(self.n_splits):
+            yield fold == k
+
+    def _fold_of_rows(self, candidates: CandidateSets) -> Ints:
+        """Return the fold of each row, -1 for unlabelled rows."""
+        labelled = np.flatnonzero(~candidates.is_unlabelled)
+        if len(labelled) < self.n_splits:
+            raise InputError(
+                f"y has {len(labelled)} labelled rows, fewer than the {self.n_splits} folds: "
+                "give more labelled rows or ask for fewer folds."
+            )
+        order = np.arange(len(labelled))
+        if self.shuffle:
+            order = check_random_state(self.random_state).permutation(order)
+        mask = candidates.mask[labelled[order]]
+        dealt = np.empty(len(labelled), dtype=np.int64)
+        dealt[_by_rarest_member(mask)] = np.arange(len(labelled)) % self.n_splits
+        _spread_classes(mask, dealt, self.n_splits)
+        fold = np.full(len(candidates), -1, dtype=np.int64)
+        fold[labelled[order]] = dealt
+        return fold
+
+
+def _by_rarest_member(mask: Mask) -> Ints:
+    """Return the rows ordered by the rarest member of their set, then by their set, then as they stand."""
+    counts = mask.sum(axis=0)
+    rarest = np.where(mask, counts, len(mask) + 1).argmin(axis=1)
+    _, same_set = np.unique(mask, axis=0, return_inverse=True)
+    return np.lexsort((same_set.ravel(), rarest, counts[rarest]))
+
+
+def _spread_classes(mask: Mask, fold: Ints, n_folds: int) -> None:
+    """Exchange rows between folds, in place, while that lowers the number of classes that one fold holds alone."""
+    counts = np.zeros((n_folds, mask.shape[1]), dtype=np.int64)
+    np.add.at(counts, fold, mask)
+    total = counts.sum(axis=0)
+
+    def held_alone(counts: Ints) -> int:
+        return int(((counts.max(axis=0) == total) & (total >= 2)).sum())
+
+    for k in np.flatnonzero((counts.max(axis=0) == total) & (total >= 2)):
+        if counts[:, k].max() < total[k]:
+            continue  # mended by an earlier exchange
+        home = int(counts[:, k].argmax())
+        now = held_alone(counts)
+        for i, j in ((i, j) for i in np.flatnonzero(mask[:, k]) for j in np.flatnonzero(fold != home)):
+            moved = mask[j].astype(np.int64) - mask[i]
+            counts[home] += moved
+            counts[fold[j]] -= moved
+            if held_alone(counts) < now:
+                fold[i], fold[j] = fold[j], home
+                break
+            counts[home] -= moved
+            counts[fold[j]] += moved
+
+
+class Scorer:
+    """A metric as scikit-learn's model selection calls it: ``scorer(estimator, X, y, sample_weight=None)``.
+
+    Take the ready ones: `covering_rate_scorer`, `approximated_accuracy_scorer`, `exact_accuracy_scorer`. They fit
+    ``scoring=`` of `cross_validate` and `GridSearchCV`, for estimators, pipelines and searches alike. scikit-learn's
+    `make_scorer` does not serve here: it does not tell the metric which classes the estimator learnt, without which an
+    indicator cannot be read.
+
+    Parameters
+    ----------
+    name : str
+        What the representation shows.
+    measure : callable
+        ``measure(estimator, X, y, sample_weight)``, higher is better.
+    """
+
+    def __init__(self, name: str, measure: Callable[[Any, Any, Any, Any], float]) -> None:
+        self.name = name
+        self.measure = measure
+        self._request: Any = None
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted, with ``classes_``.
+        X : array-like of shape (n_samples, n_features)
+        y : array-like or CandidateSets of length n_samples
+            In any form that `fit` takes.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            In [0, 1]; higher is better.
+        """
+        return self.measure(estimator, X, y, sample_weight)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> "Scorer":
+        """Return a scorer that asks for weights where scikit-learn's metadata routing is on.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True or False to take or ignore ``sample_weight``, text to take another name in its place, None for an
+            error where weights are given.
+        """
+        scorer = copy.copy(self)
+        scorer._request = sample_weight
+        return scorer
+
+    def get_metadata_routing(self) -> Any:
+        """Return what the scorer asks of scikit-learn's metadata routing."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self._request)
+        return request
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Probabilities(NamedTuple):
+    """Class probabilities, and whether the method means them as such."""
+
+    proba: Floats
+    calibrated: bool
+
+
+def probabilities(estimator: Any, X: Any) -> Probabilities:
+    """Return the (n, K) class probabilities of an estimator, or a softmax of its decision function in their place.
+
+    The softmax is not calibrated: multiplying the scores by 2 changes it, though no prediction.
+
+    Raises
+    ------
+    InputError
+        If the estimator has neither `predict_proba` nor `decision_function`.
+    """
+    if hasattr(estimator, "predict_proba"):
+        return Probabilities(np.asarray(estimator.predict_proba(X)), calibrated=True)
+    if not hasattr(estimator, "decision_function"):
+        raise InputError(
+            f"{type(estimator).__name__} has neither predict_proba nor decision_function: use the covering rate, "
+            "which needs predictions alone."
+        )
+    scores = np.asarray(estimator.decision_function(X), dtype=float)
+    if scores.ndim == 1:  # two classes
+        scores = np.stack([np.zeros(len(scores)), scores], axis=1)
+    return Probabilities(softmax(scores, axis=1), calibrated=False)
+
+
+def _covering_rate(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    return covering_rate(y, estimator.predict(X), classes=estimator.classes_, sample_weight=sample_weight)
+
+
+def _exact_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    return exact_accuracy(y, estimator.predict(X), classes=estimator.classes_, sample_weight=sample_weight)
+
+
+def _approximated_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    proba = probabilities(estimator, X).proba
+    return approximated_accuracy(y, proba, classes=estimator.classes_, sample_weight=sample_weight)
+
+
+covering_rate_scorer = Scorer("covering_rate_scorer", _covering_rate)
+"""How often the prediction lies in the set, over the labelled rows (`oneof.metrics.covering_rate`)."""
+
+approximated_accuracy_scorer = Scorer("approximated_accuracy_scorer", _approximated_accuracy)
+"""`oneof.metrics.approximated_accuracy` of `predict_proba`; where that is absent, of a softmax of `decision_function`.
+
+The softmax is not calibrated: compare such values only between settings of one method."""
+
+exact_accuracy_scorer = Scorer("exact_accuracy_scorer", _exact_accuracy)
+"""The accuracy over the rows of the test part whose set holds one label (`oneof.metrics.exact_accuracy`)."""

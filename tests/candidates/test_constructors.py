@@ -1,0 +1,258 @@
+"""Each constructor of CandidateSets: what it reads, and what it refuses, naming the row."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof import CandidateSets
+from oneof.errors import InputError, LabelError
+
+LABELS = ["ant", "bee", "cat", "dog"]
+some_sets = st.lists(st.sets(st.sampled_from(LABELS), min_size=1), min_size=1, max_size=30)
+
+
+def literal_mask(sets, classes):
+    return np.array([[label in s for label in classes] for s in sets])
+
+
+@given(some_sets, st.randoms())
+def test_sets_equal_the_literal_mask(sets, random):
+    """Every container of labels, repeated ones too, gives the mask written out by hand."""
+    expected = literal_mask(sets, LABELS)
+    shuffled = [[*random.sample(sorted(s), len(s)), min(s)] for s in sets]
+    for form in (sets, shuffled, [tuple(s) for s in shuffled], [frozenset(s) for s in sets]):
+        np.testing.assert_array_equal(CandidateSets.from_sets(form, classes=LABELS).mask, expected)
+    arrays = np.array([*(np.array(s) for s in shuffled), None], dtype=object)[:-1]
+    np.testing.assert_array_equal(CandidateSets.from_sets(arrays, classes=LABELS).mask, expected)
+
+
+@given(some_sets)
+def test_every_form_comes_back(sets):
+    """Sets, indicators (dense, sparse) and text survive the way there and back."""
+    y = CandidateSets.from_sets(sets, classes=LABELS)
+    assert y.to_sets() == sets
+    assert list(y) == sets
+    assert CandidateSets.from_indicator(y.to_indicator(), classes=LABELS) == y
+    assert CandidateSets.from_indicator(y.to_indicator(sparse=True), classes=LABELS) == y
+    assert CandidateSets.from_strings(y.to_strings(), classes=LABELS) == y
+    frame = pd.DataFrame(y.to_indicator(), columns=LABELS)
+    assert CandidateSets.from_indicator(frame) == y
+    assert CandidateSets.from_indicator(pl.from_pandas(frame)) == y
+
+
+@given(st.lists(st.one_of(st.none(), st.sampled_from(LABELS)), min_size=1, max_size=30))
+def test_labels_are_sets_of_one_and_missing_ones_hold_everything(labels):
+    """A label is its singleton, a missing one the set of all classes."""
+    y = CandidateSets.from_labels(labels, classes=LABELS)
+    np.testing.assert_array_equal(y.mask, literal_mask([{v} if v else LABELS for v in labels], LABELS))
+    np.testing.assert_array_equal(y.is_exact, [v is not None for v in labels])
+    np.testing.assert_array_equal(y.is_unlabelled, [v is None for v in labels])
+    np.testing.assert_array_equal(y.sizes, y.mask.sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 2, -1],
+        np.array([0, 2, -1], dtype=np.int8),
+        [0, 2, None],
+        [0.0, 2.0, float("nan")],
+        np.array([0.0, 2.0, -1.0]),
+        np.array([0, 2, None], dtype=object),
+        np.array([0, 2, -1], dtype=object),
+        pd.Series([0, 2, None]),
+        pd.Series([0, 2, pd.NA], dtype="Int64"),
+        pd.Series([0, 2, None], dtype="category"),
+        pl.Series([0, 2, None]),
+        pa.array([0, 2, None]),
+        pa.chunked_array([[0], [2, None]]),
+    ],
+    ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
+)
+def test_missing_integers(labels):
+    """-1 among integers, None, NaN and the NA of every library mean: unlabelled."""
+    y = CandidateSets.from_labels(labels)
+    assert y.classes.tolist() == [0, 2]
+    np.testing.assert_array_equal(y.mask, [[True, False], [False, True], [True, True]])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["b", "a", None],
+        np.array(["b", "a", None], dtype=object),
+        np.array(["b", "a", np.nan], dtype=object),
+        pd.Series(["b", "a", None]),
+        pd.Series(["b", "a", None], dtype="string"),
+        pd.Series(["b", "a", None], dtype="category"),
+        pl.Series(["b", "a", None]),
+        pl.Series(["b", "a", None], dtype=pl.Categorical),
+        pa.array(["b", "a", None]),
+    ],
+    ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
+)
+def test_missing_text(labels):
+    """Text labels are sorted; None, NaN and NA mean: unlabelled."""
+    y = CandidateSets.from_labels(labels)
+    assert y.classes.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(y.mask, [[False, True], [True, False], [True, True]])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [["b", "a"], ["c"], None],
+        pd.Series([["b", "a"], ["c"], None]),
+        pl.Series([["b", "a"], ["c"], None]),
+        pa.array([["b", "a"], ["c"], None]),
+        np.array([["b", "a"], ["c"], None], dtype=object),
+        [np.array(["b", "a"]), "c", None],
+    ],
+    ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
+)
+def test_list_columns(column):
+    """Ragged list columns of every library are sets; a missing list is unlabelled, a bare label its singleton."""
+    y = CandidateSets.from_sets(column)
+    np.testing.assert_array_equal(y.mask, [[1, 1, 0], [0, 0, 1], [1, 1, 1]])
+
+
+def test_minus_one_is_a_class_where_it_is_listed():
+    """-1 is a class if `classes` lists it, and unlabelled if not, whatever else occurs."""
+    y = CandidateSets.from_labels([-1, 1, None], classes=[-1, 1])
+    np.testing.assert_array_equal(y.mask, [[1, 0], [0, 1], [1, 1]])
+    y = CandidateSets.from_labels([-1, 1, -1], classes=[0, 1])
+    np.testing.assert_array_equal(y.mask, [[1, 1], [0, 1], [1, 1]])
+    for signs in ([-1, 1], [-1.0, 1.0, np.nan], [-1, 1, None], np.array([1, -1], dtype=object)):
+        with pytest.raises(LabelError, match=r"only -1 and \+1.*classes=\[-1, 1\]"):
+            CandidateSets.from_labels(signs)
+    assert CandidateSets.from_labels([-1, 1, 1, 2]).classes.tolist() == [1, 2]
+
+
+def test_indicator_columns_keep_their_names_and_order():
+    """A DataFrame's columns are the classes in their order, also one that never occurs; all-NaN rows are unlabelled."""
+    frame = pd.DataFrame({"wren": [1, 0, np.nan], "finch": [1, 1, np.nan], "owl": [0, 0, np.nan]})
+    for table in (frame, pl.from_pandas(frame), frame.astype("Float64")):
+        y = CandidateSets.from_indicator(table)
+        assert y.classes.tolist() == ["wren", "finch", "owl"]
+        np.testing.assert_array_equal(y.mask, [[1, 1, 0], [0, 1, 0], [1, 1, 1]])
+    stored_zero = sp.csr_matrix((np.array([1, 0, 1]), ([0, 0, 1], [0, 1, 1])), shape=(2, 2))
+    np.testing.assert_array_equal(CandidateSets.from_indicator(stored_zero).mask, [[1, 0], [0, 1]])
+
+
+def test_annotations_count_votes():
+    """Labels need min_votes; `top` keeps the most voted with all ties; rows without such a label are unlabelled."""
+    answers = np.array([[0, 0, 1, -1], [2, 1, 0, 0], [-1, -1, -1, -1], [1, 2, 2, 1]])
+    every = CandidateSets.from_annotations(answers)
+    np.testing.assert_array_equal(every.mask, [[1, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]])
+    twice = CandidateSets.from_annotations(answers, min_votes=2)
+    np.testing.assert_array_equal(twice.mask, [[1, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
+    top = CandidateSets.from_annotations(answers, top=1)
+    np.testing.assert_array_equal(top.mask, [[1, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
+    names = np.array([["x", "y", None], [None, None, "y"]], dtype=object)
+    np.testing.assert_array_equal(CandidateSets.from_annotations(names).mask, [[1, 1], [0, 1]])
+    np.testing.assert_array_equal(CandidateSets.from_annotations(pd.DataFrame(names)).mask, [[1, 1], [0, 1]])
+    with pytest.raises(LabelError, match="no annotator"):
+        CandidateSets.from_annotations(np.full((3, 2), -1))
+    with pytest.raises(InputError, match="min_votes=0"):
+        CandidateSets.from_annotations(answers, min_votes=0)
+
+
+@given(some_sets.filter(lambda sets: all(len(s) < len(LABELS) for s in sets)))
+def test_complementary_sets_are_what_is_left(sets):
+    """The candidates are exactly the classes that are not ruled out."""
+    y = CandidateSets.from_complementary(sets, classes=LABELS)
+    np.testing.assert_array_equal(y.mask, ~literal_mask(sets, LABELS))
+
+
+def test_complementary_labels_and_gaps():
+    """One label a row, or none, can be ruled out; ruling out everything is an error."""
+    y = CandidateSets.from_complementary(["ant", None, "cat"], classes=["ant", "bee", "cat"])
+    np.testing.assert_array_equal(y.mask, [[0, 1, 1], [1, 1, 1], [1, 1, 0]])
+    with pytest.raises(LabelError, match="row 1 has an empty"):
+        CandidateSets.from_complementary([["ant"], ["ant", "bee"]], classes=["ant", "bee"])
+
+
+def test_hierarchy_stands_for_leaves():
+    """A coarse label is the set of leaves below it, through any depth; a leaf is itself."""
+    tree = {"animal": ["bird", "mammal"], "bird": ["wren", "finch"], "mammal": ["fox"]}
+    y = CandidateSets.from_hierarchy(["bird", "fox", "animal", None, ["wren", "mammal"]], tree)
+    assert y.classes.tolist() == ["finch", "fox", "wren"]
+    np.testing.assert_array_equal(y.mask, [[1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]])
+    with pytest.raises(LabelError, match="row 1: label 'fish'"):
+        CandidateSets.from_hierarchy(["bird", "fish"], tree)
+    with pytest.raises(LabelError, match="circle"):
+        CandidateSets.from_hierarchy(["a"], {"a": ["b"], "b": ["a"]})
+
+
+label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).filter(bool)
+
+
+@given(st.lists(st.sets(label_text, min_size=1, max_size=4), min_size=1, max_size=8), st.sampled_from("|;,"))
+def test_labels_may_contain_the_separator(sets, separator):
+    """Text with separators and backslashes inside labels survives writing and reading."""
+    classes = sorted({label for s in sets for label in s} | {"another"})
+    y = CandidateSets.from_sets(sets, classes=classes)
+    text = y.to_strings(separator=separator)
+    assert CandidateSets.from_strings(text, separator=separator, classes=classes) == y
+
+
+def test_strings():
+    """Spaces are dropped, empty text is unlabelled, and only from_strings splits."""
+    y = CandidateSets.from_strings(["wren | finch", "", None, "  ", "owl"])
+    np.testing.assert_array_equal(y.mask, [[1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 1, 0]])
+    assert CandidateSets.from_labels(["a|b", "c"]).classes.tolist() == ["a|b", "c"]
+    with pytest.raises(LabelError, match=r"row 1: 'a\|\|b' names an empty label"):
+        CandidateSets.from_strings(["a", "a||b"])
+    with pytest.raises(LabelError, match="row 0: 3 is not text"):
+        CandidateSets.from_strings([3])
+    with pytest.raises(InputError, match="separator"):
+        CandidateSets.from_strings(["a"], separator="")
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: CandidateSets.from_labels(["ant", "elk"], classes=LABELS), "row 1: label 'elk' is not one of"),
+        (lambda: CandidateSets.from_labels([0, 7], classes=[0, 1]), "row 1: label 7 is not one of the classes 0, 1"),
+        (lambda: CandidateSets.from_labels([0, 7], classes=["a"]), "row 0: label 0 is not one of"),
+        (lambda: CandidateSets.from_sets([["ant"], ["ant", "elk"]], classes=LABELS), "row 1: label 'elk'"),
+        (lambda: CandidateSets.from_sets([["ant"], []]), "row 1 has an empty candidate set"),
+        (lambda: CandidateSets.from_sets([["ant"], ["bee", None]]), "row 1: a set holds a missing value"),
+        (lambda: CandidateSets.from_sets([["ant"], [["bee"]]]), r"row 1: \['bee'\] is not a label"),
+        (lambda: CandidateSets.from_sets([["ant"], [3]]), "mix text"),
+        (lambda: CandidateSets.from_sets(3), "expected one set of labels"),
+        (lambda: CandidateSets.from_labels([0, np.inf]), "row 1: the label is infinite"),
+        (lambda: CandidateSets.from_labels([0, 1.5]), "continuous"),
+        (lambda: CandidateSets.from_labels([[1, 2], [3]]), "not a label"),
+        (lambda: CandidateSets.from_labels(np.zeros((2, 2, 2))), "1d array"),
+        (lambda: CandidateSets.from_labels(3), "expected one label"),
+        (lambda: CandidateSets.from_labels(["a"], classes=["a", "a"]), "'a' twice"),
+        (lambda: CandidateSets.from_labels(["a"], classes=["a", None]), "missing value"),
+        (lambda: CandidateSets.from_indicator([[0, 1], [0, 0]]), "row 1 has an empty candidate set"),
+        (lambda: CandidateSets.from_indicator([[0, 1], [2, 0]]), "row 1, column 0 of the indicator holds 2"),
+        (lambda: CandidateSets.from_indicator([[0, 1], [np.nan, 0]]), "row 1, column 0"),
+        (lambda: CandidateSets.from_indicator(sp.csr_array([[0, 1], [3, 0]])), "row 1, column 0"),
+        (lambda: CandidateSets.from_indicator([["a", "b"]]), "0 and 1"),
+        (lambda: CandidateSets.from_indicator([1, 0]), "two dimensions"),
+        (lambda: CandidateSets.from_indicator(np.eye(2), classes=["a"]), "2 columns, but there are 1 classes"),
+        (lambda: CandidateSets(np.eye(2), ["a"]), r"expected \(n_samples, 1\)"),
+        (lambda: CandidateSets([[True, False], [False, False]], ["a", "b"]), "row 1 has an empty"),
+    ],
+)
+def test_refusals_name_the_place(build, message):
+    """What cannot be read is refused in one sentence that names row and label."""
+    with pytest.raises(LabelError, match=message) as caught:
+        build()
+    assert str(caught.value).count("\n") == 0
+
+
+def test_a_class_that_never_occurs_stays():
+    """Given classes stay in their order, whether or not a row names them."""
+    y = CandidateSets.from_sets([["bee"]], classes=["cat", "bee", "ant"])
+    assert y.classes.tolist() == ["cat", "bee", "ant"]
+    np.testing.assert_array_equal(y.mask, [[0, 1, 0]])

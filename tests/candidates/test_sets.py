@@ -1,0 +1,117 @@
+"""CandidateSets as a sequence, and the recognition of any form of supervision."""
+
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import DataConversionWarning
+
+from oneof import CandidateSets
+from oneof.candidates import as_candidates
+from oneof.errors import InputTypeError, LabelError
+
+MASK = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]], dtype=bool)
+
+
+@pytest.mark.parametrize("rows", [slice(1, 3), np.array([3, 0]), [2, 2], np.array([True, False, False, True])])
+def test_indexing_picks_rows(rows):
+    """Slices, masks and arrays of rows pick sets as they pick rows of the mask."""
+    y = CandidateSets(MASK, ["a", "b", "c"])
+    np.testing.assert_array_equal(y[rows].mask, MASK[rows])
+    assert y[rows].classes.tolist() == ["a", "b", "c"]
+    assert len(y[rows]) == y[rows].shape[0] == len(MASK[rows])
+
+
+def test_indexing_by_one_row_or_column_is_refused():
+    """One number, or a column, is no way to pick candidate sets."""
+    y = CandidateSets(MASK, ["a", "b", "c"])
+    with pytest.raises(InputTypeError, match=r"candidates\[1:2\]"):
+        y[1]
+    with pytest.raises(InputTypeError, match="rows alone"):
+        y[:, 1]
+
+
+def test_the_mask_cannot_be_changed():
+    """Sets are values: neither their mask nor the array they were made of is shared."""
+    source = MASK.copy()
+    y = CandidateSets(source, ["a", "b", "c"])
+    source[:] = True
+    np.testing.assert_array_equal(y.mask, MASK)
+    for sets in (y, y[1:], pickle.loads(pickle.dumps(y))):
+        with pytest.raises(ValueError, match="read-only"):
+            sets.mask[0, 1] = True
+    indicator = MASK.copy()
+    z = CandidateSets.from_indicator(indicator)
+    indicator[:] = True
+    np.testing.assert_array_equal(z.mask, MASK)
+
+
+def test_equality_is_by_value():
+    """Equal masks over equal classes are equal sets."""
+    y = CandidateSets(MASK, ["a", "b", "c"])
+    assert y == CandidateSets(MASK, ["a", "b", "c"])
+    assert y == pickle.loads(pickle.dumps(y))
+    assert y != CandidateSets(MASK, ["a", "b", "d"])
+    assert y != CandidateSets(MASK[::-1], ["a", "b", "c"])
+    assert repr(y) == "<CandidateSets of 4 rows, 3 classes: 2 exact, 1 partial, 1 unlabelled>"
+
+
+def test_a_column_vector_is_labels_with_a_warning():
+    """(n, 1) arrays and one-column tables are read as labels, with scikit-learn's warning."""
+    for y in (np.array([[2], [0]]), pd.DataFrame({"y": [2, 0]}), pl.DataFrame({"y": [2, 0]})):
+        with pytest.warns(DataConversionWarning, match="column-vector"):
+            assert as_candidates(y).to_sets() == [{2}, {0}]
+
+
+def test_given_classes_win():
+    """Over given classes, an unlabelled row stays unlabelled and an unknown label is refused with its row."""
+    y = CandidateSets(MASK, ["a", "b", "c"])
+    wider = as_candidates(y, classes=np.array(["c", "x", "b", "a"]))
+    np.testing.assert_array_equal(wider.mask, [[0, 0, 0, 1], [0, 0, 1, 1], [1, 1, 1, 1], [1, 0, 0, 0]])
+    with pytest.raises(LabelError, match="row 3: label 'c'"):
+        as_candidates(y, classes=np.array(["a", "b"]))
+    frame = pd.DataFrame(MASK.astype(int), columns=["c", "a", "b"])
+    assert as_candidates(frame, classes=np.array(["a", "b", "c"])).to_sets()[0] == {"c"}
+
+
+def test_lists_of_zeros_and_ones_raise_a_question():
+    """Lists of 0 and 1 that look like an indicator are read as sets, with a warning that says what to do."""
+    with pytest.warns(UserWarning, match=r"np.asarray\(y\)"):
+        y = as_candidates([[0, 1, 1], [1, 0, 0]])
+    assert y.shape == (2, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert as_candidates([[0, 1], [1]]).to_sets() == [{0, 1}, {1}]
+
+
+def test_nothing_to_learn_is_said():
+    """No y, or nothing but missing labels, is an error."""
+    with pytest.raises(LabelError, match="requires y to be passed"):
+        as_candidates(None)
+    with pytest.raises(LabelError, match="every row is unlabelled"):
+        as_candidates([-1, -1])
+
+
+def test_import_is_light():
+    """`import oneof` and dir(oneof) load nothing but the standard library and oneof itself."""
+    code = (
+        "import sys; before = set(sys.modules); import oneof; dir(oneof); "
+        "print(*sorted({m.split('.')[0] for m in set(sys.modules) - before} - set(sys.stdlib_module_names)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["oneof"]
+
+
+def test_every_public_name_is_there():
+    """Each name of dir(oneof) can be imported, and no other."""
+    import oneof
+
+    for name in dir(oneof):
+        assert getattr(oneof, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nope'"):
+        oneof.Nope  # noqa: B018 - the access is what is tested

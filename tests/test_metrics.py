@@ -1,0 +1,269 @@
+"""Laws of the metrics."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import accuracy_score, precision_recall_curve
+
+from oneof import CandidateSets
+from oneof.errors import InputError, LabelError
+from oneof.metrics import (
+    ambiguous_zero_one_loss,
+    approximated_accuracy,
+    covering_rate,
+    exact_accuracy,
+    precision_recall_break_even,
+    win_tie_loss,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
+
+
+def draw(seed, *, full=True):
+    """Candidate sets, predictions and probabilities that agree with them; ties and zeros occur."""
+    rng = np.random.default_rng(seed)
+    n, K = rng.integers(2, 15), rng.integers(3, 6)
+    mask = rng.random((n, K)) < rng.choice([0.1, 0.4])
+    mask[np.arange(n), rng.integers(0, K, n)] = True
+    filled = mask.all(axis=1)
+    mask[filled, 0] = False
+    if full:
+        mask[rng.random(n) < 0.3] = True
+        mask[0] = np.arange(K) == 1  # some row says something
+    proba = rng.integers(0, 4, (n, K)).astype(float)
+    proba[:, 0] += proba.sum(axis=1) == 0
+    proba /= proba.sum(axis=1, keepdims=True)
+    candidates = CandidateSets(mask, NAMES[:K])
+    return candidates, candidates.classes[proba.argmax(axis=1)], proba
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_on_exact_labels_every_rate_is_the_accuracy(seed):
+    """Covering rate, exact accuracy, approximated accuracy and 1 - ambiguous loss are the accuracy on exact labels."""
+    candidates, predicted, proba = draw(seed)
+    truth = candidates.classes[candidates.mask.argmax(axis=1)]
+    weight = np.random.default_rng(seed).random(len(truth)) + 0.1
+    for w in (None, weight):
+        accuracy = pytest.approx(accuracy_score(truth, predicted, sample_weight=w), abs=1e-12)
+        assert covering_rate(truth, predicted, sample_weight=w) == accuracy
+        assert exact_accuracy(truth, predicted, sample_weight=w) == accuracy
+        assert 1 - ambiguous_zero_one_loss(truth, predicted, sample_weight=w) == accuracy
+        assert approximated_accuracy(truth, proba, classes=candidates.classes, sample_weight=w) == accuracy
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_covering_rate_and_ambiguous_loss_sum_to_one_where_no_row_is_full(seed):
+    """Without unlabelled rows a prediction either is covered or counts as a loss."""
+    candidates, predicted, _ = draw(seed, full=False)
+    rate, loss = covering_rate(candidates, predicted), ambiguous_zero_one_loss(candidates, predicted)
+    assert rate + loss == pytest.approx(1)
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_unlabelled_rows_dilute_the_loss_and_leave_the_rates_alone(seed):
+    """Unlabelled rows enter the loss as covered rows, and neither rate at all."""
+    candidates, predicted, proba = draw(seed)
+    told = ~candidates.is_unlabelled
+    assert covering_rate(candidates, predicted) == pytest.approx(covering_rate(candidates[told], predicted[told]))
+    assert approximated_accuracy(candidates, proba) == pytest.approx(
+        approximated_accuracy(candidates[told], proba[told])
+    )
+    diluted = told.mean() * ambiguous_zero_one_loss(candidates[told], predicted[told])
+    assert ambiguous_zero_one_loss(candidates, predicted) == pytest.approx(diluted)
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_the_covering_rate_bounds_accuracy_and_its_approximation(seed):
+    """Where every set holds the truth, the accuracy is at most the covering rate; so is the approximated accuracy."""
+    candidates, predicted, proba = draw(seed, full=False)
+    rng = np.random.default_rng(seed)
+    truth = np.array([rng.choice(candidates.classes[row]) for row in candidates.mask])
+    rate = covering_rate(candidates, predicted)
+    assert accuracy_score(truth, predicted) <= rate + 1e-12
+    assert approximated_accuracy(candidates, proba) <= rate + 1e-12
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_the_approximated_accuracy_is_its_formula(seed):
+    """The approximated accuracy is the mean share of the predicted class in its set, row by row."""
+    candidates, _, proba = draw(seed, full=False)
+    total = 0.0
+    for row, p in zip(candidates.mask, proba):
+        best = max(range(len(p)), key=lambda k: (p[k], -k))
+        total += p[best] / sum(p[k] for k in np.flatnonzero(row)) if row[best] else 0.0
+    assert approximated_accuracy(candidates, proba) == pytest.approx(total / len(proba))
+    assert approximated_accuracy(candidates, 7 * proba) == pytest.approx(total / len(proba)), "a scale cancels"
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_order_and_repetition_of_rows(seed):
+    """The order of rows does not matter, and a whole weight is a repetition."""
+    candidates, predicted, proba = draw(seed)
+    rng = np.random.default_rng(seed)
+    order, times = rng.permutation(len(predicted)), rng.integers(1, 4, len(predicted))
+    again = np.repeat(np.arange(len(predicted)), times)
+    for metric, values in ((covering_rate, predicted), (ambiguous_zero_one_loss, predicted)):
+        assert metric(candidates[order], values[order]) == pytest.approx(metric(candidates, values))
+        assert metric(candidates, values, sample_weight=times) == pytest.approx(
+            metric(candidates[again], values[again])
+        )
+    plain, repeated = approximated_accuracy(candidates, proba), approximated_accuracy(candidates[again], proba[again])
+    assert approximated_accuracy(candidates[order], proba[order]) == pytest.approx(plain)
+    assert approximated_accuracy(candidates, proba, sample_weight=times) == pytest.approx(repeated)
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_every_form_of_y_scores_alike(seed):
+    """The same sets give the same rates as sets of names, CSR or dense indicator, DataFrame or CandidateSets."""
+    candidates, predicted, proba = draw(seed)
+    classes = candidates.classes
+    forms = (
+        candidates.to_sets(),
+        [None if full else sorted(names) for full, names in zip(candidates.is_unlabelled, candidates.to_sets())],
+        candidates.to_indicator(),
+        candidates.to_indicator(sparse=True),
+        sp.csc_array(candidates.to_indicator()),
+        pl.DataFrame(candidates.to_indicator(), schema=classes.tolist()),
+    )
+    for y in forms:
+        assert covering_rate(y, predicted, classes=classes) == covering_rate(candidates, predicted)
+        assert approximated_accuracy(y, proba, classes=classes) == approximated_accuracy(candidates, proba)
+        assert ambiguous_zero_one_loss(y, predicted, classes=classes.tolist()) == ambiguous_zero_one_loss(
+            candidates, predicted
+        )
+
+
+def test_exact_accuracy_leaves_partial_rows_out():
+    """Only rows whose set holds one label count; without one there is no such accuracy."""
+    y, predicted = [["a"], ["a", "b"], ["b"], None, ["c"]], ["a", "c", "a", "a", "c"]
+    assert exact_accuracy(y, predicted) == pytest.approx(2 / 3)
+    with pytest.raises(LabelError, match="no row of y is exactly labelled"):
+        exact_accuracy([["a", "b"], ["b", "c"]], ["a", "b"])
+
+
+def test_lists_of_sets_of_unequal_length_need_no_classes():
+    """Ragged lists are read as sets, also where a prediction names a label of no set."""
+    assert covering_rate([["a"], ["a", "b"], ["b", "c"]], ["a", "c", "b"]) == pytest.approx(2 / 3)
+    assert covering_rate([["a"], ["a", "b"], ["b", "c"]], ["a", "z", "b"]) == pytest.approx(2 / 3)
+
+
+def test_labels_that_were_not_learnt_are_never_covered():
+    """A label of y beyond the classes has probability 0 and no prediction; it makes the row wrong and is no error."""
+    y, classes = ["a", "b", "new"], np.array(["a", "b"])
+    assert covering_rate(y, ["a", "b", "b"], classes=classes) == pytest.approx(2 / 3)
+    assert approximated_accuracy(y, [[1, 0], [0.2, 0.8], [0.5, 0.5]], classes=classes) == pytest.approx(2 / 3)
+    sets = CandidateSets.from_sets([["a", "new"], ["b"]], classes=["a", "b", "new"])
+    assert approximated_accuracy(sets, [[0.6, 0.4], [0.1, 0.9]], classes=["b", "a"]) == 0.0
+    assert approximated_accuracy(sets, [[0.6, 0.4], [0.1, 0.9]], classes=["a", "b"]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: covering_rate([None, "a", "b"], ["a", "a", "a"], sample_weight=[1, 0, 0]), "nothing to judge"),
+        (lambda: ambiguous_zero_one_loss(["a", "b"], ["a", "a"], sample_weight=[0, 0]), "nothing to judge"),
+        (lambda: covering_rate(["a", "b"], ["a"]), r"y_pred has shape \(1,\)"),
+        (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1]), "sample_weight has shape"),
+        (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1, -1]), "negative"),
+        (lambda: covering_rate(np.eye(3, dtype=int), [0, 1, 2], classes=["a", "b"]), "3 columns"),
+        (lambda: covering_rate(CandidateSets.from_labels(["a", "b"]), [0, 1], classes=[0, 1]), "same classes"),
+        (lambda: approximated_accuracy(["a", "b"], [[1.0], [0.0]]), "proba has shape"),
+        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [2.0, -1.0]]), "not finite in row 1"),
+        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [np.nan, 1.0]]), "not finite in row 1"),
+        (lambda: precision_recall_break_even([0, 1], [0.1]), "one shape"),
+        (lambda: precision_recall_break_even([0, 2], [0.1, 0.2]), "other than 0 and 1"),
+        (lambda: precision_recall_break_even([0, 1], [0.1, np.nan]), "NaN in row 1"),
+        (lambda: win_tie_loss([1.0], [2.0]), "cannot be paired"),
+        (lambda: win_tie_loss([1.0, np.nan], [2.0, 3.0]), "NaN or infinite"),
+        (lambda: win_tie_loss([1.0, 2.0], [2.0, 3.0], alpha=0), "alpha=0"),
+    ],
+)
+def test_what_cannot_be_scored_is_one_clear_error(call, message):
+    """Errors say what is wrong and where."""
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+@given(seed=seeds)
+@settings(deadline=None, max_examples=30)
+def test_break_even_is_the_expected_precision_at_r(seed):
+    """With R positives it is the precision among the first R rows, averaged over all orders of equal scores."""
+    rng = np.random.default_rng(seed)
+    n = rng.integers(1, 7)
+    truth, scores = rng.integers(0, 2, n), rng.integers(0, 3, n) / 2.0
+    truth[0] = 1
+    positives = truth.sum()
+    orders = [sorted(order, key=lambda i: -scores[i]) for order in itertools.permutations(range(n))]
+    expected = np.mean([truth[order[:positives]].mean() for order in orders])
+    assert precision_recall_break_even(truth, scores) == pytest.approx(expected)
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_break_even_lies_on_the_curve(seed):
+    """Without ties, precision and recall of scikit-learn's curve meet at this value."""
+    rng = np.random.default_rng(seed)
+    n = rng.integers(2, 40)
+    truth, scores = rng.integers(0, 2, n), rng.permutation(n).astype(float)
+    truth[0] = 1
+    precision, recall, _ = precision_recall_curve(truth, scores)
+    value = precision_recall_break_even(truth, scores)
+    equal = np.isclose(precision, recall) & np.isclose(precision, value)
+    assert equal.any() or value == 0.0  # scikit-learn ends its curve at (1, 0), so a meeting at 0 may be missing
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_break_even_depends_on_the_ranking_alone(seed):
+    """Any order of rows and any rising function of the scores give the same value, with ties too, class by class."""
+    rng = np.random.default_rng(seed)
+    n = rng.integers(2, 20)
+    truth, scores = rng.integers(0, 2, (n, 3)), rng.integers(-2, 3, (n, 3)).astype(float)
+    order = rng.permutation(n)
+    values = precision_recall_break_even(truth, scores)
+    np.testing.assert_allclose(precision_recall_break_even(truth[order], scores[order]), values)
+    np.testing.assert_allclose(precision_recall_break_even(truth, np.exp(scores) - 3), values)
+    for k in range(3):
+        np.testing.assert_equal(precision_recall_break_even(truth[:, k], scores[:, k]), values[k])
+    assert np.isnan(values[truth.sum(axis=0) == 0]).all()
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_win_tie_loss_is_antisymmetric(seed):
+    """Exchanging the methods exchanges wins and losses; the three sum to the configurations."""
+    rng = np.random.default_rng(seed)
+    shape = (rng.integers(1, 6), rng.integers(2, 8))
+    ours = rng.integers(0, 4, shape) / 4.0
+    theirs = ours + rng.integers(-1, 2, (shape[0], 1)) / 4.0 + rng.integers(-1, 2, shape) / 8.0
+    found = win_tie_loss(ours, theirs)
+    assert sum(found) == shape[0]
+    assert win_tie_loss(theirs, ours) == found[::-1]
+    assert win_tie_loss(ours, ours) == (0, shape[0], 0)
+    assert win_tie_loss(ours + 1, theirs + 1) == found, "only differences matter"
+
+
+def test_win_tie_loss_is_the_paired_t_test():
+    """Significance at the level given is scipy's paired t-test; a constant difference is significant."""
+    rng = np.random.default_rng(0)
+    ours, theirs = rng.normal(0.3, 1, (40, 10)), rng.normal(0, 1, (40, 10))
+    for alpha in (0.05, 0.3):
+        p = np.array([stats.ttest_rel(a, b).pvalue for a, b in zip(ours, theirs)])
+        up = (ours - theirs).mean(axis=1) > 0
+        wins, losses = ((p < alpha) & up).sum(), ((p < alpha) & ~up).sum()
+        assert win_tie_loss(ours, theirs, alpha=alpha) == (wins, 40 - wins - losses, losses)
+    assert win_tie_loss([0.1, 0.2, 0.3], [0.0, 0.1, 0.2]) == (1, 0, 0)

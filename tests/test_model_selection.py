@@ -1,0 +1,279 @@
+"""Laws of the folds and of the scorers."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from oneof import CandidateSets
+from oneof.errors import InputError, LabelError
+from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
+from oneof.model_selection import (
+    CandidateKFold,
+    approximated_accuracy_scorer,
+    covering_rate_scorer,
+    exact_accuracy_scorer,
+)
+
+SCORERS = (covering_rate_scorer, approximated_accuracy_scorer, exact_accuracy_scorer)
+seeds = st.integers(0, 2**32 - 1)
+
+
+class Centroids(LinearScores):
+    """Scores by the product with the mean of the rows that name a class; `shrink` draws the means to 0."""
+
+    def __init__(self, shrink=0.0):
+        self.shrink = shrink
+
+    def fit(self, X, y):
+        rows, candidates = self._read_fit(X, y)
+        shares = candidates.mask / candidates.sizes[:, None]
+        means = (shares.T @ rows) / np.maximum(shares.sum(axis=0), 1)[:, None]
+        self.coef_, self.intercept_ = (1 - self.shrink) * means, -0.5 * (means**2).sum(axis=1)
+        return self
+
+
+class Frequencies(CandidateClassifier):
+    """Predicts the class that is named most often."""
+
+    def fit(self, X, y):
+        _, candidates = self._read_fit(X, y)
+        self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
+        return self
+
+    def _scores(self, rows):
+        return np.tile(self.shares_, (rows.shape[0], 1))
+
+    def predict_proba(self, X):
+        return self._scores(self._read_rows(X))
+
+
+def draw(seed, *, n=None, K=None, share=0.25):
+    rng = np.random.default_rng(seed)
+    n, K = n or rng.integers(8, 40), K or rng.integers(2, 7)
+    mask = rng.random((n, K)) < share
+    truth = rng.integers(0, K, n)
+    mask[np.arange(n), truth] = True
+    X = rng.normal(size=(n, 3)) + truth[:, None] * [1.0, -1.0, 0.5]
+    return X, CandidateSets(mask, [f"c{k}" for k in range(K)]), truth
+
+
+@given(seed=seeds, n_splits=st.integers(2, 5), shuffle=st.booleans())
+@settings(deadline=None)
+def test_folds_part_the_labelled_rows(seed, n_splits, shuffle):
+    """Every labelled row is in one test part, unlabelled rows in every training part; sizes differ by at most one."""
+    X, candidates, _ = draw(seed)
+    told = np.flatnonzero(~candidates.is_unlabelled)
+    if len(told) < n_splits:
+        return
+    cv = CandidateKFold(n_splits, shuffle=shuffle, random_state=seed if shuffle else None)
+    folds = list(cv.split(X, candidates))
+    assert len(folds) == cv.get_n_splits() == n_splits
+    np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), told)
+    for train, test in folds:
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(len(X)))
+        assert len(test) - len(told) // n_splits in (0, 1)
+
+
+@given(seed=seeds, n_splits=st.integers(2, 5))
+@settings(deadline=None)
+def test_exact_labels_are_stratified(seed, n_splits):
+    """On exact labels two folds differ by at most one row of any class, and every class with two rows is learnt."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["a", "b", "c", "d"], size=rng.integers(n_splits, 40), p=[0.6, 0.2, 0.15, 0.05])
+    y[0], y[1] = "a", "b"
+    for train, test in CandidateKFold(n_splits, random_state=seed).split(y, y):
+        for label, count in zip(*np.unique(y, return_counts=True)):
+            assert abs((y[test] == label).sum() - count / n_splits) < 1
+            assert count < 2 or label in y[train]
+
+
+def test_sets_that_repeat_are_stratified():
+    """Where no class is scarce, two folds differ by at most one row of any candidate set."""
+    _, candidates, _ = draw(3, n=300, K=4)
+    candidates = candidates[~candidates.is_unlabelled]
+    _, kind = np.unique(candidates.mask, axis=0, return_inverse=True)
+    held_out = [np.bincount(kind[test]) for _, test in CandidateKFold(5, random_state=0).split(kind, candidates)]
+    assert len(np.unique(kind)) > 8
+    assert (np.ptp(held_out, axis=0) <= 1).all()
+
+
+def test_a_class_named_in_two_rows_is_spread_by_exchange():
+    """Dealing alone would put both rows that name k into the first fold."""
+    y = [["a", "k"], ["b"], ["c", "k"], ["d", "e"], ["d", "e"], ["d", "e"]]
+    for train, _ in CandidateKFold(2, shuffle=False).split(np.zeros((6, 1)), y):
+        assert "k" in set().union(*(y[i] for i in train))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_class_with_two_rows_is_in_every_training_part(seed):
+    """Also for partial rows that overlap, every class which two rows name is named in each training part."""
+    rng = np.random.default_rng(seed)
+    mask = rng.random((25, 12)) < 0.1
+    mask[np.arange(25), rng.integers(0, 12, 25)] = True
+    for train, _ in CandidateKFold(5, random_state=seed).split(mask, mask):
+        assert (mask[train].any(axis=0) | (mask.sum(axis=0) < 2)).all()
+
+
+def test_every_form_of_y_gives_the_same_folds():
+    """Sets of names, indicators and CandidateSets are cut alike."""
+    X, candidates, _ = draw(1, n=40, K=3)
+    frame = pd.DataFrame(candidates.to_indicator(), columns=candidates.classes)
+    forms = (candidates.to_sets(), candidates.to_indicator(), candidates.to_indicator(sparse=True), frame)
+    expected = [test.tolist() for _, test in CandidateKFold(4, random_state=7).split(X, candidates)]
+    for y in forms:
+        assert [test.tolist() for _, test in CandidateKFold(4, random_state=7).split(X, y)] == expected
+    labels = ["a", None, "b", "a", "b", "a"]
+    for train, test in CandidateKFold(2, random_state=0).split(np.zeros((6, 1)), labels):
+        assert 1 in train
+        assert 1 not in test
+
+
+def test_the_random_state_fixes_the_folds():
+    """The same seed gives the same folds at every call, another seed others, and no shuffling always the same."""
+    X, candidates, _ = draw(2, n=60, K=3)
+
+    def folds(**how):
+        return [test.tolist() for _, test in CandidateKFold(3, **how).split(X, candidates)]
+
+    assert folds(random_state=0) == folds(random_state=0) != folds(random_state=1)
+    assert folds(shuffle=False) == folds(shuffle=False)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: CandidateKFold(1), "n_splits=1 is not possible"),
+        (lambda: CandidateKFold(2.5), "n_splits=2.5 is not possible"),
+        (lambda: CandidateKFold(shuffle=False, random_state=0), "no effect without shuffle"),
+        (lambda: list(CandidateKFold(3).split(np.zeros(4), ["a", "b", None, None])), "2 labelled rows, fewer than"),
+        (lambda: list(CandidateKFold(2).split(np.zeros(3), ["a", "b"])), "inconsistent numbers of samples"),
+    ],
+)
+def test_impossible_folds_are_clear_errors(call, message):
+    """What cannot be split says why."""
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("form", ["indicator", "sets", "lists"])
+def test_cross_validation_is_the_loop_by_hand(form):
+    """cross_val_score with the splitter and a scorer gives the metric on each test part."""
+    X, candidates, _ = draw(4, n=60, K=3)
+    y = {"indicator": candidates.to_indicator(), "sets": candidates, "lists": candidates.to_sets()}[form]
+    cv = CandidateKFold(3, random_state=0)
+    found = cross_val_score(make_pipeline(StandardScaler(), Centroids()), X, y, cv=cv, scoring=covering_rate_scorer)
+    for score, (train, test) in zip(found, cv.split(X, y), strict=True):
+        model = make_pipeline(StandardScaler(), Centroids()).fit(X[train], candidates[train])
+        assert score == covering_rate(candidates[test], model.predict(X[test]))
+
+
+@pytest.mark.parametrize("estimator", [Centroids(), Frequencies()])
+@pytest.mark.parametrize("wrap", [lambda e: e, lambda e: make_pipeline(StandardScaler(), e)])
+def test_scorers_are_the_metrics(estimator, wrap):
+    """Each scorer is its metric of the estimator's predictions or probabilities, with weights, in a pipeline or not."""
+    X, candidates, _ = draw(5, n=50, K=3)
+    model = wrap(estimator).fit(X, candidates)
+    weight = np.random.default_rng(0).random(50)
+    if hasattr(model, "predict_proba"):
+        proba = model.predict_proba(X)
+    else:
+        proba = np.exp(model.decision_function(X))
+        proba /= proba.sum(axis=1, keepdims=True)
+    for y in (candidates, candidates.to_indicator(), candidates.to_sets()):
+        for w in (None, weight):
+            given = {"classes": candidates.classes, "sample_weight": w}
+            predicted = model.predict(X)
+            assert covering_rate_scorer(model, X, y, sample_weight=w) == covering_rate(y, predicted, **given)
+            assert exact_accuracy_scorer(model, X, y, sample_weight=w) == exact_accuracy(y, predicted, **given)
+            assert approximated_accuracy_scorer(model, X, y, sample_weight=w) == pytest.approx(
+                approximated_accuracy(y, proba, **given)
+            )
+
+
+def test_two_classes_are_scored_by_the_logistic_function():
+    """For two classes, where decision_function is one column, its softmax is the logistic function."""
+    X, candidates, _ = draw(6, n=30, K=2)
+    model = Centroids().fit(X, candidates)
+    up = expit(model.decision_function(X))
+    expected = approximated_accuracy(candidates, np.stack([1 - up, up], axis=1))
+    assert approximated_accuracy_scorer(model, X, candidates) == pytest.approx(expected)
+
+
+def test_without_scores_there_is_no_approximated_accuracy():
+    """An estimator that only predicts can be judged by its covering rate alone."""
+
+    class Constant(ClassifierMixin, BaseEstimator):
+        classes_ = np.array(["c0", "c1", "c2"])
+
+        def predict(self, X):
+            return np.repeat("c1", len(X))
+
+    X, candidates, _ = draw(7, n=30, K=3)
+    told = ~candidates.is_unlabelled
+    assert covering_rate_scorer(Constant(), X, candidates) == pytest.approx(candidates.mask[told, 1].mean())
+    with pytest.raises(InputError, match="neither predict_proba nor decision_function"):
+        approximated_accuracy_scorer(Constant(), X, candidates)
+
+
+def test_a_held_out_label_that_was_not_learnt_is_wrong_and_no_error():
+    """A class of the test part that training did not name lowers every score."""
+    X, y = np.arange(12.0).reshape(6, 2), ["a", "b", "a", "b", "a", "b"]
+    model = Frequencies().fit(X, y)
+    for scorer in SCORERS:
+        assert scorer(model, X[:2], ["a", "new"]) == pytest.approx(0.5)
+    with pytest.raises(LabelError, match="same classes"):
+        covering_rate_scorer(model, X[:2], CandidateSets.from_labels([0, 1]))
+
+
+def test_a_search_chooses_by_the_scorer():
+    """GridSearchCV keeps the setting with the highest covering rate, and scores with it afterwards."""
+    X, candidates, _ = draw(8, n=80, K=3)
+    y, cv = candidates.to_indicator(), CandidateKFold(3, random_state=0)
+    grid = {"centroids__shrink": [0.0, 0.5, 2.0]}
+    search = GridSearchCV(make_pipeline(StandardScaler(), Centroids()), grid, scoring=covering_rate_scorer, cv=cv)
+    search.fit(X, y)
+    by_hand = [
+        cross_val_score(make_pipeline(StandardScaler(), Centroids(s)), X, y, cv=cv, scoring=covering_rate_scorer)
+        for s in (0.0, 0.5, 2.0)
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], np.mean(by_hand, axis=1))
+    assert search.score(X, y) == covering_rate_scorer(search, X, y)
+    several = cross_validate(search, X, y, cv=cv, scoring={str(scorer): scorer for scorer in SCORERS})
+    assert all(f"test_{scorer}" in several for scorer in SCORERS)
+
+
+def test_weights_reach_a_scorer_that_asks_for_them():
+    """Under metadata routing a scorer takes weights if it asks, and scikit-learn demands a choice if not."""
+    X, candidates, _ = draw(9, n=60, K=3)
+    cv, weight = CandidateKFold(3, random_state=0), np.random.default_rng(0).random(60)
+    arguments = {"cv": cv, "params": {"sample_weight": weight}}
+    with sklearn.config_context(enable_metadata_routing=True):
+        asking = covering_rate_scorer.set_score_request(sample_weight=True)
+        found = cross_val_score(Centroids(), X, candidates, scoring=asking, **arguments)
+        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
+            cross_val_score(Centroids(), X, candidates, scoring=covering_rate_scorer, **arguments)
+    for score, (train, test) in zip(found, cv.split(X, candidates), strict=True):
+        model = Centroids().fit(X[train], candidates[train])
+        assert score == covering_rate(candidates[test], model.predict(X[test]), sample_weight=weight[test])
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_scorers_travel(scorer):
+    """A pickled, copied or cloned scorer scores as before."""
+    X, candidates, _ = draw(10, n=30, K=3)
+    model = Frequencies().fit(X, candidates)
+    for again in (pickle.loads(pickle.dumps(scorer)), copy.deepcopy(scorer), sklearn.clone(scorer, safe=False)):
+        assert again(model, X, candidates) == scorer(model, X, candidates)
+        assert repr(again) == repr(scorer)

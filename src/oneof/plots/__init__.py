@@ -1,0 +1,23 @@
+"""Pictures of candidate sets and of what a method makes of them.
+
+The numbers behind every picture come from `oneof.plots.counts`, which needs no matplotlib; matplotlib itself (the extra
+`plots`) is imported when something is drawn.
+"""
+
+from oneof.plots.figures import (
+    LearningCurveLike,
+    plot_class_frequencies,
+    plot_cooccurrence,
+    plot_decisions,
+    plot_learning_curve,
+    plot_set_sizes,
+)
+
+__all__ = [
+    "LearningCurveLike",
+    "plot_class_frequencies",
+    "plot_cooccurrence",
+    "plot_decisions",
+    "plot_learning_curve",
+    "plot_set_sizes",
+]

@@ -1,0 +1,85 @@
+"""The house style of the pictures: a few colours, thin rules, no frame, and labels that cannot break a picture."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from oneof.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Blue and orange stay apart under every common colour blindness. Each value occurs once, so that a picture within a
+# page can hand its colours over to the page, whose dark mode then holds for pictures too (see svg.py).
+PALETTE = {
+    "ink": "#1b2733",
+    "muted": "#5c6975",
+    "rule": "#d3dae1",
+    "accent": "#2166ac",
+    "accent-soft": "#9cc3e3",
+    "second": "#c8610a",
+    "heat": "#08407f",
+    "on-heat": "#fdfdfd",
+    "paper": "#ffffff",
+}
+FONT_SIZE = 10.5
+HEAT_LEVELS = 10
+NAME_WIDTH = 22
+
+# What XML cannot hold, and control characters that no reader can see.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def clean(value: Any) -> str:
+    """Return a value as one line of text that any page or picture can hold."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", " ".join(str(value).split()))
+
+
+def shorten(value: Any, width: int = NAME_WIDTH) -> str:
+    """Return clean text of at most `width` characters, cut in the middle, since long names often begin alike."""
+    text = clean(value)
+    if len(text) <= width:
+        return text
+    tail = (width - 1) * 2 // 5
+    return text[: width - 1 - tail].rstrip() + "…" + text[len(text) - tail :].lstrip()
+
+
+def new_axes() -> "Axes":
+    """Return the axes of a new pyplot figure, as a notebook or a script expects it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plots") from error
+    return plt.subplots(layout="constrained")[1]
+
+
+def dress(ax: "Axes", *, grid: str | None = None) -> None:
+    """Give axes the house style; `grid` names the axis ("x" or "y") that values are read from."""
+    ax.set_facecolor("none")
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(PALETTE["rule"])
+    ax.tick_params(colors=PALETTE["muted"], labelcolor=PALETTE["ink"], labelsize=FONT_SIZE, length=0)
+    for label in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        label.set_color(PALETTE["muted"])
+        label.set_fontsize(FONT_SIZE)
+    if grid is not None:
+        ax.grid(axis="x" if grid == "x" else "y", color=PALETTE["rule"], linewidth=0.8)
+        ax.set_axisbelow(True)
+
+
+def write_legend(ax: "Axes", **options: Any) -> None:
+    """Add a legend without a frame."""
+    ax.legend(frameon=False, fontsize=FONT_SIZE, labelcolor=PALETTE["ink"], handlelength=1.2, **options)
+
+
+def say_empty(ax: "Axes", sentence: str) -> None:
+    """Write a sentence where there is nothing to draw."""
+    dress(ax)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.text(
+        0.5, 0.5, sentence, transform=ax.transAxes, ha="center", va="center",
+        color=PALETTE["muted"], fontsize=FONT_SIZE, wrap=True,
+    )  # fmt: skip

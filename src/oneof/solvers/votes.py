@@ -1,0 +1,34 @@
+"""Votes of neighbours for the candidates they carry (Hüllermeier & Beringer 2006)."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.typing import Floats, Ints, Mask
+
+
+def neighbour_weights(distances: Floats) -> Floats:
+    """Return w_r = 1 - d_r / sum_r d_r for the neighbours of each row, (n, k); 1 where that is 0/0 or k = 1."""
+    n_neighbors = distances.shape[1]
+    total = distances.sum(axis=1, keepdims=True, dtype=np.float64)
+    if n_neighbors == 1:
+        return np.ones_like(total)
+    return np.where(total > 0, 1.0 - distances / np.where(total > 0, total, 1.0), 1.0)
+
+
+def count_votes(neighbours: Ints, weights: Floats, mask: Mask) -> Floats:
+    """Return sum_r w_r 1[k in S_r] over the neighbours r of each row.
+
+    Parameters
+    ----------
+    neighbours : ndarray of shape (n, k)
+        Row numbers of `mask`.
+    weights : ndarray of shape (n, k)
+    mask : ndarray of shape (m, K), bool
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+    """
+    n, k = neighbours.shape
+    links = sp.csr_array((weights.ravel(), neighbours.ravel(), np.arange(n + 1) * k), shape=(n, len(mask)))
+    return np.asarray(links @ mask.astype(np.float64))

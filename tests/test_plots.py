@@ -1,0 +1,286 @@
+"""The numbers of the pictures equal plain counting, and the pictures show those numbers and leave nothing behind."""
+
+import itertools
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+from xml.etree import ElementTree as ET
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from matplotlib.figure import Figure
+
+from oneof.candidates import CandidateSets
+from oneof.errors import LabelError, MissingExtraError
+from oneof.plots import (
+    counts,
+    plot_class_frequencies,
+    plot_cooccurrence,
+    plot_decisions,
+    plot_learning_curve,
+    plot_set_sizes,
+)
+from oneof.plots.style import PALETTE, clean, shorten
+from oneof.plots.svg import to_svg
+
+# NumPy's text arrays drop a NUL at the end of a label before anything of ours sees it.
+TEXT = st.characters(exclude_characters="\x00")
+CURVE = SimpleNamespace(
+    n_rows=np.array([20, 40, 80, 200]),
+    covering_rate=np.array([0.5, 0.6, 0.7, 0.75]),
+    covering_rate_std=np.array([0.05, 0.04, 0.02, np.nan]),
+    accuracy=np.array([0.4, 0.5, 0.6, 0.7]),
+    accuracy_std=None,
+)
+
+
+@st.composite
+def masks(draw):
+    """Build masks of 1 to 15 rows over 2 to 6 classes without an empty row."""
+    n, k = draw(st.integers(1, 15)), draw(st.integers(2, 6))
+    mask = draw(hnp.arrays(bool, (n, k)))
+    mask[~mask.any(axis=1), 0] = True
+    return mask
+
+
+@st.composite
+def decided_masks(draw):
+    """Build masks with, for each row, the column of one of its candidates."""
+    mask = draw(masks())
+    decided = [draw(st.sampled_from(np.flatnonzero(row).tolist())) for row in mask]
+    return mask, np.array(decided)
+
+
+def sets_of(mask):
+    return [set(np.flatnonzero(row).tolist()) for row in mask]
+
+
+def labelled_sets(mask):
+    return [s for s in sets_of(mask) if len(s) < mask.shape[1]]
+
+
+@given(masks())
+def test_set_sizes_count_rows(mask):
+    """Counting the elements of Python sets gives the same histogram, full sets apart."""
+    rows, n_unlabelled = counts.set_sizes(mask)
+    sizes = [len(s) for s in sets_of(mask)]
+    assert rows.tolist() == [sizes.count(s) for s in range(mask.shape[1])]
+    assert n_unlabelled == sizes.count(mask.shape[1])
+
+
+@given(masks())
+def test_class_frequencies_count_members(mask):
+    """A class is counted once for each labelled set that holds it, and as sole where the set is just that class."""
+    found = counts.class_frequencies(mask)
+    labelled = labelled_sets(mask)
+    for k in range(mask.shape[1]):
+        assert found.candidate[k] == sum(k in s for s in labelled)
+        assert found.sole[k] == sum(s == {k} for s in labelled)
+
+
+@given(masks(), st.integers(1, 4))
+def test_cooccurrence_counts_sets_that_hold_both(mask, block):
+    """Each entry is the number of labelled sets that hold both classes, whatever the block size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counts, "_BLOCK", block)
+        together = counts.cooccurrence(mask)
+    labelled = labelled_sets(mask)
+    for a, b in itertools.product(range(mask.shape[1]), repeat=2):
+        assert together[a, b] == sum({a, b} <= s for s in labelled)
+
+
+@given(decided_masks())
+def test_decision_confusion_is_a_share_of_sets(pair):
+    """Entry (a, b) is the share of the partial sets holding a that were decided as b; NaN where none holds a."""
+    mask, decided = pair
+    shares = counts.decision_confusion(mask, decided)
+    n_classes = mask.shape[1]
+    partial = [(s, d) for s, d in zip(sets_of(mask), decided.tolist(), strict=True) if 1 < len(s) < n_classes]
+    for a in range(n_classes):
+        chosen = [d for s, d in partial if a in s]
+        for b in range(n_classes):
+            expected = chosen.count(b) / len(chosen) if chosen else np.nan
+            np.testing.assert_allclose(shares[a, b], expected)
+
+
+@given(decided_masks(), st.integers(0, 8))
+def test_pairs_are_the_most_frequent_and_their_outcomes_add_up(pair, limit):
+    """No pair left out is more frequent than one listed, and each outcome counts its own labelled sets."""
+    mask, decided = pair
+    together = counts.cooccurrence(mask)
+    pairs = counts.top_pairs(together, limit)
+    listed = [int(together[p]) for p in pairs]
+    every = sorted((int(together[a, b]) for a, b in itertools.combinations(range(mask.shape[1]), 2)), reverse=True)
+    assert listed == [n for n in every if n > 0][:limit]
+    for found in counts.pair_outcomes(mask, decided, pairs):
+        both = {found.first, found.second}
+        chosen = [
+            d for s, d in zip(sets_of(mask), decided.tolist(), strict=True) if both <= s and len(s) < mask.shape[1]
+        ]
+        assert found.n_sets == len(chosen)
+        assert (found.decided_first, found.decided_second) == (chosen.count(found.first), chosen.count(found.second))
+
+
+@given(hnp.arrays(np.int64, st.integers(1, 20), elements=st.integers(0, 5)), st.integers(1, 25))
+def test_largest_keeps_the_order_of_classes(weights, limit):
+    """The positions kept ascend, and no weight left out exceeds one that was kept."""
+    kept = counts.largest(weights, limit)
+    assert len(kept) == min(limit, len(weights))
+    assert (np.diff(kept) > 0).all()
+    assert np.delete(weights, kept).max(initial=0) <= weights[kept].min()
+
+
+@given(st.text(max_size=60), st.integers(4, 30))
+def test_shorten_bounds_the_length_and_keeps_both_ends(text, width):
+    """What fits is only cleaned; what does not is cut in the middle."""
+    short, whole = shorten(text, width), clean(text)
+    assert len(short) <= width
+    assert short == whole or (whole.startswith(short.split("…")[0]) and whole.endswith(short.rsplit("…", 1)[1]))
+    ET.fromstring(f"<a>{clean(text).translate({38: None, 60: None})}</a>")
+
+
+def test_bars_are_the_counts():
+    """The heights of the bars are the numbers of rows, unlabelled rows in a bar of their own."""
+    y = CandidateSets.from_sets([["a"], ["a"], ["a", "b"], None, ["c"]])
+    ax = plot_set_sizes(y, Figure().subplots())
+    assert [patch.get_height() for patch in ax.patches] == [3, 1, 1]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "no\nlabel"]
+    ax = plot_class_frequencies(y, Figure().subplots())
+    widths = [patch.get_width() for patch in ax.patches]
+    assert widths == [2, 0, 1, 1, 1, 0]
+
+
+def test_heat_maps_show_the_matrices():
+    """The cells of the pictures are the co-occurrences and the shares; zeros and the diagonal are left blank."""
+    y = CandidateSets.from_sets([["a", "b"], ["a", "b"], ["b", "c"], None], classes=["a", "b", "c", "d"])
+    mesh = plot_cooccurrence(y, Figure().subplots()).collections[0]
+    assert mesh.get_array().filled(0).tolist() == [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    ax = plot_decisions(y, ["a", "b", "c", "d"], Figure().subplots())
+    third = 1 / 3
+    expected = [[0.5, 0.5, 0, 0], [third, third, third, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
+    np.testing.assert_allclose(ax.collections[0].get_array().filled(0), expected)
+    written = [text.get_text() for text in ax.texts]
+    assert written == ["50%", "50%", "33%", "33%", "33%", "100%"]
+
+
+def test_many_classes_show_those_that_meet_most():
+    """Beyond 30 classes the heat maps and bars keep the 30 that are named most, in their order."""
+    names = [f"class {k:02d}" for k in range(50)]
+    sets = [[names[k], names[(k + 1) % 50]] for k in range(50)] + [[names[k], names[k + 1]] for k in range(10, 39)]
+    y = CandidateSets.from_sets(sets)
+    for ax in (plot_cooccurrence(y, Figure().subplots()), plot_class_frequencies(y, Figure().subplots())):
+        assert [tick.get_text() for tick in ax.get_yticklabels()] == names[10:40]
+
+
+def test_learning_curve_draws_means_and_bands():
+    """A line for each measure goes through the means; a missing spread is a band of no width."""
+    ax = plot_learning_curve(CURVE, Figure().subplots())
+    covering, accuracy = ax.get_lines()
+    np.testing.assert_array_equal(covering.get_ydata(), CURVE.covering_rate)
+    np.testing.assert_array_equal(accuracy.get_ydata(), CURVE.accuracy)
+    low, high = ax.collections[0].get_datalim(ax.transData).intervaly
+    np.testing.assert_allclose([low, high], [0.45, 0.75])
+    bottom, top = ax.get_ylim()
+    assert bottom < low
+    assert top > high
+    alone = SimpleNamespace(**{**vars(CURVE), "accuracy": None})
+    assert len(plot_learning_curve(alone, Figure().subplots()).get_lines()) == 1
+
+
+@pytest.mark.parametrize("draw", [plot_cooccurrence, lambda y, ax: plot_decisions(y, ["a", "b"], ax)])
+def test_nothing_to_show_is_said(draw):
+    """Without a shared set there is a sentence in place of a picture."""
+    ax = draw(CandidateSets.from_sets([["a"], ["b"]]), Figure().subplots())
+    assert len(ax.texts) == 1
+    assert not ax.collections
+
+
+def test_given_axes_leave_pyplot_alone():
+    """Drawing on given axes opens no pyplot figure; without axes one new figure is made."""
+    y = CandidateSets.from_sets([["a", "b"], ["b", "c"], ["c"]])
+    plt.close("all")
+    ax = Figure().subplots()
+    assert plot_set_sizes(y, ax) is ax
+    assert plt.get_fignums() == []
+    for draw in (plot_set_sizes, plot_class_frequencies, plot_cooccurrence):
+        own = draw(y)
+        assert plt.get_fignums() == [own.figure.number]
+        plt.close("all")
+
+
+def test_matplotlib_is_imported_only_to_draw():
+    """Importing the plots and counting need no matplotlib."""
+    code = "import sys, oneof.plots; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_missing_matplotlib_says_what_to_install(monkeypatch):
+    """The error names the extra."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingExtraError, match=r"oneof\[plots\]"):
+        plot_set_sizes(CandidateSets.from_sets([["a"], ["b"]]))
+
+
+@pytest.mark.parametrize(
+    ("labels", "what"),
+    [(["a"], "1 decided labels for 2 rows"), (["a", "z"], "'z'"), (["a", None], "row 1: the decided label is missing")],
+)
+def test_decisions_must_fit_the_rows(labels, what):
+    """Too few labels, unknown and missing ones are refused."""
+    with pytest.raises(LabelError, match=re.escape(what)):
+        plot_decisions(CandidateSets.from_sets([["a", "b"], ["b", "c"]]), labels, Figure().subplots())
+
+
+def picture(names, prefix="p"):
+    y = CandidateSets(np.array([[1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=bool), names)
+    figure = Figure(layout="constrained")
+    plot_cooccurrence(y, figure.subplots())
+    return to_svg(figure, prefix=prefix, title="A & B", description="<what>")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.text(TEXT, max_size=12), min_size=3, max_size=3, unique=True))
+def test_svg_keeps_any_label_as_text(names):
+    """Whatever the labels are (formulas, markup, control characters), the SVG is sound and holds them, cleaned."""
+    root = ET.fromstring(picture(names))
+    texts = [element.text or "" for element in root.iter("text")]
+    for name in names:
+        assert not shorten(name) or shorten(name) in texts
+
+
+@pytest.mark.parametrize(
+    "names", [["$x_{", "$a$", "\\frac"], ["小鳥", "عصفور", "🐦"], ["#1b2733", "fill: #ffffff", "b"]]
+)
+def test_svg_reads_no_label_as_code(names):
+    """Labels that look like formulas or colours, or that matplotlib has no glyph for, stand as they are."""
+    texts = [element.text for element in ET.fromstring(picture(names)).iter("text")]
+    assert [texts.count(name) for name in names] == [2, 2, 2]
+
+
+def test_svg_draws_no_blank_cell():
+    """Only the cells that hold something are in the file: a with b and b with c, each in two places."""
+    assert len(re.findall(r"<path[^>]*fill: var\(--heat\)", picture(["a", "b", "c"]))) == 4
+    assert not re.search(r"fill: none; stroke: var\(--paper\)", picture(["a", "b", "c"]))
+
+
+def test_svg_stands_alone_beside_others():
+    """Ids carry the prefix, every reference resolves, the palette became variables, and equal input is equal output."""
+    svg = picture(["a", "b", "c"], "one")
+    root = ET.fromstring(svg)
+    ids = [element.get("id") for element in root.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    assert all(identity.startswith("one-") for identity in ids)
+    used = re.findall(r'href="#([^"]+)"', svg) + re.findall(r"url\(#([^)]+)\)", svg)
+    assert used
+    assert set(used) <= set(ids)
+    assert "http" not in svg
+    assert "<style" not in svg
+    assert not any(colour in svg for colour in PALETTE.values())
+    assert picture(["a", "b", "c"], "one") == svg
+    assert root.find("title").text == "A & B"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -134,6 +135,18 @@ def test_other_types_are_refused_before_anything_is_built(model_file: Path, tmp_
     assert "ModelFileError" in done.stderr
     assert "does not trust: evil_module.Evil" in done.stderr
     assert not (tmp_path / "imported").exists()
+
+
+def test_sparse_rows_with_indices_outside_are_refused(tmp_path: Path, rows: Any) -> None:
+    """A sparse matrix comes back as it was; one whose indices leave its shape is refused before it is used."""
+    fitted = LogisticRegression().fit(rows[0], [s[0] for s in rows[1]])
+    fitted.kept_ = sp.csr_array(np.diag([1.0, 2.0, 3.0]))
+    save(tmp_path / "m.skops", fitted)
+    assert (load(tmp_path / "m.skops").kept_ != fitted.kept_).nnz == 0
+    fitted.kept_.indices[1] = 1_000_000
+    save(tmp_path / "m.skops", fitted)
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(tmp_path / "m.skops")
 
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, rows: Any) -> None:

@@ -5,6 +5,8 @@ skops trusts by itself (scikit-learn's estimators, plain containers, NumPy array
 """
 
 import contextlib
+import io
+import json
 import os
 import secrets
 import warnings
@@ -28,6 +30,8 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.perceptron.MaxPerceptron",
     "oneof.estimators.plknn.PLKNN",
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
+    "scipy.sparse._csr.csr_array",  # rows that a method keeps; see `_check_sparse`
+    "scipy.sparse._csr.csr_matrix",
     "numpy.dtype",  # SimpleImputer and OneHotEncoder remember the type of their input
 )
 """What a model file may hold beyond the types that skops trusts by itself."""
@@ -95,7 +99,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     ...     load(pathlib.Path(folder) / "model.skops").predict(X).tolist()
     ['a', 'a', 'b', 'b']
     """
-    io = _skops()
+    skops_io = _skops()
     saved = isinstance(model, SavedModel)
     estimator = model.pipeline if saved else model
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
@@ -109,8 +113,8 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         "table": {f.name: getattr(model, f.name) for f in fields(model) if f.name != "pipeline"} if saved else None,
     }
     try:
-        data = io.dumps(content, compression=zipfile.ZIP_DEFLATED)
-        foreign = sorted(set(io.get_untrusted_types(data=data)) - set(TRUSTED))
+        data = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
+        foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED))
     except Exception as error:  # skops raises errors of many kinds for what it cannot write
         raise InputTypeError(f"{type(estimator).__name__} cannot be saved: {_first_line(error)}") from error
     if foreign:
@@ -147,10 +151,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     MissingExtraError
         If skops is not installed.
     """
-    io = _skops()
+    skops_io = _skops()
     path = Path(path)
     try:
-        content = _read(path, io)
+        content = _read(path, skops_io)
     except ModelFileError:
         raise
     except FileNotFoundError:
@@ -182,7 +186,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _read(path: Path, io: Any) -> Any:
+def _read(path: Path, skops_io: Any) -> Any:
     with path.open("rb") as file:
         if not zipfile.is_zipfile(file):
             raise ModelFileError(
@@ -193,18 +197,34 @@ def _read(path: Path, io: Any) -> Any:
             if "schema.json" not in archive.namelist():
                 raise ModelFileError(f"{path} is a zip file, but no model that oneof wrote.")
             damaged = archive.testzip()
-        if damaged is not None:
-            raise ModelFileError(f"{path} is damaged: the checksum of its part {damaged!r} does not match.")
+            if damaged is not None:
+                raise ModelFileError(f"{path} is damaged: the checksum of its part {damaged!r} does not match.")
+            _check_sparse(archive)
         file.seek(0)
         data = file.read()
-    foreign = sorted(set(io.get_untrusted_types(data=data)) - set(TRUSTED))
+    foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED))
     if foreign:
         raise ModelFileError(f"{path} was not opened, since it holds types that oneof does not trust: {_few(foreign)}.")
     with warnings.catch_warnings():
         from sklearn.exceptions import InconsistentVersionWarning
 
         warnings.simplefilter("ignore", InconsistentVersionWarning)  # _compare_versions says it once
-        return io.loads(data, trusted=list(TRUSTED))
+        return skops_io.loads(data, trusted=list(TRUSTED))
+
+
+def _check_sparse(archive: zipfile.ZipFile) -> None:
+    """Raise if a sparse matrix has indices beyond its shape: compiled code would follow them out of the array."""
+    from scipy.sparse import load_npz
+
+    waiting: list[Any] = [json.loads(archive.read("schema.json"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if node.get("__loader__") == "SparseMatrixNode":
+                load_npz(io.BytesIO(archive.read(node["file"]))).check_format(full_check=True)
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
 
 
 def _unpack(path: Path, content: Mapping[str, Any]) -> Any:

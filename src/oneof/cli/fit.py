@@ -70,7 +70,8 @@ def run(
         facts = trained.summary
         terminal.say(
             f"{table}: {facts['rows']} rows ({facts['exact']} exact, {facts['partial']} partial, "
-            f"{facts['unlabelled']} unlabelled), {len(facts['classes'])} classes; columns with features: {len(facts['features'])}."
+            f"{facts['unlabelled']} unlabelled), {len(facts['classes'])} classes; "
+            f"columns with features: {len(facts['features'])}."
         )
         terminal.show_comparison(f"On rows held out ({folds} folds)", trained.comparison)
         terminal.say(f"{facts['method']} was fitted on all rows. Written:")

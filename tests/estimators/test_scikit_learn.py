@@ -7,11 +7,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from oneof.model_selection import (
-    CandidateKFold,
-    approximated_accuracy_scorer,
-    covering_rate_scorer,
-)
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -19,6 +14,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oneof import CandidateSets
+from oneof.model_selection import (
+    CandidateKFold,
+    approximated_accuracy_scorer,
+    covering_rate_scorer,
+)
 from tests.estimators.panel import ALL, ONLINE, name, same_model, scores, table
 
 every = pytest.mark.parametrize("estimator", ALL, ids=name)

@@ -1,0 +1,51 @@
+"""The commands, put together."""
+
+from typing import Annotated
+
+import typer
+
+import oneof
+from oneof.cli import compare, datasets, demo, fit, predict
+
+app = typer.Typer(
+    name="oneof",
+    help="Learn classifiers when all you know of a label is that it is one of these.",
+    epilog="\b\nExamples:\n"
+    "  oneof demo\n"
+    "  oneof fit birds.csv --labels species\n"
+    "  oneof predict birds-oneof/model.skops new.csv",
+    no_args_is_help=True,
+    add_help_option=False,  # see `start`
+    add_completion=False,
+    rich_markup_mode=None,  # rich would double the time of --help
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (fit, predict, compare, demo, datasets):
+    app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
+
+
+def _show_help(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"oneof {oneof.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+    ] = False,
+    # typer's own option has no default here, and typer would import pydantic to convert that: half the time of --help.
+    help_: Annotated[
+        bool, typer.Option("--help", "-h", help="Show this message and exit.", is_eager=True, callback=_show_help)
+    ] = False,
+) -> None:
+    """Learn classifiers when all you know of a label is that it is one of these."""

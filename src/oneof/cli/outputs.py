@@ -1,0 +1,45 @@
+"""Files that appear together, and only when all of them are complete."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from oneof.errors import DataError
+
+
+def check_writable(folder: Path) -> None:
+    """Raise if files cannot be put into `folder`, which need not exist; nothing is written."""
+    there = folder.absolute()
+    while not there.exists() and not there.is_symlink():
+        there = there.parent
+    if not there.is_dir():
+        raise DataError(f"{folder} cannot be a folder: {there} is a file.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise DataError(f"{folder} cannot be written to: {there} gives no permission.")
+
+
+@contextlib.contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """Give an empty folder, whose files are moved into `folder` at the end, replacing files of the same names.
+
+    If the block raises, or is interrupted, `folder` stays as it was, or absent.
+    """
+    check_writable(folder)
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    stage: Path | None = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=".oneof-", dir=folder))
+        yield stage
+        for file in sorted(stage.iterdir()):
+            file.replace(folder / file.name)
+        made = []
+    finally:
+        if stage is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+        for parent in made:
+            with contextlib.suppress(OSError):  # not empty: someone else has put something there
+                parent.rmdir()

@@ -1,0 +1,176 @@
+"""From a table to a model, its report and the labels it decided on."""
+
+import datetime
+import json
+import math
+import shlex
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneof.cli.outputs import check_writable, staged
+from oneof.cli.prepared import Prepared, Reading, find_methods, prepare
+from oneof.cli.terminal import Progress
+
+if TYPE_CHECKING:
+    from oneof.compare import Comparison, LearningCurve
+
+Watch = Callable[[str], AbstractContextManager[Progress | None]]
+"""Makes something that watches one piece of work: see `oneof.cli.terminal.progress`."""
+
+_PREVIEWED = 6
+"""Columns that the report shows of a row, to recognise it by."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came out of `train`: the facts for JSON, the comparison of methods, and the files."""
+
+    summary: dict[str, Any]
+    comparison: "Comparison"
+    notes: list[str]
+    folder: Path
+
+
+def train(
+    path: Path, reading: Reading, *, method: str, folder: Path, folds: int, seed: int, command: str, watch: Watch
+) -> Trained:
+    """Choose a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
+
+    The numbers in the summary are from held-out rows, also where one method is named.
+    """
+    from oneof.compare import compare, learning_curve
+
+    check_writable(folder)
+    prepared = prepare(path, reading)
+    methods = find_methods(prepared, method, seed)
+    frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
+    with watch("Comparing methods" if len(methods) > 1 else "Cross-validating") as progress:
+        comparison = compare(frame, candidates, methods, cv=folds, truth=truth, random_state=seed, progress=progress)
+    with watch("Learning curve") as progress:
+        curve = learning_curve(
+            methods[comparison.winner], frame, candidates, truth=truth, cv=folds, random_state=seed, progress=progress
+        )
+    model = comparison.best_estimator.fit(frame, candidates)
+    decisions = model[-1].disambiguate()  # of the rows of fit, in which methods by neighbours do not ask the row itself
+    summary = _summarise(prepared, reading, comparison, curve)
+    with staged(folder) as stage:
+        _write_model(stage / "model.skops", model, prepared, reading, summary)
+        _write_labels(stage / "training_labels.csv", prepared, reading, decisions)
+        _write_report(stage / "report.html", prepared, (comparison, curve, decisions), command=command)
+        (stage / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        files = sorted(file.name for file in stage.iterdir())
+    return Trained(summary | {"files": [str(folder / name) for name in files]}, comparison, prepared.notes, folder)
+
+
+def command_line(path: Path, reading: Reading, *, method: str, folder: Path, folds: int, seed: int) -> str:
+    """Return the command that does the same again."""
+    words = ["oneof", "fit", str(path), "--labels", ",".join(reading.labels)]
+    if reading.truth:
+        words += ["--truth", reading.truth]
+    if reading.separator != "|":
+        words += ["--separator", reading.separator]
+    if reading.classes:
+        words.append(f"--classes={','.join(reading.classes)}")
+    chosen = reading.overrides
+    for option, names in (
+        ("--drop", chosen.drop),
+        ("--text", chosen.texts),
+        ("--categorical", chosen.categories),
+        ("--numeric", chosen.numbers),
+    ):
+        words += [word for name in names for word in (option, name)]
+    words += ["--method", method, "--folds", str(folds), "--seed", str(seed), "--out", str(folder)]
+    return shlex.join(words)
+
+
+def _summarise(
+    prepared: Prepared, reading: Reading, comparison: "Comparison", curve: "LearningCurve"
+) -> dict[str, Any]:
+    candidates = prepared.candidates
+    exact, unlabelled = int(candidates.is_exact.sum()), int(candidates.is_unlabelled.sum())
+    return {
+        "table": str(prepared.table.path),
+        "labels": list(reading.labels),
+        "truth": reading.truth,
+        "rows": len(candidates),
+        "exact": exact,
+        "partial": len(candidates) - exact - unlabelled,
+        "unlabelled": unlabelled,
+        "classes": candidates.classes.tolist(),
+        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
+        "method": comparison.winner,
+        "estimate": _without_nan(comparison.to_dict()["results"][0]),
+        "comparison": _without_nan(comparison.to_dict()),
+        "learning_curve": _without_nan(curve.to_dict()),
+        "notes": prepared.notes,
+    }
+
+
+def _write_model(path: Path, model: Any, prepared: Prepared, reading: Reading, summary: dict[str, Any]) -> None:
+    from oneof.persistence import SavedModel, save
+
+    saved = SavedModel(
+        pipeline=model,
+        classes=prepared.candidates.classes.tolist(),
+        columns=[(column.name, column.kind) for column in prepared.columns],
+        label_columns=list(reading.labels),
+        method=summary["method"],
+        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabelled", "estimate")}
+        | {"separator": reading.separator},
+    )
+    save(path, saved)
+
+
+def _write_labels(path: Path, prepared: Prepared, reading: Reading, decisions: Any) -> None:
+    import polars as pl
+
+    columns = {
+        "row": list(range(len(prepared.candidates))),
+        "candidates": prepared.candidates.to_strings(separator=reading.separator),
+        "label": decisions.labels.tolist(),
+        "confidence": decisions.confidence.tolist(),
+    }
+    if prepared.truth is not None:
+        columns["truth"] = prepared.truth.tolist()
+    pl.DataFrame(columns).write_csv(path)
+
+
+def _write_report(
+    path: Path, prepared: Prepared, found: tuple["Comparison", "LearningCurve", Any], *, command: str
+) -> None:
+    import oneof
+    from oneof.report import ReportData, write_report
+
+    comparison, curve, decisions = found
+    shown = prepared.table.frame.select([column.name for column in prepared.columns[:_PREVIEWED]])
+
+    def preview(row: int) -> Mapping[str, str]:
+        return {name: "" if cell is None else str(cell) for name, cell in shown.row(row, named=True).items()}
+
+    data = ReportData(
+        title=f"What oneof learnt from {prepared.table.path.name}",
+        source=prepared.table.path.name,
+        candidates=prepared.candidates,
+        comparison=comparison if len(comparison.results) > 1 else None,
+        method=comparison.winner,
+        estimate=comparison.results[0],
+        learning_curve=curve,
+        decisions=decisions,
+        truth=prepared.truth,
+        preview=preview,
+        command=command,
+        version=oneof.__version__,
+        date=datetime.datetime.now().astimezone().date().isoformat(),
+    )
+    write_report(path, data)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

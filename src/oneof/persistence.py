@@ -1,0 +1,267 @@
+"""Model files: written whole or not at all, read without executing anything that they bring along.
+
+A model file is a skops archive (a zip of JSON and plain arrays), never a pickle. Reading one builds only types that
+skops trusts by itself (scikit-learn's estimators, plain containers, NumPy arrays) and those that `TRUSTED` names.
+"""
+
+import contextlib
+import io
+import json
+import os
+import secrets
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from oneof.errors import InputTypeError, MissingExtraError, ModelFileError
+
+FORMAT = "oneof-model"
+FORMAT_VERSION = 1
+
+TRUSTED: tuple[str, ...] = (
+    "oneof.estimators.clpl.CLPL",
+    "oneof.estimators.pegasos.AvgPegasos",
+    "oneof.estimators.pegasos.MaxPegasos",
+    "oneof.estimators.perceptron.AvgPerceptron",
+    "oneof.estimators.perceptron.MaxPerceptron",
+    "oneof.estimators.plknn.PLKNN",
+    "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
+    "scipy.sparse._csr.csr_array",  # rows that a method keeps; see `_check_sparse`
+    "scipy.sparse._csr.csr_matrix",
+    "numpy.dtype",  # SimpleImputer and OneHotEncoder remember the type of their input
+)
+"""What a model file may hold beyond the types that skops trusts by itself."""
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A fitted pipeline, and what one needs to apply it to another table.
+
+    Attributes
+    ----------
+    pipeline : estimator
+        From the columns of a table to one of `classes`.
+    classes : list
+        The classes, in the order of the pipeline's probabilities or scores.
+    columns : list of (name, kind)
+        The columns of the table that the pipeline reads, and what kind of feature each is.
+    label_columns : list of str
+        The columns that held the labels.
+    method : str
+        Name of the method.
+    summary : dict
+        Facts about the training, as far as JSON can hold them.
+    oneof_version, sklearn_version : str
+        What the model was made with.
+    """
+
+    pipeline: Any
+    classes: list[Any]
+    columns: list[tuple[str, str]]
+    label_columns: list[str]
+    method: str
+    summary: dict[str, Any] = field(default_factory=dict)
+    oneof_version: str = field(default_factory=lambda: version("oneof"))
+    sklearn_version: str = field(default_factory=lambda: version("scikit-learn"))
+
+
+def save(path: str | os.PathLike[str], model: Any) -> None:
+    """Write a fitted estimator, or a `SavedModel`, to a file.
+
+    The file appears under its name only when it is complete; a file that was there before is replaced then. The rows
+    given to `fit` are not written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        By custom it ends in ``.skops``.
+    model : fitted estimator or SavedModel
+
+    Raises
+    ------
+    InputTypeError
+        If `model` is no estimator, or holds objects that `load` would not trust.
+    MissingExtraError
+        If skops is not installed.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from oneof.persistence import load, save
+    >>> X, y = np.eye(4), ["a", "a", "b", "b"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(pathlib.Path(folder) / "model.skops", LogisticRegression().fit(X, y))
+    ...     load(pathlib.Path(folder) / "model.skops").predict(X).tolist()
+    ['a', 'a', 'b', 'b']
+    """
+    skops_io = _skops()
+    saved = isinstance(model, SavedModel)
+    estimator = model.pipeline if saved else model
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise InputTypeError(f"only a fitted estimator can be saved, got {estimator!r}.")
+    content = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "oneof_version": version("oneof"),
+        "sklearn_version": version("scikit-learn"),
+        "estimator": estimator,
+        "table": {f.name: getattr(model, f.name) for f in fields(model) if f.name != "pipeline"} if saved else None,
+    }
+    try:
+        data = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
+        foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED))
+    except Exception as error:  # skops raises errors of many kinds for what it cannot write
+        raise InputTypeError(f"{type(estimator).__name__} cannot be saved: {_first_line(error)}") from error
+    if foreign:
+        raise InputTypeError(f"the model cannot be saved, since loading it would not trust {', '.join(foreign)}.")
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a file that `save` wrote.
+
+    Checksums are compared first, then the names of all types in the file with those that are trusted; only then is
+    anything built. Checksums find damage, not malice: whoever can write the file can also renew them, but can build no
+    other types.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    estimator or SavedModel
+        What `save` was given.
+
+    Warns
+    -----
+    UserWarning
+        If the model was made with another version of scikit-learn.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is absent, damaged, not a model of oneof, or holds a type that is not trusted.
+    MissingExtraError
+        If skops is not installed.
+    """
+    skops_io = _skops()
+    path = Path(path)
+    try:
+        content = _read(path, skops_io)
+    except ModelFileError:
+        raise
+    except FileNotFoundError:
+        raise ModelFileError(f"there is no model file {path}.") from None
+    except OSError as error:
+        raise ModelFileError(f"the model file {path} cannot be read: {error.strerror or error}.") from None
+    except Exception as error:  # a damaged archive can fail in any way
+        raise ModelFileError(f"{path} is damaged, or no model file of oneof: {_first_line(error)}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError(f"{path} is a skops file, but no model that oneof wrote.")
+    if content.get("format_version") != FORMAT_VERSION:
+        raise ModelFileError(f"{path} was written by oneof {content.get('oneof_version')}: update oneof to read it.")
+    _compare_versions(path, content)
+    return _unpack(path, content)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary name in the folder of `path`, whose file takes the place of `path` at the end.
+
+    If the block raises, or is interrupted, the temporary file is removed and `path` stays as it was.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read(path: Path, skops_io: Any) -> Any:
+    with path.open("rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise ModelFileError(
+                f"{path} is no model file of oneof, or is cut short: expected a .skops file written by `oneof fit` or "
+                "oneof.persistence.save (pickles are never opened)."
+            )
+        with zipfile.ZipFile(file) as archive:
+            if "schema.json" not in archive.namelist():
+                raise ModelFileError(f"{path} is a zip file, but no model that oneof wrote.")
+            damaged = archive.testzip()
+            if damaged is not None:
+                raise ModelFileError(f"{path} is damaged: the checksum of its part {damaged!r} does not match.")
+            _check_sparse(archive)
+        file.seek(0)
+        data = file.read()
+    foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED))
+    if foreign:
+        raise ModelFileError(f"{path} was not opened, since it holds types that oneof does not trust: {_few(foreign)}.")
+    with warnings.catch_warnings():
+        from sklearn.exceptions import InconsistentVersionWarning
+
+        warnings.simplefilter("ignore", InconsistentVersionWarning)  # _compare_versions says it once
+        return skops_io.loads(data, trusted=list(TRUSTED))
+
+
+def _check_sparse(archive: zipfile.ZipFile) -> None:
+    """Raise if a sparse matrix has indices beyond its shape: compiled code would follow them out of the array."""
+    from scipy.sparse import load_npz
+
+    waiting: list[Any] = [json.loads(archive.read("schema.json"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if node.get("__loader__") == "SparseMatrixNode":
+                load_npz(io.BytesIO(archive.read(node["file"]))).check_format(full_check=True)
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+
+
+def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
+    estimator, table = content.get("estimator"), content.get("table")
+    if not hasattr(estimator, "predict"):
+        raise ModelFileError(f"{path} holds no estimator.")
+    if table is None:
+        return estimator
+    try:
+        return SavedModel(pipeline=estimator, **table)
+    except TypeError:
+        raise ModelFileError(f"{path} lacks the facts about its table that oneof writes.") from None
+
+
+def _compare_versions(path: Path, content: Mapping[str, Any]) -> None:
+    then, now = content.get("sklearn_version"), version("scikit-learn")
+    if then != now:
+        warnings.warn(
+            f"{path} was made with scikit-learn {then}, and {now} is installed: if predictions matter, "
+            "check some of them or fit again.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError:
+        raise MissingExtraError("skops", "cli") from None
+    return skops.io
+
+
+def _first_line(error: BaseException) -> str:
+    text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return text if text.endswith(".") else text + "."
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,49 @@
+"""Columns as the features of scikit-learn's estimators."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from oneof.tables.columns import Column
+
+MOST_WORDS = 20_000
+"""Words of a text column that become features: the most frequent ones."""
+
+
+def make_encoder(columns: Sequence[Column]) -> Any:
+    """Return an unfitted transformer from the table that `conform` gives to an array.
+
+    Numbers: missing ones become the median, with a feature that says so; then mean 0 and variance 1. Yes/no: 0 and 1,
+    missing ones the more frequent. Categories: a feature for each value, missing being a value, and values that were
+    not seen none of them. Text: TF-IDF of its words. It is built of scikit-learn's parts alone, so that a model file
+    can hold it, and its output is sparse only where categories and words make it mostly zeros.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+
+    Returns
+    -------
+    sklearn.compose.ColumnTransformer
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = [column.name for column in columns if column.kind == "number"]
+    switches = [column.name for column in columns if column.kind == "yes/no"]
+    categories = [column.name for column in columns if column.kind == "category"]
+    parts: list[tuple[str, Any, Any]] = []
+    if numbers:
+        # A column may be empty in one fold of cross-validation: it is then 0 rather than gone.
+        imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        parts.append(("numbers", make_pipeline(imputer, StandardScaler()), numbers))
+    if switches:
+        parts.append(("switches", SimpleImputer(strategy="most_frequent", keep_empty_features=True), switches))
+    if categories:
+        parts.append(("categories", OneHotEncoder(handle_unknown="ignore"), categories))
+    for number, column in enumerate(column for column in columns if column.kind == "text"):
+        words = TfidfVectorizer(sublinear_tf=True, max_features=MOST_WORDS, token_pattern=r"(?u)\b\w+\b")
+        parts.append((f"text{number}", words, column.name))
+    return ColumnTransformer(parts)

@@ -1,0 +1,99 @@
+"""CSV and TSV files.
+
+polars reads them fast but pads short lines with missing values and renames repeated columns. So the lines are walked
+through first, which also finds the line of a fault.
+"""
+
+import csv
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneof.errors import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MISSING = ["NA", "N/A", "NaN", "nan", "null", "NULL", "?"]
+"""Cells that are read as missing, as empty ones are, except in columns read verbatim."""
+
+_LONGEST_CELL = 2**31 - 1
+
+
+def read(path: Path, *, tab: bool, as_text: Collection[str], verbatim: Collection[str]) -> "pl.DataFrame":
+    """Read a file whose first line names the columns."""
+    import polars as pl
+
+    separator, columns, n_rows = _check_lines(path, tab)
+
+    def read_columns(names: list[str], text: Collection[str], missing: list[str] | None) -> pl.DataFrame:
+        return pl.read_csv(
+            path,
+            columns=names,
+            separator=separator,
+            infer_schema_length=None,
+            try_parse_dates=True,
+            schema_overrides={name: pl.String for name in names if name in text},
+            null_values=missing,
+        )
+
+    # polars knows several words for a missing cell only for all columns at once, so the others are read apart.
+    parts = [
+        read_columns(names, text, missing)
+        for names, text, missing in (
+            ([name for name in columns if name not in verbatim], as_text, MISSING),
+            ([name for name in columns if name in verbatim], verbatim, None),
+        )
+        if names
+    ]
+    return pl.concat(parts, how="horizontal").select(columns).head(n_rows)
+
+
+def _check_lines(path: Path, tab: bool) -> tuple[str, list[str], int]:
+    """Return the separator, the columns and the number of rows without blank lines at the end."""
+    csv.field_size_limit(_LONGEST_CELL)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            first = file.readline()
+            separator = "\t" if tab else (";" if ";" in first and "," not in first else ",")
+            file.seek(0)
+            lines = csv.reader(file, delimiter=separator, strict=True)
+            columns = next(lines, [])
+            _check_header(path, columns)
+            n_rows, blank = 0, 0
+            for cells in lines:
+                if not cells and len(columns) > 1:
+                    blank = blank or lines.line_num
+                    continue
+                if blank:
+                    raise DataError(f"{path}, line {blank}: the line is blank; remove it.")
+                if len(cells) != len(columns) and len(columns) > 1:
+                    raise DataError(
+                        f"{path}, line {lines.line_num}: found {len(cells)} cells, but the header has {len(columns)}."
+                    )
+                n_rows += 1
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not text in UTF-8 (line {_undecodable_line(path)}): save it as UTF-8.") from None
+    except csv.Error as error:
+        raise DataError(f"{path}, line {lines.line_num}: {error}.") from None
+    return separator, columns, n_rows
+
+
+def _check_header(path: Path, columns: list[str]) -> None:
+    if not columns:
+        raise DataError(f"{path} is empty: expected a line with the names of the columns.")
+    if "" in columns and columns.index("") > 0:
+        raise DataError(f"{path}: column {columns.index('') + 1} has no name; name it in the first line.")
+    repeated = next((name for name in columns if columns.count(name) > 1), None)
+    if repeated is not None:
+        raise DataError(f"{path} has two columns {repeated!r}: give every column its own name.")
+
+
+def _undecodable_line(path: Path) -> int:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return 0

@@ -1,0 +1,91 @@
+"""A small table with labels of every kind, and a way to run the command line on it."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from oneof.cli.app import app
+
+QUICK = ("--method", "AvgPerceptron", "--folds", "2")
+N_ROWS = 60
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in an empty folder that is its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ONEOF_DEBUG", raising=False)
+
+    def invoke(*words: Any) -> Done:
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        return Done(result.exit_code, result.stdout, result.stderr)
+
+    return invoke
+
+
+def make_birds(seed: int = 0) -> pl.DataFrame:
+    """Return rows whose class shows in the numbers, the colour and the remark; the labels are sets."""
+    generator = np.random.default_rng(seed)
+    names = ["finch", "owl", "wren"]
+    truth = generator.integers(0, 3, N_ROWS)
+    labels = []
+    for i, k in enumerate(truth):
+        if i % 6 == 5:
+            labels.append("")
+        else:
+            labels.append("|".join(sorted({names[k], names[(k + 1) % 3]}) if i % 3 else [names[k]]))
+    return pl.DataFrame(
+        {
+            "id": [f"b{i}" for i in range(N_ROWS)],
+            "span": [None if i % 9 == 0 else round(float(10 * k + generator.normal()), 3) for i, k in enumerate(truth)],
+            "mass": np.round(generator.normal(size=N_ROWS) - 5 * truth, 3),
+            "migrates": truth == 2,
+            "colour": [None if i % 11 == 0 else ["red", "grey", "brown"][k] for i, k in enumerate(truth)],
+            "remark": [f"seen number {i} by the {['river', 'barn', 'hedge'][k]} again" for i, k in enumerate(truth)],
+            "species": labels,
+            "truth": [names[k] for k in truth],
+        }
+    )
+
+
+@pytest.fixture
+def birds(run: Run) -> Path:
+    """Write the table to birds.csv in the working folder."""
+    path = Path("birds.csv")
+    make_birds().write_csv(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fit on the birds, once for all tests."""
+    folder = tmp_path_factory.mktemp("fitted")
+    make_birds().write_csv(folder / "birds.csv")
+    words = ["--labels", "species", "--truth", "truth", *QUICK, "--out", str(folder / "birds-oneof")]
+    result = CliRunner().invoke(app, ["fit", str(folder / "birds.csv"), *words])
+    assert result.exit_code == 0, result.stderr
+    return folder / "birds-oneof"
+
+
+@pytest.fixture
+def model(run: Run, birds: Path, fitted: Path) -> Path:
+    """Give the model fitted on the birds, in the working folder, with all that was written beside it."""
+    shutil.copytree(fitted, "birds-oneof")
+    return Path("birds-oneof/model.skops")

@@ -1,0 +1,141 @@
+"""Bad input: exit code 2, one sentence, and nothing written."""
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.cli.conftest import QUICK, Run, make_birds
+
+FIT = ["fit", "bad.csv", "--labels", "species", "--drop", "truth", *QUICK]
+
+
+def _refused(run: Run, *words: Any, said: str) -> None:
+    before = {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")}
+    done = run(*words)
+    assert done.code == 2, done
+    assert done.out == ""
+    assert said in done.err
+    assert "Traceback" not in done.err
+    errors = [line for line in done.err.splitlines() if not line.startswith("Note: ")]
+    assert len(errors) == 1
+    assert errors[0].startswith("Error: ")
+    assert {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")} == before
+
+
+def _with(**columns: Any) -> Callable[[], bytes]:
+    return lambda: make_birds().with_columns(**columns).write_csv().encode()
+
+
+TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
+    "no rows": (lambda: make_birds().head(0).write_csv().encode(), "bad.csv has no rows"),
+    "empty file": (lambda: b"", "bad.csv is empty"),
+    "one class": (_with(species=pl.lit("owl")), "only one class occurs ('owl')"),
+    "all unlabelled": (_with(species=pl.lit("")), "every row is unlabelled"),
+    "all sets full": (_with(species=pl.lit("owl|wren")), "every row is unlabelled"),
+    "infinite": (
+        _with(mass=pl.when(pl.arange(0, 60) == 7).then(float("inf")).otherwise(pl.col("mass"))),
+        "row 7: column 'mass' holds inf",
+    ),
+    "ragged": (lambda: b"species,truth,x\nowl,owl,1\nwren,wren\n", "line 3: found 2 cells"),
+    "undecodable": (lambda: b"species,truth,x\nowl,owl,1\nwr\xe9n,wren,2\n", "UTF-8 (line 3)"),
+    "empty label": (
+        _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("owl|")).otherwise(pl.col("species"))),
+        "row 3: 'owl|' names an empty label",
+    ),
+    "empty set": (
+        _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("[]")).otherwise(pl.col("species"))),
+        "row 3 has an empty candidate set",
+    ),
+    "no features": (lambda: b"species,truth\nowl,owl\nwren,wren\n", "no column left to learn from"),
+    "continuous": (_with(species=pl.col("mass")), "continuous"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables(run: Run, name: str) -> None:
+    make, said = TABLES[name]
+    Path("bad.csv").write_bytes(make())
+    _refused(run, *FIT, said=said)
+
+
+def test_empty_set_of_an_indicator(run: Run) -> None:
+    make_birds().with_columns(a=pl.lit(0), b=pl.arange(0, 60) % 2).write_csv("bad.csv")
+    _refused(run, "fit", "bad.csv", "--labels", "a,b", *QUICK, said="row 0 has an empty candidate set")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fit", "none.csv", "--labels", "species"], "there is no file none.csv"),
+        (["fit", "birds.csv", "--labels", "specis"], "no column 'specis': did you mean 'species'?"),
+        (["fit", "birds.csv", "--labels", "species", "--truth", "trut"], "did you mean 'truth'?"),
+        (["fit", "birds.csv", "--labels", "species", "--drop", "colr"], "did you mean 'colour'?"),
+        (["fit", "birds.csv", "--labels", ","], "--labels names no column"),
+        (["fit", "birds.csv", "--labels", "species", "--method", "avgperceptro"], "did you mean AvgPerceptron?"),
+        (["fit", "birds.csv", "--labels", "species", "--method", "forest"], "The methods are auto, CLPL, PLKNN"),
+        (["fit", "birds.csv", "--labels", "species", "--numeric", "colour", *QUICK], "expected a number"),
+        (["fit", "birds.csv", "--labels", "species", "--classes", "owl,wren", *QUICK], "'finch' is not one of"),
+        (["fit", "birds.csv", "--labels", "species", "--truth", "colour", *QUICK], "which no candidate set names"),
+        (["fit", "birds.csv", "--labels", "species", "--out", "birds.csv"], "birds.csv is a file"),
+        (["fit", "birds.csv", "--labels", "species", "--out", "birds.csv/x"], "birds.csv is a file"),
+        (["fit", "birds.csv", "--labels", "species", *QUICK[:2], "--folds", "999"], "999"),
+        (["compare", "none.csv", "--labels", "species"], "there is no file none.csv"),
+        (["compare", "birds.csv", "--labels", "x"], "no column 'x'"),
+        (["predict", "none.skops", "birds.csv"], "there is no model file none.skops"),
+        (["predict", "birds.csv", "birds.csv"], "no model file of oneof"),
+    ],
+)
+def test_words(run: Run, birds: Path, words: list[str], said: str) -> None:
+    _refused(run, *words, said=said)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_without_permission(run: Run, birds: Path) -> None:
+    Path("locked").mkdir(mode=0o500)
+    _refused(run, "fit", birds, "--labels", "species", "--out", "locked/x", said="gives no permission")
+
+
+def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
+    """A table without the columns of the training is refused by their names, and so are cells of another type."""
+    birds = make_birds(1)
+    birds.drop("span", "colour").write_csv("less.csv")
+    _refused(run, "predict", model, "less.csv", said="lacks the columns 'span', 'colour'")
+    birds.with_columns(span=pl.lit("wide")).write_csv("words.csv")
+    _refused(run, "predict", model, "words.csv", said="words.csv, row 0: column 'span' holds 'wide', expected a number")
+    birds.write_csv("new.csv")
+    _refused(run, "predict", model, "new.csv", "--out", "nowhere/x.csv", said="there is no folder nowhere")
+    _refused(run, "predict", model, "new.csv", "--out", ".", said="is a folder")
+    _refused(run, "predict", model, "new.csv", "--truth", "colour", said="which no candidate set names")
+
+
+def test_models_that_are_none(run: Run, model: Path, birds: Path) -> None:
+    """A flipped byte, a cut, a pickle and a bare estimator are refused."""
+    data = model.read_bytes()
+    place = data.index(b"schema.json") + 200
+    for name, content, said in (
+        ("flipped.skops", data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :], "damaged"),
+        ("cut.skops", data[: len(data) // 2], "no model file of oneof, or is cut short"),
+        ("pickle.skops", pickle.dumps({"a": 1}), "pickles are never opened"),
+    ):
+        Path(name).write_bytes(content)
+        _refused(run, "predict", name, birds, said=said)
+    from oneof import AvgPerceptron, persistence
+
+    persistence.save("bare.skops", AvgPerceptron().fit(np.eye(3), ["a", "b", "c"]))
+    _refused(run, "predict", "bare.skops", birds, said="holds a bare estimator")
+
+
+def test_usage(run: Run, birds: Path) -> None:
+    """Options that do not exist or lack a value end with 2, too, without a traceback."""
+    for words in (["fit"], ["fit", birds], ["fit", birds, "--labels", "species", "--folds", "1"], ["paint"], ["-x"]):
+        done = run(*words)
+        assert done.code == 2
+        assert done.out == ""
+        assert "Error" in done.err
+        assert "Traceback" not in done.err

@@ -1,0 +1,242 @@
+"""What the commands do when all is well."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import oneof
+from oneof import persistence
+from tests.cli.conftest import N_ROWS, QUICK, Run, make_birds
+
+OUTPUTS = ["model.skops", "report.html", "summary.json", "training_labels.csv"]
+
+
+def test_fit_writes_four_files_and_no_other(run: Run, birds: Path) -> None:
+    """Model, report, decided labels and summary; the same summary as --json tells."""
+    done = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK, "--json")
+    assert done.code == 0
+    facts = json.loads(done.out)
+    assert sorted(file.name for file in Path("birds-oneof").iterdir()) == OUTPUTS
+    assert facts["files"] == [f"birds-oneof/{name}" for name in OUTPUTS]
+    written = json.loads(Path("birds-oneof/summary.json").read_text())
+    assert written == {key: value for key, value in facts.items() if key != "files"}
+    assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabelled"]) == (60, 20, 30, 10)
+    assert facts["method"] == "AvgPerceptron"
+    assert 0.8 < facts["estimate"]["covering_rate"] <= 1
+    assert [f["kind"] for f in facts["features"]] == ["number", "number", "yes/no", "category", "text"]
+    assert "'id' is left out" in done.err
+
+
+def test_decided_labels_are_members_of_their_sets(run: Run, model: Path) -> None:
+    """Every training row is there once, with a candidate of its own set; exact rows keep their label."""
+    labels = pl.read_csv("birds-oneof/training_labels.csv").with_columns(pl.col("candidates").fill_null(""))
+    birds = make_birds()
+    assert labels.columns == ["row", "candidates", "label", "confidence", "truth"]
+    assert labels["row"].to_list() == list(range(N_ROWS))
+    assert labels["candidates"].to_list() == birds["species"].to_list()
+    for candidates, label, confidence in labels.select("candidates", "label", "confidence").iter_rows():
+        assert label in (candidates.split("|") if candidates else ["finch", "owl", "wren"])
+        assert 0 < confidence <= 1
+        assert confidence == 1 or "|" in candidates or not candidates
+    assert (labels["label"] == birds["truth"]).mean() > 0.9
+
+
+def test_the_saved_model_is_the_fitted_one(run: Run, model: Path) -> None:
+    """The model in the file, given the table's features, predicts what the command predicts."""
+    from oneof.tables import Column, conform
+
+    saved = persistence.load(model)
+    birds = make_birds(1)
+    birds.write_csv("new.csv")
+    done = run("predict", model, "new.csv")
+    assert done.code == 0
+    frame = conform(birds, [Column(*column) for column in saved.columns], Path("new.csv"))
+    predictions = pl.read_csv("new-predictions.csv")
+    assert predictions["label"].to_list() == saved.pipeline.predict(frame).tolist()
+    assert (predictions["label"] == birds["truth"]).mean() > 0.9
+    assert predictions.columns == ["row", "label", "confidence", "score:finch", "score:owl", "score:wren"]
+    scores = predictions.select(predictions.columns[3:]).to_numpy()
+    assert np.array_equal(np.array(["finch", "owl", "wren"])[scores.argmax(axis=1)], predictions["label"].to_numpy())
+
+
+def test_predict_judges_where_it_can(run: Run, model: Path) -> None:
+    """Covering rate and accuracy are those of the written predictions; without such columns they are null."""
+    birds = make_birds(1)
+    birds.write_csv("new.csv")
+    facts = json.loads(run("predict", model, "new.csv", "--truth", "truth", "--json").out)
+    labels = pl.read_csv("new-predictions.csv")["label"]
+    assert facts["accuracy"] == (labels == birds["truth"]).mean()
+    told = birds["species"] != ""
+    covered = [a in b.split("|") for a, b in zip(labels.filter(told), birds["species"].filter(told), strict=True)]
+    assert facts["covering_rate"] == np.mean(covered)
+    birds.drop("species", "truth").write_csv("bare.csv")
+    facts = json.loads(run("predict", model, "bare.csv", "--json").out)
+    assert (facts["covering_rate"], facts["accuracy"], facts["rows"]) == (None, None, N_ROWS)
+
+
+def test_predictions_to_standard_output(run: Run, model: Path, birds: Path) -> None:
+    """With --out - nothing is written, and the output is CSV, or JSON with the rows."""
+    before = sorted(Path.cwd().rglob("*"))
+    done = run("predict", model, birds, "--out", "-")
+    rows = pl.read_csv(done.out.encode())
+    listed = json.loads(run("predict", model, birds, "--out", "-", "--json").out)["predictions"]
+    assert rows["label"].to_list() == [row["label"] for row in listed]
+    assert sorted(Path.cwd().rglob("*")) == before
+
+
+def test_order_and_extra_columns_do_not_matter(run: Run, model: Path) -> None:
+    birds = make_birds(1)
+    birds.write_csv("new.csv")
+    birds.select("remark", "colour", pl.lit(1).alias("more"), "migrates", "mass", "span").write_csv("other.csv")
+    for name in ("new", "other"):
+        assert run("predict", model, f"{name}.csv").code == 0
+    assert Path("new-predictions.csv").read_text() == Path("other-predictions.csv").read_text()
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".parquet", ".jsonl"])
+def test_the_format_does_not_matter(run: Run, model: Path, suffix: str) -> None:
+    """The same rows in another format, labels as lists where the format has lists, give the same model."""
+    birds = make_birds()
+    lists = [text.split("|") if text else None for text in birds["species"]]
+    path = Path(f"birds{suffix}")
+    if suffix == ".tsv":
+        birds.write_csv(path, separator="\t")
+    else:
+        birds = birds.with_columns(pl.Series("species", lists))
+        birds.write_parquet(path) if suffix == ".parquet" else birds.write_ndjson(path)
+    done = run("fit", path, "--labels", "species", "--truth", "truth", *QUICK, "--out", "again")
+    assert done.code == 0, done.err
+    assert Path("again/training_labels.csv").read_text() == Path("birds-oneof/training_labels.csv").read_text()
+
+
+def test_columns_of_0_and_1(run: Run, model: Path) -> None:
+    """An indicator gives the same model as the sets it stands for, the columns being named at once or one by one."""
+    birds = make_birds()
+    names = ["finch", "owl", "wren"]
+    columns = {name: [int(not s or name in s.split("|")) for s in birds["species"]] for name in names}
+    birds.drop("species").with_columns(**{k: pl.Series(v) for k, v in columns.items()}).write_csv("wide.csv")
+    at_once = ["--labels", "finch,owl,wren"]
+    one_by_one = [word for name in names for word in ("--labels", name)]
+    for out, labels in (("a", at_once), ("b", one_by_one)):
+        done = run("fit", "wide.csv", *labels, "--truth", "truth", *QUICK, "--out", out)
+        assert done.code == 0, done.err
+        assert Path(out, "training_labels.csv").read_text() == Path("birds-oneof/training_labels.csv").read_text()
+    facts = json.loads(run("predict", "a/model.skops", "wide.csv", "--json").out)
+    assert facts["covering_rate"] > 0.9
+
+
+def test_numbers_as_labels(run: Run, birds: Path) -> None:
+    """Whole numbers stay numbers through model and predictions, and -1 and empty cells are unlabelled."""
+    codes = [{"finch": "0", "owl": "1", "wren": "2"}[t] for t in make_birds()["truth"]]
+    codes[:4] = ["-1", "", "-1", ""]
+    make_birds().with_columns(pl.Series("species", codes)).write_csv(birds)
+    done = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
+    facts = json.loads(done.out)
+    assert (facts["unlabelled"], facts["classes"]) == (4, [0, 1, 2])
+    facts = json.loads(run("predict", "birds-oneof/model.skops", birds, "--out", "-", "--json").out)
+    assert {row["label"] for row in facts["predictions"]} == {0, 1, 2}
+    assert facts["covering_rate"] > 0.9
+
+
+def test_signs_need_a_word(run: Run, birds: Path) -> None:
+    signs = ["1" if t == "owl" else "-1" for t in make_birds()["truth"]]
+    make_birds().drop("truth").with_columns(pl.Series("species", signs)).write_csv(birds)
+    done = run("fit", birds, "--labels", "species", *QUICK)
+    assert done.code == 2
+    assert "--classes=-1,1" in done.err
+    done = run("fit", birds, "--labels", "species", "--classes=-1,1", *QUICK, "--json")
+    assert json.loads(done.out)["classes"] == [-1, 1]
+    assert json.loads(run("predict", "birds-oneof/model.skops", birds, "--json").out)["covering_rate"] > 0.9
+
+
+def test_a_separator_and_all_classes(run: Run, birds: Path) -> None:
+    """Labels may be joined by other text; a class that no row names may be listed."""
+    frame = make_birds()
+    frame.with_columns(frame["species"].str.replace("|", " or ", literal=True)).write_csv(birds)
+    words = ["--labels", "species", "--separator", " or ", "--classes", "emu,finch,owl,wren", "--drop", "truth"]
+    done = run("fit", birds, *words, *QUICK, "--json")
+    facts = json.loads(done.out)
+    assert facts["classes"] == ["emu", "finch", "owl", "wren"]
+    assert facts["partial"] == 30
+
+
+def test_auto_takes_the_winner_of_compare(run: Run, birds: Path) -> None:
+    """`fit` and `compare` see the same folds: same table, same winner; only fit writes."""
+    before = sorted(Path.cwd().rglob("*"))
+    words = [birds, "--labels", "species", "--truth", "truth", "--folds", "2"]
+    compared = json.loads(run("compare", *words, "--json").out)
+    assert sorted(Path.cwd().rglob("*")) == before
+    done = run("fit", *words, "--json")
+    assert done.code == 0, done.err
+    fitted = json.loads(done.out)
+    assert len(compared["results"]) > 1
+    assert fitted["method"] == compared["winner"]
+
+    def rates(comparison: dict[str, Any]) -> dict[str, tuple[float, float]]:
+        return {r["method"]: (r["covering_rate"], r["accuracy"]) for r in comparison["results"]}
+
+    assert rates(fitted["comparison"]) == rates(compared)
+    assert persistence.load("birds-oneof/model.skops").method == compared["winner"]
+
+
+def test_truth_judges_and_does_not_teach(run: Run, birds: Path) -> None:
+    """The model is the same whether a column is named as truth or dropped."""
+    for out, option in (("a", "--truth"), ("b", "--drop")):
+        assert run("fit", birds, "--labels", "species", option, "truth", *QUICK, "--out", out).code == 0
+    predictions = []
+    for folder in "ab":
+        predictions.append(run("predict", f"{folder}/model.skops", birds, "--out", "-").out)
+    assert predictions[0] == predictions[1]
+
+
+def test_outputs_are_replaced(run: Run, model: Path, birds: Path) -> None:
+    """A second fit puts new files in the place of the old ones, and leaves other files alone."""
+    Path("birds-oneof/mine.txt").write_text("mine")
+    old = Path("birds-oneof/summary.json").read_text()
+    assert run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK).code == 0
+    assert Path("birds-oneof/summary.json").read_text() != old
+    assert sorted(file.name for file in Path("birds-oneof").iterdir()) == sorted([*OUTPUTS, "mine.txt"])
+
+
+def test_tables_for_people(run: Run, birds: Path) -> None:
+    """Without --json the methods stand in a table, and the files are listed."""
+    done = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK)
+    assert "60 rows (20 exact, 30 partial, 10 unlabelled), 3 classes" in done.out
+    assert "covering rate" in done.out
+    assert "accuracy" in done.out
+    assert all(f"birds-oneof/{name}" in done.out for name in OUTPUTS)
+
+
+def test_datasets_lists_what_the_library_knows(run: Run) -> None:
+    listed = json.loads(run("datasets", "--json").out)["datasets"]
+    assert [entry["name"] for entry in listed] == [info.name for info in oneof.datasets.describe()]
+    shown = run("datasets").out
+    assert all(entry["name"] in shown for entry in listed)
+
+
+def test_demo_learns_what_it_was_not_told(run: Run) -> None:
+    """The demonstration's own commands give its model again, and it is better than its ambiguous labels."""
+    done = run("demo", "--out", "shown", "--json")
+    assert done.code == 0, done.err
+    facts = json.loads(done.out)
+    assert all(Path(file).is_file() for file in facts["files"])
+    assert {"report.html", "model.skops", "digits-train.csv", "digits-test.csv"} <= {
+        Path(f).name for f in facts["files"]
+    }
+    training = facts["training"]
+    assert min(training["exact"], training["partial"], training["unlabelled"]) > 100
+    assert facts["test"]["accuracy"] > 0.9
+    predicted = Path("shown/digits-test-predictions.csv").read_text()
+    again = run(*facts["commands"][1].split()[1:])
+    assert again.code == 0
+    assert Path("shown/digits-test-predictions.csv").read_text() == predicted
+
+
+def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
+    """Where standard error is no terminal it holds the notes alone."""
+    done = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
+    assert [line.split(":")[0] for line in done.err.splitlines()] == ["Note"]

@@ -1,0 +1,131 @@
+"""Reading tables: every format gives the same table, and every fault is a sentence with its place."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.errors import DataError
+from oneof.tables import find_column, read_table
+
+FRAME = pl.DataFrame({"x": [1.5, None, 3.0], "n": [1, 2, 3], "c": ["u", "v w", None], "label": ["a|b", "b", None]})
+
+
+def _write(path: Path) -> Path:
+    if path.suffix == ".parquet":
+        FRAME.write_parquet(path)
+    elif path.suffix in (".jsonl", ".ndjson"):
+        FRAME.write_ndjson(path)
+    else:
+        FRAME.write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".CSV"])
+def test_every_format_gives_the_same_table(tmp_path: Path, suffix: str) -> None:
+    table = read_table(_write(tmp_path / f"t{suffix}"), verbatim=["label"])
+    assert table.frame.equals(FRAME)
+
+
+def test_semicolons_are_found(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b\n1;2\n")
+    assert read_table(tmp_path / "t.csv").frame.to_dict(as_series=False) == {"a": [1], "b": [2]}
+
+
+def test_words_for_missing_cells(tmp_path: Path) -> None:
+    """NA and its like are missing among features, but may be a label where a column is read verbatim."""
+    (tmp_path / "t.csv").write_text("x,z,label,zip\n1,NA,NA,01\nNaN,?,b,02\n,null,,03\n")
+    frame = read_table(tmp_path / "t.csv", as_text=["zip"], verbatim=["label"]).frame
+    assert frame.columns == ["x", "z", "label", "zip"]
+    assert frame["x"].to_list() == [1, None, None]
+    assert frame["z"].null_count() == 3
+    assert frame["label"].to_list() == ["NA", "b", None]
+    assert frame["zip"].to_list() == ["01", "02", "03"]
+
+
+def test_blank_lines_at_the_end_are_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n\n\n")
+    assert read_table(tmp_path / "t.csv").frame.height == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("t.csv", b"a,b\n1,2\n3\n", "line 3: found 1 cells, but the header has 2"),
+        ("t.csv", b"a,b\n1,2,3\n", "line 2: found 3 cells"),
+        ("t.csv", b"a,b\n1,2\n\n3,4\n", "line 3: the line is blank"),
+        ("t.csv", b"a,b\n1,2\n\xff,4\n", r"UTF-8 \(line 3\)"),
+        ("t.csv", b'a,b\n1,"2\n', "line 2: unexpected end"),
+        ("t.csv", b"a,a\n1,2\n", "two columns 'a'"),
+        ("t.csv", b"a,,b\n1,2,3\n", "column 2 has no name"),
+        ("t.csv", b"", "is empty"),
+        ("t.csv", b"a,b\n", "no rows"),
+        ("t.parquet", b"PAR1 but not really", "cannot be read"),
+        ("t.jsonl", b'{"a": 1}\n{"a":\n', "line 2: no JSON"),
+        ("t.jsonl", b"[1, 2]\n", "line 1: expected an object"),
+        ("t.jsonl", b"", "no rows"),
+        ("t.npz", b"PK\x03\x04 but not really", "damaged"),
+        ("t.xlsx", b"", "unknown format"),
+    ],
+)
+def test_faults_of_files(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    """The message names the file, the line where there is one, and is one line long."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=said) as caught:
+        read_table(tmp_path / name)
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_absent_files_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    for name, said in (("none.csv", "there is no file"), ("folder.csv", "not a file")):
+        with pytest.raises(DataError, match=said):
+            read_table(tmp_path / name)
+
+
+def test_the_closest_column_is_suggested() -> None:
+    with pytest.raises(DataError, match="did you mean 'Species'"):
+        find_column("specis", ["width", "Species"], Path("t.csv"))
+    with pytest.raises(DataError, match="it has width, Species"):
+        find_column("colour", ["width", "Species"], Path("t.csv"))
+
+
+def test_lists_beside_single_labels(tmp_path: Path) -> None:
+    """In JSON lines a column of which some cells are lists is a column of lists."""
+    (tmp_path / "t.jsonl").write_text('{"l": ["a", "b"], "x": 1}\n{"l": "b", "x": 2.5}\n\n{"x": null}\n')
+    frame = read_table(tmp_path / "t.jsonl").frame
+    assert frame["l"].to_list() == [["a", "b"], ["b"], None]
+    assert frame["x"].to_list() == [1.0, 2.5, None]
+
+
+def test_arrays(tmp_path: Path) -> None:
+    """Packed candidates, y and classes become columns of labels that are marked as such."""
+    mask = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=bool)
+    np.savez(
+        tmp_path / "t.npz",
+        X=np.arange(6, dtype=np.float32).reshape(3, 2),
+        y=np.array([0, 2, -1]),
+        classes=np.array(["a", "b", "c"]),
+        candidates=np.packbits(mask, axis=1),
+    )
+    table = read_table(tmp_path / "t.npz")
+    assert table.frame.columns == ["x0", "x1", "y", "candidates"]
+    assert table.label_like == ("y", "candidates")
+    assert table.frame["y"].to_list() == ["a", "c", None]
+    assert table.frame["candidates"].to_list() == [["a", "b"], ["c"], None]
+
+
+def test_arrays_that_are_no_table(tmp_path: Path) -> None:
+    X = np.zeros((3, 2))
+    for arrays, said in (
+        ({"X_data": X, "X_shape": np.array([3, 2])}, "sparse matrix"),
+        ({"X": X[0]}, "no array X"),
+        ({"X": X, "y": np.zeros(2, dtype=int)}, "y has shape"),
+        ({"X": X, "y": np.array([0, 1, 5]), "classes": np.array(["a", "b"])}, "indices into the 2 classes"),
+        ({"X": X.astype(object)}, "pickles are never opened"),
+    ):
+        np.savez(tmp_path / "t.npz", **arrays)
+        with pytest.raises(DataError, match=said):
+            read_table(tmp_path / "t.npz")

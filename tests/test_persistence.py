@@ -1,0 +1,206 @@
+"""Model files: what goes in comes out, and nothing else does."""
+
+import io
+import json
+import pickle
+import subprocess
+import sys
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+import oneof
+from oneof import AvgPerceptron, MaxPegasos, persistence
+from oneof.errors import InputTypeError, ModelFileError
+from oneof.persistence import SavedModel, load, replacing, save
+
+ESTIMATORS = [name for name in oneof._HOME if hasattr(getattr(oneof, name), "fit")]
+
+
+@pytest.fixture
+def rows() -> tuple[np.ndarray, list[list[str]]]:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(40, 5))
+    return X, [["a", "b"] if x[0] > 0 else ["c"] for x in X]
+
+
+@pytest.fixture
+def model_file(rows: Any, tmp_path: Path) -> Path:
+    X, y = rows
+    path = tmp_path / "model.skops"
+    pipeline = make_pipeline(StandardScaler(), AvgPerceptron()).fit(X, y)
+    save(path, SavedModel(pipeline, ["a", "b", "c"], [("x", "number")], ["label"], "AvgPerceptron", {"rows": 40}))
+    return path
+
+
+def test_what_is_saved_is_loaded(model_file: Path, rows: Any) -> None:
+    """A loaded model has the facts that were saved, and predicts the same."""
+    X, y = rows
+    model = load(model_file)
+    pipeline = make_pipeline(StandardScaler(), AvgPerceptron()).fit(X, y)
+    assert (model.classes, model.columns, model.label_columns) == (["a", "b", "c"], [("x", "number")], ["label"])
+    assert (model.method, model.summary, model.oneof_version) == ("AvgPerceptron", {"rows": 40}, oneof.__version__)
+    np.testing.assert_array_equal(model.pipeline.decision_function(X), pipeline.decision_function(X))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_public_estimator_is_saved_whole(name: str, rows: Any, tmp_path: Path) -> None:
+    """An estimator alone survives the file: same predictions, and partial_fit goes on where it was."""
+    kind = getattr(oneof, name)
+    X, y = rows
+    fitted = kind().fit(X, y)
+    save(tmp_path / "m.skops", fitted)
+    loaded = load(tmp_path / "m.skops")
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    assert loaded.classes_.tolist() == ["a", "b", "c"]
+    if hasattr(kind, "partial_fit"):
+        np.testing.assert_array_equal(loaded.partial_fit(X, y).coef_, fitted.partial_fit(X, y).coef_)
+
+
+def test_the_training_rows_are_not_in_the_file(rows: Any, tmp_path: Path) -> None:
+    """A linear model refers to the rows of fit, but its file has no array of as many numbers."""
+    X, y = rows
+    save(tmp_path / "m.skops", MaxPegasos().fit(X, y))
+    with zipfile.ZipFile(tmp_path / "m.skops") as archive:
+        arrays = [np.load(io.BytesIO(archive.read(n))) for n in archive.namelist() if n.endswith(".npy")]
+        assert "_fitted_on" not in archive.read("schema.json").decode()
+    assert arrays
+    assert max(array.size for array in arrays) < X.size
+    with pytest.raises(oneof.errors.InputError, match="not at hand"):
+        load(tmp_path / "m.skops").disambiguate()
+
+
+def test_any_flipped_byte_of_the_content_is_refused_or_changes_nothing(model_file: Path, rows: Any) -> None:
+    """Checksums cover every part: a file with one other byte is refused, or gives the very same model."""
+    X, _ = rows
+    good = load(model_file).pipeline.decision_function(X)
+    data = model_file.read_bytes()
+    refused = 0
+    for place in range(0, len(data), 37):
+        model_file.write_bytes(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                again = load(model_file)
+        except ModelFileError:
+            refused += 1
+        else:
+            np.testing.assert_array_equal(again.pipeline.decision_function(X), good)
+    assert refused > 0.5 * len(range(0, len(data), 37))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_a_file_that_is_cut_short_is_refused(model_file: Path, share: float) -> None:
+    data = model_file.read_bytes()
+    model_file.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(ModelFileError, match=r"no model file of oneof|damaged"):
+        load(model_file)
+
+
+class _Trap:
+    def __reduce__(self) -> Any:
+        return (Path.touch, (Path("trapped"),))
+
+
+def test_a_pickle_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a pickle would run does not run."""
+    monkeypatch.chdir(tmp_path)
+    Path("m.skops").write_bytes(pickle.dumps(_Trap()))
+    with pytest.raises(ModelFileError, match="pickles are never opened"):
+        load("m.skops")
+    assert not Path("trapped").exists()
+
+
+def test_other_types_are_refused_before_anything_is_built(model_file: Path, tmp_path: Path) -> None:
+    """A file that names a foreign type is refused by that name, and its module is not even imported."""
+    (tmp_path / "evil_module.py").write_text("open('imported', 'w').close()\nclass Evil: pass\n")
+    with zipfile.ZipFile(model_file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(parts["schema.json"])
+    schema["content"]["estimator"] |= {"__class__": "Evil", "__module__": "evil_module"}
+    parts["schema.json"] = json.dumps(schema).encode()
+    with zipfile.ZipFile(model_file, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    code = "from oneof.persistence import load; load('model.skops')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "ModelFileError" in done.stderr
+    assert "does not trust: evil_module.Evil" in done.stderr
+    assert not (tmp_path / "imported").exists()
+
+
+def test_sparse_rows_with_indices_outside_are_refused(tmp_path: Path, rows: Any) -> None:
+    """A sparse matrix comes back as it was; one whose indices leave its shape is refused before it is used."""
+    fitted = LogisticRegression().fit(rows[0], [s[0] for s in rows[1]])
+    fitted.kept_ = sp.csr_array(np.diag([1.0, 2.0, 3.0]))
+    save(tmp_path / "m.skops", fitted)
+    assert (load(tmp_path / "m.skops").kept_ != fitted.kept_).nnz == 0
+    fitted.kept_.indices[1] = 1_000_000
+    save(tmp_path / "m.skops", fitted)
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(tmp_path / "m.skops")
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, rows: Any) -> None:
+    """Functions are not trusted, so a pipeline with one is refused at once, and no file appears."""
+    pipeline = make_pipeline(FunctionTransformer(_double), LogisticRegression()).fit(rows[0], [s[0] for s in rows[1]])
+    with pytest.raises(InputTypeError, match="_double"):
+        save(tmp_path / "m.skops", pipeline)
+    with pytest.raises(InputTypeError, match="only a fitted estimator"):
+        save(tmp_path / "m.skops", {"a": 1})
+    assert list(tmp_path.iterdir()) == []
+
+
+def _double(X: Any) -> Any:
+    return 2 * X
+
+
+def test_other_archives_are_no_models(tmp_path: Path) -> None:
+    import skops.io
+
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("hello.txt", "hello")
+    skops.io.dump({"a": 1}, tmp_path / "b.skops")
+    for name, said in (("a.zip", "zip file"), ("b.skops", "no model that oneof wrote"), ("c.skops", "no model file")):
+        with pytest.raises(ModelFileError, match=said):
+            load(tmp_path / name)
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_another_version_of_scikit_learn_is_told(tmp_path: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model loads, with a warning that names both versions."""
+    real = persistence.version
+    with monkeypatch.context() as patch:
+        patch.setattr(persistence, "version", lambda name: "1.5.0" if name == "scikit-learn" else real(name))
+        save(tmp_path / "m.skops", AvgPerceptron().fit(*rows))
+    with pytest.warns(UserWarning, match=r"made with scikit-learn 1\.5\.0, and"):
+        load(tmp_path / "m.skops")
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    """Whatever ends the block, the old file stands and no other file is left."""
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    for ending in (ValueError, KeyboardInterrupt):
+
+        def write(ending: type[BaseException] = ending) -> None:
+            with replacing(path) as temporary:
+                temporary.write_text("half of the n")
+                raise ending
+
+        with pytest.raises(ending):
+            write()
+        assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
+        assert path.read_text() == "old"
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+    assert path.read_text() == "new"

@@ -117,12 +117,13 @@ def test_metadata_routing(estimator):
     X, mask = table(90)
     weight = np.linspace(0.5, 2, 90)
     with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
         model = clone(estimator).set_score_request(sample_weight=True)
         takes_weight = "sample_weight" in model.get_metadata_routing().fit.requests
         if takes_weight:
             model.set_fit_request(sample_weight=True)
         given = {"sample_weight": weight} if takes_weight else {}
-        routed = make_pipeline(StandardScaler(), model).fit(X, mask, **given).score(X, mask, sample_weight=weight)
+        routed = make_pipeline(scaler, model).fit(X, mask, **given).score(X, mask, sample_weight=weight)
     Z = StandardScaler().fit_transform(X)
     plain = clone(estimator).fit(Z, mask, **given)
     assert routed == plain.score(Z, mask, sample_weight=weight)

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.errors import InputError
 from oneof.estimators.base import LinearScores, check_positive
 from oneof.solvers.clpl import solve_clpl
 from oneof.weights import read_sample_weight
@@ -84,11 +85,14 @@ class CLPL(LinearScores):
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
         rows, candidates = self._read_fit(X, y)
+        weight = read_sample_weight(sample_weight, rows.shape[0])
+        if not weight[~candidates.is_unlabelled].any():
+            raise InputError("every labelled row has sample weight zero: give some row a weight above 0.")
         found = solve_clpl(
             rows,
             candidates.mask,
             C=self.C,
-            sample_weight=read_sample_weight(sample_weight, rows.shape[0]),
+            sample_weight=weight,
             fit_intercept=bool(self.fit_intercept),
             max_iter=self.max_iter,
             tol=self.tol,

@@ -79,8 +79,8 @@ class PLKNN(CandidateClassifier):
             raise InputError(f'weights={self.weights!r} is not possible: choose "distance" or "uniform".')
         rows, candidates = self._read_fit(X, y)
         labelled = ~candidates.is_unlabelled
-        self._mask = candidates.mask[labelled]
-        self._index = NearestNeighbors().fit(rows[labelled])
+        self._mask, self._rows = candidates.mask[labelled], rows[labelled]
+        self._index = NearestNeighbors().fit(self._rows)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
@@ -96,6 +96,17 @@ class PLKNN(CandidateClassifier):
             Rows sum to 1.
         """
         return self._scores(self._read_rows(X))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the index out of files: its tree holds offsets for compiled code, which a forged file could misuse."""
+        state = super().__getstate__()
+        state.pop("_index", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_rows" in state:
+            self._index = NearestNeighbors().fit(self._rows)
 
     def _scores(self, rows: Rows) -> Floats:
         return self._vote(rows, min(self.n_neighbors, len(self._mask)))

@@ -6,8 +6,8 @@ Over the rows that are not full, with s = X W^T + b and psi(u) = max(0, 1 - u)^2
 
 f is convex and quadratic in pieces, so that a Newton step is exact once the losses that are not 0 stay the same. Each
 step is found by conjugate gradients, where a Hessian product is two products of X with K columns. The classes meet only
-in the mean over the set, so that the K blocks of the Hessian, one a class, are a close preconditioner; where they would be
-large, its diagonal stands in. The step is followed to the minimum on its line, at no product with X.
+in the mean over the set, so that the K blocks of the Hessian, one a class, are a close preconditioner; where they would
+be large, its diagonal stands in. The step is followed to the minimum on its line, at no product with X.
 """
 
 from collections.abc import Callable

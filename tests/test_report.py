@@ -333,7 +333,7 @@ def test_unsure_rows_are_counted_from_one_and_previewed():
     assert columns == ["wing", "song"]
     for _, rows in groups:
         for row in rows:
-            assert row.cells == [f"{row.number - 1} mm", "tsip"]
+            assert row.cells == [f"{row.number} mm", "tsip"]
             assert row.label == data.decisions.labels[row.number - 1]
     listed = facts.unsure_rows(sample(preview=[{"wing": f"{row} mm", "song": "tsip"} for row in range(60)]))
     assert listed == (columns, groups)

@@ -61,7 +61,7 @@ class TruthFacts(NamedTuple):
 
 
 class UnsureRow(NamedTuple):
-    """One of the rows that the model is least sure of; `number` counts from 1."""
+    """One of the rows that the model is least sure of; `number` counts from 0."""
 
     number: int
     candidates: str
@@ -137,7 +137,7 @@ def unsure_rows(data: ReportData) -> tuple[list[str], list[tuple[str, list[Unsur
     columns = list(dict.fromkeys(name for found in cells for name in found))[:MAX_COLUMNS]
     listed = [
         UnsureRow(
-            number=row + 1,
+            number=row,
             candidates=name_candidates(data.candidates, row),
             label=shorten(data.decisions.labels[row], LABEL_WIDTH),
             confidence=float(data.decisions.confidence[row]),

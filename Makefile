@@ -3,6 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Tests and benchmarks read the field's data sets where they lie beside the checkout.
+ifneq ($(wildcard ../shared/data),)
+export ONEOF_DATA ?= $(abspath ../shared/data)
+endif
+
 .PHONY: demo test test-slow check bench docs clean
 
 # The stamp is renewed whenever the project's dependencies change.
@@ -29,9 +34,12 @@ check: $(VENV)/.installed
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/candidates.py
 	$(BIN)/python benchmarks/online.py
+	$(BIN)/python benchmarks/lost.py
+	$(BIN)/python benchmarks/choosing.py
 
+# The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed
-	@echo "The documentation is README.md and docs/; the examples in docstrings run with make test."
+	$(BIN)/python -m pytest -q README.md docs src --doctest-glob='*.md'
 
 clean:
 	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache

@@ -326,15 +326,15 @@ def test_least_sure_rows_are_open_and_in_order(sizes, limit, random):
         assert len(unlabelled) == limit // 2
 
 
-def test_unsure_rows_are_counted_from_one_and_previewed():
-    """Row i of the arrays is row i + 1 of the report, with the cells that the preview gives for i."""
+def test_unsure_rows_are_counted_from_zero_and_previewed():
+    """Row i of the arrays is row i of the report, with the cells that the preview gives for i."""
     data = sample()
     columns, groups = facts.unsure_rows(data)
     assert columns == ["wing", "song"]
     for _, rows in groups:
         for row in rows:
             assert row.cells == [f"{row.number} mm", "tsip"]
-            assert row.label == data.decisions.labels[row.number - 1]
+            assert row.label == data.decisions.labels[row.number]
     listed = facts.unsure_rows(sample(preview=[{"wing": f"{row} mm", "song": "tsip"} for row in range(60)]))
     assert listed == (columns, groups)
 

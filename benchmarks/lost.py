@@ -1,0 +1,37 @@
+"""`compare` on Lost (Cour et al. 2011): five random 80/20 splits, features standardised on the training part.
+
+Published accuracies: PL-kNN .43, CLPL .73. Beside the panel stand CLPL without intercept, as it is published, and PLKNN
+on features scaled to [0, 1], the scaling that many papers of the field use without saying so. Run with
+`python benchmarks/lost.py`, which reads the data set by `oneof.datasets.load("lost")`.
+"""
+
+from sklearn.model_selection import ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import oneof
+from oneof.compare import panel
+
+
+def main():
+    """Print the table, and our accuracies beside the published ones."""
+    data = oneof.datasets.load("lost")
+    methods = {
+        **panel(n_rows=len(data.X)),
+        "CLPL, no intercept": make_pipeline(StandardScaler(), oneof.CLPL()),
+        "PLKNN, min-max": make_pipeline(MinMaxScaler(), oneof.PLKNN()),
+    }
+    splits = ShuffleSplit(5, test_size=0.2, random_state=0)
+    table = oneof.compare(data.X, data.candidates, methods, cv=splits, truth=data.y)
+    print(table)
+    for result in table.results:
+        published = {"PLKNN": 0.43, "CLPL": 0.73}.get(result.method.split(",")[0])
+        if published is not None:
+            print(
+                f"{result.method}: accuracy {result.accuracy:.3f} +- {result.accuracy_std:.3f}, "
+                f"published {published:.2f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -64,8 +64,8 @@ def compare(
     On 33 tasks (three real, the others with labels added at random, by confusion or by frequency) this rule gave away
     0.009 of accuracy on average against choosing with the truth, and a method at random 0.041. Taking, among the
     methods within one standard error of the best, the highest approximated accuracy gave away 0.011, and the
-    approximated accuracy alone 0.015, since it favours methods that are sure of themselves. The worst cases of this rule
-    are two of the real sets, msrcv2 and birdsong, where it gave away 0.07 (``benchmarks/choosing.py``).
+    approximated accuracy alone 0.015, since it favours methods that are sure of themselves. Its worst cases are two of
+    the real sets, msrcv2 and birdsong, where it gave away 0.07 (``benchmarks/choosing.py``).
 
     Examples
     --------

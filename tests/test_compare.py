@@ -29,7 +29,7 @@ class Frequencies(CandidateClassifier):
     def fit(self, X, y):
         _, candidates = self._read_fit(X, y)
         self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
-        return self
+        return self._finish_fit(X, y, candidates)
 
     def _scores(self, rows):
         return np.tile(self.shares_, (rows.shape[0], 1))

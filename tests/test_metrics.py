@@ -178,7 +178,7 @@ def test_labels_that_were_not_learnt_are_never_covered():
         (lambda: ambiguous_zero_one_loss(["a", "b"], ["a", "a"], sample_weight=[0, 0]), "nothing to judge"),
         (lambda: covering_rate(["a", "b"], ["a"]), r"y_pred has shape \(1,\)"),
         (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1]), "sample_weight has shape"),
-        (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1, -1]), "negative"),
+        (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1, -1]), "row 1: sample_weight is -1"),
         (lambda: covering_rate(np.eye(3, dtype=int), [0, 1, 2], classes=["a", "b"]), "3 columns"),
         (lambda: covering_rate(CandidateSets.from_labels(["a", "b"]), [0, 1], classes=[0, 1]), "same classes"),
         (lambda: approximated_accuracy(["a", "b"], [[1.0], [0.0]]), "proba has shape"),

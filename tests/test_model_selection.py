@@ -30,7 +30,7 @@ SCORERS = (covering_rate_scorer, approximated_accuracy_scorer, exact_accuracy_sc
 seeds = st.integers(0, 2**32 - 1)
 
 
-class Centroids(LinearScores):
+class Centroids(LinearScores, CandidateClassifier):
     """Scores by the product with the mean of the rows that name a class; `shrink` draws the means to 0."""
 
     def __init__(self, shrink=0.0):
@@ -41,7 +41,7 @@ class Centroids(LinearScores):
         shares = candidates.mask / candidates.sizes[:, None]
         means = (shares.T @ rows) / np.maximum(shares.sum(axis=0), 1)[:, None]
         self.coef_, self.intercept_ = (1 - self.shrink) * means, -0.5 * (means**2).sum(axis=1)
-        return self
+        return self._finish_fit(X, y, candidates)
 
 
 class Frequencies(CandidateClassifier):
@@ -50,7 +50,7 @@ class Frequencies(CandidateClassifier):
     def fit(self, X, y):
         _, candidates = self._read_fit(X, y)
         self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
-        return self
+        return self._finish_fit(X, y, candidates)
 
     def _scores(self, rows):
         return np.tile(self.shares_, (rows.shape[0], 1))

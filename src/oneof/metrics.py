@@ -3,13 +3,12 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from oneof.candidates import CandidateSets, as_candidates
-from oneof.candidates.forms import align
+from oneof.candidates import CandidateSets, align, as_classes, over_all_labels
 from oneof.candidates.labels import pack_classes
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Mask
+from oneof.weights import read_sample_weight
 
 
 def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -43,7 +42,7 @@ def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_
     0.25
     """
     covered, _ = _covered(y, y_pred, classes)
-    return _mean_over(~covered, np.ones(len(covered), dtype=bool), _weights(sample_weight, len(covered)))
+    return _mean_over(~covered, np.ones(len(covered), dtype=bool), read_sample_weight(sample_weight, len(covered)))
 
 
 def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -69,7 +68,7 @@ def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: An
     0.667
     """
     covered, candidates = _covered(y, y_pred, classes)
-    return _mean_over(covered, ~_says_nothing(candidates), _weights(sample_weight, len(covered)))
+    return _mean_over(covered, ~_says_nothing(candidates), read_sample_weight(sample_weight, len(covered)))
 
 
 def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -90,7 +89,7 @@ def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: A
     covered, candidates = _covered(y, y_pred, classes)
     if not candidates.is_exact.any():
         raise LabelError("no row of y is exactly labelled: use the covering rate, which takes every labelled row.")
-    return _mean_over(covered, candidates.is_exact, _weights(sample_weight, len(covered)))
+    return _mean_over(covered, candidates.is_exact, read_sample_weight(sample_weight, len(covered)))
 
 
 def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -124,7 +123,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     if proba.shape != expected:
         raise InputError(f"proba has shape {proba.shape}, expected {expected}: a row a set, a column a class.")
     if classes is not None:
-        union = pack_classes(list(dict.fromkeys([*_listed(classes), *candidates.classes.tolist()])))
+        union = pack_classes(list(dict.fromkeys([*as_classes(classes).tolist(), *candidates.classes.tolist()])))
         candidates = align(candidates, union)
         proba = np.pad(proba, ((0, 0), (0, len(union) - proba.shape[1])))
     if (proba < 0).any() or not np.isfinite(proba).all():
@@ -135,7 +134,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     inside = np.where(candidates.mask, proba, 0.0).sum(axis=1)
     hit = candidates.mask[rows, best] & (inside > 0)
     shares = np.where(hit, proba[rows, best] / np.where(hit, inside, 1.0), 0.0)
-    return _mean_over(shares, ~_says_nothing(candidates), _weights(sample_weight, len(proba)))
+    return _mean_over(shares, ~_says_nothing(candidates), read_sample_weight(sample_weight, len(proba)))
 
 
 def precision_recall_break_even(y_true: Any, y_score: Any) -> Any:
@@ -207,6 +206,8 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     mean = difference.mean(axis=1)
     # Rounding leaves constant differences with a spread near 0, for which the statistic means nothing.
     constant = np.ptp(difference, axis=1) <= 1e-12 * np.maximum(np.abs(a), np.abs(b)).max(axis=1)
+    from scipy import stats  # half a second, which no other metric should wait for
+
     p = np.zeros(len(mean))
     if not constant.all():
         p[~constant] = stats.ttest_rel(a[~constant], b[~constant], axis=1).pvalue
@@ -227,48 +228,8 @@ def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
     return covered | _says_nothing(candidates), candidates
 
 
-def over_all_labels(y: Any, predicted: list[Any], classes: Any) -> CandidateSets:
-    """Read `y` over the given classes, and over further labels where `y` or the predictions name some."""
-    known = None if classes is None else pack_classes(_listed(classes))
-    if isinstance(y, CandidateSets):
-        if known is not None and not set(y.classes.tolist()) & set(known.tolist()):
-            raise LabelError(
-                f"the candidate sets are over {y.classes.tolist()[0]!r} and others, none of which is among the classes "
-                f"{known.tolist()[0]!r} and others: give fit and the metric sets over the same classes."
-            )
-        return y
-    framed = hasattr(y, "columns")
-    if not framed and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:  # an indicator, which names no labels
-        return as_candidates(y, classes=known)
-    try:
-        if known is not None:
-            return as_candidates(y, classes=known)
-    except LabelError:
-        pass  # a label that was not learnt: never covered, but no reason to refuse the score
-    own = as_candidates(y)
-    if framed and own.shape[1] == y.shape[1] > 1:
-        return own
-    union = list(dict.fromkeys([*own.classes.tolist(), *(predicted if known is None else known.tolist())]))
-    return as_candidates(y, classes=pack_classes(union)) if len(union) > own.shape[1] else own
-
-
-def _listed(classes: Any) -> list[Any]:
-    return list(classes.tolist() if hasattr(classes, "tolist") else classes)
-
-
 def _says_nothing(candidates: CandidateSets) -> Mask:
     return candidates.is_unlabelled if candidates.shape[1] > 1 else np.zeros(len(candidates), dtype=bool)
-
-
-def _weights(sample_weight: Any, n_rows: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = np.asarray(sample_weight, dtype=float)
-    if weight.shape != (n_rows,):
-        raise InputError(f"sample_weight has shape {weight.shape}, expected ({n_rows},): one weight for each row.")
-    if (weight < 0).any() or not np.isfinite(weight).all():
-        raise InputError("sample_weight is negative or not finite: give weights of at least 0.")
-    return weight
 
 
 def _mean_over(values: Any, told: Mask, weight: Floats) -> float:

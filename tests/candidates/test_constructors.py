@@ -90,6 +90,7 @@ def test_missing_integers(labels):
         pd.Series(["b", "a", None]),
         pd.Series(["b", "a", None], dtype="string"),
         pd.Series(["b", "a", None], dtype="category"),
+        pd.Categorical(["b", "a", None]),
         pl.Series(["b", "a", None]),
         pl.Series(["b", "a", None], dtype=pl.Categorical),
         pa.array(["b", "a", None]),
@@ -156,7 +157,9 @@ def test_annotations_count_votes():
     names = np.array([["x", "y", None], [None, None, "y"]], dtype=object)
     np.testing.assert_array_equal(CandidateSets.from_annotations(names).mask, [[1, 1], [0, 1]])
     np.testing.assert_array_equal(CandidateSets.from_annotations(pd.DataFrame(names)).mask, [[1, 1], [0, 1]])
-    with pytest.raises(LabelError, match="no annotator"):
+    for gap in (None, np.nan):
+        assert CandidateSets.from_annotations([["x", gap], ["y", "x"]]).to_sets() == [{"x"}, {"x", "y"}]
+    with pytest.raises(LabelError, match="no class at all"):
         CandidateSets.from_annotations(np.full((3, 2), -1))
     with pytest.raises(InputError, match="min_votes=0"):
         CandidateSets.from_annotations(answers, min_votes=0)
@@ -233,6 +236,17 @@ def test_strings():
         (lambda: CandidateSets.from_labels(3), "expected one label"),
         (lambda: CandidateSets.from_labels(["a"], classes=["a", "a"]), "'a' twice"),
         (lambda: CandidateSets.from_labels(["a"], classes=["a", None]), "missing value"),
+        (lambda: CandidateSets.from_labels(["a"], classes=["a", 1]), "mix text"),
+        (lambda: CandidateSets.from_labels(["a"], classes=[["a"]]), r"\['a'\], which is not a label"),
+        (lambda: CandidateSets.from_labels([None]), "no class at all"),
+        (lambda: CandidateSets.from_sets([]), "no class at all"),
+        (lambda: CandidateSets.from_sets([None]), "no class at all"),
+        (lambda: CandidateSets.from_strings([["a"]]), r"row 0: \['a'\] is not a label"),
+        (lambda: CandidateSets.from_hierarchy([[["a"]]], {"b": ["a"]}), "is not a label"),
+        (lambda: CandidateSets.from_hierarchy(["a"], {"b": ["a"]}, classes=["a", "b"]), "'b' is a coarse label"),
+        (lambda: CandidateSets.from_annotations([["a", "b"], ["a", "x"]], classes=["a", "b"]), "row 1: label 'x'"),
+        (lambda: CandidateSets.from_annotations([["a", "b"], ["a"]]), "row 1 has 1 answers"),
+        (lambda: CandidateSets.from_annotations([[1, -1], [1, 1]]), "answers holds only -1 and 1"),
         (lambda: CandidateSets.from_indicator([[0, 1], [0, 0]]), "row 1 has an empty candidate set"),
         (lambda: CandidateSets.from_indicator([[0, 1], [2, 0]]), "row 1, column 0 of the indicator holds 2"),
         (lambda: CandidateSets.from_indicator([[0, 1], [np.nan, 0]]), "row 1, column 0"),
@@ -240,7 +254,8 @@ def test_strings():
         (lambda: CandidateSets.from_indicator([["a", "b"]]), "0 and 1"),
         (lambda: CandidateSets.from_indicator([1, 0]), "two dimensions"),
         (lambda: CandidateSets.from_indicator(np.eye(2), classes=["a"]), "2 columns, but there are 1 classes"),
-        (lambda: CandidateSets(np.eye(2), ["a"]), r"expected \(n_samples, 1\)"),
+        (lambda: CandidateSets(np.eye(2), ["a"]), "2 columns, but there are 1 classes"),
+        (lambda: CandidateSets([[1, 7]], ["a", "b"]), "row 0, column 1 of the indicator holds 7"),
         (lambda: CandidateSets([[True, False], [False, False]], ["a", "b"]), "row 1 has an empty"),
     ],
 )

@@ -45,6 +45,10 @@ def test_the_mask_cannot_be_changed():
     for sets in (y, y[1:], pickle.loads(pickle.dumps(y))):
         with pytest.raises(ValueError, match="read-only"):
             sets.mask[0, 1] = True
+    classes = np.array(["a", "b", "c"])
+    named = CandidateSets(MASK, classes)
+    classes[0] = "z"
+    assert named.classes.tolist() == ["a", "b", "c"]
     indicator = MASK.copy()
     z = CandidateSets.from_indicator(indicator)
     indicator[:] = True
@@ -58,6 +62,7 @@ def test_equality_is_by_value():
     assert y == pickle.loads(pickle.dumps(y))
     assert y != CandidateSets(MASK, ["a", "b", "d"])
     assert y != CandidateSets(MASK[::-1], ["a", "b", "c"])
+    assert len(CandidateSets.from_labels(["a", "a\0"]).classes) == 2
     assert repr(y) == "<CandidateSets of 4 rows, 3 classes: 2 exact, 1 partial, 1 unlabelled>"
 
 
@@ -77,6 +82,8 @@ def test_given_classes_win():
         as_candidates(y, classes=np.array(["a", "b"]))
     frame = pd.DataFrame(MASK.astype(int), columns=["c", "a", "b"])
     assert as_candidates(frame, classes=np.array(["a", "b", "c"])).to_sets()[0] == {"c"}
+    with pytest.raises(LabelError, match="column 'c' of y is not one of the classes 'a', 'b', 'd'"):
+        as_candidates(frame, classes=np.array(["a", "b", "d"]))
 
 
 def test_lists_of_zeros_and_ones_raise_a_question():

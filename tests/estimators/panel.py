@@ -1,11 +1,10 @@
 """The estimators that the suites run over: every public class that fits candidate sets, as it is added."""
 
 import numpy as np
-import scipy.sparse as sp
 
 import oneof
 from oneof.estimators.base import CandidateClassifier
-from oneof.estimators.online import OnlineClassifier
+from oneof.estimators.online import OnlineLearner
 
 
 def public_estimators():
@@ -15,8 +14,8 @@ def public_estimators():
 
 
 ALL = public_estimators()
-ONLINE = [e for e in ALL if isinstance(e, OnlineClassifier)]
-BATCH = [e for e in ALL if not isinstance(e, OnlineClassifier)]
+ONLINE = [e for e in ALL if isinstance(e, OnlineLearner)]
+BATCH = [e for e in ALL if not isinstance(e, OnlineLearner)]
 
 
 def name(estimator):
@@ -50,6 +49,3 @@ def same_model(a, b, X, rtol=1e-7):
     expected = scores(b, X)
     np.testing.assert_allclose(scores(a, X), expected, rtol=rtol, atol=rtol * np.abs(expected).max())
     np.testing.assert_array_equal(a.predict(X), b.predict(X))
-
-
-csr = sp.csr_array

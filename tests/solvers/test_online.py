@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from oneof.errors import InputError
 from oneof.losses import average_prediction_hinge
 from oneof.solvers.online import OnlineState, pegasos, perceptron
 from tests.oracles import online as oracle
@@ -154,6 +155,24 @@ def test_the_start_is_not_changed(name):
     METHODS[name](X=X, mask=mask, prediction="average", initial=first)
     np.testing.assert_array_equal(first.V, before[0])
     np.testing.assert_array_equal(first.U, before[1])
+
+
+def test_what_does_not_fit_together_is_refused():
+    """The compiled loop is not entered with shapes or indices that would read or write elsewhere."""
+    X, mask = stream(1)
+    good = {"X": X, "mask": mask, "prediction": "max", "initial": start(X, 4)}
+    wrong = sp.csr_array(X)
+    wrong.indices = wrong.indices + 5
+    for bad in (
+        {"initial": start(X[:, :2], 4)},
+        {"initial": start(X, 3)},
+        {"mask": mask[:-1]},
+        {"order": np.array([0, 60])},
+        {"sample_weight": np.ones(3)},
+        {"X": wrong},
+    ):
+        with pytest.raises(InputError):
+            perceptron(**{**good, **bad})
 
 
 def margins(W, X, mask):

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates.indicator import is_frame
-from oneof.candidates.labels import Signs, encode_labels, label_vector
+from oneof.candidates.labels import Signs, as_classes, encode_labels, label_vector, pack_classes
 from oneof.candidates.named_sets import is_collection
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import LabelError
@@ -76,6 +76,35 @@ def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
     return CandidateSets._wrap(mask, classes)
 
 
+def over_all_labels(y: Any, predicted: list[Any], classes: Any) -> CandidateSets:
+    """Read the sets that predictions are judged by.
+
+    They are over the given classes, and over further labels where `y` or the predictions name some: a label that was
+    not learnt is never covered, but no reason to refuse the judgement.
+    """
+    known = None if classes is None else as_classes(classes)
+    if isinstance(y, CandidateSets):
+        if known is not None and not set(y.classes.tolist()) & set(known.tolist()):
+            raise LabelError(
+                f"the candidate sets are over {y.classes.tolist()[0]!r} and others, none of which is among the classes "
+                f"{known.tolist()[0]!r} and others: give fit and the metric sets over the same classes."
+            )
+        return y
+    framed = hasattr(y, "columns")
+    if not framed and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:  # an indicator, which names no labels
+        return as_candidates(y, classes=known)
+    try:
+        if known is not None:
+            return as_candidates(y, classes=known)
+    except LabelError:
+        pass  # `y` names further labels
+    own = as_candidates(y)
+    if framed and own.shape[1] == y.shape[1] > 1:
+        return own
+    union = list(dict.fromkeys([*own.classes.tolist(), *(predicted if known is None else known.tolist())]))
+    return as_candidates(y, classes=pack_classes(union)) if len(union) > own.shape[1] else own
+
+
 def _read_frame(y: Any, classes: Labels | None) -> CandidateSets:
     if y.shape[1] == 1:
         _warn_column_vector()
@@ -84,9 +113,11 @@ def _read_frame(y: Any, classes: Labels | None) -> CandidateSets:
     found = CandidateSets.from_indicator(y)
     if classes is None:
         return found
-    if set(found.classes.tolist()) <= set(classes.tolist()):
-        return align(found, classes)
-    return CandidateSets.from_indicator(y, classes=classes)
+    unknown = [name for name in found.classes.tolist() if name not in set(classes.tolist())]
+    if unknown:
+        listed = ", ".join(map(repr, classes.tolist()))
+        raise LabelError(f"column {unknown[0]!r} of y is not one of the classes {listed}.")
+    return align(found, classes)
 
 
 def _read_matrix(y: np.ndarray[Any, Any], classes: Labels | None) -> CandidateSets:
@@ -101,10 +132,7 @@ def _read_vector(y: Any, classes: Labels | None, signs: Signs) -> CandidateSets:
     if values.dtype.kind == "O" and any(is_collection(value) for value in values):
         _warn_of_indicator_in_lists(values)
         return CandidateSets.from_sets(values, classes=classes)
-    codes, found = encode_labels(values, classes, signs=signs)
-    if len(found) == 0:
-        raise LabelError("y names no class at all: every row is unlabelled, so there is nothing to learn from.")
-    return CandidateSets._from_codes(codes, found)
+    return CandidateSets._from_codes(*encode_labels(values, classes, signs=signs))
 
 
 def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.labels import as_classes
+from oneof.candidates.labels import as_classes, pack_classes
 from oneof.errors import LabelError
 from oneof.typing import Labels, Mask
 
@@ -13,7 +13,7 @@ from oneof.typing import Labels, Mask
 def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a 0/1 matrix."""
     if is_frame(Y):
-        classes = np.asarray(list(Y.columns)) if classes is None else classes
+        classes = pack_classes(list(Y.columns)) if classes is None else classes
         Y = Y.to_numpy()
         if Y.dtype.kind == "O":  # nullable columns: pandas' NA and None become NaN
             Y = _objects_to_floats(Y)

@@ -60,7 +60,7 @@ def label_vector(y: Any) -> np.ndarray[Any, Any]:
         y = y.to_pylist()
     elif hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):  # pandas, polars
         kind = getattr(getattr(y, "dtype", None), "kind", None)
-        y = y.to_numpy() if kind in ("i", "u", "f", "b") else _object_vector(y.to_list())
+        y = y.to_numpy() if kind in ("i", "u", "f", "b") else _object_vector(list(y))
     if not isinstance(y, np.ndarray):
         try:
             values = list(y)
@@ -78,17 +78,21 @@ def as_classes(classes: Any) -> Labels:
     listed = values.tolist()
     if any(is_missing(value) for value in listed):
         raise LabelError("classes holds a missing value (None or NaN): a class needs a name.")
-    if len(set(listed)) < len(listed):
+    for value in listed:
+        if type(value).__hash__ is None:
+            raise LabelError(f"classes holds {value!r}, which is not a label: name every class by text or a number.")
+    if len(sort_labels(set(listed))) < len(listed):
         repeated = next(value for i, value in enumerate(listed) if value in listed[:i])
         raise LabelError(f"classes names {repeated!r} twice: name every class once.")
     if not listed:
         raise LabelError("classes is empty: name at least two classes.")
-    return pack_classes(listed) if values.dtype.kind == "O" else values
+    return pack_classes(listed) if values.dtype.kind == "O" else values.copy()
 
 
 def pack_classes(listed: Sequence[Any]) -> Labels:
     """Put label values into an array of their natural dtype: text, numbers, else objects."""
-    if _are_plain_numbers(listed) or all(isinstance(value, str) for value in listed):
+    # NumPy's text drops NUL characters at the end, which would make two labels one.
+    if _are_plain_numbers(listed) or all(isinstance(value, str) and not value.endswith("\0") for value in listed):
         return np.asarray(listed)
     return _object_vector(listed)
 
@@ -122,6 +126,15 @@ def sort_labels(labels: Iterable[Any]) -> list[Any]:
     except TypeError:
         kinds = sorted({type(value).__name__ for value in listed})
         raise LabelError(f"labels of types {', '.join(kinds)} cannot be sorted: use one type of label.") from None
+
+
+def distinct_labels(values: Sequence[Any], rows: Sequence[int] | Ints) -> set[Any]:
+    """Return the distinct values; what cannot be a label is an error that names its row."""
+    try:
+        return set(values)
+    except TypeError:
+        where = next(i for i, value in enumerate(values) if type(value).__hash__ is None)
+        raise LabelError(f"row {rows[where]}: {values[where]!r} is not a label.") from None
 
 
 def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:
@@ -171,8 +184,7 @@ def _encode_numbers(
         return _encode_objects(values.tolist(), classes, signs)
     if -1 not in classes:
         missing = missing | (values == -1)
-    if len(classes) == 0:
-        return np.full(len(values), MISSING, dtype=np.int64), classes
+    _require_classes(classes)
     order = np.argsort(classes, kind="stable")
     position = np.minimum(np.searchsorted(classes, values, sorter=order), len(classes) - 1)
     codes = order[position].astype(np.int64)
@@ -184,11 +196,7 @@ def _encode_numbers(
 
 
 def _encode_objects(values: list[Any], classes: Labels | None, signs: Signs) -> tuple[Ints, Labels]:
-    try:
-        distinct = set(values)
-    except TypeError:
-        row, value = next((i, value) for i, value in enumerate(values) if value.__hash__ is None)
-        raise LabelError(f"row {row}: {value!r} is not a label.") from None
+    distinct = distinct_labels(values, range(len(values)))
     labels = {value for value in distinct if not is_missing(value)}
     if classes is None:
         numbers = {value for value in labels if is_minus_one(value)}
@@ -199,6 +207,7 @@ def _encode_objects(values: list[Any], classes: Labels | None, signs: Signs) -> 
         elif any(isinstance(value, str) for value in others):
             others = labels  # -1 beside text is a mixture, which sort_labels refuses
         classes = pack_classes(sort_labels(others))
+    _require_classes(classes)
     index: dict[Any, int] = dict.fromkeys(distinct - labels, MISSING)
     index.update((value, MISSING) for value in labels if is_minus_one(value))
     index.update((value, code) for code, value in enumerate(classes.tolist()))
@@ -208,6 +217,11 @@ def _encode_objects(values: list[Any], classes: Labels | None, signs: Signs) -> 
         row = next(i for i, value in enumerate(values) if value not in index)
         raise unknown_label(row, values[row], classes) from None
     return codes, classes
+
+
+def _require_classes(classes: Labels) -> None:
+    if len(classes) == 0:
+        raise LabelError("y names no class at all: every row is unlabelled, so there is nothing to learn from.")
 
 
 def _reject_or_warn_signs(signs: Signs) -> None:

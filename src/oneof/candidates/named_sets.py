@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates.indicator import reject_empty_rows
-from oneof.candidates.labels import as_classes, is_minus_one, is_missing, pack_classes, sort_labels, unknown_label
+from oneof.candidates.labels import (
+    as_classes,
+    distinct_labels,
+    is_minus_one,
+    is_missing,
+    pack_classes,
+    sort_labels,
+    unknown_label,
+)
 from oneof.errors import LabelError
 from oneof.typing import Ints, Labels, Mask
 
@@ -49,15 +57,22 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
         _collect_leaves(node, hierarchy, leaves_of, ())
     leaves = set().union(*leaves_of.values()) if leaves_of else set()
     known = pack_classes(sort_labels(leaves)) if classes is None else as_classes(classes)
-    leaves_of.update((leaf, {leaf}) for leaf in known.tolist())
+    for leaf in known.tolist():
+        if leaf in hierarchy:
+            raise LabelError(f"class {leaf!r} is a coarse label of the hierarchy: name the leaves below it.")
+        leaves_of[leaf] = {leaf}
     flat, lengths, unlabelled = flatten(y, known)
-    rows = np.repeat(np.arange(len(lengths)), lengths).tolist()
-    for row, label in zip(rows, flat, strict=True):
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    distinct = list(distinct_labels(flat, rows))
+    for label in distinct:
         if label not in leaves_of:
+            row = int(rows[flat.index(label)])
             raise LabelError(f"row {row}: label {label!r} is neither a leaf nor a coarse label of the hierarchy.")
-    fine = [sorted(leaves_of[label], key=repr) for label in flat]
-    fine_rows = np.repeat(np.asarray(rows, dtype=np.int64), [len(labels) for labels in fine])
-    mask = mark(list(itertools.chain.from_iterable(fine)), fine_rows, (len(lengths), len(known)), known)
+    below = np.array([[leaf in leaves_of[label] for leaf in known.tolist()] for label in distinct], dtype=bool)
+    code = {label: i for i, label in enumerate(distinct)}
+    codes = np.fromiter(map(code.__getitem__, flat), dtype=np.int64, count=len(flat))
+    mask = np.zeros((len(lengths), len(known)), dtype=bool)
+    np.logical_or.at(mask, rows, below.reshape(-1, len(known))[codes])
     mask[unlabelled] = True
     reject_empty_rows(mask)
     return mask, known
@@ -77,10 +92,12 @@ def flatten(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]:
 
 def collect_classes(flat: list[Any], rows: Ints) -> Labels:
     """Return the sorted distinct labels; a missing value inside a set is an error that names the row."""
-    distinct = _distinct(flat, rows)
+    distinct = distinct_labels(flat, rows)
     if any(is_missing(value) for value in distinct):
         where = next(i for i, value in enumerate(flat) if is_missing(value))
         raise LabelError(f"row {rows[where]}: a set holds a missing value (None or NaN); leave it out.")
+    if not distinct:
+        raise LabelError("y names no class at all: every row is unlabelled or empty, so there is nothing to learn.")
     return pack_classes(sort_labels(distinct))
 
 
@@ -90,7 +107,7 @@ def mark(flat: list[Any], rows: Ints, shape: tuple[int, int], classes: Labels) -
     try:
         codes = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
     except (KeyError, TypeError):
-        _distinct(flat, rows)
+        distinct_labels(flat, rows)
         where = next(i for i, value in enumerate(flat) if value not in index)
         raise unknown_label(int(rows[where]), flat[where], classes) from None
     mask = np.zeros(shape, dtype=bool)
@@ -118,14 +135,6 @@ def _as_collection(value: Any, classes: Any) -> Any:
     if is_missing(value) or (is_minus_one(value) and (classes is None or -1 not in list(classes))):
         return None
     return (value,)
-
-
-def _distinct(flat: list[Any], rows: Ints) -> set[Any]:
-    try:
-        return set(flat)
-    except TypeError:
-        where = next(i for i, value in enumerate(flat) if type(value).__hash__ is None)
-        raise LabelError(f"row {rows[where]}: {flat[where]!r} is not a label.") from None
 
 
 def _collect_leaves(

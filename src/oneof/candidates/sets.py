@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates import annotations, indicator, named_sets, strings
-from oneof.candidates.labels import MISSING, as_classes, encode_labels
-from oneof.errors import InputTypeError, LabelError
+from oneof.candidates.labels import MISSING, encode_labels
+from oneof.errors import InputTypeError
 from oneof.typing import Ints, Labels, Mask
 
 
@@ -16,7 +16,8 @@ class CandidateSets:
     """What is known of each row's label: one label, several, or nothing.
 
     Row i carries a non-empty set of classes, one of which is its true label. A set of one class is an exact label;
-    a set of all classes says nothing, and is how a missing label is kept.
+    a set of all classes says nothing, and is how a missing label is kept, also where the sets are later read over more
+    classes.
 
     Parameters
     ----------
@@ -40,11 +41,7 @@ class CandidateSets:
     __slots__ = ("_classes", "_mask")
 
     def __init__(self, mask: Any, classes: Any) -> None:
-        mask = np.array(mask, dtype=bool)
-        classes = as_classes(classes)
-        if mask.ndim != 2 or mask.shape[1] != len(classes):
-            raise LabelError(f"mask has shape {mask.shape}, expected (n_samples, {len(classes)}), a column a class.")
-        indicator.reject_empty_rows(mask)
+        mask, classes = indicator.read_indicator(np.asarray(mask), classes)
         mask.flags.writeable = False
         self._mask: Mask = mask
         self._classes: Labels = classes

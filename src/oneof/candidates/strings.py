@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates.labels import is_missing, label_vector
+from oneof.candidates.labels import distinct_labels, is_missing, label_vector
 from oneof.candidates.named_sets import read_sets
 from oneof.errors import InputError, LabelError
 from oneof.typing import Labels, Mask
@@ -17,6 +17,7 @@ def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Lab
         raise InputError(f"separator {separator!r} cannot be used: give visible text without a backslash.")
     texts = label_vector(y).tolist()
     split: dict[Any, list[str] | None] = {}
+    distinct_labels(texts, range(len(texts)))
     for row, text in enumerate(texts):
         if text not in split:
             split[text] = _split(row, text, separator)

@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
-from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates import CandidateSets, as_candidates, over_all_labels
 from oneof.compare.results import FoldResult
 from oneof.errors import InputError, LabelError
 from oneof.estimators.base import check_learnable, check_lengths
-from oneof.metrics import approximated_accuracy, covering_rate, over_all_labels
+from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import CandidateKFold, probabilities
 from oneof.typing import Ints
 

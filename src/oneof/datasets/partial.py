@@ -125,10 +125,7 @@ def _read(y: Any, classes: Any) -> CandidateSets:
                 f"row {partial[0]} has {exact.sizes[partial[0]]} candidates already: make_partial needs exact labels."
             )
         return exact
-    exact = CandidateSets.from_labels(y, classes=classes)
-    if exact.shape[1] == 0:
-        raise LabelError("y names no class at all: every row is unlabelled, so there is nothing to make partial.")
-    return exact
+    return CandidateSets.from_labels(y, classes=classes)
 
 
 def _check(

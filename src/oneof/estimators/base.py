@@ -1,14 +1,17 @@
 """What every estimator shares: reading X and y, predicting, naming the likeliest candidate, scoring."""
 
 import numbers
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError, LabelError
+from oneof.likelihoods import restricted_softmax
 from oneof.metrics import covering_rate
 from oneof.typing import Floats, Labels, Rows
 
@@ -111,21 +114,29 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _read_fit(self, X: Any, y: Any) -> tuple[Rows, CandidateSets]:
-        """Check X and y for `fit` and set ``classes_`` and ``n_features_in_``."""
+        """Check X and y for `fit`, and set what describes X."""
         if y is None:
             as_candidates(None)
         rows = self._read_rows(X, reset=True)
         candidates = as_candidates(y)
         check_lengths(rows, candidates)
         check_learnable(candidates)
+        return rows, candidates
+
+    def _finish_fit(self, X: Any, y: Any, candidates: CandidateSets) -> Self:
+        """Set ``classes_``, by which the estimator counts as fitted, once all else stands."""
         self.classes_ = candidates.classes
         self._fitted_on: Any = (X, y)
-        return rows, candidates
+        return self
 
     def _read_rows(self, X: Any, *, reset: bool = False) -> Rows:
         if not reset:
             check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=reset)
+        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=reset)
+        if sp.issparse(rows) and not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()  # an entry given in parts is their sum
+        return rows
 
     def _read_candidates(self, y: Any, rows: Rows) -> CandidateSets:
         """Read sets over the classes that were learnt."""
@@ -139,12 +150,15 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         `training` tells that these are the rows of `fit`, for methods in which a row must not vouch for itself.
         """
         del training
-        return restrict(softmax(np.asarray(self._scores(rows), dtype=np.float64), candidates.mask), candidates.mask)
+        return restricted_softmax(np.asarray(self._scores(rows), dtype=np.float64), candidates.mask)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_fitted_on", None)
         return state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,8 +166,13 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class LinearScores(CandidateClassifier):
-    """Mixin of the methods whose scores are linear in the features."""
+class LinearScores:
+    """Mixin of the methods whose scores are linear in the features: ``coef_`` and ``intercept_``."""
+
+    coef_: Floats
+    intercept_: Floats
+    classes_: Labels
+    _read_rows: Callable[..., Rows]
 
     def _scores(self, rows: Rows) -> Floats:
         return np.asarray(rows @ self.coef_.T) + self.intercept_
@@ -172,20 +191,6 @@ class LinearScores(CandidateClassifier):
         """
         scores = self._scores(self._read_rows(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-
-def softmax(scores: Floats, mask: Any) -> Floats:
-    """Return exp(scores) scaled by the largest of each row's candidates, 0 outside the set."""
-    inside = np.where(mask, scores, -np.inf)
-    return np.exp(inside - inside.max(axis=1, keepdims=True))
-
-
-def restrict(weights: Floats, mask: Any) -> Floats:
-    """Return the weights cut to the candidates, rows summing to 1; uniform over the set where nothing is left."""
-    inside = np.where(mask, weights, 0.0)
-    total = inside.sum(axis=1, keepdims=True)
-    uniform = mask / np.count_nonzero(mask, axis=1)[:, None]
-    return np.where(total > 0, inside / np.where(total > 0, total, 1.0), uniform)
 
 
 def check_positive(name: str, value: Any, *, integer: bool = False) -> None:

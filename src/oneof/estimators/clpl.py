@@ -3,15 +3,16 @@
 import warnings
 from typing import Any, Self
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.errors import InputError
-from oneof.estimators.base import LinearScores, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
 from oneof.solvers.clpl import solve_clpl
 from oneof.weights import read_sample_weight
 
 
-class CLPL(LinearScores):
+class CLPL(LinearScores, CandidateClassifier):
     """Linear classifier on the convex loss for partial labels.
 
     Minimises 1/2 ||W||^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ] with scores
@@ -105,7 +106,7 @@ class CLPL(LinearScores):
             )
         weights = found.weights.astype(rows.dtype, copy=False)
         self.coef_ = weights[:, : self.n_features_in_]
-        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else weights[:, 0] * 0
+        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(len(weights), weights.dtype)
         self.objective_ = found.objective
         self.n_iter_ = found.n_iter
-        return self
+        return self._finish_fit(X, y, candidates)

@@ -6,17 +6,30 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError
-from oneof.estimators.base import LinearScores, check_positive
+from oneof.estimators.base import check_lengths, check_positive
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import weights_order
-from oneof.typing import Labels, Rows
+from oneof.typing import Floats, Labels, Rows
 from oneof.weights import read_sample_weight
 
 
-class OnlineClassifier(LinearScores):
+class OnlineLearner:
     """Mixin of the online learners: a subclass gives `_learner`, its solver with the parameters filled in."""
+
+    n_epochs: int
+    shuffle: bool
+    average: bool
+    fit_intercept: bool
+    random_state: Any
+    classes_: Labels
+    coef_: Floats
+    intercept_: Floats
+    n_features_in_: int
+    _read_fit: Callable[..., tuple[Rows, CandidateSets]]
+    _read_rows: Callable[..., Rows]
+    _finish_fit: Callable[..., Any]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the rows, from the start, in `n_epochs` passes.
@@ -41,11 +54,12 @@ class OnlineClassifier(LinearScores):
         check_positive("n_epochs", self.n_epochs, integer=True)
         rows, candidates = self._read_fit(X, y)
         random = check_random_state(self.random_state)
-        state = self._start(rows)
+        state = self._start(rows, candidates)
         for _ in range(self.n_epochs):
             order = random.permutation(rows.shape[0]) if self.shuffle else None
             state = learn(rows, candidates.mask, initial=state, order=order)
-        return self._keep(state)
+        self._keep(state)
+        return self._finish_fit(X, y, candidates)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further rows, once and in the order given.
@@ -57,7 +71,8 @@ class OnlineClassifier(LinearScores):
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
         classes : array-like of shape (n_classes,), optional
-            All classes; needed in the first call unless `y` is an indicator or CandidateSets.
+            All classes, in the order of ``classes_`` and of an indicator's columns; needed in the first call unless `y`
+            is an indicator or CandidateSets.
         sample_weight : array-like of shape (n_samples,), optional
             At least 0; multiplies a row's step. Rows of weight 0 are counted in ``t_`` and otherwise passed over.
 
@@ -66,52 +81,53 @@ class OnlineClassifier(LinearScores):
         self
         """
         learn = self._learner()
-        first = not hasattr(self, "_state")
+        first = not hasattr(self, "classes_")
+        candidates = self._read_batch(y, classes, first=first)
         rows = self._read_rows(X, reset=first)
-        if first:
-            self.classes_ = _all_classes(y, classes)
-            self._state = self._start(rows)
-        elif classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
-            raise InputError(f"classes differs from that of the first call, {self.classes_.tolist()}.")
-        candidates = self._read_candidates(y, rows)
-        rows = rows.astype(self._state.V.dtype, copy=False)
+        check_lengths(rows, candidates)
         weight = read_sample_weight(sample_weight, rows.shape[0])
-        self._fitted_on = None
-        return self._keep(learn(rows, candidates.mask, initial=self._state, sample_weight=weight))
+        state = self._start(rows, candidates) if first else self._state
+        started_as = (state.V.shape[1] > self.n_features_in_, state.keeps_mean)
+        if started_as != (bool(self.fit_intercept), bool(self.average)):
+            raise InputError("fit_intercept and average cannot change between calls of partial_fit: start with fit.")
+        rows = rows.astype(state.V.dtype, copy=False)
+        self._keep(learn(rows, candidates.mask, initial=state, sample_weight=weight))
+        self.classes_ = candidates.classes
+        self._fitted_on = None  # the rows of earlier calls are not at hand
+        return self
 
     def _learner(self) -> Callable[..., OnlineState]:
         """Check the parameters and return the solver's pass over rows."""
         raise NotImplementedError
 
-    def _start(self, rows: Rows) -> OnlineState:
+    def _start(self, rows: Rows, candidates: CandidateSets) -> OnlineState:
         return OnlineState.start(
-            len(self.classes_),
+            candidates.shape[1],
             rows.shape[1] + bool(self.fit_intercept),
             dtype=rows.dtype,
             average=bool(self.average),
             order=weights_order(rows),
         )
 
-    def _keep(self, state: OnlineState) -> Self:
+    def _keep(self, state: OnlineState) -> None:
         weights = state.mean_weights if self.average else state.weights
         if not np.isfinite(weights).all():
-            raise InputError("the weights overflowed: scale the features, for example with StandardScaler.")
+            raise InputError("the weights overflow: scale the features, for example with StandardScaler.")
         self._state = state
         self.coef_ = weights[:, : self.n_features_in_]
         self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(len(weights), weights.dtype)
         self.t_ = state.n_rows
         self.progressive_loss_ = state.n_mistakes / max(state.n_rows, 1)
-        return self
 
-
-def _all_classes(y: Any, classes: Any) -> Labels:
-    """Return the classes of a stream: as given, or those that the first batch carries beside its sets."""
-    if classes is None:
-        if not isinstance(y, CandidateSets) and len(getattr(y, "shape", ())) != 2:
-            raise InputError("classes must be passed on the first call to partial_fit: later rows may name others.")
-        found = as_candidates(y).classes
-    else:
-        found = np.unique(np.asarray(classes))
-    if len(found) < 2:
-        raise InputError("classes names only one class: a classifier needs at least two classes.")
-    return found
+    def _read_batch(self, y: Any, classes: Any, *, first: bool) -> CandidateSets:
+        """Read the sets of a batch over the classes of the stream, which the first call names."""
+        given = None if classes is None else as_classes(classes)
+        if given is not None and len(given) < 2:
+            raise InputError("classes names only one class: a classifier needs at least two classes.")
+        if first:
+            if given is None and not isinstance(y, CandidateSets) and len(getattr(y, "shape", ())) != 2:
+                raise InputError("classes must be passed on the first call to partial_fit: later rows may name others.")
+            return as_candidates(y, classes=given)
+        if given is not None and set(given.tolist()) != set(self.classes_.tolist()):
+            raise InputError(f"classes differs from that of the first call, {self.classes_.tolist()}.")
+        return as_candidates(as_candidates(y, classes=self.classes_ if given is None else given), classes=self.classes_)

@@ -5,12 +5,43 @@ from functools import partial
 from typing import Any, Literal
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_positive
-from oneof.estimators.online import OnlineClassifier
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
+from oneof.estimators.online import OnlineLearner
 from oneof.solvers.online import OnlineState, Prediction, pegasos
 
 
-class AvgPegasos(OnlineClassifier):
+class _Pegasos(OnlineLearner, LinearScores, CandidateClassifier):
+    """What both Pegasos learners share; a subclass says which candidate score the hinge looks at."""
+
+    _prediction: Prediction
+
+    def __init__(
+        self,
+        lam: float = 1e-4,
+        *,
+        shrink: Literal["on_loss", "always"] = "on_loss",
+        n_epochs: int = 1,
+        shuffle: bool = False,
+        average: bool = False,
+        fit_intercept: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.lam = lam
+        self.shrink = shrink
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _learner(self) -> Callable[..., OnlineState]:
+        check_positive("lam", self.lam)
+        if self.shrink not in ("on_loss", "always"):
+            raise InputError(f'shrink={self.shrink!r} is not possible: choose "on_loss" or "always".')
+        return partial(pegasos, prediction=self._prediction, lam=self.lam, shrink_always=self.shrink == "always")
+
+
+class AvgPegasos(_Pegasos):
     """Online Pegasos on the average prediction hinge.
 
     Descends along lam/2 ||W||^2 + max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) with step 1 / (lam t) and
@@ -67,36 +98,10 @@ class AvgPegasos(OnlineClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        lam: float = 1e-4,
-        *,
-        shrink: Literal["on_loss", "always"] = "on_loss",
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        average: bool = False,
-        fit_intercept: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.lam = lam
-        self.shrink = shrink
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-
-    def _learner(self) -> Callable[..., OnlineState]:
-        return self._pegasos("average")
-
-    def _pegasos(self, prediction: Prediction) -> Callable[..., OnlineState]:
-        check_positive("lam", self.lam)
-        if self.shrink not in ("on_loss", "always"):
-            raise InputError(f'shrink={self.shrink!r} is not possible: choose "on_loss" or "always".')
-        return partial(pegasos, prediction=prediction, lam=self.lam, shrink_always=self.shrink == "always")
+    _prediction = "average"
 
 
-class MaxPegasos(AvgPegasos):
+class MaxPegasos(_Pegasos):
     """Online Pegasos on the max prediction hinge.
 
     Descends along lam/2 ||W||^2 + max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x), which is not convex.
@@ -107,5 +112,4 @@ class MaxPegasos(AvgPegasos):
     Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 4.
     """
 
-    def _learner(self) -> Callable[..., OnlineState]:
-        return self._pegasos("max")
+    _prediction = "max"

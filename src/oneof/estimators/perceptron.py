@@ -4,12 +4,39 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from oneof.estimators.base import check_positive
-from oneof.estimators.online import OnlineClassifier
-from oneof.solvers.online import OnlineState, perceptron
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
+from oneof.estimators.online import OnlineLearner
+from oneof.solvers.online import OnlineState, Prediction, perceptron
 
 
-class AvgPerceptron(OnlineClassifier):
+class _Perceptron(OnlineLearner, LinearScores, CandidateClassifier):
+    """What both Perceptrons share; a subclass says which candidate score the hinge looks at."""
+
+    _prediction: Prediction
+
+    def __init__(
+        self,
+        eta: float = 1.0,
+        *,
+        n_epochs: int = 1,
+        shuffle: bool = False,
+        average: bool = False,
+        fit_intercept: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.eta = eta
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _learner(self) -> Callable[..., OnlineState]:
+        check_positive("eta", self.eta)
+        return partial(perceptron, prediction=self._prediction, eta=self.eta)
+
+
+class AvgPerceptron(_Perceptron):
     """Online Perceptron on the average prediction hinge.
 
     Where max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, the weights of the candidates gain eta x / |S|
@@ -64,29 +91,10 @@ class AvgPerceptron(OnlineClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        eta: float = 1.0,
-        *,
-        n_epochs: int = 1,
-        shuffle: bool = False,
-        average: bool = False,
-        fit_intercept: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.eta = eta
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-
-    def _learner(self) -> Callable[..., OnlineState]:
-        check_positive("eta", self.eta)
-        return partial(perceptron, prediction="average", eta=self.eta)
+    _prediction = "average"
 
 
-class MaxPerceptron(AvgPerceptron):
+class MaxPerceptron(_Perceptron):
     """Online Perceptron on the max prediction hinge.
 
     Where max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, the weights of the best class in the set gain
@@ -98,6 +106,4 @@ class MaxPerceptron(AvgPerceptron):
     Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 2.
     """
 
-    def _learner(self) -> Callable[..., OnlineState]:
-        check_positive("eta", self.eta)
-        return partial(perceptron, prediction="max", eta=self.eta)
+    _prediction = "max"

@@ -7,7 +7,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, check_positive, restrict
+from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.likelihoods import restrict
 from oneof.solvers.votes import count_votes, neighbour_weights
 from oneof.typing import Floats, Rows
 
@@ -35,8 +36,8 @@ class PLKNN(CandidateClassifier):
 
     Notes
     -----
-    Distances are not scale-free: standardise the features first. Of rows at one distance, those that come first in the
-    training data are taken; only then does the order of the rows matter.
+    Distances are not scale-free: standardise the features first. Which of several rows at the same distance are taken
+    is arbitrary; but for such ties the order of the rows does not matter.
 
     References
     ----------
@@ -81,7 +82,7 @@ class PLKNN(CandidateClassifier):
         labelled = ~candidates.is_unlabelled
         self._mask, self._rows = candidates.mask[labelled], rows[labelled]
         self._index = NearestNeighbors().fit(self._rows)
-        return self
+        return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the shares of the votes.
@@ -114,6 +115,8 @@ class PLKNN(CandidateClassifier):
     def _vote(self, rows: Rows | None, n_neighbors: int) -> Floats:
         """Return the shares of the votes; without rows, those of the index, none of which is its own neighbour."""
         distances, neighbours = self._index.kneighbors(rows, n_neighbors)
+        if not np.isfinite(distances).all():
+            raise InputError("distances between rows overflow: scale the features, for example with StandardScaler.")
         weights = neighbour_weights(distances) if self.weights == "distance" else np.ones_like(distances)
         votes = count_votes(neighbours, weights, self._mask)
         return votes / votes.sum(axis=1, keepdims=True)

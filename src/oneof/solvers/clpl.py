@@ -5,9 +5,10 @@ Over the rows that are not full, with s = X W^T + b and psi(u) = max(0, 1 - u)^2
     f(W, b) = 1/2 ||W||_F^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ].
 
 f is convex and quadratic in pieces, so that a Newton step is exact once the losses that are not 0 stay the same. Each
-step is found by conjugate gradients, where a Hessian product is two products of X with K columns. The classes meet only
-in the mean over the set, so that the K blocks of the Hessian, one a class, are a close preconditioner; where they would
-be large, its diagonal stands in. The step is followed to the minimum on its line, at no product with X.
+step is found by conjugate gradients, where a Hessian product is two products of X with K columns, preconditioned by the
+Hessian's diagonal. Where that takes many products, its K blocks, one a class, are factorised instead: the classes meet
+only in the mean over the set, so they are close to the whole. The step is followed to the minimum on its line, at no
+product with X.
 """
 
 from collections.abc import Callable
@@ -18,8 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
+from oneof.errors import InputError
 from oneof.typing import Floats, Mask, Rows
 
+OVERFLOW = "the objective overflows: scale the features, for example with StandardScaler."
 LARGEST_BLOCKS = 2e7
 """Most numbers in the Hessian's K blocks (160 MB) for which they are factorised."""
 
@@ -70,6 +73,12 @@ class CLPLProblem:
         """(K, D)."""
         return self.inside.shape[1], self.X.shape[1] + self.has_intercept
 
+    @property
+    def blocks_fit(self) -> bool:
+        """Whether the Hessian's blocks are small enough to be factorised."""
+        n_classes, size = self.shape
+        return n_classes * size**2 <= LARGEST_BLOCKS
+
     def scores(self, weights: Floats) -> Floats:
         """Return the (n, K) scores."""
         if self.has_intercept:
@@ -119,6 +128,7 @@ class CLPLProblem:
         return self.inside * (inner * mean) + outer * moved
 
 
+@np.errstate(over="ignore", invalid="ignore")  # overflow is looked for below, and said in one sentence
 def solve_clpl(
     X: Rows,
     mask: Mask,
@@ -126,7 +136,7 @@ def solve_clpl(
     C: float,
     sample_weight: Floats,
     fit_intercept: bool = False,
-    max_iter: int = 100,
+    max_iter: int = 1000,
     tol: float = 1e-8,
     initial: Floats | None = None,
 ) -> CLPLSolution:
@@ -156,19 +166,23 @@ def solve_clpl(
     """
     problem = CLPLProblem.of(X, mask, C, sample_weight, fit_intercept=fit_intercept)
     weights = np.zeros(problem.shape) if initial is None else np.array(initial, dtype=np.float64)
-    n_iter, converged, accuracy = 0, False, 0.1
+    n_iter, converged, accuracy, blocks = 0, False, 0.1, False
     while True:
         scores = problem.scores(weights)
         objective, gradient = problem.objective(weights, scores), problem.gradient(weights, scores)
-        step = _newton_step(problem, scores, gradient, accuracy)
+        step, n_products = _newton_step(problem, scores, gradient, accuracy, blocks=blocks)
         decrement = -float((gradient * step).sum())
+        if not (np.isfinite(objective) and np.isfinite(decrement)):
+            raise InputError(OVERFLOW)
         converged = 0.5 * decrement <= tol**2 * objective
         if converged or n_iter == max_iter:
             break
+        # Blocks cost about as much as d/4 products, and keep the steps good where there are many.
+        blocks = blocks or (problem.blocks_fit and (n_products > problem.shape[1] // 4 or n_iter >= 10))
         moved = problem.scores(step)
         length = _line_minimum(problem, weights, step, scores, moved)
-        if length == 0.0:  # no gain along the step that rounding does not hide
-            converged = True
+        if length == 0.0:  # rounding hides any gain along the step
+            converged = 0.5 * decrement <= 1e-10 * objective
             break
         weights = weights + length * step
         accuracy = min(0.1, float(np.sqrt(decrement / objective)))
@@ -177,42 +191,45 @@ def solve_clpl(
 
 
 def _newton_step(
-    problem: CLPLProblem, scores: Floats, gradient: Floats, accuracy: float, max_steps: int = 1000
-) -> Floats:
-    """Solve H step = -gradient to a relative accuracy by preconditioned conjugate gradients."""
+    problem: CLPLProblem, scores: Floats, gradient: Floats, accuracy: float, *, blocks: bool, max_products: int = 1000
+) -> tuple[Floats, int]:
+    """Solve H step = -gradient to a relative accuracy by conjugate gradients; also return the products with H taken."""
     curvatures = problem.curvatures(scores)
-    precondition = _preconditioner(problem, curvatures)
+    precondition = _preconditioner(problem, curvatures, blocks=blocks)
     step, residual = np.zeros_like(gradient), -gradient
     direction = precondition(residual)
     size = float((residual * direction).sum())
     goal = size * max(accuracy, 1e-8) ** 2
-    for _ in range(max_steps):
-        if size <= goal:
-            break
+    n_products = 0
+    while size > goal and n_products < max_products:
         bent = problem.bend(curvatures, problem.scores(direction))
         product = problem.penalised(direction) + problem.gather(bent, problem.X)
         curvature = float((direction * product).sum())
         if curvature <= 0.0:
             break
+        n_products += 1
         step += size / curvature * direction
         residual -= size / curvature * product
         scaled = precondition(residual)
         size, last = float((residual * scaled).sum()), size
         direction = scaled + size / last * direction
-    return step
+    return step, n_products
 
 
-def _preconditioner(problem: CLPLProblem, curvatures: tuple[Floats, Floats]) -> Callable[[Floats], Floats]:
-    """Return the inverse of the Hessian's blocks, one a class, or of its diagonal where the blocks are large."""
+def _preconditioner(
+    problem: CLPLProblem, curvatures: tuple[Floats, Floats], *, blocks: bool
+) -> Callable[[Floats], Floats]:
+    """Return the inverse of the Hessian's blocks, one a class, or of its diagonal."""
     inner, outer = curvatures
     each = problem.inside**2 * inner + outer
-    n_classes, size = problem.shape
-    if n_classes * size**2 > LARGEST_BLOCKS or size > problem.X.shape[0]:
+    if not blocks:
         squares = problem.X.power(2) if sp.issparse(problem.X) else problem.X**2
         diagonal = problem.gather(each, squares) + problem.penalised(np.ones(problem.shape))
+        if not np.isfinite(diagonal).all():
+            raise InputError(OVERFLOW)
         diagonal[diagonal == 0] = 1.0  # an intercept on which no loss depends
         return lambda residual: residual / diagonal
-    factors = [_factor(problem, each[:, k]) for k in range(n_classes)]
+    factors = [_factor(problem, each[:, k]) for k in range(problem.shape[0])]
     return lambda residual: np.stack([scale * cho_solve(f, scale * r) for (f, scale), r in zip(factors, residual)])
 
 

@@ -64,6 +64,11 @@ class OnlineState:
         return cls(V, 1.0, 0.0, np.zeros_like(V if average else V[:0, :0]), 0.0, 0, 0, 0, 0)
 
     @property
+    def keeps_mean(self) -> bool:
+        """Whether the mean of the weights is kept."""
+        return self.U.shape == self.V.shape
+
+    @property
     def weights(self) -> Floats:
         """(K, D): W after the last row."""
         return np.ascontiguousarray(self.V * self.V.dtype.type(self.scale))
@@ -144,20 +149,21 @@ def _run(
     lam: float,
     shrink_always: bool,
 ) -> OnlineState:
-    n = X.shape[0]
+    n, d = X.shape
+    order = np.arange(n) if order is None else np.asarray(order, dtype=np.int64)
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    _check_shapes(initial, mask.shape, weight.shape, (n, d), order)
     V = np.array(initial.V, dtype=X.dtype, order=weights_order(X))
-    keep_mean = initial.U.shape == initial.V.shape
+    keep_mean = initial.keeps_mean
     # An empty U would be of another type to numba, and compiled for anew: without the mean, V stands in unused.
     U = np.array(initial.U, dtype=X.dtype, order=weights_order(X)) if keep_mean else V
-    order = np.arange(n) if order is None else order
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     reals = (initial.scale, initial.square, initial.total_scale)
     counts = (initial.n_summed, initial.n_rows, initial.n_mistakes, initial.n_updates)
     mask = mask.view()
     mask.flags.writeable = False  # one compiled loop for writeable and read-only masks
     reals, counts, overflowed = _pass(
         view_rows(X), mask, order, weight, V, U, reals, counts,
-        prediction == "average", eta, lam, shrink_always, V.shape[1] > X.shape[1], keep_mean,
+        prediction == "average", eta, lam, shrink_always, V.shape[1] > d, keep_mean,
     )  # fmt: skip
     if overflowed >= 0:
         raise InputError(f"row {overflowed}: the scores overflow; scale the features, for example with StandardScaler.")
@@ -165,6 +171,25 @@ def _run(
         initial, V=V, U=U if keep_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],
         n_summed=counts[0], n_rows=counts[1], n_mistakes=counts[2], n_updates=counts[3],
     )  # fmt: skip
+
+
+def _check_shapes(
+    state: OnlineState, mask: tuple[int, ...], weight: tuple[int, ...], rows: tuple[int, int], order: Ints
+) -> None:
+    """Raise unless everything fits together: compiled loops do not look where they read and write."""
+    n, d = rows
+    fits = (
+        state.V.shape in ((mask[1], d), (mask[1], d + 1))
+        and state.U.shape in (state.V.shape, (0, 0))
+        and mask[0] == n
+        and weight == (n,)
+        and (len(order) == 0 or 0 <= order.min() <= order.max() < n)
+    )
+    if not fits:
+        raise InputError(
+            f"rows of shape {rows}, a mask of shape {mask}, weights of shape {weight}, an order of {len(order)} rows "
+            f"and a state of shape {state.V.shape} do not fit together: start anew with a state for these rows."
+        )
 
 
 @njit(cache=True, fastmath=FASTMATH, nogil=True)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numba import njit
 from numba.extending import overload
 
+from oneof.errors import InputError
 from oneof.typing import Floats, Rows
 
 # Sums may be reordered, so that they vectorise; infinities and NaN keep their meaning.
@@ -41,6 +42,8 @@ def view_rows(X: Rows) -> DenseRows | SparseRows:
     if sp.issparse(X):
         index = np.int32 if max(X.shape[1], 1) <= np.iinfo(np.int32).max else np.int64
         arrays = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(np.int64, copy=False))
+        if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+            raise InputError(f"a sparse row names a column outside the {X.shape[1]} of X: rebuild the matrix.")
         data, indices, indptr = (_read_only(array) for array in arrays)
         return SparseRows(data, indices, indptr, X.shape[1])
     return DenseRows(_read_only(np.ascontiguousarray(X)))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.labels import encode_labels
 from oneof.errors import DataError, LabelError
 from oneof.tables.reader import Table, find_column
 from oneof.typing import Labels
@@ -141,10 +140,10 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
 def _read_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> CandidateSets:
     values = cells.to_numpy() if cells.null_count() == 0 else cells.cast(float).fill_null(float("nan")).to_numpy()
     known = _typed(classes, numbers=True)
-    codes, found = encode_labels(values, known)
-    if known is None and found.dtype.kind == "f":
-        found = found.astype(np.int64)
-    return CandidateSets._from_codes(codes, found)
+    found = CandidateSets.from_labels(values, classes=known)
+    if known is None and found.classes.dtype.kind == "f":  # whole numbers with gaps arrive as floats
+        return CandidateSets(found.mask, found.classes.astype(np.int64))
+    return found
 
 
 def _whole_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> "pl.Series | None":

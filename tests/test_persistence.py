@@ -149,6 +149,24 @@ def test_sparse_rows_with_indices_outside_are_refused(tmp_path: Path, rows: Any)
         load(tmp_path / "m.skops")
 
 
+def test_sparse_rows_put_together_by_hand_are_refused(tmp_path: Path, rows: Any) -> None:
+    """A sparse matrix that is given as a bag of attributes, past the check of its indices, is not built."""
+    fitted = LogisticRegression().fit(rows[0], [s[0] for s in rows[1]])
+    fitted.kept_ = np.eye(2)
+    save(tmp_path / "m.skops", fitted)
+    with zipfile.ZipFile(tmp_path / "m.skops") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(parts["schema.json"])
+    attributes = schema["content"]["estimator"]["content"]["content"]
+    attributes["kept_"] = schema["content"]["estimator"] | {"__class__": "csr_array", "__module__": "scipy.sparse._csr"}
+    parts["schema.json"] = json.dumps(schema).encode()
+    with zipfile.ZipFile(tmp_path / "m.skops", "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    with pytest.raises(ModelFileError, match="not trusted"):
+        load(tmp_path / "m.skops")
+
+
 def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, rows: Any) -> None:
     """Functions are not trusted, so a pipeline with one is refused at once, and no file appears."""
     pipeline = make_pipeline(FunctionTransformer(_double), LogisticRegression()).fit(rows[0], [s[0] for s in rows[1]])

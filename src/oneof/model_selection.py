@@ -100,7 +100,8 @@ class CandidateKFold(BaseCrossValidator):
         Yields
         ------
         train, test : ndarray of int
-            Together all labelled rows; each is in one test part. Unlabelled rows are in `train`.
+            Each labelled row is in one test part and in the training parts of the other folds; unlabelled rows are in
+            every training part.
 
         Raises
         ------

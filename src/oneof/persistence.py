@@ -222,6 +222,8 @@ def _check_sparse(archive: zipfile.ZipFile) -> None:
         if isinstance(node, dict):
             if node.get("__loader__") == "SparseMatrixNode":
                 load_npz(io.BytesIO(archive.read(node["file"]))).check_format(full_check=True)
+            elif str(node.get("__module__")).startswith("scipy.sparse") and "content" in node:
+                raise ModelFileError("a sparse matrix in the model file is put together in a way that is not trusted.")
             waiting.extend(node.values())
         elif isinstance(node, list):
             waiting.extend(node)
@@ -234,9 +236,15 @@ def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
     if table is None:
         return estimator
     try:
-        return SavedModel(pipeline=estimator, **table)
+        model = SavedModel(pipeline=estimator, **table)
+        sound = all(isinstance(part, str) for column in model.columns for part in column)
+        sound &= all(len(column) == 2 for column in model.columns)
+        sound &= all(isinstance(name, str) for name in (*model.label_columns, model.method))
     except TypeError:
-        raise ModelFileError(f"{path} lacks the facts about its table that oneof writes.") from None
+        sound = False
+    if not sound:
+        raise ModelFileError(f"{path} lacks the facts about its table that oneof writes.")
+    return model
 
 
 def _compare_versions(path: Path, content: Mapping[str, Any]) -> None:

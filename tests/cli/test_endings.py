@@ -24,7 +24,7 @@ def _fails_with(error: BaseException) -> Any:
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (RuntimeError("the\nroof fell"), 1, "a fault of the program: RuntimeError: the Run with --debug"),
+        (RuntimeError("the\nroof fell"), 1, "a fault of the program: RuntimeError: the. Run with --debug"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "model.skops"), 2, "model.skops: No space left on device."),
         (MemoryError(), 1, "not enough memory"),

@@ -44,8 +44,8 @@ def guarded(*, debug: bool) -> Iterator[None]:
             raise
         except Exception as error:
             hint = "" if debug else " Run with --debug to see where."
-            first = (str(error).splitlines() or [""])[0]
-            _leave(INTERNAL, f"a fault of the program: {type(error).__name__}: {first}{hint}", debug)
+            first = (str(error).splitlines() or [""])[0].rstrip(".")
+            _leave(INTERNAL, f"a fault of the program: {type(error).__name__}: {first}.{hint}", debug)
 
 
 def _leave(code: int, sentence: str, debug: bool) -> None:

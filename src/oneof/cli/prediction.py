@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from oneof.cli.outputs import check_writable
 from oneof.errors import DataError, ModelFileError, OneofError
 from oneof.metrics import covering_rate
 from oneof.persistence import SavedModel, load, replacing
-from oneof.tables import Column, Table, conform, read_labels, read_table, read_truth
+from oneof.tables import Column, Kind, Table, conform, read_labels, read_table, read_truth
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +43,7 @@ class Predicted:
 def predict(model_file: Path, table_file: Path, *, truth: str | None = None) -> Predicted:
     """Predict a label for every row of a table."""
     model = _load(model_file)
-    columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # checked by `_load`
+    columns = [Column(name, cast(Kind, kind)) for name, kind in model.columns]
     verbatim = {*model.label_columns, *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind in ("category", "text")}
     table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim)
@@ -77,6 +77,11 @@ def _load(path: Path) -> SavedModel:
     if not isinstance(model, SavedModel):
         raise ModelFileError(
             f"{path} holds a bare estimator, which does not know the columns of a table: use a model of `oneof fit`."
+        )
+    unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
+    if unknown:
+        raise ModelFileError(
+            f"{path} names a kind of column, {unknown[0]!r}, that this version does not know: update oneof."
         )
     return model
 

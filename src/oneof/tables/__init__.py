@@ -1,12 +1,13 @@
 """Tables: reading files, finding the candidate sets in their columns, and turning the other columns into features."""
 
-from oneof.tables.columns import Column, Overrides, choose_columns, conform
+from oneof.tables.columns import Column, Kind, Overrides, choose_columns, conform
 from oneof.tables.encoder import make_encoder
 from oneof.tables.labels import read_labels, read_truth
 from oneof.tables.reader import Table, find_column, read_table
 
 __all__ = [
     "Column",
+    "Kind",
     "Overrides",
     "Table",
     "choose_columns",

@@ -1,5 +1,6 @@
 """Model files: what goes in comes out, and nothing else does."""
 
+import copy
 import io
 import json
 import pickle
@@ -158,7 +159,8 @@ def test_sparse_rows_put_together_by_hand_are_refused(tmp_path: Path, rows: Any)
         parts = {name: archive.read(name) for name in archive.namelist()}
     schema = json.loads(parts["schema.json"])
     attributes = schema["content"]["estimator"]["content"]["content"]
-    attributes["kept_"] = schema["content"]["estimator"] | {"__class__": "csr_array", "__module__": "scipy.sparse._csr"}
+    by_hand = {"__class__": "csr_array", "__module__": "scipy.sparse._csr"}
+    attributes["kept_"] = copy.deepcopy(schema["content"]["estimator"]) | by_hand
     parts["schema.json"] = json.dumps(schema).encode()
     with zipfile.ZipFile(tmp_path / "m.skops", "w") as archive:
         for name, part in parts.items():

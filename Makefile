@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow check bench docs clean
+.PHONY: demo test test-slow check package bench docs clean
 
 # The stamp is renewed whenever the project's dependencies change.
 $(VENV)/.installed: pyproject.toml
@@ -30,6 +30,15 @@ check: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The built wheel, without extras, in an environment of its own: it must import, fit, and say how to get the rest.
+package:
+	rm -rf build/package
+	$(PYTHON) -m venv build/package
+	build/package/bin/python -m pip wheel --quiet --no-deps --wheel-dir build/package/wheel .
+	build/package/bin/python -m pip install --quiet build/package/wheel/*.whl
+	cd build/package && bin/python -c "import oneof; print(oneof.CLPL().fit([[0.0], [1.0]], [['a'], ['b']]).predict([[2.0]]))"
+	cd build/package && bin/oneof --help 2>&1 | grep -F "pip install 'oneof[cli]'"
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/candidates.py

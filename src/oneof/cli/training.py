@@ -2,7 +2,6 @@
 
 import datetime
 import json
-import math
 import shlex
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -102,9 +101,9 @@ def _summarise(
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
         "method": comparison.winner,
-        "estimate": _without_nan(comparison.to_dict()["results"][0]),
-        "comparison": _without_nan(comparison.to_dict()),
-        "learning_curve": _without_nan(curve.to_dict()),
+        "estimate": comparison.to_dict()["results"][0],
+        "comparison": comparison.to_dict(),
+        "learning_curve": curve.to_dict(),
         "notes": prepared.notes,
     }
 
@@ -166,11 +165,3 @@ def _write_report(
         date=datetime.datetime.now().astimezone().date().isoformat(),
     )
     write_report(path, data)
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value

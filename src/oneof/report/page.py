@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import InputError, MissingExtraError
+from oneof.persistence import replacing
 from oneof.plots.heatmap import MAX_CLASSES
 from oneof.plots.style import clean
 from oneof.report import facts, pictures, words
@@ -87,13 +88,9 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> None:
     """
     target = Path(path)
     page = render_report(data)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        try:
-            beside.write_text(page, encoding="utf-8", newline="\n")
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(target) as temporary:
+            temporary.write_text(page, encoding="utf-8", newline="\n")
     except OSError as error:
         raise InputError(f"{target}: the report cannot be written ({error.strerror}): give another path.") from error
 

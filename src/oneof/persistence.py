@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from oneof.errors import InputTypeError, MissingExtraError, ModelFileError
+from oneof.errors import InputError, InputTypeError, MissingExtraError, ModelFileError
 
 FORMAT = "oneof-model"
 FORMAT_VERSION = 1
@@ -99,11 +99,20 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     ...     load(pathlib.Path(folder) / "model.skops").predict(X).tolist()
     ['a', 'a', 'b', 'b']
     """
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
     skops_io = _skops()
     saved = isinstance(model, SavedModel)
     estimator = model.pipeline if saved else model
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise InputTypeError(f"only a fitted estimator can be saved, got {estimator!r}.")
+        raise InputTypeError(f"only a fitted estimator can be saved, got {estimator!r}: call save(path, model).")
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise InputTypeError(f"{type(estimator).__name__} is not fitted: fit it before it is saved.") from None
+    if not Path(path).absolute().parent.is_dir():
+        raise InputError(f"there is no folder {Path(path).parent} to save the model in: make it first.")
     content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,

@@ -195,7 +195,10 @@ def test_hierarchy_stands_for_leaves():
 label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).filter(bool)
 
 
-@given(st.lists(st.sets(label_text, min_size=1, max_size=4), min_size=1, max_size=8), st.sampled_from("|;,"))
+@given(
+    st.lists(st.sets(label_text, min_size=1, max_size=4), min_size=1, max_size=8),
+    st.sampled_from(["|", ";", "::", " or "]),
+)
 def test_labels_may_contain_the_separator(sets, separator):
     """Text with separators and backslashes inside labels survives writing and reading."""
     classes = sorted({label for s in sets for label in s} | {"another"})

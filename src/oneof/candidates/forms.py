@@ -45,6 +45,9 @@ def as_candidates(y: Any, *, classes: Labels | None = None, signs: Signs = "warn
         return y if classes is None else align(y, classes)
     if sp.issparse(y):
         return CandidateSets.from_indicator(y, classes=classes)
+    if hasattr(y, "column_names") and hasattr(y, "to_pydict"):  # an Arrow table
+        found = CandidateSets.from_indicator(y)
+        return found if classes is None else _over_named(found, classes)
     if is_frame(y):
         return _read_frame(y, classes)
     if not isinstance(y, np.ndarray) and hasattr(y, "__array__") and not hasattr(y, "to_numpy"):
@@ -111,8 +114,11 @@ def _read_frame(y: Any, classes: Labels | None) -> CandidateSets:
         name = y.columns[0]
         return _read_vector(y[name], classes, "warn")
     found = CandidateSets.from_indicator(y)
-    if classes is None:
-        return found
+    return found if classes is None else _over_named(found, classes)
+
+
+def _over_named(found: CandidateSets, classes: Labels) -> CandidateSets:
+    """Return the sets of named columns over the given classes, which must include the columns."""
     unknown = [name for name in found.classes.tolist() if name not in set(classes.tolist())]
     if unknown:
         listed = ", ".join(map(repr, classes.tolist()))

@@ -12,6 +12,9 @@ from oneof.typing import Labels, Mask
 
 def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a 0/1 matrix."""
+    if hasattr(Y, "column_names") and hasattr(Y, "to_pydict"):  # Arrow
+        classes = pack_classes(list(Y.column_names)) if classes is None else classes
+        Y = _objects_to_floats(np.array(list(Y.to_pydict().values()), dtype=object).T)
     if is_frame(Y):
         classes = pack_classes(list(Y.columns)) if classes is None else classes
         Y = Y.to_numpy()
@@ -36,7 +39,7 @@ def reject_empty_rows(mask: Mask) -> None:
     if len(empty):
         raise LabelError(
             f"row {empty[0]} has an empty candidate set ({len(empty)} such rows): "
-            "give every row at least one candidate, or mark it as unlabelled (all classes, or None)."
+            "give every row at least one candidate, or mark it as unlabelled (all classes, None, an empty cell)."
         )
 
 

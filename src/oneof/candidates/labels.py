@@ -59,8 +59,10 @@ def label_vector(y: Any) -> np.ndarray[Any, Any]:
     if hasattr(y, "to_pylist"):  # Arrow
         y = y.to_pylist()
     elif hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):  # pandas, polars
-        kind = getattr(getattr(y, "dtype", None), "kind", None)
-        y = y.to_numpy() if kind in ("i", "u", "f", "b") else _object_vector(list(y))
+        dtype = getattr(y, "dtype", None)
+        # Nullable integers would become floats where one is missing.
+        plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
+        y = y.to_numpy() if plain else _object_vector(list(y))
     if not isinstance(y, np.ndarray):
         try:
             values = list(y)

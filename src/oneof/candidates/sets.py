@@ -253,7 +253,7 @@ class CandidateSets:
         return [set(flat[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
 
     def to_strings(self, *, separator: str = "|") -> list[str]:
-        """Return text that `from_strings` reads back; an unlabelled row is empty text."""
+        """Return text that `from_strings` reads back, but for spaces around labels; an unlabelled row is empty text."""
         return strings.write_strings(self._mask, self._classes, separator)
 
     # -- as a sequence --------------------------------------------------------------------------------------------

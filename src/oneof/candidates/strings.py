@@ -26,7 +26,7 @@ def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Lab
 
 def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
     """Join the labels of each row's set; an unlabelled row becomes empty text."""
-    escape = re.compile("|".join((re.escape("\\"), re.escape(separator))))
+    escape = re.compile("|".join((re.escape("\\"), re.escape(separator[0]))))
     labels = np.array([escape.sub(lambda found: "\\" + found[0], str(label)) for label in classes.tolist()], object)
     full = np.asarray(mask.all(axis=1))
     return ["" if full[i] else separator.join(labels[row]) for i, row in enumerate(mask)]
@@ -39,14 +39,14 @@ def _split(row: int, text: Any, separator: str) -> list[str] | None:
         raise LabelError(f"row {row}: {text!r} is not text; use from_labels or from_sets for labels of other types.")
     if not text.strip():
         return None
-    # A backslash takes the separator, or another backslash, as part of the label.
-    token = re.compile(rf"\\\\|\\{re.escape(separator)}|{re.escape(separator)}|.", re.DOTALL)
+    # A backslash takes the first character of the separator, or another backslash, as part of the label.
+    token = re.compile(rf"\\\\|\\{re.escape(separator[0])}|{re.escape(separator)}|.", re.DOTALL)
     parts = [""]
     for piece in token.findall(text):
         if piece == separator:
             parts.append("")
         else:
-            parts[-1] += piece[1:] if len(piece) > 1 else piece
+            parts[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
     labels = [part.strip() for part in parts]
     if "" in labels:
         raise LabelError(f"row {row}: {text!r} names an empty label; remove the extra {separator!r}.")

@@ -1,5 +1,6 @@
 """The command line. Nothing heavy is imported before a command runs, so that every ``--help`` is quick."""
 
+import io
 import sys
 
 
@@ -14,4 +15,7 @@ def main() -> None:
         raise SystemExit(2) from None
     from oneof.cli.app import app
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows a question mark
     app()

@@ -39,7 +39,8 @@ def run(
 ) -> None:
     """Learn from a table whose labels may be ambiguous or missing.
 
-    Writes model.skops, report.html, training_labels.csv (the label that each row most probably has) and summary.json.
+    Writes model.skops, report.html, training_labels.csv (the label that each row most probably has) and summary.json;
+    older files of these names are replaced.
     """
     with guarded(debug=debug):
         from oneof.cli import terminal

@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from oneof.errors import DataError
@@ -19,6 +19,14 @@ def check_writable(folder: Path) -> None:
         raise DataError(f"{folder} cannot be a folder: {there} is a file.")
     if not os.access(there, os.W_OK | os.X_OK):
         raise DataError(f"{folder} cannot be written to: {there} gives no permission.")
+
+
+def reject_inputs(written: Iterable[Path], read: Iterable[Path]) -> None:
+    """Raise if a file that was read would be replaced by one that is written."""
+    inputs = {path.resolve() for path in read}
+    for path in written:
+        if path.resolve() in inputs:
+            raise DataError(f"{path} was read as input and would be overwritten: choose another --out.")
 
 
 @contextlib.contextmanager

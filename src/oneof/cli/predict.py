@@ -31,7 +31,7 @@ def run(
     """Predict a label for every row of a table.
 
     It needs the columns that were features in training; others are ignored. Where it also has the columns of labels,
-    the covering rate is told.
+    the covering rate is told. An older file of predictions is replaced.
     """
     with guarded(debug=debug):
         from oneof.cli import prediction, terminal
@@ -54,7 +54,7 @@ def run(
                 typer.echo(predicted.frame.write_csv(), nl=False)
             return
         path = Path(out or f"{table.stem}-predictions.csv")
-        prediction.write_predictions(path, predicted)
+        prediction.write_predictions(path, predicted, read=[table, model])
         if json:
             terminal.show_json(facts | {"file": str(path)})
             return

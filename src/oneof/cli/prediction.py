@@ -1,5 +1,6 @@
 """From a model and another table to predictions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.cli.outputs import check_writable
+from oneof.cli.outputs import check_writable, reject_inputs
 from oneof.errors import DataError, ModelFileError, OneofError
 from oneof.metrics import covering_rate
 from oneof.persistence import SavedModel, load, replacing
@@ -61,8 +62,9 @@ def predict(model_file: Path, table_file: Path, *, truth: str | None = None) -> 
     )
 
 
-def write_predictions(path: Path, predicted: Predicted) -> None:
-    """Write the predictions as CSV; a file that was there is replaced by the complete new one."""
+def write_predictions(path: Path, predicted: Predicted, *, read: Sequence[Path]) -> None:
+    """Write the predictions as CSV; an older file there is replaced as a whole, unless it was just read."""
+    reject_inputs([path], read)
     if path.is_dir():
         raise DataError(f"{path} is a folder: name a file for the predictions.")
     if not path.parent.is_dir():

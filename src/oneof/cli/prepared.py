@@ -15,6 +15,7 @@ from oneof.tables import (
     choose_columns,
     conform,
     make_encoder,
+    odd_labels,
     read_labels,
     read_table,
     read_truth,
@@ -69,6 +70,7 @@ def prepare(path: Path, reading: Reading) -> Prepared:
     candidates = read_labels(table, reading.labels, separator=reading.separator, classes=reading.classes)
     truth = None if reading.truth is None else read_truth(table, reading.truth, candidates.classes)
     columns, notes = choose_columns(table, exclude=verbatim, overrides=reading.overrides)
+    notes = [*odd_labels(candidates, reading.separator), *notes]
     return Prepared(table, candidates, truth, columns, conform(table.frame, columns, path), notes)
 
 

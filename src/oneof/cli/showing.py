@@ -42,7 +42,7 @@ def show_digits(folder: Path, *, seed: int, watch: Watch) -> Shown:
     )
     model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
     predicted = predict(model_file, test_file, truth="truth")
-    write_predictions(predictions, predicted)
+    write_predictions(predictions, predicted, read=[model_file, test_file])
     estimate = trained.comparison.results[0]
     words = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
     commands = [again, shlex.join(words)]

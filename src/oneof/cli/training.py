@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.outputs import check_writable, staged
+from oneof.cli.outputs import check_writable, reject_inputs, staged
 from oneof.cli.prepared import Prepared, Reading, find_methods, prepare
 from oneof.cli.terminal import Progress
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Watch = Callable[[str], AbstractContextManager[Progress | None]]
 """Makes something that watches one piece of work: see `oneof.cli.terminal.progress`."""
+
+OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 _PREVIEWED = 6
 """Columns that the report shows of a row, to recognise it by."""
@@ -43,6 +45,7 @@ def train(
     from oneof.compare import compare, learning_curve
 
     check_writable(folder)
+    reject_inputs((folder / name for name in OUTPUTS), [path])
     prepared = prepare(path, reading)
     methods = find_methods(prepared, method, seed)
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
@@ -56,10 +59,11 @@ def train(
     decisions = model[-1].disambiguate()  # of the rows of fit, in which methods by neighbours do not ask the row itself
     summary = _summarise(prepared, reading, comparison, curve)
     with staged(folder) as stage:
-        _write_model(stage / "model.skops", model, prepared, reading, summary)
-        _write_labels(stage / "training_labels.csv", prepared, reading, decisions)
-        _write_report(stage / "report.html", prepared, (comparison, curve, decisions), command=command)
-        (stage / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
+        _write_model(model_file, model, prepared, reading, summary)
+        _write_labels(labels_file, prepared, reading, decisions)
+        _write_report(report_file, prepared, (comparison, curve, decisions), command=command)
+        summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         files = sorted(file.name for file in stage.iterdir())
     return Trained(summary | {"files": [str(folder / name) for name in files]}, comparison, prepared.notes, folder)
 

@@ -43,6 +43,11 @@ def read_task(X: Any, y: Any, truth: Any) -> Task:
     known = over_all_labels(truth, [], candidates.classes)
     if len(known) != len(candidates):
         raise InputError(f"truth has {len(known)} labels, but y has {len(candidates)} rows: give one for each row.")
+    named = known.mask[known.is_exact].any(axis=0)
+    if named.any() and not set(known.classes[named].tolist()) & set(candidates.classes.tolist()):
+        raise LabelError(
+            f"truth names {known.classes[named].tolist()[0]!r} and no class of y: write true labels as y does."
+        )
     if not (known.is_exact | known.is_unlabelled).all():
         row = int(np.flatnonzero(~(known.is_exact | known.is_unlabelled))[0])
         raise LabelError(f"row {row} of truth names several labels: give one true label a row, or a missing value.")

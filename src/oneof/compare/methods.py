@@ -79,7 +79,9 @@ def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
             names = [methods] if isinstance(methods, str) else list(methods)
             unknown = [name for name in names if name not in chosen]
             if unknown:
-                raise InputError(f"{unknown[0]!r} is not in the panel: choose from {', '.join(chosen)}.")
+                raise InputError(
+                    f"{unknown[0]!r} is not in the panel: choose from {', '.join(chosen)}, or pass a dict."
+                )
             chosen = {name: chosen[name] for name in names}
     if not chosen:
         raise InputError("methods is empty: name at least one method.")

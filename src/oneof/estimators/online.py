@@ -34,6 +34,8 @@ class OnlineLearner:
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the rows, from the start, in `n_epochs` passes.
 
+        Rows are taken in the order given unless `shuffle` is set: sorted by class, they teach little but the last one.
+
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
@@ -74,7 +76,7 @@ class OnlineLearner:
             All classes, in the order of ``classes_`` and of an indicator's columns; needed in the first call unless `y`
             is an indicator or CandidateSets.
         sample_weight : array-like of shape (n_samples,), optional
-            At least 0; multiplies a row's step. Rows of weight 0 are counted in ``t_`` and otherwise passed over.
+            At least 0; multiplies a row's step. Rows of weight 0 take no step, but are counted in ``t_``.
 
         Returns
         -------

@@ -80,10 +80,10 @@ class AvgPegasos(_Pegasos):
 
     Notes
     -----
-    Theorem 3: mean_t f_t(W_t) - min_W mean_t f_t(W) <= G^2 ln T / (lam T), with G = sqrt(lam) + sqrt(1 + 1/c) R, where
-    f_t is the objective above on row t, c = min |S_t| and R = max ||x_t||. It holds for ``shrink="always"``. For the
-    algorithm as printed it fails: with two classes, every x = 1, every S the first class, lam = .01 and T = 10^4, the
-    regret is .498 against a bound of .211.
+    Theorem 3: mean_t f_t(W_t) - min_W mean_t f_t(W) <= G^2 ln T / (lam T) for T >= 3, with G = sqrt(lam) +
+    sqrt(1 + 1/c) R, where f_t is the objective above on row t, c = min |S_t| and R = max ||x_t||. It holds for
+    ``shrink="always"``. For the algorithm as printed it fails: with two classes, every x = 1, every S the first class,
+    lam = .01 and T = 10^4, the regret is .498 against a bound of .211.
 
     References
     ----------

@@ -4,20 +4,21 @@ Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification 
 
 The weights are W = scale * V. The shrink and the projection of Pegasos touch the scale alone, the steps touch the rows
 of V whose classes the loss names, and ||V||^2 is kept from the scores that are known anyway: no row costs K x D beyond
-its scores. For the mean of all W_t, U is kept beside V such that  sum_t W_t = total_scale * V - U  (each step delta to
-V is added to U times the sum of the scales before it), which again touches the same rows only. Where a projection would
-leave the scale far below its mean, digits would cancel in that difference: then U takes in the whole sum first.
+its scores, but for renormalisations and recounts, which are rare unless lam is so small that every step is projected.
+
+For the mean of all W_t, U is kept beside V such that  sum_t W_t = total_scale * V - U  (each step delta to V is added
+to U times the sum of the scales before it), which again touches the same rows only. Where a projection would leave the
+scale far below its mean, digits would cancel in that difference: then U takes in the whole sum first.
 """
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 
 from oneof.errors import InputError
+from oneof.solvers.compiled import compiled
 from oneof.solvers.rows import (
-    FASTMATH,
     add_multiple,
     multiply,
     row_add,
@@ -47,7 +48,7 @@ class OnlineState:
     square: float
     """||V||_F^2."""
     U: Floats
-    """(K, D) correction for the mean of the weights; (0, 0) where the mean is not kept."""
+    """(K, D) float64: correction for the mean of the weights; (0, 0) where the mean is not kept."""
     total_scale: float
     n_summed: int
     """Rows whose scale is in `total_scale`."""
@@ -61,7 +62,8 @@ class OnlineState:
     def start(cls, n_classes: int, n_columns: int, *, dtype: Any, average: bool, order: Any = "C") -> "OnlineState":
         """Return the start W = 0."""
         V = np.zeros((n_classes, n_columns), dtype=dtype, order=order)
-        return cls(V, 1.0, 0.0, np.zeros_like(V if average else V[:0, :0]), 0.0, 0, 0, 0, 0)
+        U = np.zeros_like(V if average else V[:0, :0], dtype=np.float64)
+        return cls(V, 1.0, 0.0, U, 0.0, 0, 0, 0, 0)
 
     @property
     def keeps_mean(self) -> bool:
@@ -104,7 +106,7 @@ def perceptron(
     order : ndarray of shape (n,), int64, optional
         The order in which the rows come.
     sample_weight : ndarray of shape (n,), optional
-        Multiplies a row's step; a row of weight 0 is counted and otherwise passed over.
+        Multiplies a row's step; a row of weight 0 takes none.
 
     Returns
     -------
@@ -155,8 +157,8 @@ def _run(
     _check_shapes(initial, mask.shape, weight.shape, (n, d), order)
     V = np.array(initial.V, dtype=X.dtype, order=weights_order(X))
     keep_mean = initial.keeps_mean
-    # An empty U would be of another type to numba, and compiled for anew: without the mean, V stands in unused.
-    U = np.array(initial.U, dtype=X.dtype, order=weights_order(X)) if keep_mean else V
+    # Without the mean, a small array of U's type stands in unused, for which numba need not compile anew.
+    U = np.array(initial.U if keep_mean else np.zeros((2, 2)), dtype=np.float64, order=weights_order(X))
     reals = (initial.scale, initial.square, initial.total_scale)
     counts = (initial.n_summed, initial.n_rows, initial.n_mistakes, initial.n_updates)
     mask = mask.view()
@@ -192,7 +194,7 @@ def _check_shapes(
         )
 
 
-@njit(cache=True, fastmath=FASTMATH, nogil=True)
+@compiled
 def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shrink_always, has_constant, keep_mean):
     n_classes, n_columns = V.shape
     scale, square, total_scale = reals
@@ -221,8 +223,8 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
         has_loss = False
         score_in = score_out = 0.0
         if best_out >= 0:
-            score_in = sum_in / n_in if average else float(scores[best_in])
-            score_out = float(scores[best_out])
+            score_in = sum_in / n_in if average else np.float64(scores[best_in])
+            score_out = np.float64(scores[best_out])
             # Not np.isfinite: it subtracts the number from itself, which reordered sums may take for 0.
             if not abs(score_in - score_out) <= _LARGEST:
                 overflowed = i
@@ -253,6 +255,9 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
             if is_pegasos:
                 grown = (step * share + step * step) * row_square(rows, i, has_constant)
                 square += 2.0 * step * (score_in - score_out) + grown
+                if not abs(square) <= _LARGEST:
+                    overflowed = i
+                    break
                 next_scale = min(scale, radius / np.sqrt(max(square, 1e-300)))
                 if keep_mean and next_scale * (n_summed + 1) < total_scale / 16.0:
                     add_multiple(U, -total_scale, V)

@@ -9,14 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numba.extending import overload
 
 from oneof.errors import InputError
+from oneof.solvers.compiled import FASTMATH, compiled
 from oneof.typing import Floats, Rows
-
-# Sums may be reordered, so that they vectorise; infinities and NaN keep their meaning.
-FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 class DenseRows(NamedTuple):
@@ -139,7 +136,7 @@ def _dense_add(rows, i, weights, k, step):
     x = rows.values[i]
     w = weights[k]
     d = x.shape[0]
-    a = x.dtype.type(step)
+    a = w.dtype.type(step)
     for j in range(d):
         w[j] += a * x[j]
     if weights.shape[1] > d:
@@ -147,7 +144,7 @@ def _dense_add(rows, i, weights, k, step):
 
 
 def _sparse_add(rows, i, weights, k, step):
-    a = rows.data.dtype.type(step)
+    a = weights.dtype.type(step)
     for p in range(rows.indptr[i], rows.indptr[i + 1]):
         weights[k, rows.indices[p]] += a * rows.data[p]
     if weights.shape[1] > rows.n_features:
@@ -156,26 +153,26 @@ def _sparse_add(rows, i, weights, k, step):
 
 def _dense_square(rows, i, constant):
     x = rows.values[i]
-    total = x.dtype.type(0)
+    total = 1.0 if constant else 0.0
     for j in range(x.shape[0]):
-        total += x[j] * x[j]
-    return float(total) + (1.0 if constant else 0.0)
+        total += np.float64(x[j]) * np.float64(x[j])
+    return total
 
 
 def _sparse_square(rows, i, constant):
-    total = rows.data.dtype.type(0)
+    total = 1.0 if constant else 0.0
     for p in range(rows.indptr[i], rows.indptr[i + 1]):
-        total += rows.data[p] * rows.data[p]
-    return float(total) + (1.0 if constant else 0.0)
+        total += np.float64(rows.data[p]) * np.float64(rows.data[p])
+    return total
 
 
-@njit(cache=True, fastmath=FASTMATH)
+@compiled
 def total_square(weights: Floats) -> float:
     """Return the squared Frobenius norm, summed in float64."""
     return _square_by_rows(weights.T) if weights.strides[0] < weights.strides[1] else _square_by_rows(weights)
 
 
-@njit(cache=True, fastmath=FASTMATH)
+@compiled
 def add_multiple(target: Floats, factor: float, weights: Floats) -> None:
     """Add a multiple of all weights to others of the same memory order."""
     if weights.strides[0] < weights.strides[1]:
@@ -184,7 +181,7 @@ def add_multiple(target: Floats, factor: float, weights: Floats) -> None:
         _add_by_rows(target, factor, weights)
 
 
-@njit(cache=True, fastmath=FASTMATH)
+@compiled
 def multiply(weights: Floats, factor: float) -> None:
     """Multiply all weights by a number."""
     if weights.strides[0] < weights.strides[1]:
@@ -193,7 +190,7 @@ def multiply(weights: Floats, factor: float) -> None:
         _multiply_by_rows(weights, factor)
 
 
-@njit(cache=True, fastmath=FASTMATH)
+@compiled
 def _multiply_by_rows(weights, factor):
     a = weights.dtype.type(factor)
     for k in range(weights.shape[0]):
@@ -201,18 +198,18 @@ def _multiply_by_rows(weights, factor):
             weights[k, j] *= a
 
 
-@njit(cache=True, fastmath=FASTMATH)
+@compiled
 def _square_by_rows(weights):
     total = 0.0
     for k in range(weights.shape[0]):
         for j in range(weights.shape[1]):
-            total += float(weights[k, j]) * float(weights[k, j])
+            total += np.float64(weights[k, j]) * np.float64(weights[k, j])
     return total
 
 
-@njit(cache=True, fastmath=FASTMATH)
+@compiled
 def _add_by_rows(target, factor, weights):
-    a = weights.dtype.type(factor)
+    a = target.dtype.type(factor)
     for k in range(weights.shape[0]):
         for j in range(weights.shape[1]):
             target[k, j] += a * weights[k, j]

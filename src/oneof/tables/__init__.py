@@ -3,6 +3,7 @@
 from oneof.tables.columns import Column, Kind, Overrides, choose_columns, conform
 from oneof.tables.encoder import make_encoder
 from oneof.tables.labels import read_labels, read_truth
+from oneof.tables.oddities import odd_labels
 from oneof.tables.reader import Table, find_column, read_table
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "conform",
     "find_column",
     "make_encoder",
+    "odd_labels",
     "read_labels",
     "read_table",
     "read_truth",

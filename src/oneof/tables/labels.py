@@ -92,7 +92,7 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
         elif written not in ("", "nan"):
             raise DataError(
                 f"{table.path}, row {row}: the truth {column!r} holds {written!r}, which no candidate set names; "
-                "list all classes (--classes) if it is one of them."
+                "give fit all classes (--classes) if it is one of them, or leave the cell empty if it is unknown."
             )
     missing = np.asarray([label is None for label in truth])
     if missing.all():
@@ -105,7 +105,7 @@ def _read_indicator(table: Table, names: list[str], classes: Sequence[str] | Non
         raise DataError("classes cannot be given with several label columns: their names are the classes.")
     columns = []
     for name in names:
-        numbers = _strict_numbers(table.frame[name])
+        numbers = _strict_numbers(_truth_values(table.frame[name]))
         if numbers is None:
             raise LabelError(f"column {name!r} does not hold numbers; several label columns hold 0 and 1.")
         columns.append(numbers.to_numpy())
@@ -223,6 +223,15 @@ def _strict_numbers(cells: "pl.Series") -> "pl.Series | None":
         return cells.cast(pl.Float64, strict=True)
     except pl.exceptions.PolarsError:
         return None
+
+
+def _truth_values(cells: "pl.Series") -> "pl.Series":
+    """Return "true" and "false", as CSV files hold booleans, as 1 and 0."""
+    import polars as pl
+
+    if cells.dtype != pl.String:
+        return cells
+    return cells.str.strip_chars().replace({"true": "1", "True": "1", "false": "0", "False": "0"})
 
 
 def _name_type(cells: "pl.Series") -> str:

@@ -1,0 +1,64 @@
+"""The four online estimators against the literal algorithms: every parameter reaches the solver."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from oneof import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+from tests.estimators.panel import table
+from tests.oracles import online as oracle
+
+CASES = [
+    (AvgPerceptron(eta=0.3), {"method": "perceptron", "prediction": "average", "eta": 0.3}),
+    (MaxPerceptron(eta=3.0), {"method": "perceptron", "prediction": "max", "eta": 3.0}),
+    (AvgPegasos(lam=0.2), {"method": "pegasos", "prediction": "average", "lam": 0.2}),
+    (MaxPegasos(lam=0.02), {"method": "pegasos", "prediction": "max", "lam": 0.02}),
+    (AvgPegasos(), {"method": "pegasos", "prediction": "average", "lam": 1e-4}),
+    (
+        MaxPegasos(lam=0.05, shrink="always"),
+        {"method": "pegasos", "prediction": "max", "lam": 0.05, "shrink_always": True},
+    ),
+]
+every = pytest.mark.parametrize(("estimator", "options"), CASES, ids=lambda case: case.__class__.__name__)
+
+
+@every
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_one_pass_is_the_literal_algorithm(estimator, options, average, fit_intercept):
+    """Weights, their mean, the intercept and the progressive loss are those of the literal run."""
+    X, mask = table(150)
+    model = clone(estimator).set_params(average=average, fit_intercept=fit_intercept).fit(X, mask)
+    rows = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+    history, mistakes, decided = oracle.run(rows, mask, **options)
+    assert decided == len(X)
+    expected = np.mean(history, axis=0) if average else history[-1]
+    learnt = np.column_stack([model.coef_, model.intercept_]) if fit_intercept else model.coef_
+    np.testing.assert_allclose(learnt, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
+    assert model.progressive_loss_ == pytest.approx(np.mean(mistakes))
+    assert 0 < np.mean(mistakes) < 1
+    assert model.t_ == len(X)
+
+
+@every
+def test_every_epoch_draws_its_own_order(estimator, options):
+    """Shuffled epochs are the literal run over the rows in orders drawn one after the other from random_state."""
+    X, mask = table(50)
+    model = clone(estimator).set_params(shuffle=True, n_epochs=3, random_state=7).fit(X, mask)
+    random = check_random_state(7)
+    order = np.concatenate([random.permutation(50) for _ in range(3)])
+    history, _, decided = oracle.run(X[order], mask[order], **options)
+    assert decided == 150
+    np.testing.assert_allclose(model.coef_, history[-1], rtol=1e-9, atol=1e-10 * np.abs(history[-1]).max())
+
+
+@every
+def test_weights_of_a_stream_reach_the_steps(estimator, options):
+    """partial_fit multiplies each row's step by its weight."""
+    X, mask = table(80)
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 2.0], 80)
+    model = clone(estimator).partial_fit(X, mask, sample_weight=weight)
+    history, _, decided = oracle.run(X, mask, sample_weight=weight, **options)
+    assert decided == 80
+    np.testing.assert_allclose(model.coef_, history[-1], rtol=1e-9, atol=1e-10 * np.abs(history[-1]).max())

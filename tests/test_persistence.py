@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import oneof
 from oneof import AvgPerceptron, MaxPegasos, persistence
-from oneof.errors import InputTypeError, ModelFileError
+from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.persistence import SavedModel, load, replacing, save
 
 ESTIMATORS = [name for name in oneof._HOME if hasattr(getattr(oneof, name), "fit")]
@@ -176,6 +176,10 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, rows: Any) -> Non
         save(tmp_path / "m.skops", pipeline)
     with pytest.raises(InputTypeError, match="only a fitted estimator"):
         save(tmp_path / "m.skops", {"a": 1})
+    with pytest.raises(InputTypeError, match="LogisticRegression is not fitted"):
+        save(tmp_path / "m.skops", LogisticRegression())
+    with pytest.raises(InputError, match="there is no folder"):
+        save(tmp_path / "nowhere" / "m.skops", LogisticRegression().fit(rows[0], [s[0] for s in rows[1]]))
     assert list(tmp_path.iterdir()) == []
 
 

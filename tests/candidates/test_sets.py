@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
@@ -84,6 +85,20 @@ def test_given_classes_win():
     assert as_candidates(frame, classes=np.array(["a", "b", "c"])).to_sets()[0] == {"c"}
     with pytest.raises(LabelError, match="column 'c' of y is not one of the classes 'a', 'b', 'd'"):
         as_candidates(frame, classes=np.array(["a", "b", "d"]))
+
+
+def test_arrow_tables_keep_their_column_names():
+    """An Arrow table is an indicator whose columns are the classes, aligned by name where classes are given."""
+    table = pa.table({"wren": [1, 0], "owl": [1, 1]})
+    assert as_candidates(table).classes.tolist() == ["wren", "owl"]
+    assert as_candidates(table, classes=np.array(["owl", "wren"])).to_sets() == [{"wren", "owl"}, {"owl"}]
+
+
+def test_nullable_integers_stay_integers():
+    """A missing value among pandas' nullable integers does not turn the classes into floats."""
+    y = as_candidates(pd.Series([2, 0, pd.NA], dtype="Int64"))
+    assert y.classes.tolist() == [0, 2]
+    assert y.classes.dtype.kind == "i"
 
 
 def test_lists_of_zeros_and_ones_raise_a_question():

@@ -139,3 +139,14 @@ def test_usage(run: Run, birds: Path) -> None:
         assert done.out == ""
         assert "Error" in done.err
         assert "Traceback" not in done.err
+
+
+def test_what_was_read_is_not_overwritten(run: Run) -> None:
+    """Neither predictions nor the outputs of fit replace the table or the model that they were made from."""
+    make_birds().write_csv("birds.csv")
+    assert run("fit", "birds.csv", "--labels", "species", "--drop", "truth", "--out", "m", *QUICK).code == 0
+    for out in ("birds.csv", "m/model.skops"):
+        _refused(run, "predict", "m/model.skops", "birds.csv", "--out", out, said="would be overwritten")
+    make_birds().write_csv("m/training_labels.csv")
+    again = ("fit", "m/training_labels.csv", "--labels", "species", "--drop", "truth", "--out", "m", *QUICK)
+    _refused(run, *again, said="would be overwritten")

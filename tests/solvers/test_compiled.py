@@ -1,0 +1,25 @@
+"""Compiling where no cache can be kept."""
+
+import numba
+import numpy as np
+
+from oneof.solvers import compiled as module
+
+
+def test_without_a_folder_for_the_cache_loops_compile_all_the_same(monkeypatch):
+    """Where numba finds no folder for its cache, a loop is compiled without one."""
+    asked = []
+
+    def njit(**options):
+        asked.append(options)
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return numba.njit(**options)
+
+    monkeypatch.setattr(module, "njit", njit)
+
+    def double(values):
+        return values.sum() * 2
+
+    assert module.compiled(double)(np.arange(4.0)) == 12.0
+    assert [options.get("cache", False) for options in asked] == [True, False]

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from oneof import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+from oneof.errors import InputError
 from tests.estimators.panel import table
 from tests.oracles import online as oracle
 
@@ -62,3 +64,20 @@ def test_weights_of_a_stream_reach_the_steps(estimator, options):
     history, _, decided = oracle.run(X, mask, sample_weight=weight, **options)
     assert decided == 80
     np.testing.assert_allclose(model.coef_, history[-1], rtol=1e-9, atol=1e-10 * np.abs(history[-1]).max())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@every
+def test_a_row_that_is_not_finite_is_named(estimator, options, rows, bad):
+    """NaN and infinity are refused with their row, wherever they stand: also in unlabelled rows and before any step."""
+    X, mask = table(30)
+    full = int(np.flatnonzero(mask.all(axis=1))[0])
+    for row in (0, full, 29):
+        wrong = X.copy()
+        wrong[row, 3] = bad
+        for call in ("fit", "partial_fit"):
+            model = clone(estimator)
+            with pytest.raises(InputError, match=rf"NaN or infinity \(row {row}\)"):
+                getattr(model, call)(rows(wrong), mask)
+            assert not hasattr(model, "coef_")

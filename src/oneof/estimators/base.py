@@ -113,11 +113,11 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         """Return the (n, K) scores of checked rows; the largest is predicted."""
         raise NotImplementedError
 
-    def _read_fit(self, X: Any, y: Any) -> tuple[Rows, CandidateSets]:
-        """Check X and y for `fit`, and set what describes X."""
+    def _read_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[Rows, CandidateSets]:
+        """Check X and y for `fit`, and set what describes X; without `finite`, the solver meets NaN and infinity."""
         if y is None:
             as_candidates(None)
-        rows = self._read_rows(X, reset=True)
+        rows = self._read_rows(X, reset=True, finite=finite)
         candidates = as_candidates(y)
         check_lengths(rows, candidates)
         check_learnable(candidates)
@@ -129,10 +129,18 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         self._fitted_on: Any = (X, y)
         return self
 
-    def _read_rows(self, X: Any, *, reset: bool = False) -> Rows:
+    def _read_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> Rows:
         if not reset:
             check_is_fitted(self)
-        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=reset)
+        rows = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=finite,
+            reset=reset,
+        )
         if sp.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()  # an entry given in parts is their sum

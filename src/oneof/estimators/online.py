@@ -54,7 +54,7 @@ class OnlineLearner:
         """
         learn = self._learner()
         check_positive("n_epochs", self.n_epochs, integer=True)
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._read_fit(X, y, finite=False)
         random = check_random_state(self.random_state)
         state = self._start(rows, candidates)
         for _ in range(self.n_epochs):
@@ -85,7 +85,7 @@ class OnlineLearner:
         learn = self._learner()
         first = not hasattr(self, "classes_")
         candidates = self._read_batch(y, classes, first=first)
-        rows = self._read_rows(X, reset=first)
+        rows = self._read_rows(X, reset=first, finite=False)
         check_lengths(rows, candidates)
         weight = read_sample_weight(sample_weight, rows.shape[0])
         state = self._start(rows, candidates) if first else self._state

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from oneof.errors import InputError
 from oneof.solvers.compiled import compiled
@@ -94,6 +95,8 @@ def perceptron(
 ) -> OnlineState:
     """Pass once over the rows: where the hinge is > 0, add eta times the negative subgradient (Algorithms 1 and 2).
 
+    X need not be known to be finite: a NaN or an infinity is met in its row's scores, which saves a pass over X.
+
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n, d)
@@ -115,7 +118,7 @@ def perceptron(
     Raises
     ------
     InputError
-        If the scores of a row overflow.
+        If a row holds NaN or infinity, or its scores overflow.
     """
     return _run(X, mask, prediction, initial, order, sample_weight, eta=eta, lam=0.0, shrink_always=False)
 
@@ -164,10 +167,13 @@ def _run(
     mask = mask.view()
     mask.flags.writeable = False  # one compiled loop for writeable and read-only masks
     reals, counts, overflowed = _pass(
-        view_rows(X), mask, order, weight, V, U, reals, counts,
+        view_rows(X), mask, order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), reals, counts,
         prediction == "average", eta, lam, shrink_always, V.shape[1] > d, keep_mean,
     )  # fmt: skip
     if overflowed >= 0:
+        row = X[[overflowed]]
+        if not np.isfinite(row.data if sp.issparse(row) else row).all():
+            raise InputError(f"Input X contains NaN or infinity (row {overflowed}): impute the value or drop the row.")
         raise InputError(f"row {overflowed}: the scores overflow; scale the features, for example with StandardScaler.")
     return replace(
         initial, V=V, U=U if keep_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],
@@ -195,7 +201,24 @@ def _check_shapes(
 
 
 @compiled
-def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shrink_always, has_constant, keep_mean):
+def _pass(
+    rows,
+    mask,
+    order,
+    weight,
+    V,
+    U,
+    all_V,
+    all_U,
+    reals,
+    counts,
+    average,
+    eta,
+    lam,
+    shrink_always,
+    has_constant,
+    keep_mean,
+):
     n_classes, n_columns = V.shape
     scale, square, total_scale = reals
     n_summed, t, n_mistakes, n_updates = counts
@@ -210,6 +233,10 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
         i = order[r]
         t += 1
         row_scores(rows, i, V, scores)
+        # A NaN or an infinity in the row shows in every score, also against weights of 0.
+        if not abs(scores[0]) <= _LARGEST:
+            overflowed = i
+            break
 
         n_in, sum_in, best_in, best_out = 0, 0.0, -1, -1
         for k in range(n_classes):
@@ -241,7 +268,7 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
             else:
                 scale *= 1.0 - 1.0 / t
                 while 0.0 < scale < _SMALL:
-                    multiply(V, _SMALL)
+                    multiply(all_V, _SMALL)
                     scale /= _SMALL
                     total_scale /= _SMALL
                     square *= _SMALL * _SMALL
@@ -260,7 +287,7 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
                     break
                 next_scale = min(scale, radius / np.sqrt(max(square, 1e-300)))
                 if keep_mean and next_scale * (n_summed + 1) < total_scale / 16.0:
-                    add_multiple(U, -total_scale, V)
+                    add_multiple(all_U, -total_scale, all_V)
                     total_scale, n_summed = 0.0, 0
             for k in range(n_classes):
                 if mask[i, k] and (average or k == best_in):
@@ -275,7 +302,7 @@ def _pass(rows, mask, order, weight, V, U, reals, counts, average, eta, lam, shr
             if is_pegasos:
                 # Where most of the norm cancels, so do the digits of the sum.
                 if square < 1e-3 * (before + grown) or n_updates % recount_every == 0:
-                    square = total_square(V)
+                    square = total_square(all_V)
                 norm = scale * np.sqrt(square)
                 if norm > radius:
                     scale *= radius / norm

@@ -167,49 +167,25 @@ def _sparse_square(rows, i, constant):
 
 
 @compiled
-def total_square(weights: Floats) -> float:
-    """Return the squared Frobenius norm, summed in float64."""
-    return _square_by_rows(weights.T) if weights.strides[0] < weights.strides[1] else _square_by_rows(weights)
-
-
-@compiled
-def add_multiple(target: Floats, factor: float, weights: Floats) -> None:
-    """Add a multiple of all weights to others of the same memory order."""
-    if weights.strides[0] < weights.strides[1]:
-        _add_by_rows(target.T, factor, weights.T)
-    else:
-        _add_by_rows(target, factor, weights)
-
-
-@compiled
-def multiply(weights: Floats, factor: float) -> None:
-    """Multiply all weights by a number."""
-    if weights.strides[0] < weights.strides[1]:
-        _multiply_by_rows(weights.T, factor)
-    else:
-        _multiply_by_rows(weights, factor)
-
-
-@compiled
-def _multiply_by_rows(weights, factor):
-    a = weights.dtype.type(factor)
-    for k in range(weights.shape[0]):
-        for j in range(weights.shape[1]):
-            weights[k, j] *= a
-
-
-@compiled
-def _square_by_rows(weights):
+def total_square(numbers: Floats) -> float:
+    """Return the sum of squares of a vector, in float64."""
     total = 0.0
-    for k in range(weights.shape[0]):
-        for j in range(weights.shape[1]):
-            total += np.float64(weights[k, j]) * np.float64(weights[k, j])
+    for number in numbers:
+        total += np.float64(number) * np.float64(number)
     return total
 
 
 @compiled
-def _add_by_rows(target, factor, weights):
+def multiply(numbers: Floats, factor: float) -> None:
+    """Multiply a vector by a number."""
+    a = numbers.dtype.type(factor)
+    for i in range(numbers.shape[0]):
+        numbers[i] *= a
+
+
+@compiled
+def add_multiple(target: Floats, factor: float, numbers: Floats) -> None:
+    """Add a multiple of a vector to another."""
     a = target.dtype.type(factor)
-    for k in range(weights.shape[0]):
-        for j in range(weights.shape[1]):
-            target[k, j] += a * weights[k, j]
+    for i in range(numbers.shape[0]):
+        target[i] += a * numbers[i]

@@ -31,9 +31,11 @@ def make_encoder(columns: Sequence[Column]) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    numbers = [column.name for column in columns if column.kind == "number"]
-    switches = [column.name for column in columns if column.kind == "yes/no"]
-    categories = [column.name for column in columns if column.kind == "category"]
+    # By place, since scikit-learn before 1.9 does not find columns of polars by name; `conform` keeps their order.
+    numbers, switches, categories, texts = (
+        [place for place, column in enumerate(columns) if column.kind == kind]
+        for kind in ("number", "yes/no", "category", "text")
+    )
     parts: list[tuple[str, Any, Any]] = []
     if numbers:
         # A column may be empty in one fold of cross-validation: it is then 0 rather than gone.
@@ -43,7 +45,7 @@ def make_encoder(columns: Sequence[Column]) -> Any:
         parts.append(("switches", SimpleImputer(strategy="most_frequent", keep_empty_features=True), switches))
     if categories:
         parts.append(("categories", OneHotEncoder(handle_unknown="ignore"), categories))
-    for number, column in enumerate(column for column in columns if column.kind == "text"):
+    for number, place in enumerate(texts):
         words = TfidfVectorizer(sublinear_tf=True, max_features=MOST_WORDS, token_pattern=r"(?u)\b\w+\b")
-        parts.append((f"text{number}", words, column.name))
+        parts.append((f"text{number}", words, place))
     return ColumnTransformer(parts)

@@ -12,7 +12,7 @@ NAME = "demo"
 EXAMPLES = """\b
 Examples:
   oneof demo
-  oneof demo --out /tmp/demo --json
+  oneof demo --out digits --json
 """
 
 

@@ -79,7 +79,7 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
         where = last + 1.3 * max(1.0, last / 14)
         wide = 0.72 * max(1.0, last / 16)
         shown.append(ax.bar([where], [sizes.n_unlabelled], width=wide, color=PALETTE["muted"]))
-        ticks, names = [*ticks, where], [*names, "no\nlabel"]  # type: ignore[list-item]
+        ticks, names = [*ticks, where], [*names, "no\nlabel"]  # type: ignore[list-item]  # places are numbers, names text
     if last <= 12:
         for container in shown:
             ax.bar_label(container, fmt="{:,.0f}", padding=2, fontsize=9, color=PALETTE["ink"])

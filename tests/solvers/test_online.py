@@ -122,11 +122,12 @@ def test_any_split_continues_the_run_bit_by_bit(name, sparse, seed, cuts):
     assert state.n_mistakes == whole.n_mistakes
 
 
+@pytest.mark.parametrize("n_rows", [30_000, pytest.param(500_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", METHODS)
-def test_a_long_stream_keeps_its_digits(name):
-    """After 30,000 rows, with many renormalisations of the scale, the weights still equal the literal ones to 1e-10."""
+def test_a_long_stream_keeps_its_digits(name, n_rows):
+    """After a long stream, with renormalisations of the scale, the weights still equal the literal ones to 1e-10."""
     random = np.random.default_rng(0)
-    X = random.normal(size=(30_000, 3))
+    X = random.normal(size=(n_rows, 3))
     mask = np.eye(3, dtype=bool)[random.integers(0, 3, len(X))]
     mask |= random.random(mask.shape) < 0.2
     options = {} if name == "perceptron" else {"lam": 1e-3}

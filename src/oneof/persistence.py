@@ -24,6 +24,7 @@ FORMAT_VERSION = 1
 
 TRUSTED: tuple[str, ...] = (
     "oneof.estimators.clpl.CLPL",
+    "oneof.estimators.ipal.IPAL",
     "oneof.estimators.pegasos.AvgPegasos",
     "oneof.estimators.pegasos.MaxPegasos",
     "oneof.estimators.perceptron.AvgPerceptron",

@@ -12,6 +12,7 @@ _HOME = {
     "AvgPerceptron": "oneof.estimators.perceptron",
     "CLPL": "oneof.estimators.clpl",
     "CandidateSets": "oneof.candidates",
+    "IPAL": "oneof.estimators.ipal",
     "MaxPegasos": "oneof.estimators.pegasos",
     "MaxPerceptron": "oneof.estimators.perceptron",
     "PLKNN": "oneof.estimators.plknn",

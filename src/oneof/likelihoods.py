@@ -9,8 +9,12 @@ def restrict(weights: Floats, mask: Mask) -> Floats:
     """Return q_ik = w_ik / sum_{j in S_i} w_ij within each row's set and 0 outside; uniform where nothing is left."""
     inside = np.where(mask, weights, 0.0)
     total = inside.sum(axis=1, keepdims=True)
-    uniform = mask / np.count_nonzero(mask, axis=1)[:, None]
-    return np.where(total > 0, inside / np.where(total > 0, total, 1.0), uniform)
+    return np.where(total > 0, inside / np.where(total > 0, total, 1.0), uniform(mask))
+
+
+def uniform(mask: Mask) -> Floats:
+    """Return q_ik = 1/|S_i| within each row's set and 0 outside."""
+    return mask / np.count_nonzero(mask, axis=1)[:, None]
 
 
 def restricted_softmax(scores: Floats, mask: Mask) -> Floats:

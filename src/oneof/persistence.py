@@ -24,11 +24,13 @@ FORMAT_VERSION = 1
 
 TRUSTED: tuple[str, ...] = (
     "oneof.estimators.clpl.CLPL",
+    "oneof.estimators.ipal.IPAL",
     "oneof.estimators.pegasos.AvgPegasos",
     "oneof.estimators.pegasos.MaxPegasos",
     "oneof.estimators.perceptron.AvgPerceptron",
     "oneof.estimators.perceptron.MaxPerceptron",
     "oneof.estimators.plknn.PLKNN",
+    "oneof.solvers.neighbours.NeighbourRows",  # the labelled rows of a method of neighbours, without their index
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
     "scipy.sparse._csr.csr_array",  # rows that a method keeps; see `_check_sparse`
     "scipy.sparse._csr.csr_matrix",

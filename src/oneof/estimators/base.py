@@ -174,16 +174,12 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class LinearScores:
-    """Mixin of the methods whose scores are linear in the features: ``coef_`` and ``intercept_``."""
+class DecisionValues:
+    """Mixin of the methods whose scores are no probabilities."""
 
-    coef_: Floats
-    intercept_: Floats
     classes_: Labels
     _read_rows: Callable[..., Rows]
-
-    def _scores(self, rows: Rows) -> Floats:
-        return np.asarray(rows @ self.coef_.T) + self.intercept_
+    _scores: Callable[[Rows], Floats]
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores of the classes.
@@ -201,11 +197,28 @@ class LinearScores:
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
 
+class LinearScores(DecisionValues):
+    """Mixin of the methods whose scores are linear in the features: ``coef_`` and ``intercept_``."""
+
+    coef_: Floats
+    intercept_: Floats
+
+    def _scores(self, rows: Rows) -> Floats:
+        return np.asarray(rows @ self.coef_.T) + self.intercept_
+
+
 def check_positive(name: str, value: Any, *, integer: bool = False) -> None:
     """Raise unless a parameter is a finite number above 0."""
     kind: Any = numbers.Integral if integer else numbers.Real
     if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < np.inf:
         raise InputError(f"{name}={value!r} is not possible: give {'an integer' if integer else 'a number'} above 0.")
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise unless a parameter is a number from 0 to 1."""
+    kind: Any = numbers.Real
+    if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value <= 1:
+        raise InputError(f"{name}={value!r} is not possible: give a number from 0 to 1.")
 
 
 def check_lengths(rows: Rows, candidates: CandidateSets) -> None:

@@ -3,13 +3,13 @@
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, check_positive
 from oneof.likelihoods import restrict
-from oneof.solvers.votes import count_votes, neighbour_weights
+from oneof.solvers.neighbours import NeighbourRows
+from oneof.solvers.votes import neighbour_weights, vote_shares
 from oneof.typing import Floats, Rows
 
 
@@ -80,8 +80,7 @@ class PLKNN(CandidateClassifier):
             raise InputError(f'weights={self.weights!r} is not possible: choose "distance" or "uniform".')
         rows, candidates = self._read_fit(X, y)
         labelled = ~candidates.is_unlabelled
-        self._mask, self._rows = candidates.mask[labelled], rows[labelled]
-        self._index = NearestNeighbors().fit(self._rows)
+        self._mask, self._known = candidates.mask[labelled], NeighbourRows(rows[labelled])
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -98,28 +97,14 @@ class PLKNN(CandidateClassifier):
         """
         return self._scores(self._read_rows(X))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the index out of files: its tree holds offsets for compiled code, which a forged file could misuse."""
-        state = super().__getstate__()
-        state.pop("_index", None)
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "_rows" in state:
-            self._index = NearestNeighbors().fit(self._rows)
-
     def _scores(self, rows: Rows) -> Floats:
-        return self._vote(rows, min(self.n_neighbors, len(self._mask)))
+        return self._vote(self._known.alike(rows))
 
-    def _vote(self, rows: Rows | None, n_neighbors: int) -> Floats:
+    def _vote(self, rows: Rows | None) -> Floats:
         """Return the shares of the votes; without rows, those of the index, none of which is its own neighbour."""
-        distances, neighbours = self._index.kneighbors(rows, n_neighbors)
-        if not np.isfinite(distances).all():
-            raise InputError("distances between rows overflow: scale the features, for example with StandardScaler.")
+        distances, neighbours = self._known.nearest(rows, self.n_neighbors)
         weights = neighbour_weights(distances) if self.weights == "distance" else np.ones_like(distances)
-        votes = count_votes(neighbours, weights, self._mask)
-        return votes / votes.sum(axis=1, keepdims=True)
+        return vote_shares(neighbours, weights, self._mask)
 
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
         """Leave a training row out of its own neighbours, so that it does not vouch for itself."""
@@ -127,9 +112,8 @@ class PLKNN(CandidateClassifier):
             return restrict(self._scores(rows), candidates.mask)
         labelled = ~candidates.is_unlabelled
         shares = np.ones(candidates.shape)
-        others = min(self.n_neighbors, len(self._mask) - 1)
-        if others > 0:
-            shares[labelled] = self._vote(None, others)
+        if len(self._known) > 1:
+            shares[labelled] = self._vote(None)
         if not labelled.all():
             shares[~labelled] = self._scores(rows[~labelled])
         return restrict(shares, candidates.mask)

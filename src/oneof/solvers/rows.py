@@ -1,4 +1,4 @@
-"""Rows of a feature matrix inside compiled loops: one text for dense and CSR, through three accessors.
+"""Rows of a feature matrix inside compiled loops: one text for dense and CSR, through four accessors.
 
 A loop is written once over `DenseRows` or `SparseRows`; numba picks the accessor by the type. Weights are (K, D) for
 both, in the memory order that the accessors read along: rows of weights beside dense rows, columns beside sparse ones.
@@ -72,6 +72,14 @@ def row_square(rows: Any, i: int, constant: bool) -> float:
     raise NotImplementedError("only inside compiled loops")
 
 
+def row_product(rows: Any, i: int, others: Any, j: int) -> float:
+    """Return the product of row i with row j of others, in float64.
+
+    Both must be dense or both sparse, of the same width; sparse rows must be in canonical format.
+    """
+    raise NotImplementedError("only inside compiled loops")
+
+
 def _is_dense(rows: Any) -> bool:
     return rows.instance_class is DenseRows
 
@@ -89,6 +97,11 @@ def _row_add(rows, i, weights, k, step):  # noqa: ARG001 - numba reads the types
 @overload(row_square, jit_options={"fastmath": FASTMATH})
 def _row_square(rows, i, constant):  # noqa: ARG001 - numba reads the types alone
     return _dense_square if _is_dense(rows) else _sparse_square
+
+
+@overload(row_product, jit_options={"fastmath": FASTMATH})
+def _row_product(rows, i, others, j):  # noqa: ARG001 - numba reads the types alone
+    return _dense_product if _is_dense(rows) else _sparse_product
 
 
 def _dense_scores(rows, i, weights, out):
@@ -163,6 +176,27 @@ def _sparse_square(rows, i, constant):
     total = 1.0 if constant else 0.0
     for p in range(rows.indptr[i], rows.indptr[i + 1]):
         total += np.float64(rows.data[p]) * np.float64(rows.data[p])
+    return total
+
+
+def _dense_product(rows, i, others, j):
+    x, y = rows.values[i], others.values[j]
+    total = 0.0
+    for c in range(x.shape[0]):
+        total += np.float64(x[c]) * np.float64(y[c])
+    return total
+
+
+def _sparse_product(rows, i, others, j):
+    p, end = rows.indptr[i], rows.indptr[i + 1]
+    q, stop = others.indptr[j], others.indptr[j + 1]
+    total = 0.0
+    while p < end and q < stop:
+        a, b = rows.indices[p], others.indices[q]
+        if a == b:
+            total += np.float64(rows.data[p]) * np.float64(others.data[q])
+        p += a <= b
+        q += b <= a
     return total
 
 

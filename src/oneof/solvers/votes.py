@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.errors import InputError
 from oneof.typing import Floats, Ints, Mask
 
 
@@ -29,6 +30,18 @@ def count_votes(neighbours: Ints, weights: Floats, mask: Mask) -> Floats:
     -------
     ndarray of shape (n, K)
     """
+    return np.asarray(link(neighbours, weights, len(mask)) @ mask.astype(np.float64))
+
+
+def vote_shares(neighbours: Ints, weights: Floats, mask: Mask) -> Floats:
+    """Return the votes of `count_votes`, scaled to sum 1 in each row."""
+    votes = count_votes(neighbours, weights, mask)
+    return votes / votes.sum(axis=1, keepdims=True)
+
+
+def link(neighbours: Ints, weights: Floats, n_rows: int) -> sp.csr_array:
+    """Return the (n, n_rows) matrix that holds the weights, (n, k), of each row's neighbours."""
     n, k = neighbours.shape
-    links = sp.csr_array((weights.ravel(), neighbours.ravel(), np.arange(n + 1) * k), shape=(n, len(mask)))
-    return np.asarray(links @ mask.astype(np.float64))
+    if neighbours.size and not 0 <= neighbours.min() <= neighbours.max() < n_rows:
+        raise InputError(f"a neighbour is outside the {n_rows} rows that there are: build the model anew.")
+    return sp.csr_array((weights.ravel(), neighbours.ravel(), np.arange(n + 1) * k), shape=(n, n_rows))

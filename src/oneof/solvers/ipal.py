@@ -1,0 +1,111 @@
+"""Disambiguation by propagation between neighbours (Zhang & Yu 2015).
+
+With W the (n, n) matrix of the weights with which its k neighbours rebuild each row, its rows scaled to sum 1, and F_0
+uniform on the candidates, repeat
+
+    F <- alpha W F + (1 - alpha) F_0,   then F_ik <- F_ik / sum_{j in S_i} F_ij for k in S_i, else 0.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.likelihoods import restrict, uniform
+from oneof.solvers.neighbours import NeighbourRows
+from oneof.solvers.reconstruction import reconstruction_weights
+from oneof.solvers.votes import link
+from oneof.typing import Floats, Mask, Rows
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """Where the sweeps of `propagate` ended."""
+
+    confidence: Floats
+    """(n, K): F, 0 outside the candidates; rows sum to 1."""
+    n_iter: int
+    """Sweeps made."""
+    change: float
+    """Largest change of an entry of F in the last sweep."""
+
+
+def reconstruction_links(known: NeighbourRows, n_neighbors: int, rows: Rows | None = None) -> sp.csr_array:
+    """Return the weights with which the nearest known rows rebuild each row, scaled to sum 1.
+
+    Parameters
+    ----------
+    known : NeighbourRows
+        m rows.
+    n_neighbors : int
+    rows : ndarray or CSR matrix of shape (n, d), optional
+        Without it, the known rows are rebuilt, each from the others.
+
+    Returns
+    -------
+    csr_array of shape (n, m)
+        k entries a row; those of a row that no neighbour helps to rebuild are 0.
+    """
+    targets = known.rows if rows is None else known.alike(rows)
+    _, neighbours = known.nearest(None if rows is None else targets, n_neighbors)
+    weights = reconstruction_weights(known.rows, targets, neighbours)
+    total = weights.sum(axis=1, keepdims=True)
+    return link(neighbours, weights / np.where(total > 0, total, 1.0), len(known))
+
+
+def propagate(
+    links: sp.csr_array,
+    mask: Mask,
+    *,
+    alpha: float,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    initial: Floats | None = None,
+) -> Propagation:
+    """Sweep until F changes by no more than `tol`, or `max_iter` times.
+
+    Parameters
+    ----------
+    links : CSR matrix of shape (n, n)
+        W; a row of zeros keeps its F_0.
+    mask : ndarray of shape (n, K), bool
+    alpha : float
+        Share of the neighbours, in [0, 1].
+    max_iter : int
+        At least 1.
+    tol : float
+    initial : ndarray of shape (n, K), optional
+        A warm start, in place of F_0.
+
+    Returns
+    -------
+    Propagation
+    """
+    start = uniform(mask)
+    confidence = start if initial is None else initial
+    n_iter, change = 0, np.inf
+    while n_iter < max_iter and change > tol:
+        swept = restrict(alpha * np.asarray(links @ confidence) + (1.0 - alpha) * start, mask)
+        change = float(np.abs(swept - confidence).max())
+        confidence = swept
+        n_iter += 1
+    return Propagation(confidence, n_iter, change)
+
+
+def balance_classes(confidence: Floats, mask: Mask) -> Floats:
+    """Return F with each class scaled back to the share of all rows that it has in F_0, and rows scaled to sum 1 again.
+
+    q_k F_ik with q_k = sum_i F_0,ik / sum_i F_ik (class mass normalisation): sweeps favour the classes that many sets
+    name, which this undoes.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n, K)
+    mask : ndarray of shape (n, K), bool
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+    """
+    mass = confidence.sum(axis=0)
+    return restrict(confidence * (uniform(mask).sum(axis=0) / np.where(mass > 0, mass, 1.0)), mask)

@@ -16,6 +16,7 @@ _HOME = {
     "MaxPegasos": "oneof.estimators.pegasos",
     "MaxPerceptron": "oneof.estimators.perceptron",
     "PLKNN": "oneof.estimators.plknn",
+    "PLSVM": "oneof.estimators.plsvm",
     "compare": "oneof.compare",
     "make_partial": "oneof.datasets",
 }

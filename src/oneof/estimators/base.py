@@ -214,6 +214,13 @@ def check_positive(name: str, value: Any, *, integer: bool = False) -> None:
         raise InputError(f"{name}={value!r} is not possible: give {'an integer' if integer else 'a number'} above 0.")
 
 
+def check_nonnegative(name: str, value: Any) -> None:
+    """Raise unless a parameter is a finite number of at least 0."""
+    kind: Any = numbers.Real
+    if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value < np.inf:
+        raise InputError(f"{name}={value!r} is not possible: give a number of at least 0.")
+
+
 def check_share(name: str, value: Any) -> None:
     """Raise unless a parameter is a number from 0 to 1."""
     kind: Any = numbers.Real

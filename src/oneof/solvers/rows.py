@@ -31,6 +31,15 @@ class SparseRows(NamedTuple):
     n_features: int
 
 
+class GramRows(NamedTuple):
+    """An (n, n) Gram matrix K, for loops that ask for scores and sums alone.
+
+    In place of the weights W = A^T Phi stand the scores of all rows, (K A)^T, of shape (n_classes, n).
+    """
+
+    values: Any
+
+
 def view_rows(X: Rows) -> DenseRows | SparseRows:
     """See a dense array or a CSR matrix as rows for a compiled loop, without a copy where the types allow it.
 
@@ -41,9 +50,9 @@ def view_rows(X: Rows) -> DenseRows | SparseRows:
         arrays = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(np.int64, copy=False))
         if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
             raise InputError(f"a sparse row names a column outside the {X.shape[1]} of X: rebuild the matrix.")
-        data, indices, indptr = (_read_only(array) for array in arrays)
+        data, indices, indptr = (read_only(array) for array in arrays)
         return SparseRows(data, indices, indptr, X.shape[1])
-    return DenseRows(_read_only(np.ascontiguousarray(X)))
+    return DenseRows(read_only(np.ascontiguousarray(X)))
 
 
 def weights_order(X: Rows) -> Any:
@@ -51,7 +60,8 @@ def weights_order(X: Rows) -> Any:
     return "F" if sp.issparse(X) else "C"
 
 
-def _read_only(array: Any) -> Any:
+def read_only(array: Any) -> Any:
+    """Return a view that cannot be written to."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -80,28 +90,24 @@ def row_product(rows: Any, i: int, others: Any, j: int) -> float:
     raise NotImplementedError("only inside compiled loops")
 
 
-def _is_dense(rows: Any) -> bool:
-    return rows.instance_class is DenseRows
-
-
 @overload(row_scores, jit_options={"fastmath": FASTMATH})
 def _row_scores(rows, i, weights, out):  # noqa: ARG001 - numba reads the types alone
-    return _dense_scores if _is_dense(rows) else _sparse_scores
+    return {DenseRows: _dense_scores, SparseRows: _sparse_scores, GramRows: _gram_scores}[rows.instance_class]
 
 
 @overload(row_add, jit_options={"fastmath": FASTMATH})
 def _row_add(rows, i, weights, k, step):  # noqa: ARG001 - numba reads the types alone
-    return _dense_add if _is_dense(rows) else _sparse_add
+    return {DenseRows: _dense_add, SparseRows: _sparse_add, GramRows: _gram_add}[rows.instance_class]
 
 
 @overload(row_square, jit_options={"fastmath": FASTMATH})
 def _row_square(rows, i, constant):  # noqa: ARG001 - numba reads the types alone
-    return _dense_square if _is_dense(rows) else _sparse_square
+    return {DenseRows: _dense_square, SparseRows: _sparse_square}[rows.instance_class]
 
 
 @overload(row_product, jit_options={"fastmath": FASTMATH})
 def _row_product(rows, i, others, j):  # noqa: ARG001 - numba reads the types alone
-    return _dense_product if _is_dense(rows) else _sparse_product
+    return {DenseRows: _dense_product, SparseRows: _sparse_product}[rows.instance_class]
 
 
 def _dense_scores(rows, i, weights, out):
@@ -145,6 +151,11 @@ def _sparse_scores(rows, i, weights, out):
             out[k] += x * weights[k, j]
 
 
+def _gram_scores(rows, i, weights, out):  # noqa: ARG001 - the accessors have one signature
+    for k in range(weights.shape[0]):
+        out[k] = weights[k, i]
+
+
 def _dense_add(rows, i, weights, k, step):
     x = rows.values[i]
     w = weights[k]
@@ -162,6 +173,14 @@ def _sparse_add(rows, i, weights, k, step):
         weights[k, rows.indices[p]] += a * rows.data[p]
     if weights.shape[1] > rows.n_features:
         weights[k, rows.n_features] += a
+
+
+def _gram_add(rows, i, weights, k, step):
+    x = rows.values[i]
+    w = weights[k]
+    a = w.dtype.type(step)
+    for j in range(x.shape[0]):
+        w[j] += a * x[j]
 
 
 def _dense_square(rows, i, constant):
@@ -198,6 +217,19 @@ def _sparse_product(rows, i, others, j):
         p += a <= b
         q += b <= a
     return total
+
+
+def row_squares(rows: Any, constant: bool) -> Floats:
+    """Return the squared norms of n dense or sparse rows, with 1 for the constant feature if there is one."""
+    squares = np.empty(len(rows.indptr) - 1 if isinstance(rows, SparseRows) else len(rows.values))
+    _fill_squares(rows, constant, squares)
+    return squares
+
+
+@compiled
+def _fill_squares(rows: Any, constant: bool, squares: Floats) -> None:
+    for i in range(squares.shape[0]):
+        squares[i] = row_square(rows, i, constant)
 
 
 @compiled

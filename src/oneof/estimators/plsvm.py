@@ -1,0 +1,204 @@
+"""The support vector machine for partial labels."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from oneof.errors import InputError
+from oneof.estimators.base import CandidateClassifier, DecisionValues, check_nonnegative, check_positive
+from oneof.kernels import Kernel, check_gram
+from oneof.solvers.plsvm import (
+    FeatureSpace,
+    KernelSpace,
+    PLSVMProblem,
+    PLSVMSolution,
+    Space,
+    solve_cccp,
+    solve_pegasos,
+)
+from oneof.typing import Floats, Rows
+
+
+class PLSVM(DecisionValues, CandidateClassifier):
+    """Support vector machine whose best candidate must beat the best of the other classes.
+
+    Minimises J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik) over the n rows
+    whose set does not hold every class, with scores s_ik = <w_k, Phi(x_i)>. On exact labels this is the multi-class
+    machine of Crammer & Singer with C = 1/(lam n). With partial labels J is not convex: the default solver starts from
+    smoothed forms of it at falling temperatures, and then goes down by the concave-convex procedure.
+
+    Parameters
+    ----------
+    lam : float, default=1e-3
+        Regularisation, above 0.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
+        As for scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. The paper's polynomial
+        is ``kernel="poly", gamma=1, coef0=0``. All but "linear" hold n x n numbers.
+    degree : int, default=3
+        Of "poly".
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly" and "rbf": 1/(d Var(X)) over the rows that are not full, 1/d, or a number above 0.
+    coef0 : float, default=0.0
+        Of "poly"; at least 0.
+    solver : {"cccp", "pegasos"}, default="cccp"
+        "pegasos" is the published Algorithm 1.
+    fit_intercept : bool, default=False
+        Learn the weight of a constant feature 1 beside the others, penalised with them (not in the paper).
+    max_iter : int, default=1000
+        "cccp": outer steps, at most; a ConvergenceWarning says if they were not enough. "pegasos": T.
+    tol : float, default=1e-4
+        "cccp": stop where a step lowers J by at most tol J and the duality gap of its convex problem is at most tol J.
+        "pegasos": stop where a step changes W by at most tol ||W||, which is rare before the steps have become short;
+        0 never stops early.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features)
+        With the linear kernel.
+    dual_coef_ : ndarray of shape (n_samples, n_classes)
+        With the other kernels: w_k = sum_i dual_coef_[i, k] Phi(x_i).
+    intercept_ : ndarray of shape (n_classes,)
+    objective_ : ndarray
+        J over time, from W = 0. "cccp": one entry for each step of the start that found a new lowest J, and for each
+        outer step; it never rises. "pegasos": one entry for each iterate.
+    objective_time_ : ndarray
+        Seconds after which each entry was reached, without those for the Gram matrix.
+    n_iter_ : int
+        "cccp": outer steps. "pegasos": iterates after the first.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where the rows came as a DataFrame.
+
+    Notes
+    -----
+    Scores are no probabilities. scikit-learn makes some of them by calibration on the labels that the machine decided
+    for: ``CalibratedClassifierCV(PLSVM()).fit(X, PLSVM().fit(X, y).disambiguate().labels)``.
+
+    References
+    ----------
+    Nguyen & Caruana (2008), Classification with partial labels, KDD, optimisation problem II and Algorithm 1.
+
+    Examples
+    --------
+    >>> from oneof import PLSVM
+    >>> X = [[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]]
+    >>> y = [["a"], ["a", "c"], ["b"], ["b", "c"]]
+    >>> PLSVM(lam=0.1).fit(X, y).predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    ['a', 'b']
+    >>> PLSVM(lam=0.1, kernel="rbf", gamma=1.0).fit(X, y).disambiguate().labels.tolist()
+    ['a', 'a', 'b', 'b']
+    """
+
+    def __init__(
+        self,
+        lam: float = 1e-3,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        degree: int = 3,
+        gamma: float | Literal["scale", "auto"] = "scale",
+        coef0: float = 0.0,
+        solver: Literal["cccp", "pegasos"] = "cccp",
+        fit_intercept: bool = False,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+    ) -> None:
+        self.lam = lam
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find a minimum.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets; rows without a label are passed over.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y or a parameter cannot be used.
+        """
+        check_positive("lam", self.lam)
+        check_positive("max_iter", self.max_iter, integer=True)
+        check_nonnegative("tol", self.tol)
+        if self.solver not in ("cccp", "pegasos"):
+            raise InputError(f'solver={self.solver!r} is not possible: choose "cccp" or "pegasos".')
+        rows, candidates = self._read_fit(X, y)
+        told = np.flatnonzero(~candidates.is_unlabelled)
+        known = rows if len(told) == rows.shape[0] else rows[told]
+        self._kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        if self.kernel == "linear":
+            space: Space = FeatureSpace(known, has_constant=bool(self.fit_intercept))
+        else:
+            space = KernelSpace(self._gram(known, told))
+        found = self._solve(PLSVMProblem(space, candidates.mask[told], float(self.lam)))
+        self.objective_, self.objective_time_, self.n_iter_ = found.objective, found.seconds, found.n_iter
+        self._keep(found.weights, rows, told)
+        return self._finish_fit(X, y, candidates)
+
+    def _gram(self, known: Rows, told: Any) -> Floats:
+        """Return the Gram matrix of the rows that are not full, with 1 added for a constant feature."""
+        if self.kernel == "precomputed":
+            gram = check_gram(known if known.shape[1] == len(told) else known[:, told])
+        else:
+            gram = check_gram(self._kernel.gram(known, known))
+        return gram + 1.0 if self.fit_intercept else gram
+
+    def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:
+        if self.solver == "pegasos":
+            return solve_pegasos(problem, max_iter=self.max_iter, tol=self.tol)
+        # Always the same orders of the rows: they decide how fast the minimum is reached, and hardly which.
+        found = solve_cccp(problem, random=np.random.default_rng(0), max_iter=self.max_iter, tol=self.tol)
+        if not found.converged:
+            warnings.warn(
+                f"PLSVM did not converge in {self.max_iter} steps: scale the features, or raise max_iter, lam or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return found
+
+    def _keep(self, weights: Floats, rows: Rows, told: Any) -> None:
+        """Set what predictions need."""
+        if self.kernel == "linear":
+            weights = weights.astype(rows.dtype, copy=False)
+            n_classes = len(weights)
+            self.coef_ = weights[:, : self.n_features_in_]
+            self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(n_classes, weights.dtype)
+            return
+        self.dual_coef_ = np.zeros((rows.shape[0], weights.shape[2]))
+        self.dual_coef_[told] = weights[0]
+        self.intercept_ = self.dual_coef_.sum(axis=0) * bool(self.fit_intercept)
+        self._support = np.flatnonzero(self.dual_coef_.any(axis=1))
+        self._support_rows = None if self.kernel == "precomputed" else rows[self._support]
+
+    def _scores(self, rows: Rows) -> Floats:
+        if self.kernel == "linear":
+            return np.asarray(rows @ self.coef_.T) + self.intercept_
+        if self._support_rows is None:
+            gram = rows[:, self._support]
+        else:
+            gram = self._kernel.gram(rows, self._support_rows)
+        return gram @ self.dual_coef_[self._support] + self.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags

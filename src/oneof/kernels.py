@@ -1,0 +1,113 @@
+"""Kernels, and the Gram matrices k(x_i, y_j) that they make of rows; parameters are those of scikit-learn's SVC."""
+
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+
+from oneof.errors import InputError
+from oneof.typing import Floats, Rows
+
+KERNELS = ("linear", "poly", "rbf", "precomputed")
+_OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel whose parameters are numbers."""
+
+    name: str | Callable[[Any, Any], Any]
+    """"linear": x.y; "poly": (gamma x.y + coef0)^degree; "rbf": exp(-gamma ||x - y||^2); or k(X, Y)."""
+    gamma: float
+    degree: int
+    coef0: float
+
+    @classmethod
+    def of(cls, name: Any, X: Rows, *, gamma: Any, degree: Any, coef0: Any) -> "Kernel":
+        """Check the parameters, and work out gamma from the rows to be fitted.
+
+        Parameters
+        ----------
+        name : {"linear", "poly", "rbf"} or callable
+        X : ndarray or CSR matrix of shape (n, d)
+        gamma : {"scale", "auto"} or float
+            1/(d Var(X)), 1/d, or a number above 0.
+        degree : int
+            At least 1.
+        coef0 : float
+            At least 0, without which a polynomial is no kernel.
+        """
+        if not callable(name) and name not in KERNELS:
+            raise InputError(f"kernel={name!r} is not possible: choose one of {', '.join(KERNELS)}, or a function.")
+        if isinstance(degree, bool) or not isinstance(degree, numbers.Integral) or degree < 1:
+            raise InputError(f"degree={degree!r} is not possible: give an integer above 0.")
+        kind: Any = numbers.Real
+        if isinstance(coef0, bool) or not isinstance(coef0, kind) or not 0 <= coef0 < np.inf:
+            raise InputError(f"coef0={coef0!r} is not possible: give a number of at least 0.")
+        return cls(name, _gamma(gamma, X), int(degree), float(coef0))
+
+    def gram(self, X: Rows, Y: Rows) -> Floats:
+        """Return k(x_i, y_j), of shape (n, m), in float64.
+
+        Raises
+        ------
+        InputError
+            If a value is not finite, or a callable returns something of another shape.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            if callable(self.name):
+                gram = np.asarray(self.name(X, Y), dtype=np.float64)
+            elif self.name == "linear":
+                gram = linear_kernel(X, Y)
+            elif self.name == "poly":
+                gram = polynomial_kernel(X, Y, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
+            else:
+                gram = rbf_kernel(X, Y, gamma=self.gamma)
+        if gram.shape != (X.shape[0], Y.shape[0]):
+            raise InputError(
+                f"the kernel returned an array of shape {gram.shape} for {X.shape[0]} and {Y.shape[0]} rows: "
+                f"it must be of shape ({X.shape[0]}, {Y.shape[0]})."
+            )
+        if not np.isfinite(gram).all():
+            raise InputError(_OVERFLOW)
+        return gram.astype(np.float64, copy=False)
+
+
+def check_gram(gram: Floats) -> Floats:
+    """Return a Gram matrix of rows with themselves, in float64, or raise where it cannot be one."""
+    n, m = gram.shape
+    if n != m:
+        raise InputError(f"a precomputed kernel is a square matrix in fit, got {n} rows and {m} columns.")
+    lowest = int(gram.diagonal().argmin())
+    if gram[lowest, lowest] < 0:
+        raise InputError(f"row {lowest}: k(x, x) is {gram[lowest, lowest]:.4g}, but no kernel is below 0 there.")
+    if not np.allclose(gram, gram.T, rtol=1e-5, atol=1e-7 * max(float(gram.diagonal().max()), 1e-300)):
+        i, j = np.unravel_index(np.abs(gram - gram.T).argmax(), gram.shape)
+        raise InputError(
+            f"the kernel is not symmetric: k is {gram[i, j]:.6g} for rows {i} and {j}, and {gram[j, i]:.6g} for rows "
+            f"{j} and {i}; give a symmetric, positive semi-definite kernel."
+        )
+    return gram.astype(np.float64, copy=False)
+
+
+def _gamma(gamma: Any | Literal["scale", "auto"], X: Rows) -> float:
+    if isinstance(gamma, str) and gamma == "auto":
+        return 1.0 / X.shape[1]
+    if isinstance(gamma, str) and gamma == "scale":
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sp.issparse(X):
+                size = X.shape[0] * X.shape[1]
+                variance = float(X.multiply(X).sum(dtype=np.float64) / size - (X.sum(dtype=np.float64) / size) ** 2)
+            else:
+                variance = float(X.var(dtype=np.float64))
+        if not np.isfinite(variance):
+            raise InputError(_OVERFLOW)
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    kind: Any = numbers.Real
+    if isinstance(gamma, bool) or not isinstance(gamma, kind) or not 0 < gamma < np.inf:
+        raise InputError(f'gamma={gamma!r} is not possible: choose "scale", "auto" or a number above 0.')
+    return float(gamma)

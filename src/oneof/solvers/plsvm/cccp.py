@@ -1,0 +1,89 @@
+"""The partial-label SVM by the concave-convex procedure, from an annealed start.
+
+J is a convex function less the convex sum of max_{k in S_i} s_ik. Each outer step replaces that maximum by the score of
+the candidate that is best now, which gives a convex majorant that touches J (Yuille & Rangarajan 2003), and lowers the
+majorant, by dual ascent; so J never rises.
+"""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from oneof.solvers.plsvm.annealing import TEMPERATURES, anneal
+from oneof.solvers.plsvm.dual import Ascent, ascend, choose
+from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution, Trace, best_scores
+from oneof.typing import Floats, Ints
+
+
+def solve_cccp(
+    problem: PLSVMProblem,
+    *,
+    random: np.random.Generator,
+    max_iter: int = 1000,
+    tol: float = 1e-4,
+    initial: Floats | None = None,
+    temperatures: tuple[float, ...] | None = None,
+) -> PLSVMSolution:
+    """Lower J until the choices stand and the duality gap is closed.
+
+    Parameters
+    ----------
+    problem : PLSVMProblem
+    random : Generator
+        For the order of the rows in dual ascent.
+    max_iter : int
+        Outer steps, at most.
+    tol : float
+        Stop where an outer step lowers J by no more than tol J, and the gap of its convex problem is at most tol J.
+        Rounding sets a limit below which it counts as reached.
+    initial : weights of the problem's space, optional
+        A start in place of W = 0. It is annealed only where `temperatures` are given.
+    temperatures : tuple of float, optional
+        Those of the annealed start.
+
+    Returns
+    -------
+    PLSVMSolution
+        `objective` has an entry for each step of the start that lowered it, and one for each outer step.
+    """
+    space, trace = problem.space, Trace()
+    # W is a sum of terms up to ||x|| / lam, and scores are off by what rounding leaves of them.
+    tol = max(tol, space.precision * max(100.0, 0.01 * float(space.squares.max(initial=0.0)) / problem.lam))
+    weights = space.zeros(problem.n_classes) if initial is None else initial
+    if temperatures is None:
+        temperatures = TEMPERATURES if initial is None else ()
+    trace.add(problem.objective(weights, space.scores(weights)))
+    duals = np.zeros((space.n_rows, problem.n_classes), dtype=np.float32)
+    for point in anneal(problem, temperatures, weights):
+        if point.objective < trace.objective[-1] * (1.0 - 1e-5):  # beyond the rounding of single precision
+            weights, duals = point.weights, -point.slopes
+            trace.add(point.objective)
+    scores = space.scores(weights)
+    trace.objective[-1] = problem.objective(weights, scores)
+    converged, n_steps = False, 0
+    while not converged and n_steps < max_iter:
+        value, chosen = trace.objective[-1], best_scores(scores, problem.mask).chosen
+        coefficients = choose(duals, problem.mask, chosen)
+        ascent = ascend(problem, chosen, coefficients, tol=tol, value=value, random=random)
+        duals = coefficients
+        weights, scores = _toward(problem, chosen, weights, scores, ascent)
+        trace.add(min(value, problem.objective(weights, scores)))
+        n_steps += 1
+        converged = ascent.gap <= tol * ascent.primal and value - trace.objective[-1] <= tol * value
+    objective, seconds = np.array(trace.objective), np.array(trace.seconds)
+    return PLSVMSolution(weights, objective, seconds, len(objective) - 1, converged)
+
+
+def _toward(
+    problem: PLSVMProblem, chosen: Ints, weights: Floats, scores: Floats, ascent: Ascent
+) -> tuple[Floats, Floats]:
+    """Go from the weights to those of the ascent as far as the majorant falls."""
+    step, moved = ascent.weights - weights, ascent.scores - scores
+
+    def majorant(length: float) -> float:
+        return problem.majorant(weights + length * step, scores + length * moved, chosen)
+
+    here = majorant(0.0)
+    if ascent.primal <= here:
+        return ascent.weights, ascent.scores
+    length = float(minimize_scalar(majorant, bounds=(0.0, 1.0), method="bounded").x)
+    return (weights + length * step, scores + length * moved) if majorant(length) <= here else (weights, scores)

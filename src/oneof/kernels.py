@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 from oneof.errors import InputError
-from oneof.typing import Floats, Rows
+from oneof.typing import Floats, Ints, Rows
 
 KERNELS = ("linear", "poly", "rbf", "precomputed")
 _OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
@@ -77,19 +77,16 @@ class Kernel:
         return gram.astype(np.float64, copy=False)
 
 
-def check_gram(gram: Floats) -> Floats:
-    """Return a Gram matrix of rows with themselves, in float64, or raise where it cannot be one."""
-    n, m = gram.shape
-    if n != m:
-        raise InputError(f"a precomputed kernel is a square matrix in fit, got {n} rows and {m} columns.")
+def check_gram(gram: Floats, rows: Ints) -> Floats:
+    """Return a Gram matrix, (n, n), in float64, or raise where it cannot be one; `rows`, (n,), are its rows' numbers."""
     lowest = int(gram.diagonal().argmin())
     if gram[lowest, lowest] < 0:
-        raise InputError(f"row {lowest}: k(x, x) is {gram[lowest, lowest]:.4g}, but no kernel is below 0 there.")
+        raise InputError(f"row {rows[lowest]}: k(x, x) is {gram[lowest, lowest]:.4g}, but no kernel is below 0 there.")
     if not np.allclose(gram, gram.T, rtol=1e-5, atol=1e-7 * max(float(gram.diagonal().max()), 1e-300)):
         i, j = np.unravel_index(np.abs(gram - gram.T).argmax(), gram.shape)
         raise InputError(
-            f"the kernel is not symmetric: k is {gram[i, j]:.6g} for rows {i} and {j}, and {gram[j, i]:.6g} for rows "
-            f"{j} and {i}; give a symmetric, positive semi-definite kernel."
+            f"the kernel is not symmetric: k is {gram[i, j]:.6g} for rows {rows[i]} and {rows[j]}, and "
+            f"{gram[j, i]:.6g} for rows {rows[j]} and {rows[i]}; give a symmetric, positive semi-definite kernel."
         )
     return gram.astype(np.float64, copy=False)
 

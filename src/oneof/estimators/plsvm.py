@@ -141,6 +141,8 @@ class PLSVM(DecisionValues, CandidateClassifier):
         if self.solver not in ("cccp", "pegasos"):
             raise InputError(f'solver={self.solver!r} is not possible: choose "cccp" or "pegasos".')
         rows, candidates = self._read_fit(X, y)
+        if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
+            raise InputError(f"fit takes a precomputed kernel of all pairs of rows, square, got shape {rows.shape}.")
         told = np.flatnonzero(~candidates.is_unlabelled)
         known = rows if len(told) == rows.shape[0] else rows[told]
         self._kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
@@ -155,10 +157,8 @@ class PLSVM(DecisionValues, CandidateClassifier):
 
     def _gram(self, known: Rows, told: Any) -> Floats:
         """Return the Gram matrix of the rows that are not full, with 1 added for a constant feature."""
-        if self.kernel == "precomputed":
-            gram = check_gram(known if known.shape[1] == len(told) else known[:, told])
-        else:
-            gram = check_gram(self._kernel.gram(known, known))
+        gram = known if self.kernel == "precomputed" else self._kernel.gram(known, known)
+        gram = check_gram(gram if gram.shape[1] == len(told) else gram[:, told], told)
         return gram + 1.0 if self.fit_intercept else gram
 
     def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:

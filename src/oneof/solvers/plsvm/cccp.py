@@ -43,7 +43,8 @@ def solve_cccp(
     Returns
     -------
     PLSVMSolution
-        `objective` has an entry for each step of the start that lowered it, and one for each outer step.
+        `objective` has an entry for each step of the start that lowered it, and one for each of the `n_iter` outer
+        steps.
     """
     space, trace = problem.space, Trace()
     # W is a sum of terms up to ||x|| / lam, and scores are off by what rounding leaves of them.
@@ -59,18 +60,18 @@ def solve_cccp(
             trace.add(point.objective)
     scores = space.scores(weights)
     trace.objective[-1] = problem.objective(weights, scores)
-    converged, n_steps = False, 0
-    while not converged and n_steps < max_iter:
+    converged, n_iter = False, 0
+    while not converged and n_iter < max_iter:
         value, chosen = trace.objective[-1], best_scores(scores, problem.mask).chosen
         coefficients = choose(duals, problem.mask, chosen)
         ascent = ascend(problem, chosen, coefficients, tol=tol, value=value, random=random)
         duals = coefficients
         weights, scores = _toward(problem, chosen, weights, scores, ascent)
         trace.add(min(value, problem.objective(weights, scores)))
-        n_steps += 1
+        n_iter += 1
         converged = ascent.gap <= tol * ascent.primal and value - trace.objective[-1] <= tol * value
     objective, seconds = np.array(trace.objective), np.array(trace.seconds)
-    return PLSVMSolution(weights, objective, seconds, len(objective) - 1, converged)
+    return PLSVMSolution(weights, objective, seconds, n_iter, converged)
 
 
 def _toward(

@@ -14,10 +14,11 @@ from oneof.solvers.plsvm.problem import PLSVMProblem
 from oneof.solvers.plsvm.spaces import Space
 from oneof.typing import Floats, Ints, Mask
 
-_FULL = 1.0 - 1e-12
-_ROUNDS = 3
 MOST_PRODUCTS = 20
-"""Products with the curvature in one step, at most."""
+"""Products with the curvature in one round, at most."""
+# The fewer variables there are, the more rounds are made, each on the face that the last one ended on.
+_NUMBERS = 10**5
+_FULL = 1.0 - 1e-12
 
 
 def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores: Floats) -> bool:
@@ -45,7 +46,7 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     part = _Part(problem.space.part(rows), chosen[rows], problem.scale)
     alphas, slopes = alphas[rows], 1.0 - part.lead(scores[rows])
     risen = False
-    for _ in range(max(_ROUNDS, min(100, 10**6 // alphas.size))):
+    for _ in range(min(100, 1 + _NUMBERS // alphas.size)):
         move = _climb(part, slopes, alphas)
         length = 1.0
         while length > 1e-6:

@@ -18,9 +18,9 @@ class PLSVMSolution:
     weights: Floats
     """Of the space."""
     objective: Floats
-    """(n_iter + 1,): J, from the start W = 0 on."""
+    """J over time, from the start on."""
     seconds: Floats
-    """(n_iter + 1,): time since the start at which each was reached."""
+    """When each was reached, since the start."""
     n_iter: int
     converged: bool
 

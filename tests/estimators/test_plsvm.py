@@ -1,0 +1,190 @@
+"""The partial-label SVM against scikit-learn on exact labels, and its own promises."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
+
+from oneof import PLSVM, CandidateSets, make_partial
+from oneof.datasets import load
+from oneof.errors import InputError
+from oneof.model_selection import covering_rate_scorer, exact_accuracy_scorer
+from tests.estimators.panel import table
+from tests.oracles import plsvm as oracle
+
+
+def objective(model, X, mask):
+    """Return J of a linear model."""
+    square = float((model.coef_**2).sum() + np.sum(model.intercept_**2))
+    return oracle.objective(X @ model.coef_.T + model.intercept_, square, mask, model.lam)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("lam", [1e-1, 1e-2, 1e-3])
+def test_exact_labels_give_the_machine_of_crammer_and_singer(lam, fit_intercept):
+    """On singleton sets, at its default tolerance, J is that of liblinear's optimum to 1e-4, and so is its argument."""
+    data = load("digits")
+    X, y = data.X[:600] / 16, data.y[:600]
+    mask = y[:, None] == np.arange(10)
+    peer = LinearSVC(
+        multi_class="crammer_singer", C=1 / (lam * len(X)), fit_intercept=fit_intercept, tol=1e-8, max_iter=10**6
+    ).fit(X, y)
+    model = PLSVM(lam, fit_intercept=fit_intercept).fit(X, y)
+    peer.lam = lam
+    best = objective(peer, X, mask)
+    assert model.objective_[-1] == pytest.approx(best, rel=1e-4)
+    assert objective(model, X, mask) == pytest.approx(model.objective_[-1], rel=1e-9)
+    tight = PLSVM(lam, fit_intercept=fit_intercept, tol=1e-10).fit(X, y)
+    assert objective(tight, X, mask) <= best * (1 + 1e-9)
+    np.testing.assert_allclose(tight.decision_function(X), peer.decision_function(X), atol=1e-3)
+
+
+def quadratic(A, B):
+    """Return (1 + a.b)^2, of dense or CSR rows."""
+    return (1.0 + (A @ B.T).toarray() if sp.issparse(A) else 1.0 + A @ B.T) ** 2
+
+
+@pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("options", "gram"),
+    [
+        ({"kernel": "poly", "degree": 3, "gamma": 1.0, "coef0": 0.0}, lambda A, B: (A @ B.T) ** 3),
+        ({"kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 2.0}, lambda A, B: (0.5 * A @ B.T + 2.0) ** 2),
+        ({"kernel": "rbf", "gamma": 0.3}, lambda A, B: rbf_kernel(A, B, gamma=0.3)),
+        ({"kernel": quadratic}, lambda A, B: (1.0 + A @ B.T) ** 2),
+    ],
+    ids=["cubic", "quadratic", "rbf", "callable"],
+)
+def test_kernels_are_their_gram_matrices(options, gram, rows):
+    """A named or callable kernel, of dense or CSR rows, is the precomputed one; scores are sums over dual_coef_."""
+    X, mask = table(80)
+    Z, _ = table(20, seed=1)
+    model = PLSVM(0.05, tol=1e-10, **options).fit(rows(X), mask)
+    peer = PLSVM(0.05, tol=1e-10, kernel="precomputed").fit(gram(X, X), mask)
+    expected = gram(Z, X) @ peer.dual_coef_
+    assert model.dual_coef_.shape == mask.shape
+    np.testing.assert_allclose(peer.decision_function(gram(Z, X)), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        model.decision_function(rows(Z)), expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max()
+    )
+    assert not model.dual_coef_[mask.all(axis=1)].any()
+    np.testing.assert_array_equal(model.disambiguate().labels, peer.disambiguate().labels)
+
+
+@pytest.mark.parametrize("solver", ["cccp", "pegasos"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_linear_kernel_machine_is_the_linear_machine(solver, fit_intercept):
+    """The linear machine and that of its rows' Gram matrix give the same scores, with an intercept and without."""
+    X, mask = table(80)
+    options = {"solver": solver, "fit_intercept": fit_intercept, "max_iter": 200, "tol": 1e-10}
+    linear = PLSVM(0.05, **options).fit(X, mask)
+    kernel = PLSVM(0.05, kernel="precomputed", **options).fit(X @ X.T, mask)
+    expected = linear.decision_function(X)
+    np.testing.assert_allclose(
+        kernel.decision_function(X @ X.T), expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max()
+    )
+    np.testing.assert_allclose(kernel.intercept_, linear.intercept_, atol=1e-6)
+
+
+def test_gamma_is_that_of_svc():
+    """gamma="scale" is 1/(d Var(X)) over the labelled rows, and "auto" 1/d, dense and sparse."""
+    X, mask = table(80)
+    told = X[~mask.all(axis=1)]
+    for rows in (X, sp.csr_array(X)):
+        scale = PLSVM(0.05, kernel="rbf", tol=1e-9).fit(rows, mask).decision_function(rows)
+        given = PLSVM(0.05, kernel="rbf", gamma=1 / (4 * told.var()), tol=1e-9).fit(rows, mask).decision_function(rows)
+        np.testing.assert_allclose(scale, given, atol=1e-6)
+    auto = PLSVM(0.05, kernel="rbf", gamma="auto", tol=1e-9).fit(X, mask).decision_function(X)
+    given = PLSVM(0.05, kernel="rbf", gamma=0.25, tol=1e-9).fit(X, mask).decision_function(X)
+    np.testing.assert_allclose(auto, given, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}, {"solver": "pegasos", "tol": 0.0, "max_iter": 50}])
+def test_full_rows_add_nothing(options):
+    """Rows whose set holds every class change neither scores nor objective, for any kernel and solver."""
+    X, mask = table(80)
+    more, _ = table(40, seed=3)
+    plain = PLSVM(0.05, **options).fit(X, mask)
+    wide = PLSVM(0.05, **options).fit(np.vstack([X, more]), np.vstack([mask, np.ones((40, 3), dtype=bool)]))
+    np.testing.assert_allclose(wide.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9)
+    assert wide.objective_[-1] == pytest.approx(plain.objective_[-1], rel=1e-12)
+
+
+def test_the_default_solver_ends_below_the_published_one():
+    """On ambiguous digits J ends no more than 0.5 % above that of 1,000 iterations as published."""
+    data = load("digits")
+    X = data.X[:500] / 16
+    for extra in (1, 4):
+        y = make_partial(data.y[:500], extra=extra, random_state=0)
+        for lam in (1e-2, 1e-3):
+            published = PLSVM(lam, solver="pegasos", max_iter=1000, tol=0.0).fit(X, y)
+            assert published.n_iter_ == 1000
+            assert PLSVM(lam).fit(X, y).objective_[-1] <= 1.005 * published.objective_[-1]
+
+
+def test_two_fold_search_of_lam_and_degree():
+    """The paper's search, two-fold cross-validation of lam and degree, runs in GridSearchCV over an indicator."""
+    X, mask = table(90)
+    grid = {"lam": [1e-3, 1e-1, 10.0], "degree": [1, 2, 3]}
+    estimator = PLSVM(kernel="poly", gamma=1, coef0=0)
+    for scoring in (covering_rate_scorer, exact_accuracy_scorer):
+        search = GridSearchCV(estimator, grid, cv=2, scoring=scoring).fit(X, mask.astype(int))
+        assert search.best_params_["lam"] in grid["lam"]
+        assert search.best_score_ > 0.6
+    gram = polynomial_kernel(X, degree=2)
+    search = GridSearchCV(PLSVM(kernel="precomputed"), {"lam": [1e-3, 1e-1]}, cv=2, scoring=covering_rate_scorer)
+    assert search.fit(gram, mask.astype(int)).best_score_ > 0.6
+
+
+def test_probabilities_by_calibration():
+    """scikit-learn calibrates the machine on the labels that it decided for."""
+    X, mask = table(150)
+    y = CandidateSets(mask, ["ant", "bee", "cat"])
+    labels = PLSVM(0.05).fit(X, y).disambiguate().labels
+    calibrated = CalibratedClassifierCV(PLSVM(0.05), cv=3).fit(X, labels)
+    proba = calibrated.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert (calibrated.predict(X) == labels).mean() > 0.9
+
+
+def test_too_few_steps_are_said():
+    """Where the outer steps run out, a ConvergenceWarning says so."""
+    X, mask = table(60)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
+        PLSVM(1e-4, max_iter=1, tol=1e-12).fit(X, mask)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lam": 0.0}, {"kernel": "sigmoid"}, {"degree": 1.5, "kernel": "poly"}, {"gamma": -1.0, "kernel": "rbf"},
+        {"gamma": "large", "kernel": "rbf"}, {"coef0": -1.0, "kernel": "poly"}, {"solver": "smo"}, {"max_iter": 0},
+        {"tol": -1.0},
+    ],
+)  # fmt: skip
+def test_refused_parameters(options):
+    """Parameters that mean nothing are refused in fit, by name."""
+    with pytest.raises(InputError, match=next(iter(options))):
+        PLSVM(**options).fit([[0.0], [1.0]], ["a", "b"])
+
+
+def test_refused_kernels():
+    """A matrix that is no kernel of the rows is refused, with what is wrong and where."""
+    X, mask = table(60)
+    precomputed = PLSVM(kernel="precomputed")
+    with pytest.raises(InputError, match="square"):
+        precomputed.fit(X, mask)
+    gram = X @ X.T
+    gram[3, 5] += 1.0
+    with pytest.raises(InputError, match=r"not symmetric: k is .* for rows (3 and 5|5 and 3)"):
+        precomputed.fit(gram, mask)
+    with pytest.raises(InputError, match="below 0"):
+        precomputed.fit(-X @ X.T, mask)
+    with pytest.raises(InputError, match="must be of shape"):
+        PLSVM(kernel=lambda A, B: A @ B[:1].T).fit(X, mask)
+    with pytest.raises(InputError, match="scale the features"):
+        PLSVM(kernel="poly", degree=5, gamma=1.0).fit(X * 1e80, mask)

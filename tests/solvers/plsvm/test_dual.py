@@ -1,0 +1,74 @@
+"""Dual ascent, and its steps over whole faces."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oneof.solvers.plsvm.dual import _row_duals, ascend, choose
+from oneof.solvers.plsvm.face import face_step
+from oneof.solvers.plsvm.problem import best_scores
+from tests.oracles import plsvm as oracle
+from tests.solvers.plsvm.problems import SPACES, problem, random_weights
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(-3, 3), min_size=1, max_size=5), st.floats(0.01, 10))
+def test_the_part_of_a_row_is_solved_exactly(gains, c):
+    """The closed form of a row's dual variables is the best over all supports."""
+    alphas = np.empty(len(gains))
+    tau = _row_duals(np.array(gains), c, alphas)
+    assert tau == pytest.approx(alphas.sum(), abs=1e-12)
+    np.testing.assert_allclose(alphas, oracle.row_duals(gains, c), atol=1e-6 / c)
+
+
+def test_candidates_have_no_dual_variables():
+    """Classes whose gain is -inf, as candidates have, get none."""
+    alphas = np.empty(3)
+    assert _row_duals(np.array([-np.inf, 0.5, -np.inf]), 2.0, alphas) == pytest.approx(0.125)
+    assert alphas[[0, 2]].tolist() == [0, 0]
+
+
+def dual_value(p, coefficients):
+    weights = p.space.gather(coefficients) / p.scale
+    return np.maximum(coefficients, 0).sum() / p.space.n_rows - p.penalty(weights)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_ascent_closes_the_gap(space):
+    """Primal and dual meet; the duals stay feasible and make up the weights; no other weights do better."""
+    p = problem(space)
+    chosen = best_scores(p.space.scores(random_weights(p)), p.mask).chosen
+    coefficients = choose(np.zeros(p.mask.shape), p.mask, chosen)
+    random = np.random.default_rng(0)
+    for _ in range(30):
+        found = ascend(p, chosen, coefficients, tol=1e-10, value=0.0, random=random)
+    assert 0 <= found.gap + 1e-12 <= 1e-9 * found.primal + 2e-12
+    assert found.dual == pytest.approx(dual_value(p, coefficients), rel=1e-12)
+    taus = coefficients[np.arange(len(chosen)), chosen]
+    assert (taus <= 1 + 1e-12).all()
+    outside = np.where(p.mask, 0.0, coefficients)
+    assert (outside <= 0).all()
+    np.testing.assert_allclose(taus, -outside.sum(axis=1), atol=1e-12)
+    assert p.majorant(found.weights, found.scores, chosen) == pytest.approx(found.primal, rel=1e-12)
+    for seed in range(5):
+        other = found.weights + 1e-3 * random_weights(p, seed)
+        assert p.majorant(other, p.space.scores(other), chosen) >= found.dual
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_a_face_step_raises_the_dual(space):
+    """A step over the free variables raises the dual, and leaves it feasible."""
+    p = problem(space, lam=1e-3)
+    chosen = best_scores(p.space.scores(random_weights(p)), p.mask).chosen
+    coefficients = choose(np.zeros(p.mask.shape), p.mask, chosen)
+    ascend(p, chosen, coefficients, tol=0.3, value=0.0, random=np.random.default_rng(0))
+    start = dual_value(p, coefficients)
+    for _ in range(5):
+        before = dual_value(p, coefficients)
+        risen = face_step(p, chosen, coefficients, p.space.scores(p.space.gather(coefficients) / p.scale))
+        assert dual_value(p, coefficients) > before if risen else dual_value(p, coefficients) == before
+        taus = coefficients[np.arange(len(chosen)), chosen]
+        assert (taus <= 1 + 1e-12).all()
+        assert (np.where(p.mask, 0.0, coefficients) <= 1e-15).all()
+    assert dual_value(p, coefficients) > start

@@ -1,0 +1,128 @@
+"""The two solvers of the partial-label SVM."""
+
+import numpy as np
+import pytest
+
+from oneof.solvers.plsvm import cccp, solve_cccp, solve_pegasos
+from oneof.solvers.plsvm.annealing import anneal
+from tests.estimators.panel import table
+from tests.oracles import plsvm as oracle
+from tests.solvers.plsvm.problems import SPACES, problem, random_weights
+
+
+def solve(p, **options):
+    return solve_cccp(p, random=np.random.default_rng(0), **options)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_objective_is_the_definition(space):
+    """J of random weights is the one written out by hand."""
+    p = problem(space)
+    for seed in range(3):
+        weights = random_weights(p, seed)
+        scores = p.space.scores(weights)
+        expected = oracle.objective(scores, p.space.dot(weights, weights), p.mask, p.lam)
+        assert p.objective(weights, scores) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.05, 1e-3])
+@pytest.mark.parametrize("space", SPACES)
+def test_pegasos_is_algorithm_1(space, lam):
+    """Every iterate is that of the literal algorithm, with and without a projection, linear and kernel."""
+    p = problem(space, lam=lam, n=25)
+    gram = p.space.gram if space == "kernel" else None
+    if gram is None:
+        X = p.space.X.toarray() if space == "sparse" else p.space.X
+        X = np.column_stack([X, np.ones(len(X))]) if space == "constant" else X
+        gram = X @ X.T
+    history = oracle.pegasos(lambda i, j: gram[i, j], p.mask, lam, 12)
+    for t in range(1, 13):
+        found = solve_pegasos(p, max_iter=t)
+        expected = gram @ np.array(history[t])
+        np.testing.assert_allclose(p.space.scores(found.weights), expected, rtol=1e-9, atol=1e-9)
+        square = float((np.array(history[t]) * expected).sum())
+        assert found.objective[-1] == pytest.approx(oracle.objective(expected, square, p.mask, lam), rel=1e-9)
+        assert len(found.objective) == len(found.seconds) == t + 1
+
+
+def test_pegasos_stops_early_only_where_told():
+    """A tol of 0 takes every step; a larger one lets it stop once a step is short beside the weights."""
+    p = problem(lam=0.1)
+    assert solve_pegasos(p, max_iter=300, tol=0.0).n_iter == 300
+    found = solve_pegasos(p, max_iter=300, tol=0.02)
+    assert found.converged
+    assert found.n_iter < 300
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_no_outer_step_raises_the_objective(space, monkeypatch):
+    """Each outer step, taken by itself, ends no higher than it began; so does the trace; the result is its last."""
+    seen = []
+    step = cccp._toward
+
+    def watched(p, chosen, weights, scores, ascent):
+        moved = step(p, chosen, weights, scores, ascent)
+        seen.append((p.objective(weights, scores), p.objective(*moved)))
+        return moved
+
+    monkeypatch.setattr(cccp, "_toward", watched)
+    for seed in range(3):
+        for temperatures in ((), None):
+            p = problem(space, lam=1e-3, seed=seed, n=120)
+            found = solve(p, tol=1e-8, initial=random_weights(p, seed), temperatures=temperatures)
+            assert np.all(np.diff(found.objective) <= 1e-14)
+            assert np.all(np.diff(found.seconds) >= 0)
+            value = p.objective(found.weights, p.space.scores(found.weights))
+            assert found.objective[-1] == pytest.approx(value, rel=1e-12)
+    assert len(seen) > 6
+    assert all(after <= before * (1 + 1e-14) for before, after in seen)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_the_end_is_stationary(space):
+    """Starting again from the solution ends where it began."""
+    p = problem(space, n=100)
+    found = solve(p, tol=1e-9)
+    again = solve(p, tol=1e-9, initial=found.weights)
+    assert found.converged
+    assert again.objective[-1] == pytest.approx(found.objective[-1], rel=1e-7)
+
+
+def test_an_annealed_start_finds_what_poor_starts_miss():
+    """Where the choice of candidates matters, the annealed start ends lower than most random ones."""
+    wins = 0
+    for seed in range(5):
+        X, mask = table(200, d=6, K=6, seed=seed)
+        mask |= np.random.default_rng(seed).random(mask.shape) < 0.3
+        mask[:6] = np.eye(6, dtype=bool)
+        p = problem(X=X, mask=mask, lam=1e-2)
+        annealed = solve(p).objective[-1]
+        random = [solve(p, initial=5 * random_weights(p, s)).objective[-1] for s in range(5)]
+        wins += annealed <= np.median(random)
+    assert wins >= 4
+
+
+def test_steps_of_the_start_lower_the_smoothed_objective():
+    """Within one temperature the smoothed objective falls at every step."""
+    p = problem(lam=1e-3, n=150)
+    for temperature in (1.0, 0.1):
+        values = [point.smoothed for point in anneal(p, (temperature,), p.space.zeros(p.n_classes))]
+        assert len(values) > 2
+        assert np.all(np.diff(values) < 0)
+
+
+def test_too_few_steps_are_reported():
+    """Where the outer steps run out, the solution says that it has not converged."""
+    p = problem(lam=1e-4, n=150)
+    assert not solve(p, max_iter=1, tol=1e-12).converged
+
+
+def test_rows_of_zeros_and_rows_alike():
+    """Rows of zeros have the loss 1 and stop nothing; duplicates neither."""
+    X, mask = table(30)
+    X[::3] = 0.0
+    found = solve(problem(X=np.vstack([X, X]), mask=np.vstack([mask, mask])), tol=1e-9)
+    assert found.converged
+    nothing = solve(problem(X=np.zeros_like(X), mask=mask), tol=1e-9)
+    assert nothing.converged
+    assert nothing.objective[-1] == pytest.approx(1.0)

@@ -78,7 +78,7 @@ class Kernel:
 
 
 def check_gram(gram: Floats, rows: Ints) -> Floats:
-    """Return a Gram matrix, (n, n), in float64, or raise where it cannot be one; `rows`, (n,), are its rows' numbers."""
+    """Return a Gram matrix, (n, n), in float64, or raise where it cannot be one; `rows` are its rows' numbers."""
     lowest = int(gram.diagonal().argmin())
     if gram[lowest, lowest] < 0:
         raise InputError(f"row {rows[lowest]}: k(x, x) is {gram[lowest, lowest]:.4g}, but no kernel is below 0 there.")

@@ -28,6 +28,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.pegasos.MaxPegasos",
     "oneof.estimators.perceptron.AvgPerceptron",
     "oneof.estimators.perceptron.MaxPerceptron",
+    "oneof.estimators.plem.PLEM",
     "oneof.estimators.plknn.PLKNN",
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
     "scipy.sparse._csr.csr_array",  # rows that a method keeps; see `_check_sparse`

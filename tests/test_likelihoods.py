@@ -7,6 +7,7 @@ from oneof.likelihoods import (
     entropies,
     entropy_bends,
     entropy_slopes,
+    likelihood_slopes,
     log_likelihoods,
     restricted_softmax,
     softmax,
@@ -44,6 +45,7 @@ def test_the_gradient_of_the_likelihood_is_q_less_p(rows):
     """Along any move, the likelihood changes by its product with q - p, and the shares by `softmax_moves`."""
     scores, moves, mask = rows
     q, p = restricted_softmax(scores, mask), softmax(scores)
+    np.testing.assert_allclose(likelihood_slopes(p, q, mask), q - p, atol=1e-15)
     numerical = derivative(lambda s: log_likelihoods(s, mask), scores, moves)
     np.testing.assert_allclose(((q - p) * moves).sum(axis=1), numerical, atol=1e-8)
     for shares, function in ((p, softmax), (q, lambda s: restricted_softmax(s, mask))):
@@ -65,10 +67,20 @@ def test_full_sets_have_likelihood_one_and_singletons_no_entropy(rows):
     scores, moves, _ = rows
     full, single = np.ones((40, 5), dtype=bool), np.eye(5, dtype=bool)[np.arange(40) % 5]
     np.testing.assert_array_equal(log_likelihoods(scores, full), 0)
+    np.testing.assert_array_equal(likelihood_slopes(softmax(scores), restricted_softmax(scores, full), full), 0)
     np.testing.assert_array_equal(restricted_softmax(scores, full), softmax(scores))
     q = restricted_softmax(scores, single)
     for nothing in (entropies(q), entropy_slopes(q), entropy_bends(q, moves), softmax_moves(q, moves)):
         np.testing.assert_array_equal(nothing, 0)
+
+
+def test_a_likelihood_close_to_one_keeps_its_precision():
+    """Where all but exp(-60) lies within the set, the logarithm and its gradient are right to twelve digits, not 0."""
+    scores, mask = np.array([[30.0, 29.0, -30.0]]), np.array([[True, True, False]])
+    missed = np.exp(-60) / (1 + np.exp(-1))
+    q, p = restricted_softmax(scores, mask), softmax(scores)
+    np.testing.assert_allclose(log_likelihoods(scores, mask), -missed, rtol=1e-12)
+    np.testing.assert_allclose(likelihood_slopes(p, q, mask)[0], missed * np.append(q[0, :2], -1), rtol=1e-12)
 
 
 def test_scores_far_apart_stay_numbers():

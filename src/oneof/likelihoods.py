@@ -39,18 +39,30 @@ def softmax_moves(shares: Floats, moves: Floats) -> Floats:
 
 
 def log_likelihoods(scores: Floats, mask: Mask) -> Floats:
-    """Return log p(S_i | s_i) = log sum_{k in S_i} exp(s_ik) - log sum_k exp(s_ik), (n,).
+    """Return log p(S_i | s_i) = -log(1 + sum_{k not in S_i} exp(s_ik) / sum_{k in S_i} exp(s_ik)), (n,).
 
-    Its gradient by the scores is q - p, `restricted_softmax` less `softmax`; its Hessian times a move is the difference
-    of their `softmax_moves`. All three are 0 where the set holds every class.
+    So written it keeps its relative precision where the likelihood is close to 1. It is 0 where the set is everything.
     """
-    inside = np.where(mask, scores, -np.inf)
-    return _log_sum_exp(inside) - _log_sum_exp(scores)
+    inside = _log_sum_exp(np.where(mask, scores, -np.inf))
+    outside = _log_sum_exp(np.where(mask, -np.inf, scores))
+    return -np.logaddexp(0.0, outside - inside)
+
+
+def likelihood_slopes(shares: Floats, inside: Floats, mask: Mask) -> Floats:
+    """Return q_ik - p_ik, the gradient of the log likelihoods by the scores, from p and q.
+
+    Within the set it is q_ik times the probability outside it, which keeps its precision where that is small. The
+    Hessian times a move is the difference of the `softmax_moves` of q and p.
+    """
+    missed = np.where(mask, 0.0, shares).sum(axis=1, keepdims=True)
+    return np.where(mask, inside * missed, -shares)
 
 
 def _log_sum_exp(scores: Floats) -> Floats:
     top = scores.max(axis=1)
-    return top + np.log(np.exp(scores - top[:, None]).sum(axis=1))
+    shift = np.where(np.isfinite(top), top, 0.0)  # -inf where there is nothing to sum
+    total = np.exp(scores - shift[:, None]).sum(axis=1)
+    return np.where(total > 0, np.log(np.where(total > 0, total, 1.0)) + shift, -np.inf)
 
 
 def entropies(shares: Floats) -> Floats:

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
+from oneof.likelihoods import softmax
 from oneof.solvers import plem
 from oneof.solvers.plem import PLEMProblem, solve_plem
 from tests.estimators.panel import table
@@ -108,6 +109,17 @@ def test_classes_share_the_weights_of_a_feature(fit_intercept):
     X, mask = table(80)
     weights = solved(X, mask, fit_intercept=fit_intercept).weights
     np.testing.assert_allclose(weights.sum(axis=0), 0, atol=1e-10)
+
+
+def test_an_optimum_at_infinity_is_left_where_it_no_longer_matters():
+    """The intercept of a class that no set names falls without end; the search ends, and its probability is gone."""
+    X, mask = table(80)
+    mask[mask.all(axis=1)] = [True, False, False]
+    mask = np.column_stack([mask, np.zeros(80, dtype=bool)])
+    found = solved(X, mask, fit_intercept=True)
+    assert found.converged
+    scores = X @ found.weights[:, :4].T + found.weights[:, 4]
+    assert softmax(scores)[:, 3].max() < 1e-5
 
 
 def test_both_metrics_find_one_minimum(monkeypatch):

@@ -27,6 +27,7 @@ from oneof.likelihoods import (
     entropies,
     entropy_bends,
     entropy_slopes,
+    likelihood_slopes,
     log_likelihoods,
     restricted_softmax,
     softmax,
@@ -38,6 +39,8 @@ from oneof.typing import Floats, Mask, Rows
 STEPS_A_ROUND = 10
 LARGEST_BLOCK = 4e6
 """Most numbers in a block for which it is factorised; beyond, every round takes the diagonal."""
+NEARLY_NOTHING = 1e-6
+"""Share of F(0) below which the accuracy is no longer relative to F, which can be 0 with an intercept alone."""
 MOST_PRODUCTS = 500
 """Most Hessian products for the last Newton step."""
 
@@ -106,7 +109,7 @@ class PLEMProblem(LinearProblem):
 
     def gradient(self, weights: Floats, at: Point) -> Floats:
         """Return the (K, D) gradient of F."""
-        slopes = at.shares - at.inside
+        slopes = -likelihood_slopes(at.shares, at.inside, self.mask)
         if self.entropy_weight:
             slopes += self.entropy_weight * entropy_slopes(at.inside)
         return self.penalised(weights) + self.gather(self.cost * slopes, self.X)
@@ -120,9 +123,9 @@ class PLEMProblem(LinearProblem):
         return self.penalised(direction) + self.gather(self.cost * bends, self.X)
 
     def metric(self, at: Point, *, whole: bool) -> Block:
-        """Return the metric: the Hessian's block of a class, or its diagonal, by trace(diag p - p p^T) in each row."""
-        full = self.mask.all(axis=1)
-        curvature = np.where(full, 0.0, (at.shares * (1.0 - at.shares)).sum(axis=1))
+        """Return the metric: the Hessian's block of a class, or its diagonal, by the traces of the rows' Hessians."""
+        missed = np.where(self.mask, 0.0, at.shares).sum(axis=1)
+        curvature = np.minimum((at.shares * (1.0 - at.shares)).sum(axis=1), 2.0 * missed)  # diag p - p p^T, less q's
         curvature += self.entropy_weight * (at.inside * (1.0 - at.inside)).sum(axis=1)
         curvature *= self.cost[:, 0]
         if whole and self.shape[1] ** 2 <= LARGEST_BLOCK:
@@ -164,11 +167,12 @@ class Search:
         self.trace.append(self.unit * intermediate_result.fun)
 
     def newton(self, v: Floats) -> Floats:
-        """Return v after one whole Newton step, if the gradient is the smaller for it."""
+        """Return v after one whole Newton step, if that lowers the gradient and, but for rounding, does not raise F."""
         slope = self.gradient(v)
         hessian = LinearOperator((v.size, v.size), matvec=lambda move: self.product(v, move), dtype=np.float64)
         ahead = v + cg(hessian, -slope, atol=0.0, maxiter=MOST_PRODUCTS)[0]
-        return ahead if np.linalg.norm(self.gradient(ahead)) < np.linalg.norm(slope) else v
+        closer = np.linalg.norm(self.gradient(ahead)) < np.linalg.norm(slope)
+        return ahead if closer and self.value(ahead) <= self.value(v) * (1.0 + 1e-13) else v
 
     def _at(self, v: Floats) -> tuple[Floats, float, Point]:
         """Return the weights, the value and the shares; those of the last v are kept."""
@@ -217,8 +221,8 @@ def solve_plem(
     max_iter : int
         Steps, at most.
     tol : float
-        The search ends where the gradient g has g^T M^-1 g <= tol^2 F. As M is about the Hessian, this is a relative
-        error of about `tol` in W; one more Newton step then squares it, as far as rounding allows.
+        The search ends where the gradient g has g^T M^-1 g <= tol^2 max(F, 1e-6 F(0)). As M is about the Hessian, this
+        is a relative error of about `tol` in W; one more Newton step then squares it, as far as rounding allows.
     initial : ndarray of shape (K, D), optional
         The start, in place of 0.
 
@@ -228,6 +232,8 @@ def solve_plem(
     """
     problem = PLEMProblem.of(X, mask, lam, entropy_weight, sample_weight, fit_intercept=fit_intercept)
     weights: Floats = np.zeros(problem.shape) if initial is None else np.array(initial, dtype=np.float64)
+    nothing = np.zeros((len(problem.cost), problem.n_classes))
+    least = NEARLY_NOTHING * problem.objective(np.zeros(problem.shape), nothing, problem.point(nothing))
     n_iter, n_rounds = 0, 0
     trace: list[float] = []
     while True:
@@ -239,12 +245,16 @@ def solve_plem(
             hessp=search.product,
             method="trust-ncg",
             callback=search.record,
-            options={"gtol": tol, "maxiter": min(STEPS_A_ROUND, max_iter - n_iter)},
+            options={
+                "gtol": tol * np.sqrt(max(1.0, least / search.unit)),
+                "maxiter": min(STEPS_A_ROUND, max_iter - n_iter),
+            },
         )
         trace += search.trace if trace else [search.unit, *search.trace]
         n_iter += found.nit
         n_rounds += 1
-        converged = bool(np.linalg.norm(search.gradient(found.x)) <= tol)
+        goal = tol * np.sqrt(max(found.fun, least / search.unit))
+        converged = bool(np.linalg.norm(search.gradient(found.x)) <= goal)
         if converged or n_iter >= max_iter or found.nit == 0:
             break
         weights = search.weights(found.x)

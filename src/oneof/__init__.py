@@ -14,6 +14,7 @@ _HOME = {
     "CandidateSets": "oneof.candidates",
     "MaxPegasos": "oneof.estimators.pegasos",
     "MaxPerceptron": "oneof.estimators.perceptron",
+    "PLECOC": "oneof.estimators.plecoc",
     "PLEM": "oneof.estimators.plem",
     "PLKNN": "oneof.estimators.plknn",
     "compare": "oneof.compare",

@@ -28,6 +28,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.pegasos.MaxPegasos",
     "oneof.estimators.perceptron.AvgPerceptron",
     "oneof.estimators.perceptron.MaxPerceptron",
+    "oneof.estimators.plecoc.PLECOC",
     "oneof.estimators.plem.PLEM",
     "oneof.estimators.plknn.PLKNN",
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit

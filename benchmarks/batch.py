@@ -1,4 +1,4 @@
-"""CLPL and PLKNN against scikit-learn on exact labels, where both sides solve the same problem.
+"""CLPL, PLEM and PLKNN against scikit-learn on exact labels, where both sides solve the same problem.
 
 Run with `python benchmarks/batch.py`. Times alternate between the sides, so that noise falls on both alike.
 """
@@ -6,10 +6,11 @@ Run with `python benchmarks/batch.py`. Times alternate between the sides, so tha
 import time
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from oneof import CLPL, PLKNN
+from oneof import CLPL, PLEM, PLKNN
 
 
 def clusters(n, d, n_classes, seed=0):
@@ -35,13 +36,25 @@ def show(title, sides, repeats=3):
 
 
 def main():
-    """Time both methods and their peers."""
+    """Time the methods and their peers."""
     X, y = clusters(5_000, 100, 10)
     show(
         "fit, 5,000 x 100, 10 classes, C = 1",
         {
             "CLPL (tol 1e-8)": lambda: CLPL().fit(X, y),
             "LinearSVC (tol 1e-8)": lambda: LinearSVC(C=1, fit_intercept=False, dual=False, tol=1e-8).fit(X, y),
+        },
+    )
+    show(
+        "fit, 5,000 x 100, 10 classes, lam = 1",
+        {
+            "PLEM (relative error < 1e-9)": lambda: PLEM().fit(X, y),
+            "LogisticRegression (L-BFGS)": lambda: LogisticRegression(fit_intercept=False, tol=1e-8, max_iter=1000).fit(
+                X, y
+            ),
+            "LogisticRegression (Newton)": lambda: LogisticRegression(
+                fit_intercept=False, tol=1e-8, solver="newton-cg"
+            ).fit(X, y),
         },
     )
     for d in (10, 200):

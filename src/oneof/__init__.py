@@ -15,6 +15,8 @@ _HOME = {
     "IPAL": "oneof.estimators.ipal",
     "MaxPegasos": "oneof.estimators.pegasos",
     "MaxPerceptron": "oneof.estimators.perceptron",
+    "PLECOC": "oneof.estimators.plecoc",
+    "PLEM": "oneof.estimators.plem",
     "PLKNN": "oneof.estimators.plknn",
     "PLSVM": "oneof.estimators.plsvm",
     "compare": "oneof.compare",

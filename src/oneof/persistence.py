@@ -29,6 +29,8 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.pegasos.MaxPegasos",
     "oneof.estimators.perceptron.AvgPerceptron",
     "oneof.estimators.perceptron.MaxPerceptron",
+    "oneof.estimators.plecoc.PLECOC",
+    "oneof.estimators.plem.PLEM",
     "oneof.estimators.plknn.PLKNN",
     "oneof.solvers.neighbours.NeighbourRows",  # the labelled rows of a method of neighbours, without their index
     "oneof.estimators.plsvm.PLSVM",

@@ -22,7 +22,11 @@ NAMES = np.array(["ant", "bee", "cat"])
 
 @batch
 def test_permuting_classes_permutes_scores(estimator):
-    """Convex and closed-form methods know no order of the classes."""
+    """Batch methods know no order of the classes."""
+    if name(estimator) == "PLECOC":
+        pytest.skip(
+            "random codings are dealt to the classes in their order; see tests/solvers/test_ecoc.py for the law they keep"
+        )
     X, mask = table()
     order = [2, 0, 1]
     plain = scores(clone(estimator).fit(X, mask), X)

@@ -207,18 +207,13 @@ class LinearScores(DecisionValues):
         return np.asarray(rows @ self.coef_.T) + self.intercept_
 
 
-def check_positive(name: str, value: Any, *, integer: bool = False) -> None:
-    """Raise unless a parameter is a finite number above 0."""
+def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: bool = False) -> None:
+    """Raise unless a parameter is a finite number above 0, or 0 where that is allowed."""
     kind: Any = numbers.Integral if integer else numbers.Real
-    if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < np.inf:
-        raise InputError(f"{name}={value!r} is not possible: give {'an integer' if integer else 'a number'} above 0.")
-
-
-def check_nonnegative(name: str, value: Any) -> None:
-    """Raise unless a parameter is a finite number of at least 0."""
-    kind: Any = numbers.Real
-    if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value < np.inf:
-        raise InputError(f"{name}={value!r} is not possible: give a number of at least 0.")
+    fits = isinstance(value, kind) and not isinstance(value, bool)
+    if not fits or not (0 < value < np.inf or (or_zero and value == 0)):
+        wanted = f"{'an integer' if integer else 'a number'} {'of at least' if or_zero else 'above'} 0"
+        raise InputError(f"{name}={value!r} is not possible: give {wanted}.")
 
 
 def check_share(name: str, value: Any) -> None:

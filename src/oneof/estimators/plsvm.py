@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues, check_nonnegative, check_positive
+from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive
 from oneof.kernels import Kernel, check_gram
 from oneof.solvers.plsvm import (
     FeatureSpace,
@@ -137,7 +137,7 @@ class PLSVM(DecisionValues, CandidateClassifier):
         """
         check_positive("lam", self.lam)
         check_positive("max_iter", self.max_iter, integer=True)
-        check_nonnegative("tol", self.tol)
+        check_positive("tol", self.tol, or_zero=True)
         if self.solver not in ("cccp", "pegasos"):
             raise InputError(f'solver={self.solver!r} is not possible: choose "cccp" or "pegasos".')
         rows, candidates = self._read_fit(X, y)

@@ -13,16 +13,13 @@ product with X.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.linalg import cho_factor, cho_solve
 
 from oneof.errors import InputError
+from oneof.solvers.linear import OVERFLOW, LinearProblem
 from oneof.typing import Floats, Mask, Rows
 
-OVERFLOW = "the objective overflows: scale the features, for example with StandardScaler."
 LARGEST_BLOCKS = 2e7
 """Most numbers in the Hessian's K blocks (160 MB) for which they are factorised."""
 
@@ -42,18 +39,15 @@ class CLPLSolution:
 
 
 @dataclass(frozen=True)
-class CLPLProblem:
-    """The objective over weights of shape (K, D)."""
+class CLPLProblem(LinearProblem):
+    """The objective over weights of shape (K, D), for rows that are not full and have some weight."""
 
-    X: Rows
-    """(n, d): rows that are not full and have some weight, in float64."""
     inside: Floats
     """(n, K): 1/|S_i| in the set and 0 outside, so that the mean over the set is a sum."""
     outside: Floats
     """(n, K): 0 in the set and 1 outside."""
     cost: Floats
     """(n, 1): C w_i."""
-    has_intercept: bool
 
     @classmethod
     def of(cls, X: Rows, mask: Mask, C: float, sample_weight: Floats, *, fit_intercept: bool) -> "CLPLProblem":
@@ -62,39 +56,18 @@ class CLPLProblem:
         mask = mask[told]
         return cls(
             X=(X if told.all() else X[told]).astype(np.float64, copy=False),
+            n_classes=mask.shape[1],
+            has_intercept=fit_intercept,
             inside=mask / np.count_nonzero(mask, axis=1)[:, None],
             outside=(~mask).astype(np.float64),
             cost=C * sample_weight[told][:, None],
-            has_intercept=fit_intercept,
         )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(K, D)."""
-        return self.inside.shape[1], self.X.shape[1] + self.has_intercept
 
     @property
     def blocks_fit(self) -> bool:
         """Whether the Hessian's blocks are small enough to be factorised."""
         n_classes, size = self.shape
         return n_classes * size**2 <= LARGEST_BLOCKS
-
-    def scores(self, weights: Floats) -> Floats:
-        """Return the (n, K) scores."""
-        if self.has_intercept:
-            return np.asarray(self.X @ weights[:, :-1].T) + weights[:, -1]
-        return np.asarray(self.X @ weights.T)
-
-    def gather(self, values: Floats, X: Rows) -> Floats:
-        """Return values^T [X, 1], which is the adjoint of `scores`."""
-        out = np.asarray(X.T @ values).T
-        return np.column_stack([out, values.sum(axis=0)]) if self.has_intercept else out
-
-    def penalised(self, weights: Floats) -> Floats:
-        """Return the weights with 0 for the intercept, which is not penalised."""
-        if not self.has_intercept:
-            return weights
-        return np.column_stack([weights[:, :-1], np.zeros(len(weights))])
 
     def hinges(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return max(0, 1 - mean over the set), (n, 1), and max(0, 1 + score) outside it, (n, K)."""
@@ -223,31 +196,10 @@ def _preconditioner(
     inner, outer = curvatures
     each = problem.inside**2 * inner + outer
     if not blocks:
-        squares = problem.X.power(2) if sp.issparse(problem.X) else problem.X**2
-        diagonal = problem.gather(each, squares) + problem.penalised(np.ones(problem.shape))
-        if not np.isfinite(diagonal).all():
-            raise InputError(OVERFLOW)
-        diagonal[diagonal == 0] = 1.0  # an intercept on which no loss depends
+        diagonal = problem.diagonal(each)
         return lambda residual: residual / diagonal
-    factors = [_factor(problem, each[:, k]) for k in range(problem.shape[0])]
-    return lambda residual: np.stack([scale * cho_solve(f, scale * r) for (f, scale), r in zip(factors, residual)])
-
-
-def _factor(problem: CLPLProblem, curvature: Floats) -> tuple[Any, Floats]:
-    """Return the Cholesky factor of one class's block, scaled to a diagonal of ones, and the scale."""
-    active = np.flatnonzero(curvature)
-    X, curvature, d = problem.X[active], curvature[active], problem.X.shape[1]
-    weighted = X.multiply(curvature[:, None]).tocsr() if sp.issparse(X) else X * curvature[:, None]
-    product = X.T @ weighted
-    block = np.eye(problem.shape[1])
-    block[:d, :d] += product.toarray() if sp.issparse(product) else product
-    if problem.has_intercept:
-        block[d, d] = curvature.sum() or 1.0  # 1 where no loss depends on the intercept
-        block[:d, d] = block[d, :d] = np.asarray(weighted.sum(axis=0)).ravel()
-    scale = 1.0 / np.sqrt(np.diag(block))
-    block *= scale[:, None] * scale
-    block[np.diag_indices_from(block)] += 1e-12  # a Cholesky factor exists in spite of rounding
-    return cho_factor(block), scale
+    factors = [problem.block(each[:, k]) for k in range(problem.n_classes)]
+    return lambda residual: np.stack([factor.solve(part) for factor, part in zip(factors, residual)])
 
 
 def _line_minimum(problem: CLPLProblem, weights: Floats, step: Floats, scores: Floats, moved: Floats) -> float:

@@ -1,0 +1,153 @@
+"""Logistic regression on candidate sets."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from oneof.errors import InputError
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
+from oneof.likelihoods import softmax
+from oneof.solvers.plem import solve_plem
+from oneof.typing import Floats
+from oneof.weights import read_sample_weight
+
+
+class PLEM(LinearScores, CandidateClassifier):
+    """Logistic regression that maximises the likelihood of the candidate sets.
+
+    Maximises sum_i w_i log sum_{k in S_i} p(k | x_i) - lam/2 ||W||^2 - entropy_weight sum_i w_i H(q_i), where p is the
+    softmax of the scores X W^T and H(q_i) the entropy of its shares q_i within the set. On exact labels this is
+    multinomial logistic regression. Each class has weights; the penalty makes them unique.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Weight of the penalty, above 0; scikit-learn's LogisticRegression has C = 1 / lam.
+    entropy_weight : float, default=0.0
+        At least 0; larger asks for clearer decisions within the sets.
+    fit_intercept : bool, default=False
+        Add a constant to each class's score, which is not penalised. For a class that only full sets name it has no
+        finite optimum, and falls as far as `tol` asks for.
+    max_iter : int, default=1000
+        Newton steps, at most; a ConvergenceWarning says if they were not enough.
+    tol : float, default=1e-6
+        The search ends at a relative error of about `tol` in the weights, above 0; a last Newton step squares it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features)
+        Sums to 0 over the classes.
+    intercept_ : ndarray of shape (n_classes,)
+    objective_ : ndarray
+        The objective at W = 0 and after each step; but for rounding it never falls.
+    n_iter_ : int
+        Newton steps taken.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where the rows came as a DataFrame.
+
+    Notes
+    -----
+    Rows whose set holds every class have likelihood 1, so that they teach nothing and are left out, as long as
+    `entropy_weight` is 0. Above 0, their entropy over all classes counts, which pushes the boundaries into gaps between
+    the rows: this is the use that Grandvalet and Bengio make of unlabelled rows.
+
+    Where sets hold several classes the objective is not concave. The search starts from W = 0, at which all candidates
+    are alike, and ends at a fixed point of the EM algorithm of Jin and Ghahramani, which need not be the best one.
+
+    References
+    ----------
+    Jin & Ghahramani (2003), Learning with multiple labels, NIPS 15.
+    Grandvalet & Bengio (2004), Semi-supervised learning by entropy minimization, NIPS 17.
+
+    Examples
+    --------
+    >>> from oneof import PLEM
+    >>> X = [[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]]
+    >>> model = PLEM().fit(X, [["a"], ["a", "c"], ["b"], ["b", "c"]])
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        entropy_weight: float = 0.0,
+        fit_intercept: bool = False,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+    ) -> None:
+        self.lam = lam
+        self.entropy_weight = entropy_weight
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find a maximum.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+        sample_weight : array-like of shape (n_samples,), optional
+            At least 0; a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y or a parameter cannot be used.
+        """
+        check_positive("lam", self.lam)
+        check_positive("entropy_weight", self.entropy_weight, or_zero=True)
+        check_positive("tol", self.tol)
+        check_positive("max_iter", self.max_iter, integer=True)
+        rows, candidates = self._read_fit(X, y)
+        weight = read_sample_weight(sample_weight, rows.shape[0])
+        if not weight[~candidates.is_unlabelled].any():
+            raise InputError("every labelled row has sample weight zero: give some row a weight above 0.")
+        found = solve_plem(
+            rows,
+            candidates.mask,
+            lam=self.lam,
+            entropy_weight=self.entropy_weight,
+            sample_weight=weight,
+            fit_intercept=bool(self.fit_intercept),
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        if not found.converged:
+            warnings.warn(
+                f"PLEM did not converge in {found.n_iter} steps: scale the features, or raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        weights = found.weights.astype(rows.dtype, copy=False)
+        self.coef_ = weights[:, : self.n_features_in_]
+        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(len(weights), weights.dtype)
+        self.objective_ = found.objective
+        self.n_iter_ = found.n_iter
+        return self._finish_fit(X, y, candidates)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1.
+        """
+        return softmax(self._scores(self._read_rows(X)))

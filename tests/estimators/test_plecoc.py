@@ -1,0 +1,165 @@
+"""PLECOC against the definition, over classifiers of all kinds."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from oneof import PLECOC, CandidateSets
+from oneof.errors import InputError, InputTypeError
+from tests.estimators.panel import table
+from tests.oracles import plecoc as oracle
+
+
+def test_fit_and_prediction_are_those_of_the_definition():
+    """Classifiers trained literally on each column of the code book give the performances and the scores."""
+    X, mask = table(120, K=5)
+    queries, _ = table(20, K=5, seed=1)
+    model = PLECOC(random_state=0).fit(X, mask)
+    assert model.code_book_.shape == (5, 24)  # ceil(10 log2 5)
+    told = ~mask.all(axis=1)
+    known, asked = [], []
+    for code in model.code_book_.T:
+        sides = np.array(oracle.sides(mask[told], code))
+        machine = SVC().fit(X[told][sides != 0], sides[sides != 0])
+        known.append(machine.decision_function(X[told]))
+        asked.append(machine.decision_function(queries))
+    H = oracle.performance(np.transpose(known), mask[told], model.code_book_)
+    np.testing.assert_allclose(model.performance_, H)
+    expected = -np.array(oracle.losses(np.transpose(asked), model.code_book_, H))
+    np.testing.assert_allclose(model.decision_function(queries), expected)
+    np.testing.assert_array_equal(model.predict(queries), expected.argmax(axis=1))
+
+
+def test_equal_codings_share_a_classifier():
+    """Three classes have three partitions: sixteen codings are drawn, three classifiers trained."""
+    X, mask = table(60)
+    model = PLECOC(random_state=0).fit(X, mask)
+    assert len(model.estimators_) == model.code_book_.shape[1] == 16
+    for j, code in enumerate(model.code_book_.T):
+        same = (model.code_book_ == code[:, None]).all(axis=0)
+        assert {id(model.estimators_[i]) for i in np.flatnonzero(same)} == {id(model.estimators_[j])}
+    assert len({id(e) for e in model.estimators_}) == len(np.unique(model.code_book_, axis=1).T) == 3
+
+
+def test_two_classes_are_the_classifier_itself():
+    """With two classes there is one coding, and predictions are those of its classifier on the exact labels."""
+    X, mask = table(80, K=2)
+    told = ~mask.all(axis=1)
+    model = PLECOC(random_state=0).fit(X, CandidateSets(mask, ["no", "yes"]))
+    machine = SVC().fit(X[told], mask[told, 1])
+    np.testing.assert_array_equal(model.predict(X) == "yes", machine.predict(X))
+    np.testing.assert_array_equal(model.decision_function(X) > 0, machine.predict(X))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LinearSVC(),
+        LogisticRegression(),
+        GaussianNB(),
+        RandomForestClassifier(5),
+        SGDClassifier(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_any_binary_classifier_serves(estimator):
+    """By decision values or probabilities, seeded or not, alone or in a pipeline: it learns, and reproducibly."""
+    X, mask = table(150)
+    model = PLECOC(estimator, random_state=3).fit(X, mask)
+    assert model.score(X, mask) > 0.8
+    again = clone(model).fit(X, mask)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_probabilities_serve_as_margins():
+    """Where there is no decision_function, the margin is 2 p - 1."""
+    X, mask = table(60)
+    model = PLECOC(GaussianNB(), random_state=0).fit(X, mask)
+    margins = np.transpose([2 * e.predict_proba(X)[:, 1] - 1 for e in model.estimators_])
+    expected = -np.array(oracle.losses(margins, model.code_book_, model.performance_))
+    np.testing.assert_allclose(model.decision_function(X), expected)
+
+
+def test_the_number_of_processes_changes_nothing():
+    """Fitted and asked side by side or one after the other, classifiers with a seed are the same."""
+    X, mask = table(60)
+    alone, shared = (
+        PLECOC(RandomForestClassifier(3), n_jobs=n_jobs, random_state=0).fit(X, mask) for n_jobs in (None, 2)
+    )
+    np.testing.assert_array_equal(shared.decision_function(X), alone.decision_function(X))
+    assert len({e.random_state for e in alone.estimators_}) == 3
+
+
+def test_the_estimator_is_not_touched_and_its_parameters_are_ours():
+    """What is given stays unfitted as it was; its parameters are set through ours."""
+    X, mask = table(60)
+    given = SVC(C=3.0)
+    model = PLECOC(given, random_state=0).fit(X, mask)
+    assert model.estimator is given
+    assert not hasattr(given, "classes_")
+    assert given.random_state is None
+    assert model.get_params()["estimator__C"] == 3.0
+    model.set_params(estimator__C=0.5).fit(X, mask)
+    assert {e.C for e in model.estimators_} == {0.5}
+
+
+def test_sparse_rows_are_for_estimators_that_take_them():
+    """The tag that tells of sparse rows is the inner classifier's."""
+    assert PLECOC(LinearSVC()).__sklearn_tags__().input_tags.sparse
+    assert not PLECOC(GaussianNB()).__sklearn_tags__().input_tags.sparse
+    X, mask = table(60)
+    scores = PLECOC(LinearSVC(), random_state=0).fit(sp.csr_array(X), mask).decision_function(sp.csr_array(X))
+    np.testing.assert_allclose(
+        scores, PLECOC(LinearSVC(), random_state=0).fit(X, mask).decision_function(X), rtol=1e-3, atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("estimator", [None, LogisticRegression(), GaussianNB()])
+def test_overflow_is_said_whatever_the_classifier_does(estimator):
+    """Rows whose squared lengths overflow are refused in fit, where some classifiers would only warn, or fail."""
+    X, mask = table(60)
+    with pytest.raises(InputError, match="squared lengths of the rows overflow: scale the features"):
+        PLECOC(estimator).fit(X * 1e200, mask)
+
+
+def test_margins_that_are_no_numbers_are_refused():
+    """Asked about rows far beyond those of fit, a classifier may return NaN, which is not handed on."""
+    X, mask = table(60)
+    model = PLECOC(GaussianNB(), random_state=0).fit(X, mask)
+    with pytest.raises(InputError, match="margins overflow: scale the features"):
+        model.predict(X * 1e200)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_codes": 0}, {"n_codes": 2.5}, {"min_share": 0.0}, {"min_share": 1.5}, {"estimator": Ridge()}],
+)
+def test_refused_parameters(options):
+    """Parameters that mean nothing are refused in fit, by name."""
+    with pytest.raises(InputError, match=next(iter(options))):
+        PLECOC(**options).fit([[0.0], [1.0]], ["a", "b"])
+
+
+@pytest.mark.parametrize("estimator", [SVC, "svc"])
+def test_only_a_classifier_is_an_estimator(estimator):
+    """A class or a name in place of an object is a type error that says so."""
+    with pytest.raises(InputTypeError, match="is no classifier"):
+        PLECOC(estimator).fit([[0.0], [1.0]], ["a", "b"])
+
+
+def test_sets_too_large_for_the_share_are_an_error():
+    """Where no coding keeps enough rows, the message says what to do."""
+    X, _ = table(60)
+    mask = np.ones((60, 8), dtype=bool)
+    mask[np.arange(60), np.arange(60) % 8] = False
+    mask[0], mask[1] = np.eye(8, dtype=bool)[:2]
+    with pytest.raises(InputError, match="lower min_share"):
+        PLECOC(min_share=0.5, random_state=0).fit(X, mask)

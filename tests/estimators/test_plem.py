@@ -1,0 +1,116 @@
+"""PLEM against scikit-learn on exact labels, and its own promises."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from oneof import PLEM
+from oneof.errors import InputError
+from oneof.likelihoods import entropies, restricted_softmax
+from tests.estimators.panel import table
+
+intercepts = pytest.mark.parametrize("fit_intercept", [False, True])
+
+
+@intercepts
+@pytest.mark.parametrize("lam", [0.01, 1.0])
+@pytest.mark.parametrize("K", [3, 5])
+def test_exact_labels_give_logistic_regression(lam, fit_intercept, K):
+    """On singleton sets PLEM is scikit-learn's multinomial LogisticRegression with C = 1 / lam."""
+    X, mask = table(100, K=K)
+    y = mask.argmax(axis=1)
+    peer = LogisticRegression(C=1 / lam, fit_intercept=fit_intercept, tol=1e-10, max_iter=10_000).fit(X, y)
+    model = PLEM(lam, fit_intercept=fit_intercept).fit(X, y)
+    np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-5)
+    if fit_intercept:
+        np.testing.assert_allclose(model.intercept_, peer.intercept_, rtol=1e-4, atol=1e-4)
+
+
+@intercepts
+@pytest.mark.parametrize("entropy_weight", [0.0, 0.3])
+def test_a_weight_is_a_repetition(fit_intercept, entropy_weight):
+    """Weighting rows by whole numbers equals repeating them; weight 0 equals leaving the row out."""
+    X, mask = table(60)
+    weight = np.random.default_rng(0).integers(0, 4, 60)
+    model = PLEM(fit_intercept=fit_intercept, entropy_weight=entropy_weight)
+    weighted = model.fit(X, mask, sample_weight=weight)
+    coef, intercept = weighted.coef_, weighted.intercept_
+    repeated = model.fit(np.repeat(X, weight, axis=0), np.repeat(mask, weight, axis=0))
+    np.testing.assert_allclose(coef, repeated.coef_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(intercept, repeated.intercept_, rtol=1e-7, atol=1e-9)
+
+
+def test_full_rows_count_by_their_entropy_alone():
+    """Rows of all classes add nothing, unless entropies count: then they move the solution."""
+    X, mask = table(100)
+    told = ~mask.all(axis=1)
+    without, with_all = PLEM().fit(X[told], mask[told]), PLEM().fit(X, mask)
+    np.testing.assert_allclose(with_all.coef_, without.coef_, rtol=1e-9)
+    clear = PLEM(entropy_weight=0.5)
+    told_alone = clear.fit(X[told], mask[told]).coef_
+    assert np.abs(clear.fit(X, mask).coef_ - told_alone).max() > 1e-3
+
+
+def test_an_entropy_weight_makes_decisions_clearer():
+    """The heavier the entropies weigh, the lower they are within the sets."""
+    X, mask = table(200, K=4)
+    sizes = []
+    for entropy_weight in (0.0, 0.1, 0.5):
+        model = PLEM(entropy_weight=entropy_weight).fit(X, mask)
+        sizes.append(entropies(restricted_softmax(X @ model.coef_.T, mask)).sum())
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
+def test_unlabelled_rows_move_the_boundary_into_a_gap():
+    """Grandvalet and Bengio's claim: minimum entropy puts the boundary where there are no rows."""
+    X = np.concatenate([[-1.0, 3.0], np.linspace(-1.5, -0.5, 20), np.linspace(0.5, 4.0, 20)])[:, None]
+    y = np.array([0, 1] + [-1] * 40)
+    borders = []
+    for entropy_weight in (0.0, 0.2):
+        model = PLEM(0.1, entropy_weight=entropy_weight, fit_intercept=True).fit(X, y)
+        borders.append(-(model.intercept_[1] - model.intercept_[0]) / (model.coef_[1, 0] - model.coef_[0, 0]))
+    assert borders[0] == pytest.approx(1.0)  # midway between the two labelled rows, among unlabelled ones
+    assert -0.5 < borders[1] < 0.5
+
+
+def test_probabilities_and_scores_agree():
+    """Probabilities are the softmax of the scores, the sigmoid of their difference for two classes."""
+    X, mask = table(60)
+    model = PLEM().fit(X, mask)
+    odds = np.exp(model.decision_function(X))
+    np.testing.assert_allclose(model.predict_proba(X), odds / odds.sum(axis=1, keepdims=True))
+    X, mask = table(60, K=2)
+    model = PLEM().fit(X, mask)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-model.decision_function(X))))
+
+
+def test_too_few_steps_are_said():
+    """Where the steps run out, a ConvergenceWarning says so."""
+    X, mask = table(60)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
+        PLEM(1e-3, max_iter=1).fit(X, mask)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lam": 0.0},
+        {"lam": float("inf")},
+        {"entropy_weight": -0.1},
+        {"entropy_weight": None},
+        {"tol": 0},
+        {"max_iter": 0},
+    ],
+)
+def test_refused_parameters(options):
+    """Parameters that mean nothing are refused in fit, by name."""
+    with pytest.raises(InputError, match=next(iter(options))):
+        PLEM(**options).fit([[0.0], [1.0]], ["a", "b"])
+
+
+def test_labelled_rows_without_weight_are_refused():
+    """Unlabelled rows alone, weighted or not, are nothing to learn from."""
+    with pytest.raises(InputError, match="sample weight zero"):
+        PLEM(entropy_weight=1.0).fit([[0.0], [1.0], [2.0]], ["a", "b", None], sample_weight=[0, 0, 1])

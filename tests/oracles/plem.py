@@ -1,0 +1,40 @@
+"""The PLEM objective row by row, and the EM algorithm that climbs it where entropies do not count."""
+
+import math
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+
+def probabilities(W, b, x):
+    """Return the softmax of the scores of one row."""
+    s = [
+        math.fsum(float(a) * float(v) for a, v in zip(w, x, strict=True)) + float(c) for w, c in zip(W, b, strict=True)
+    ]
+    terms = [math.exp(score - max(s)) for score in s]
+    return [term / math.fsum(terms) for term in terms]
+
+
+def objective(W, b, X, mask, lam, entropy_weight, sample_weight):
+    """Return sum_i w_i [log p(S_i) - mu H(p within S_i)] - lam/2 ||W||^2."""
+    total = -0.5 * lam * math.fsum(float(w) ** 2 for row in W for w in row)
+    for x, candidates, weight in zip(X, mask, sample_weight, strict=True):
+        p = probabilities(W, b, x)
+        inside = [p[k] for k in range(len(p)) if candidates[k]]
+        whole = math.fsum(inside)
+        entropy = -math.fsum(v / whole * math.log(v / whole) for v in inside)
+        total += float(weight) * (math.log(whole) - entropy_weight * entropy)
+    return total
+
+
+def em_round(W, b, X, mask, lam, *, fit_intercept):
+    """Return W and b after one round: responsibilities, then a logistic regression with the classes as soft targets."""
+    n, K = mask.shape
+    q = np.zeros((n, K))
+    for i in range(n):
+        p = probabilities(W, b, X[i])
+        for k in range(K):
+            q[i, k] = p[k] / math.fsum(p[j] for j in range(K) if mask[i, j]) if mask[i, k] else 0.0
+    step = LogisticRegression(C=1 / lam, fit_intercept=fit_intercept, tol=1e-10, max_iter=10_000)
+    step.fit(np.repeat(X, K, axis=0), np.tile(np.arange(K), n), sample_weight=q.ravel())
+    return step.coef_, step.intercept_ if fit_intercept else np.zeros(K)

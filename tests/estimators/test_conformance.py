@@ -25,7 +25,7 @@ def test_permuting_classes_permutes_scores(estimator):
     """Batch methods know no order of the classes."""
     if name(estimator) == "PLECOC":
         pytest.skip(
-            "random codings are dealt to the classes in their order; see tests/solvers/test_ecoc.py for the law they keep"
+            "random codings are dealt to the classes in their order; tests/solvers/test_ecoc.py has the law they keep"
         )
     X, mask = table()
     order = [2, 0, 1]

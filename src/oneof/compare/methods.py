@@ -10,7 +10,6 @@ from sklearn.base import clone
 from oneof.compare.folds import Task
 from oneof.errors import InputError, InputTypeError
 
-
 MOST_ROWS_OF_A_KERNEL = 10_000
 """Most labelled rows for which the panel fits machines with a kernel, whose time grows with the square of them."""
 
@@ -37,7 +36,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     Notes
     -----
     C = 1, lam = 1 of PLEM, 10 neighbours and the codes of PLECOC are the methods' defaults; lam = 1/n weighs the losses
-    of PLSVM and Pegasos as C = 1 does. PLECOC takes a linear machine in place of its RBF kernel for sparse or many rows.
+    of PLSVM and Pegasos as C = 1 does. PLECOC takes a linear machine, not its RBF kernel, for sparse or many rows.
     Nothing of this was chosen by an accuracy. How the online methods go over the rows was: some 60,000 steps, averaged
     weights and an intercept came out best of a few settings by the true labels of 13 tasks, lost, msrcv2 and birdsong
     among them. On these sets their accuracies in the panel are therefore no clean estimates.

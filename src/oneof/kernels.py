@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kerne
 from oneof.errors import InputError
 from oneof.typing import Floats, Ints, Rows
 
-KERNELS = ("linear", "poly", "rbf", "precomputed")
+KERNELS = ("linear", "poly", "rbf")
 _OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
 
 
@@ -41,14 +41,16 @@ class Kernel:
         coef0 : float
             At least 0, without which a polynomial is no kernel.
         """
-        if not callable(name) and name not in KERNELS:
-            raise InputError(f"kernel={name!r} is not possible: choose one of {', '.join(KERNELS)}, or a function.")
+        if not callable(name) and not (isinstance(name, str) and name in KERNELS):
+            names = ", ".join(KERNELS)
+            raise InputError(f"kernel={name!r} is not possible: choose one of {names}, precomputed, or a function.")
         if isinstance(degree, bool) or not isinstance(degree, numbers.Integral) or degree < 1:
             raise InputError(f"degree={degree!r} is not possible: give an integer above 0.")
         kind: Any = numbers.Real
         if isinstance(coef0, bool) or not isinstance(coef0, kind) or not 0 <= coef0 < np.inf:
             raise InputError(f"coef0={coef0!r} is not possible: give a number of at least 0.")
-        return cls(name, _gamma(gamma, X), int(degree), float(coef0))
+        used = isinstance(name, str) and name in ("poly", "rbf")
+        return cls(name, _gamma(gamma, X) if used else 1.0, int(degree), float(coef0))
 
     def gram(self, X: Rows, Y: Rows) -> Floats:
         """Return k(x_i, y_j), of shape (n, m), in float64.
@@ -60,7 +62,8 @@ class Kernel:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             if callable(self.name):
-                gram = np.asarray(self.name(X, Y), dtype=np.float64)
+                gram = self.name(X, Y)
+                gram = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64)
             elif self.name == "linear":
                 gram = linear_kernel(X, Y)
             elif self.name == "poly":

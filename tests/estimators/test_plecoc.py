@@ -1,5 +1,7 @@
 """PLECOC against the definition, over classifiers of all kinds."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -163,3 +165,24 @@ def test_sets_too_large_for_the_share_are_an_error():
     mask[0], mask[1] = np.eye(8, dtype=bool)[:2]
     with pytest.raises(InputError, match="lower min_share"):
         PLECOC(min_share=0.5, random_state=0).fit(X, mask)
+
+
+@pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_a_forged_machine_is_refused(rows):
+    """A pickled or saved model whose machines' arrays do not fit together is not built: libsvm would read past them."""
+    X, mask = table(60)
+    model = PLECOC(random_state=0).fit(rows(X), mask)
+    pickle.loads(pickle.dumps(model))
+    machine = model.estimators_[0]
+    whole = dict(machine.__dict__)
+    for name, value in {
+        "_n_support": np.array([10**7, len(machine.support_) - 10**7], dtype=np.int32),
+        "_intercept_": np.zeros(0),
+        "support_": machine.support_[:-1],
+        "support_vectors_": machine.support_vectors_[:-1],
+    }.items():
+        machine.__dict__[name] = value
+        forged = pickle.dumps(model)
+        machine.__dict__.update(whole)
+        with pytest.raises(InputError, match="damaged"):
+            pickle.loads(forged)

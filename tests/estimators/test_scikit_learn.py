@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oneof import CandidateSets
+from oneof import PLECOC, PLSVM, CandidateSets
 from oneof.model_selection import (
     CandidateKFold,
     approximated_accuracy_scorer,
@@ -24,7 +24,11 @@ from tests.estimators.panel import ALL, ONLINE, name, same_model, scores, table
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
 
 
-@parametrize_with_checks(ALL)
+# The suites' settings, the defaults where those differ, and the other forms of PLSVM.
+CHECKED = [*ALL, PLECOC(random_state=0), PLSVM(), PLSVM(kernel="rbf"), PLSVM(solver="pegasos")]
+
+
+@parametrize_with_checks(CHECKED)
 @pytest.mark.filterwarnings("ignore")  # the checks feed constant columns, vectors of -1 and +1, and the like
 def test_scikit_learn_checks(estimator, check):
     """Every check of check_estimator passes, with none expected to fail."""

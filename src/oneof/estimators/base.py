@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from oneof.candidates import CandidateSets, as_candidates
@@ -135,7 +136,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         rows = validate_data(
             self,
             X,
-            accept_sparse="csr",
+            accept_sparse="csr" if get_tags(self).input_tags.sparse else False,
             dtype=[np.float64, np.float32],
             order="C",
             ensure_all_finite=finite,

@@ -19,7 +19,7 @@ from oneof.solvers.plsvm import (
     solve_cccp,
     solve_pegasos,
 )
-from oneof.typing import Floats, Rows
+from oneof.typing import Floats, Ints, Rows
 
 
 class PLSVM(DecisionValues, CandidateClassifier):
@@ -48,9 +48,11 @@ class PLSVM(DecisionValues, CandidateClassifier):
     fit_intercept : bool, default=False
         Learn the weight of a constant feature 1 beside the others, penalised with them (not in the paper).
     max_iter : int, default=1000
-        "cccp": outer steps, at most; a ConvergenceWarning says if they were not enough. "pegasos": T.
+        "cccp": outer steps, at most, of up to 100 passes over the rows each; a ConvergenceWarning says if they were not
+        enough, or could not be. "pegasos": T.
     tol : float, default=1e-4
-        "cccp": stop where a step lowers J by at most tol J and the duality gap of its convex problem is at most tol J.
+        "cccp": stop where a step lowers J by at most tol J and the duality gap of its convex problem is at most tol J,
+        or what rounding leaves of it (at most 1e-3 J, on features very large beside lam).
         "pegasos": stop where a step changes W by at most tol ||W||, which is rare before the steps have become short;
         0 never stops early.
 
@@ -141,25 +143,32 @@ class PLSVM(DecisionValues, CandidateClassifier):
         if self.solver not in ("cccp", "pegasos"):
             raise InputError(f'solver={self.solver!r} is not possible: choose "cccp" or "pegasos".')
         rows, candidates = self._read_fit(X, y)
-        if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
+        if self.__sklearn_tags__().input_tags.pairwise and rows.shape[0] != rows.shape[1]:
             raise InputError(f"fit takes a precomputed kernel of all pairs of rows, square, got shape {rows.shape}.")
         told = np.flatnonzero(~candidates.is_unlabelled)
-        known = rows if len(told) == rows.shape[0] else rows[told]
-        self._kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-        if self.kernel == "linear":
-            space: Space = FeatureSpace(known, has_constant=bool(self.fit_intercept))
-        else:
-            space = KernelSpace(self._gram(known, told))
+        space = self._space(rows, told)
         found = self._solve(PLSVMProblem(space, candidates.mask[told], float(self.lam)))
         self.objective_, self.objective_time_, self.n_iter_ = found.objective, found.seconds, found.n_iter
-        self._keep(found.weights, rows, told)
+        if isinstance(space, FeatureSpace):
+            self._keep_weights(found.weights.astype(rows.dtype, copy=False))
+        else:
+            self._keep_coefficients(space.coefficients(found.weights), rows, told)
         return self._finish_fit(X, y, candidates)
 
-    def _gram(self, known: Rows, told: Any) -> Floats:
-        """Return the Gram matrix of the rows that are not full, with 1 added for a constant feature."""
-        gram = known if self.kernel == "precomputed" else self._kernel.gram(known, known)
-        gram = check_gram(gram if gram.shape[1] == len(told) else gram[:, told], told)
-        return gram + 1.0 if self.fit_intercept else gram
+    def _space(self, rows: Rows, told: Ints) -> Space:
+        """Return the weights' space, over the rows that are not full."""
+        known = rows if len(told) == rows.shape[0] else rows[told]
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        if precomputed:
+            self._kernel: Kernel | None = None
+            gram = known if known.shape[1] == len(told) else known[:, told]
+        else:
+            self._kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            if self._kernel.name == "linear":
+                return FeatureSpace(known.astype(np.float64, copy=False), has_constant=bool(self.fit_intercept))
+            gram = self._kernel.gram(known, known)
+        gram = check_gram(gram, told)
+        return KernelSpace(gram + 1.0 if self.fit_intercept else gram)
 
     def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:
         if self.solver == "pegasos":
@@ -168,37 +177,35 @@ class PLSVM(DecisionValues, CandidateClassifier):
         found = solve_cccp(problem, random=np.random.default_rng(0), max_iter=self.max_iter, tol=self.tol)
         if not found.converged:
             warnings.warn(
-                f"PLSVM did not converge in {self.max_iter} steps: scale the features, or raise max_iter, lam or tol.",
+                f"PLSVM did not converge in {found.n_iter} steps: scale the features, or raise lam, tol or max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         return found
 
-    def _keep(self, weights: Floats, rows: Rows, told: Any) -> None:
-        """Set what predictions need."""
-        if self.kernel == "linear":
-            weights = weights.astype(rows.dtype, copy=False)
-            n_classes = len(weights)
-            self.coef_ = weights[:, : self.n_features_in_]
-            self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(n_classes, weights.dtype)
-            return
-        self.dual_coef_ = np.zeros((rows.shape[0], weights.shape[2]))
-        self.dual_coef_[told] = weights[0]
+    def _keep_weights(self, weights: Floats) -> None:
+        self.coef_ = weights[:, : self.n_features_in_]
+        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(len(weights), weights.dtype)
+        for name in ("dual_coef_", "_support", "_support_rows"):  # of an earlier fit with another kernel
+            self.__dict__.pop(name, None)
+
+    def _keep_coefficients(self, coefficients: Floats, rows: Rows, told: Ints) -> None:
+        self.dual_coef_ = np.zeros((rows.shape[0], coefficients.shape[1]))
+        self.dual_coef_[told] = coefficients
         self.intercept_ = self.dual_coef_.sum(axis=0) * bool(self.fit_intercept)
         self._support = np.flatnonzero(self.dual_coef_.any(axis=1))
-        self._support_rows = None if self.kernel == "precomputed" else rows[self._support]
+        self._support_rows = None if self._kernel is None else rows[self._support]
+        self.__dict__.pop("coef_", None)
 
     def _scores(self, rows: Rows) -> Floats:
-        if self.kernel == "linear":
+        if hasattr(self, "coef_"):
             return np.asarray(rows @ self.coef_.T) + self.intercept_
-        if self._support_rows is None:
-            gram = rows[:, self._support]
-        else:
-            gram = self._kernel.gram(rows, self._support_rows)
+        gram = rows[:, self._support] if self._kernel is None else self._kernel.gram(rows, self._support_rows)
         return gram @ self.dual_coef_[self._support] + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = self.kernel != "precomputed"
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.sparse = not precomputed
         return tags

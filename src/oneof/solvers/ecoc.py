@@ -67,9 +67,10 @@ def draw_codings(mask: Mask, n_codes: int, min_share: float, random: np.random.G
         both = (positive > 0) & (negative > 0)
         parted = (draws < 0).any(axis=0)
         on_both.append(draws[:, both & (n_rows >= min_rows)])
-        on_one.append(draws[:, ~both & parted & (n_rows >= min_rows)])
         n_found += on_both[-1].shape[1]
         most_rows = max(most_rows, int(n_rows[both].max(initial=0)))
+        if not most_rows and sum(part.shape[1] for part in on_one) < n_codes:
+            on_one.append(draws[:, ~both & parted & (n_rows >= min_rows)][:, :n_codes])
     codes = np.hstack(on_both if most_rows else on_one)[:, :n_codes]
     if codes.shape[1] < n_codes:
         raise InputError(

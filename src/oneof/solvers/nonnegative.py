@@ -58,6 +58,8 @@ def _solve(gram: Floats, cross: Floats, square: Floats, weights: Floats) -> None
         size = 0  # how many rows have a weight: passive[:size], in the order in which they came
         barred[:] = False
         for _ in range(10 * k):  # a bound that rounding cannot pass; some 2 k steps are many
+            if size == k:
+                break
             entering = _steepest(G, c, square[i], w, passive[:size], barred)
             if entering < 0:
                 break

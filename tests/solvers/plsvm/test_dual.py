@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from oneof.solvers.plsvm.dual import _row_duals, ascend, choose
 from oneof.solvers.plsvm.face import face_step
 from oneof.solvers.plsvm.problem import best_scores
+from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle
 from tests.solvers.plsvm.problems import SPACES, problem, random_weights
 
@@ -54,6 +55,19 @@ def test_ascent_closes_the_gap(space):
     for seed in range(5):
         other = found.weights + 1e-3 * random_weights(p, seed)
         assert p.majorant(other, p.space.scores(other), chosen) >= found.dual
+
+
+def test_rows_of_zeros_keep_their_duals_feasible():
+    """A row of zeros has the loss 1 and one dual variable of 1, whatever it had before."""
+    X, mask = table(30, K=5)
+    X[::2] = 0.0
+    p = problem(X=X, mask=mask)
+    chosen = p.mask.argmax(axis=1)
+    coefficients = choose(np.full(p.mask.shape, -0.2), p.mask, chosen)
+    found = ascend(p, chosen, coefficients, tol=1e-6, value=0.0, random=np.random.default_rng(0))
+    assert np.where(p.mask, 0.0, -coefficients).sum(axis=1).max() <= 1 + 1e-12
+    np.testing.assert_allclose(coefficients.sum(axis=1), 0.0, atol=1e-12)
+    assert found.gap <= 1e-6 * found.primal
 
 
 @pytest.mark.parametrize("space", SPACES)

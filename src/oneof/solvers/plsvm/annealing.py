@@ -22,7 +22,8 @@ TEMPERATURES = (1.0, 0.3, 0.1, 0.03, 0.01)
 _MOST_STEPS = 50
 # A stage ends where a step gains less than this share of what the temperature itself does to the objective.
 _ENOUGH = 0.05
-_MEMORY = 10
+# Pairs of past steps and turns that are kept: fewer where weights are many, for each pair holds as much twice.
+_MEMORY, _SMALL_MEMORY, _LARGE = 10, 3, 10**6
 
 
 class Point(NamedTuple):
@@ -74,7 +75,8 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
             moved, turned = point.weights - last.weights, gradient - before
             curvature = space.dot(moved, turned)
             if curvature > 1e-10 * np.sqrt(space.dot(moved, moved) * space.dot(turned, turned)):
-                memory = [*memory[1 - _MEMORY :], (moved, turned, curvature)]
+                n_kept = _MEMORY if moved.size <= _LARGE else _SMALL_MEMORY
+                memory = [*memory[1 - n_kept :], (moved, turned, curvature)]
             if last.smoothed - point.smoothed < _ENOUGH * abs(point.smoothed - point.objective):
                 break
         weights, scores = point.weights, point.scores
@@ -116,15 +118,17 @@ def _search(
 ) -> Point:
     """Go along the step until the objective has fallen enough and its slope is gone; stay where nothing helps.
 
-    Where the curvature is not `known`, the step is only a direction.
+    Where the curvature is not `known`, the step is only a direction, and first made to move scores by the temperature.
     """
-    if not slope < 0.0:
+    moved = space.scores(step)
+    size = 1.0 if known else float(np.sqrt(np.mean(np.square(moved, dtype=np.float64)))) / temperature
+    if not slope < 0.0 or not 0.0 < size < np.inf:
         return point
-    moved = _single(space.scores(step))
+    step, slope, moved = step / size, slope / size, _single(moved / size)
     squares = tuple(space.dot(a, b) for a, b in ((point.weights, point.weights), (point.weights, step), (step, step)))
     slopes = np.empty_like(moved)
     low, high, value_low, slope_low, slope_high = 0.0, np.inf, point.smoothed, slope, np.inf
-    length = 1.0 if known else temperature * np.sqrt(moved.size) / float(np.linalg.norm(moved))
+    length = 1.0
     for _ in range(40):
         scores = point.scores + np.float32(length) * moved
         penalty = 0.5 * lam * (squares[0] + length * (2.0 * squares[1] + length * squares[2]))

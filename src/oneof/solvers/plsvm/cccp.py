@@ -13,6 +13,9 @@ from oneof.solvers.plsvm.dual import Ascent, ascend, choose
 from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution, Trace, best_scores
 from oneof.typing import Floats, Ints
 
+_MOST_IDLE = 30
+"""Outer steps without any gain after which it ends: what is asked is out of reach."""
+
 
 def solve_cccp(
     problem: PLSVMProblem,
@@ -31,10 +34,11 @@ def solve_cccp(
     random : Generator
         For the order of the rows in dual ascent.
     max_iter : int
-        Outer steps, at most.
+        Outer steps, at most, of `oneof.solvers.plsvm.dual.MOST_EPOCHS` passes over the rows each; it ends earlier where
+        a number of steps have neither lowered J nor closed the gap further.
     tol : float
         Stop where an outer step lowers J by no more than tol J, and the gap of its convex problem is at most tol J.
-        Rounding sets a limit below which it counts as reached.
+        Rounding sets a limit, at most 1e-3, below which it counts as reached.
     initial : weights of the problem's space, optional
         A start in place of W = 0. It is annealed only where `temperatures` are given.
     temperatures : tuple of float, optional
@@ -48,7 +52,8 @@ def solve_cccp(
     """
     space, trace = problem.space, Trace()
     # W is a sum of terms up to ||x|| / lam, and scores are off by what rounding leaves of them.
-    tol = max(tol, space.precision * max(100.0, 0.01 * float(space.squares.max(initial=0.0)) / problem.lam))
+    limit = space.precision * max(100.0, 0.01 * float(space.squares.max(initial=0.0)) / problem.lam)
+    tol = max(tol, min(limit, 1e-3))
     weights = space.zeros(problem.n_classes) if initial is None else initial
     if temperatures is None:
         temperatures = TEMPERATURES if initial is None else ()
@@ -59,9 +64,9 @@ def solve_cccp(
             weights, duals = point.weights, -point.slopes
             trace.add(point.objective)
     scores = space.scores(weights)
-    trace.objective[-1] = problem.objective(weights, scores)
-    converged, n_iter = False, 0
-    while not converged and n_iter < max_iter:
+    trace.objective[-1] = min([problem.objective(weights, scores), *trace.objective[-2:-1]])  # in double precision
+    converged, n_iter, least_gap, n_idle = False, 0, np.inf, 0
+    while not converged and n_iter < max_iter and n_idle < _MOST_IDLE:
         value, chosen = trace.objective[-1], best_scores(scores, problem.mask).chosen
         coefficients = choose(duals, problem.mask, chosen)
         ascent = ascend(problem, chosen, coefficients, tol=tol, value=value, random=random)
@@ -69,7 +74,10 @@ def solve_cccp(
         weights, scores = _toward(problem, chosen, weights, scores, ascent)
         trace.add(min(value, problem.objective(weights, scores)))
         n_iter += 1
-        converged = ascent.gap <= tol * ascent.primal and value - trace.objective[-1] <= tol * value
+        level = value - trace.objective[-1] <= tol * value
+        converged = level and ascent.gap <= tol * ascent.primal
+        n_idle = n_idle + 1 if level and ascent.gap > 0.9 * least_gap else 0
+        least_gap = min(least_gap, ascent.gap)
     objective, seconds = np.array(trace.objective), np.array(trace.seconds)
     return PLSVMSolution(weights, objective, seconds, n_iter, converged)
 

@@ -61,6 +61,8 @@ def ascend(
 ) -> Ascent:
     """Raise the dual until the gap is at most tol P, or no more than what has been gained on `value`.
 
+    It ends after `MOST_EPOCHS` passes in any case.
+
     Parameters
     ----------
     problem : PLSVMProblem
@@ -112,6 +114,7 @@ def _epoch(rows, mask, order, chosen, squares, per_scale, weights, coefficients,
         z, c = chosen[i], squares[i]
         coefficient = coefficients[i]
         if c == 0.0:  # a row of zeros has the loss 1, whatever the weights
+            coefficient[:] = 0.0
             for k in range(n_classes):
                 if not mask[i, k]:
                     coefficient[k], coefficient[z] = -1.0, 1.0

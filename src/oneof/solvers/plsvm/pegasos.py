@@ -47,9 +47,8 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
         change = moved - weights
         weights = moved
         scores = space.scores(weights)
-        if space.dot(change, change) <= tol**2 * square:
-            converged = tol > 0
-            if converged:
-                break
+        if tol > 0 and space.dot(change, change) <= tol**2 * square:
+            converged = True
+            break
     trace.add(problem.objective(weights, scores))
-    return PLSVMSolution(weights, np.array(trace.objective), np.array(trace.seconds), t, converged or tol == 0)
+    return PLSVMSolution(weights, np.array(trace.objective), np.array(trace.seconds), t, converged)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oneof.errors import InputError
 from oneof.solvers.compiled import compiled
 from oneof.solvers.plsvm.spaces import Space
 from oneof.typing import Floats, Ints, Mask
@@ -18,11 +19,13 @@ class PLSVMSolution:
     weights: Floats
     """Of the space."""
     objective: Floats
-    """J over time, from the start on."""
+    """J over time, from the start on; it never rises with the default solver."""
     seconds: Floats
     """When each was reached, since the start."""
     n_iter: int
+    """Outer steps, or iterates after the first."""
     converged: bool
+    """Whether the solver stopped by its `tol`."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,11 @@ class PLSVMProblem:
     mask: Mask
     """(n, K)."""
     lam: float
+
+    def __post_init__(self) -> None:
+        """Refuse a lam by which nothing can be divided."""
+        if not max(self.space.squares.max(initial=0.0), 1.0) < 1e200 * self.scale:
+            raise InputError(f"lam={self.lam!r} is too small beside the features: raise it.")
 
     @property
     def n_classes(self) -> int:
@@ -72,7 +80,7 @@ class BestScores(NamedTuple):
 
 
 def best_scores(scores: Floats, mask: Mask) -> BestScores:
-    """Find the best scores, several times as fast as `oneof.losses` does."""
+    """Return the best scores of the rows in and outside their sets; compiled, as solvers ask for them often."""
     n = len(scores)
     best = BestScores(np.full(n, -np.inf), np.zeros(n, dtype=np.int64), np.full(n, -np.inf))
     _find_best(np.ascontiguousarray(scores.T), mask, *best)
@@ -93,7 +101,7 @@ def _find_best(scores: Floats, mask: Mask, inside: Floats, chosen: Ints, outside
 
 @dataclass
 class Trace:
-    """The objective over time, and the best weights so far."""
+    """The objective over time."""
 
     objective: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)

@@ -14,6 +14,8 @@ from oneof.solvers.rows import GramRows, read_only, row_squares, view_rows, weig
 from oneof.typing import Floats, Ints, Rows
 
 OVERFLOW = "products of rows overflow: scale the features, for example with StandardScaler."
+_LEAST_SQUARE = 1e-12
+"""Of a row in single precision, whose cube must still be a number."""
 
 
 class FeatureSpace:
@@ -21,7 +23,7 @@ class FeatureSpace:
 
     Parameters
     ----------
-    X : ndarray or CSR matrix of shape (n, d)
+    X : ndarray or CSR matrix of shape (n, d), float64, or float32 for coarse ones
     has_constant : bool
 
     Attributes
@@ -65,9 +67,8 @@ class FeatureSpace:
         return float(np.vdot(a, b))
 
     def coarse(self) -> "FeatureSpace":
-        """Return the rows in single precision, unless their squares are too large or too small for it."""
-        single = np.finfo(np.float32)
-        if self.X.dtype == np.float32 or not single.tiny < self.squares.max(initial=0.0) < single.max:
+        """Return the rows in single precision, unless products of them are too large or too small for it."""
+        if not _LEAST_SQUARE < self.squares.max(initial=0.0) < 1.0 / _LEAST_SQUARE:
             return self
         return FeatureSpace(self.X.astype(np.float32), has_constant=self.has_constant)
 
@@ -96,7 +97,7 @@ class KernelSpace:
 
     Parameters
     ----------
-    gram : ndarray of shape (n, n), float64 or float32
+    gram : ndarray of shape (n, n), float64, or float32 for a coarse one
         Symmetric, positive semi-definite.
     """
 
@@ -124,9 +125,8 @@ class KernelSpace:
         return float(np.vdot(a[0], b[1]))
 
     def coarse(self) -> "KernelSpace":
-        """Return the Gram matrix in single precision, unless it is too large or too small for it."""
-        single = np.finfo(np.float32)
-        if self.gram.dtype == np.float32 or not single.tiny < self.squares.max(initial=0.0) < single.max:
+        """Return the Gram matrix in single precision, unless products of it are too large or too small for it."""
+        if not _LEAST_SQUARE < self.squares.max(initial=0.0) < 1.0 / _LEAST_SQUARE:
             return self
         return KernelSpace(self.gram.astype(np.float32))
 
@@ -141,6 +141,10 @@ class KernelSpace:
     def enter(self, weights: Floats) -> Floats:
         """Return the scores, (K, n), which stand for the weights in compiled loops."""
         return np.array(weights[1].T, order="C")
+
+    def coefficients(self, weights: Floats) -> Floats:
+        """Return A, (n, K)."""
+        return weights[0]
 
     def leave(self, entered: Floats, coefficients: Floats) -> Floats:
         """Return the coefficients with their scores."""

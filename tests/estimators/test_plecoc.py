@@ -167,6 +167,15 @@ def test_sets_too_large_for_the_share_are_an_error():
         PLECOC(min_share=0.5, random_state=0).fit(X, mask)
 
 
+def test_dense_and_sparse_rows_mix():
+    """A model trained on dense rows is asked about CSR rows, and the other way round, with the same answers."""
+    X, mask = table(60)
+    expected = PLECOC(random_state=0).fit(X, mask).decision_function(X)
+    np.testing.assert_allclose(PLECOC(random_state=0).fit(X, mask).decision_function(sp.csr_array(X)), expected)
+    mixed = PLECOC(random_state=0).fit(sp.csr_array(X), mask).decision_function(X)
+    np.testing.assert_allclose(mixed, expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_a_forged_machine_is_refused(rows):
     """A pickled or saved model whose machines' arrays do not fit together is not built: libsvm would read past them."""

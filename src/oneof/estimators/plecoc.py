@@ -50,7 +50,8 @@ class PLECOC(DecisionValues, CandidateClassifier):
     estimators_ : list of n_codes classifiers
         Of the classes -1 and +1; equal codings share one. Where all rows have one side, a DummyClassifier that says so.
     performance_ : ndarray of shape (n_classes, n_codes)
-        H; uniform for a class that no row names.
+        H; uniform for a class that no row names, or on whose code no classifier is ever right. A margin of 0 counts as
+        the side -1.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -125,6 +126,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
             delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0]) for code in distinct.T
         )
         estimators, margins = zip(*trained)
+        self._takes_sparse = sp.issparse(rows)
         self.estimators_ = [estimators[j] for j in place.ravel()]
         self.code_book_ = codes
         self.performance_ = code_performance(np.column_stack(margins)[:, place.ravel()], mask, codes)
@@ -132,7 +134,8 @@ class PLECOC(DecisionValues, CandidateClassifier):
 
     def _scores(self, rows: Rows) -> Floats:
         _, first, place = np.unique(self.code_book_, axis=1, return_index=True, return_inverse=True)
-        rows = _small_indices(rows)
+        # Classifiers trained on dense rows may not take sparse ones.
+        rows = _small_indices(rows if self._takes_sparse or not sp.issparse(rows) else rows.toarray())
         margins = Parallel(n_jobs=self.n_jobs)(delayed(_margin)(self.estimators_[j], rows) for j in first)
         return -decode(np.column_stack(margins)[:, place.ravel()], self.code_book_, self.performance_)
 

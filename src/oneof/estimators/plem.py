@@ -24,12 +24,13 @@ class PLEM(LinearScores, CandidateClassifier):
     Parameters
     ----------
     lam : float, default=1.0
-        Weight of the penalty, above 0; scikit-learn's LogisticRegression has C = 1 / lam.
+        Weight of the penalty, above 0; scikit-learn's LogisticRegression has C = 1 / lam, or 2 / lam for two classes,
+        for which it keeps one vector of weights.
     entropy_weight : float, default=0.0
         At least 0; larger asks for clearer decisions within the sets.
     fit_intercept : bool, default=False
-        Add a constant to each class's score, which is not penalised. For a class that only full sets name it has no
-        finite optimum, and falls as far as `tol` asks for.
+        Add a constant to each class's score, which is not penalised. For a class whose sets are all won by other
+        candidates, or that only full sets name, it has no finite optimum, and falls as far as `tol` asks for.
     max_iter : int, default=1000
         Newton steps, at most; a ConvergenceWarning says if they were not enough.
     tol : float, default=1e-6
@@ -42,9 +43,9 @@ class PLEM(LinearScores, CandidateClassifier):
         Sums to 0 over the classes.
     intercept_ : ndarray of shape (n_classes,)
     objective_ : ndarray
-        The objective at W = 0 and after each step; but for rounding it never falls.
+        The objective at W = 0, after each of the `n_iter_` steps and after a last one; but for rounding it never falls.
     n_iter_ : int
-        Newton steps taken.
+        Newton steps tried, without the last.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -56,7 +57,8 @@ class PLEM(LinearScores, CandidateClassifier):
     the rows: this is the use that Grandvalet and Bengio make of unlabelled rows.
 
     Where sets hold several classes the objective is not concave. The search starts from W = 0, at which all candidates
-    are alike, and ends at a fixed point of the EM algorithm of Jin and Ghahramani, which need not be the best one.
+    are alike, and ends at a stationary point, which need not be the best one. With `entropy_weight` 0 that is a fixed
+    point of the EM algorithm of Jin and Ghahramani.
 
     References
     ----------

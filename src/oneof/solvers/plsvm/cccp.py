@@ -13,7 +13,7 @@ from oneof.solvers.plsvm.dual import Ascent, ascend, choose
 from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution, Trace, best_scores
 from oneof.typing import Floats, Ints
 
-_MOST_IDLE = 30
+_MOST_IDLE = 100
 """Outer steps without any gain after which it ends: what is asked is out of reach."""
 
 
@@ -71,8 +71,11 @@ def solve_cccp(
         coefficients = choose(duals, problem.mask, chosen)
         ascent = ascend(problem, chosen, coefficients, tol=tol, value=value, random=random)
         duals = coefficients
-        weights, scores = _toward(problem, chosen, weights, scores, ascent)
-        trace.add(min(value, problem.objective(weights, scores)))
+        ahead, seen = _toward(problem, chosen, weights, scores, ascent)
+        lower = problem.objective(ahead, seen)
+        if lower <= value:  # but for rounding, it always is
+            weights, scores = ahead, seen
+        trace.add(min(value, lower))
         n_iter += 1
         level = value - trace.objective[-1] <= tol * value
         converged = level and ascent.gap <= tol * ascent.primal

@@ -44,6 +44,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/candidates.py
 	$(BIN)/python benchmarks/online.py
 	$(BIN)/python benchmarks/batch.py
+	$(BIN)/python benchmarks/plsvm.py
+	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/lost.py
 	$(BIN)/python benchmarks/choosing.py
 

@@ -203,6 +203,13 @@ class LinearScores(DecisionValues):
 
     coef_: Floats
     intercept_: Floats
+    n_features_in_: int
+
+    def _keep_weights(self, weights: Floats) -> None:
+        """Set ``coef_`` and ``intercept_`` from (K, d) weights, or (K, d + 1) with those of a constant feature last."""
+        d = self.n_features_in_
+        self.coef_ = weights[:, :d]
+        self.intercept_ = weights[:, d].copy() if weights.shape[1] > d else np.zeros(len(weights), weights.dtype)
 
     def _scores(self, rows: Rows) -> Floats:
         return np.asarray(rows @ self.coef_.T) + self.intercept_

@@ -30,6 +30,7 @@ class OnlineLearner:
     _read_fit: Callable[..., tuple[Rows, CandidateSets]]
     _read_rows: Callable[..., Rows]
     _finish_fit: Callable[..., Any]
+    _keep_weights: Callable[[Floats], None]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the rows, from the start, in `n_epochs` passes.
@@ -116,8 +117,7 @@ class OnlineLearner:
         if not np.isfinite(weights).all():
             raise InputError("the weights overflow: scale the features, for example with StandardScaler.")
         self._state = state
-        self.coef_ = weights[:, : self.n_features_in_]
-        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(len(weights), weights.dtype)
+        self._keep_weights(weights)
         self.t_ = state.n_rows
         self.progressive_loss_ = state.n_mistakes / max(state.n_rows, 1)
 

@@ -3,7 +3,6 @@
 import warnings
 from typing import Any, Self
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.errors import InputError
@@ -133,9 +132,7 @@ class PLEM(LinearScores, CandidateClassifier):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        weights = found.weights.astype(rows.dtype, copy=False)
-        self.coef_ = weights[:, : self.n_features_in_]
-        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(len(weights), weights.dtype)
+        self._keep_weights(found.weights.astype(rows.dtype, copy=False))
         self.objective_ = found.objective
         self.n_iter_ = found.n_iter
         return self._finish_fit(X, y, candidates)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
 from oneof.kernels import Kernel, check_gram
 from oneof.solvers.plsvm import (
     FeatureSpace,
@@ -22,7 +22,7 @@ from oneof.solvers.plsvm import (
 from oneof.typing import Floats, Ints, Rows
 
 
-class PLSVM(DecisionValues, CandidateClassifier):
+class PLSVM(LinearScores, CandidateClassifier):
     """Support vector machine whose best candidate must beat the best of the other classes.
 
     Minimises J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik) over the n rows
@@ -149,6 +149,8 @@ class PLSVM(DecisionValues, CandidateClassifier):
         space = self._space(rows, told)
         found = self._solve(PLSVMProblem(space, candidates.mask[told], float(self.lam)))
         self.objective_, self.objective_time_, self.n_iter_ = found.objective, found.seconds, found.n_iter
+        for name in ("coef_", "dual_coef_", "_support", "_support_rows"):  # of an earlier fit with another kernel
+            self.__dict__.pop(name, None)
         if isinstance(space, FeatureSpace):
             self._keep_weights(found.weights.astype(rows.dtype, copy=False))
         else:
@@ -183,23 +185,16 @@ class PLSVM(DecisionValues, CandidateClassifier):
             )
         return found
 
-    def _keep_weights(self, weights: Floats) -> None:
-        self.coef_ = weights[:, : self.n_features_in_]
-        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(len(weights), weights.dtype)
-        for name in ("dual_coef_", "_support", "_support_rows"):  # of an earlier fit with another kernel
-            self.__dict__.pop(name, None)
-
     def _keep_coefficients(self, coefficients: Floats, rows: Rows, told: Ints) -> None:
         self.dual_coef_ = np.zeros((rows.shape[0], coefficients.shape[1]))
         self.dual_coef_[told] = coefficients
         self.intercept_ = self.dual_coef_.sum(axis=0) * bool(self.fit_intercept)
         self._support = np.flatnonzero(self.dual_coef_.any(axis=1))
         self._support_rows = None if self._kernel is None else rows[self._support]
-        self.__dict__.pop("coef_", None)
 
     def _scores(self, rows: Rows) -> Floats:
         if hasattr(self, "coef_"):
-            return np.asarray(rows @ self.coef_.T) + self.intercept_
+            return super()._scores(rows)
         gram = rows[:, self._support] if self._kernel is None else self._kernel.gram(rows, self._support_rows)
         return gram @ self.dual_coef_[self._support] + self.intercept_
 

@@ -386,3 +386,21 @@ def test_the_panel_is_what_auto_compares():
     assert compare(X, y, "CLPL", cv=2).winner == "CLPL"
     with pytest.raises(InputError, match="'Oracle' is not in the panel: choose from CLPL"):
         compare(X, y, ["Oracle"])
+
+
+class Particular(AvgPerceptron):
+    """Refuses to learn from fewer than 20 rows."""
+
+    def fit(self, X, y):
+        if len(X) < 20:
+            raise InputError("too few rows")
+        return super().fit(X, y)
+
+
+def test_a_curve_survives_rows_too_few_for_the_method():
+    """Where the estimator raises on few rows, those entries are NaN and the others stand."""
+    random = np.random.default_rng(0)
+    X, mask = random.normal(size=(60, 3)), np.eye(3, dtype=bool)[random.integers(0, 3, 60)]
+    curve = learning_curve(Particular(), X, mask, shares=(0.1, 1.0), cv=2)
+    assert np.isnan(curve.covering_rate[0])
+    assert 0 <= curve.covering_rate[1] <= 1

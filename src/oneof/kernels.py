@@ -76,7 +76,9 @@ class Kernel:
                 f"it must be of shape ({X.shape[0]}, {Y.shape[0]})."
             )
         if not np.isfinite(gram).all():
-            raise InputError(_OVERFLOW)
+            raise InputError(
+                "the kernel returned NaN or infinity: give finite values." if callable(self.name) else _OVERFLOW
+            )
         return gram.astype(np.float64, copy=False)
 
 
@@ -104,8 +106,8 @@ def _gamma(gamma: Any | Literal["scale", "auto"], X: Rows) -> float:
                 variance = float(X.multiply(X).sum(dtype=np.float64) / size - (X.sum(dtype=np.float64) / size) ** 2)
             else:
                 variance = float(X.var(dtype=np.float64))
-        if not np.isfinite(variance):
-            raise InputError(_OVERFLOW)
+        if not (np.isfinite(variance) and (variance == 0 or variance > 1e-290)):
+            raise InputError("the variance of the features overflows: scale them, for example with StandardScaler.")
         return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
     kind: Any = numbers.Real
     if isinstance(gamma, bool) or not isinstance(gamma, kind) or not 0 < gamma < np.inf:

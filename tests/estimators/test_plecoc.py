@@ -195,3 +195,13 @@ def test_a_forged_machine_is_refused(rows):
         machine.__dict__.update(whole)
         with pytest.raises(InputError, match="damaged"):
             pickle.loads(forged)
+
+
+def test_sets_that_no_coding_parts_are_refused():
+    """Complementary labels leave every coding rows on one side alone: said, rather than fitted to nothing."""
+    random = np.random.default_rng(0)
+    X, truth = random.normal(size=(60, 3)), random.integers(0, 5, 60)
+    mask = np.ones((60, 5), dtype=bool)
+    mask[np.arange(60), (truth + random.integers(1, 5, 60)) % 5] = False
+    with pytest.raises(InputError, match="no coding parts the sets"):
+        PLECOC(random_state=0).fit(X, mask)

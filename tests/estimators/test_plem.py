@@ -114,3 +114,14 @@ def test_labelled_rows_without_weight_are_refused():
     """Unlabelled rows alone, weighted or not, are nothing to learn from."""
     with pytest.raises(InputError, match="sample weight zero"):
         PLEM(entropy_weight=1.0).fit([[0.0], [1.0], [2.0]], ["a", "b", None], sample_weight=[0, 0, 1])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_class_in_every_set(seed):
+    """An intercept without a finite optimum ends the search without an error or a warning."""
+    random = np.random.default_rng(seed)
+    mask = random.random((60, 3)) < 0.4
+    mask[:, 1] = True
+    mask[mask.all(axis=1), 0] = False
+    proba = PLEM(fit_intercept=True).fit(random.normal(size=(60, 2)), mask).predict_proba([[0.0, 0.0]])
+    assert proba.argmax() == 1

@@ -195,6 +195,13 @@ def test_probabilities_by_calibration():
     assert (calibrated.predict(X) == labels).mean() >= (decided == labels).mean() - 0.05
 
 
+def test_a_machine_without_support():
+    """Where rows cannot be told apart and regularisation is strong, scores are 0 and the first class is predicted."""
+    model = PLSVM(100.0, kernel="rbf").fit([[1.0]] * 6, [[0], [1], [2]] * 2)
+    assert model.predict([[1.0], [5.0]]).tolist() == [0, 0]
+    assert model.disambiguate().labels.tolist() == [0, 1, 2] * 2
+
+
 def test_too_few_steps_are_said():
     """Where the outer steps run out, a ConvergenceWarning says so."""
     X, mask = table(60)
@@ -232,5 +239,9 @@ def test_refused_kernels():
         precomputed.fit(sp.csr_array(X @ X.T), mask)
     with pytest.raises(InputError, match="must be of shape"):
         PLSVM(kernel=lambda A, B: A @ B[:1].T).fit(X, mask)
+    with pytest.raises(InputError, match="not positive semi-definite"):
+        precomputed.fit(np.ones((6, 6)) - 0.9 * np.eye(6), [0, 1] * 3)
+    with pytest.raises(InputError, match="NaN or infinity"):
+        PLSVM(kernel=lambda A, B: A @ B.T * np.nan).fit(X, mask)
     with pytest.raises(InputError, match="scale the features"):
         PLSVM(kernel="poly", degree=5, gamma=1.0).fit(X * 1e80, mask)

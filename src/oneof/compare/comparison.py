@@ -5,11 +5,10 @@ from typing import Any
 
 from sklearn.utils.parallel import Parallel, delayed
 
-from oneof.compare.folds import Progress, Task, fit_and_judge, folds_of, read_task
+from oneof.compare.folds import Progress, attempt, folds_of, read_task
 from oneof.compare.methods import choose
 from oneof.compare.results import Comparison, FoldResult, MethodResult, summarise
 from oneof.errors import InputError
-from oneof.typing import Ints
 
 
 def compare(
@@ -84,7 +83,7 @@ def compare(
     estimators = choose(methods, task, random_state)
     jobs = [(name, train, test) for name in estimators for train, test in splits]
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_attempt)(estimators[name], task, train, test) for name, train, test in jobs
+        delayed(attempt)(estimators[name], task, train, test) for name, train, test in jobs
     )
     folds: dict[str, list[FoldResult]] = {name: [] for name in estimators}
     for done, ((name, _, _), outcome) in enumerate(zip(jobs, outcomes, strict=True), start=1):
@@ -95,13 +94,6 @@ def compare(
     if results[0].error is not None:
         raise InputError(f"every method failed; {results[0].method} said: {results[0].error}")
     return Comparison(tuple(results), results[0].method, len(splits), *task.candidates.shape, estimators)
-
-
-def _attempt(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:
-    try:
-        return fit_and_judge(estimator, task, train, test)
-    except Exception as error:  # whatever a method raises, the others go on
-        return FoldResult(error=f"{type(error).__name__}: {error}")
 
 
 def _ranked(results: list[MethodResult]) -> list[MethodResult]:

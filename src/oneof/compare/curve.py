@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from oneof.compare.folds import Progress, fit_and_judge, folds_of, read_task
+from oneof.compare.folds import Progress, attempt, folds_of, read_task
 from oneof.compare.results import FoldResult, plain, summarise
 from oneof.errors import InputError
 
@@ -56,7 +56,8 @@ def learning_curve(
     Returns
     -------
     LearningCurve
-        One entry a share, in the order given; shares that come to the same number of rows are one entry.
+        One entry a share, in the order given; shares that come to the same number of rows are one entry. Where the
+        estimator raises in some fold, as it may on very few rows, the entry is NaN.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def learning_curve(
         outcomes.append([])
         for silent, labelled, test in splits:
             train = np.sort(np.concatenate([silent, labelled[:size]]))
-            outcomes[-1].append(fit_and_judge(estimator, task, train, test))
+            outcomes[-1].append(attempt(estimator, task, train, test))
             if progress is not None:
                 done = (len(outcomes) - 1) * len(splits) + len(outcomes[-1])
                 progress(done, len(sizes) * len(splits), f"{size} rows")

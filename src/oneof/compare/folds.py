@@ -61,6 +61,14 @@ def folds_of(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
     return list(check_cv(cv).split(task.X, task.candidates))
 
 
+def attempt(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:
+    """Do as `fit_and_judge`, or say what went wrong."""
+    try:
+        return fit_and_judge(estimator, task, train, test)
+    except Exception as error:  # whatever a method raises on some rows, the rest goes on
+        return FoldResult(error=f"{type(error).__name__}: {error}")
+
+
 def fit_and_judge(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:
     """Fit a clone on some rows and score it on others; all sets are over all classes, whatever the rows name."""
     X, candidates, truth = task

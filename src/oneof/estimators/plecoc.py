@@ -36,7 +36,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
         is trained once, and counts in the sum as often as it was drawn.
     min_share : float, default=0.1
         Codings are drawn again unless they keep this share of the rows, in (0, 1], with rows on either side. Codings
-        keep fewer the larger the sets are.
+        keep fewer the larger the sets are. Only where a class is in every set do they make do with one side.
     n_jobs : int, default=None
         Codings fitted, and asked, side by side, by joblib; the result is the same for any number.
     random_state : int, RandomState instance or None, default=None
@@ -105,7 +105,8 @@ class PLECOC(DecisionValues, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used, or if too few codings keep `min_share` of the rows.
+            If X, y or a parameter cannot be used, if too few codings keep `min_share` of the rows, or if none parts
+            them, as where each set holds nearly all classes.
         """
         check_positive("min_share", self.min_share)
         if self.min_share > 1:

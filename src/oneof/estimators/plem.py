@@ -28,8 +28,8 @@ class PLEM(LinearScores, CandidateClassifier):
     entropy_weight : float, default=0.0
         At least 0; larger asks for clearer decisions within the sets.
     fit_intercept : bool, default=False
-        Add a constant to each class's score, which is not penalised. For a class whose sets are all won by other
-        candidates, or that only full sets name, it has no finite optimum, and falls as far as `tol` asks for.
+        Add a constant to each class's score, which is not penalised. It has no finite optimum for a class that is in
+        every set, or whose sets are all won by other candidates; there it goes as far as `tol` asks for.
     max_iter : int, default=1000
         Newton steps, at most; a ConvergenceWarning says if they were not enough.
     tol : float, default=1e-6

@@ -77,8 +77,11 @@ class PLSVM(LinearScores, CandidateClassifier):
 
     Notes
     -----
+    Standardise the features first: what `lam` means, and how long a fit takes, depend on their scale.
+
     Scores are no probabilities. scikit-learn makes some of them by calibration on the labels that the machine decided
-    for: ``CalibratedClassifierCV(PLSVM()).fit(X, PLSVM().fit(X, y).disambiguate().labels)``.
+    for: ``CalibratedClassifierCV(PLSVM()).fit(X, PLSVM().fit(X, y).disambiguate().labels)``;
+    as these labels are the machine's own decisions, such probabilities are somewhat sure of themselves.
 
     References
     ----------
@@ -195,6 +198,8 @@ class PLSVM(LinearScores, CandidateClassifier):
     def _scores(self, rows: Rows) -> Floats:
         if hasattr(self, "coef_"):
             return super()._scores(rows)
+        if not len(self._support):  # the best machine is 0: no kernel of no rows is asked for
+            return np.tile(self.intercept_, (rows.shape[0], 1))
         gram = rows[:, self._support] if self._kernel is None else self._kernel.gram(rows, self._support_rows)
         return gram @ self.dual_coef_[self._support] + self.intercept_
 

@@ -37,7 +37,8 @@ def draw_codings(mask: Mask, n_codes: int, min_share: float, random: np.random.G
         L, >= 1. A coding may come several times.
     min_share : float
         Least share of the rows that a coding takes, in (0, 1]; they have to lie on both sides. Only where no draw has
-        rows on both sides at all, as with one row, are codings kept that have them on one.
+        rows on both sides at all, and a class that is in every set explains that, are codings kept that have them on
+        one.
     random : Generator
 
     Returns
@@ -71,6 +72,11 @@ def draw_codings(mask: Mask, n_codes: int, min_share: float, random: np.random.G
         most_rows = max(most_rows, int(n_rows[both].max(initial=0)))
         if not most_rows and sum(part.shape[1] for part in on_one) < n_codes:
             on_one.append(draws[:, ~both & parted & (n_rows >= min_rows)][:, :n_codes])
+    if not most_rows and not sets.all(axis=0).any():
+        raise InputError(
+            "no coding parts the sets: every one leaves rows on one side alone, as where each set holds nearly all "
+            "classes; choose another method, such as PLEM."
+        )
     codes = np.hstack(on_both if most_rows else on_one)[:, :n_codes]
     if codes.shape[1] < n_codes:
         raise InputError(

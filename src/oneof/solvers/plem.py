@@ -170,8 +170,12 @@ class Search:
         """Return v after one whole Newton step, if that lowers the gradient and, but for rounding, does not raise F."""
         slope = self.gradient(v)
         hessian = LinearOperator((v.size, v.size), matvec=lambda move: self.product(v, move), dtype=np.float64)
-        ahead = v + cg(hessian, -slope, atol=0.0, maxiter=MOST_PRODUCTS)[0]
-        closer = np.linalg.norm(self.gradient(ahead)) < np.linalg.norm(slope)
+        try:
+            with np.errstate(divide="ignore"):
+                ahead = v + cg(hessian, -slope, atol=0.0, maxiter=MOST_PRODUCTS)[0]
+            closer = np.linalg.norm(self.gradient(ahead)) < np.linalg.norm(slope)
+        except InputError:  # an intercept without a finite optimum has no curvature left, and so no whole step
+            return v
         return ahead if closer and self.value(ahead) <= self.value(v) * (1.0 + 1e-13) else v
 
     def _at(self, v: Floats) -> tuple[Floats, float, Point]:

@@ -126,3 +126,19 @@ def test_rows_of_zeros_and_rows_alike():
     nothing = solve(problem(X=np.zeros_like(X), mask=mask), tol=1e-9)
     assert nothing.converged
     assert nothing.objective[-1] == pytest.approx(1.0)
+
+
+def test_where_every_annealed_point_is_worse_than_nothing():
+    """Where no point of the start is below J(0), the solver goes on from its end; what it returns is its best."""
+    random = np.random.default_rng(0)
+    mask = np.zeros((300, 60), dtype=bool)
+    truth = random.integers(0, 60, 300)
+    mask[np.arange(300), truth] = mask[np.arange(300), random.integers(0, 60, 300)] = True
+    X = random.normal(size=(60, 3))[truth] + 0.3 * random.normal(size=(300, 3))
+    for lam in (1 / 300, 1.0, 100.0):
+        p = problem(X=X, mask=mask, lam=lam)
+        found = solve(p)
+        value = p.objective(found.weights, p.space.scores(found.weights))
+        assert value == pytest.approx(found.objective[-1], rel=1e-12)
+        assert np.all(np.diff(found.objective) <= 0)
+    assert solve(problem(X=X, mask=mask, lam=1 / 300)).objective[-1] < 1.0

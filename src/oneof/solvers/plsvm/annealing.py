@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oneof.errors import InputError
 from oneof.solvers.plsvm.hinge import SmoothedHinge
 from oneof.solvers.plsvm.problem import PLSVMProblem
 from oneof.solvers.plsvm.spaces import Space
@@ -64,6 +65,8 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
         losses, penalty = hinge(scores, temperature, slopes), problem.penalty(weights)
         point = Point(weights, scores, slopes, losses[0] + penalty, losses[1] + penalty)
         gradient = _gradient(space, lam, point)
+        if space.dot(gradient, gradient) < -1e-3 * space.dot(np.abs(gradient), np.abs(gradient)):
+            raise InputError("the kernel is not positive semi-definite, so that no machine is best: choose another.")
         for _ in range(_MOST_STEPS):
             step = _direction(space, gradient, memory)
             slope, last = space.dot(gradient, step), point
@@ -74,7 +77,7 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
             before, gradient = gradient, _gradient(space, lam, point)
             moved, turned = point.weights - last.weights, gradient - before
             curvature = space.dot(moved, turned)
-            if curvature > 1e-10 * np.sqrt(space.dot(moved, moved) * space.dot(turned, turned)):
+            if curvature**2 > 1e-20 * space.dot(moved, moved) * space.dot(turned, turned) and curvature > 0.0:
                 n_kept = _MEMORY if moved.size <= _LARGE else _SMALL_MEMORY
                 memory = [*memory[1 - n_kept :], (moved, turned, curvature)]
             if last.smoothed - point.smoothed < _ENOUGH * abs(point.smoothed - point.objective):

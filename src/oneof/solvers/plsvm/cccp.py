@@ -59,28 +59,36 @@ def solve_cccp(
         temperatures = TEMPERATURES if initial is None else ()
     trace.add(problem.objective(weights, space.scores(weights)))
     duals = np.zeros((space.n_rows, problem.n_classes), dtype=np.float32)
-    for point in anneal(problem, temperatures, weights):
+    start, point = weights, None
+    for point in anneal(problem, temperatures, start):
         if point.objective < trace.objective[-1] * (1.0 - 1e-5):  # beyond the rounding of single precision
             weights, duals = point.weights, -point.slopes
             trace.add(point.objective)
+    if weights is start and point is not None:
+        # W = 0, say, is a poor place to choose from: go on where the annealing ended, though J is higher there.
+        weights, duals = point.weights, -point.slopes
     scores = space.scores(weights)
-    trace.objective[-1] = min([problem.objective(weights, scores), *trace.objective[-2:-1]])  # in double precision
+    value = problem.objective(weights, scores)
+    if len(trace.objective) > 1:
+        trace.objective[-1] = min(value, trace.objective[-2])  # in double precision
     converged, n_iter, least_gap, n_idle = False, 0, np.inf, 0
     while not converged and n_iter < max_iter and n_idle < _MOST_IDLE:
-        value, chosen = trace.objective[-1], best_scores(scores, problem.mask).chosen
+        chosen = best_scores(scores, problem.mask).chosen
         coefficients = choose(duals, problem.mask, chosen)
         ascent = ascend(problem, chosen, coefficients, tol=tol, value=value, random=random)
         duals = coefficients
         ahead, seen = _toward(problem, chosen, weights, scores, ascent)
-        lower = problem.objective(ahead, seen)
-        if lower <= value:  # but for rounding, it always is
-            weights, scores = ahead, seen
-        trace.add(min(value, lower))
+        before, after = value, problem.objective(ahead, seen)
+        if after <= before:  # but for rounding, it always is
+            weights, scores, value = ahead, seen, after
+        trace.add(min(value, trace.objective[-1]))
         n_iter += 1
-        level = value - trace.objective[-1] <= tol * value
+        level = before - value <= tol * before
         converged = level and ascent.gap <= tol * ascent.primal
         n_idle = n_idle + 1 if level and ascent.gap > 0.9 * least_gap else 0
         least_gap = min(least_gap, ascent.gap)
+    if value > trace.objective[0]:
+        weights = start
     objective, seconds = np.array(trace.objective), np.array(trace.seconds)
     return PLSVMSolution(weights, objective, seconds, n_iter, converged)
 

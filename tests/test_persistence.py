@@ -210,6 +210,17 @@ def test_another_version_of_scikit_learn_is_told(tmp_path: Path, rows: Any, monk
         load(tmp_path / "m.skops")
 
 
+def test_a_file_of_another_format_is_refused(tmp_path: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of an older or newer format is refused by its number, whatever it holds."""
+    X, y = rows
+    for version in (persistence.FORMAT_VERSION - 1, persistence.FORMAT_VERSION + 1):
+        with monkeypatch.context() as then:
+            then.setattr(persistence, "FORMAT_VERSION", version)
+            save(tmp_path / "model.skops", AvgPerceptron().fit(X, y))
+        with pytest.raises(ModelFileError, match=f"in format {version}, and this version reads"):
+            load(tmp_path / "model.skops")
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     """Whatever ends the block, the old file stands and no other file is left."""
     path = tmp_path / "a.txt"

@@ -20,7 +20,8 @@ from typing import Any
 from oneof.errors import InputError, InputTypeError, MissingExtraError, ModelFileError
 
 FORMAT = "oneof-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2: methods by neighbours keep their rows in a `NeighbourRows`."""
 
 TRUSTED: tuple[str, ...] = (
     "oneof.estimators.clpl.CLPL",
@@ -180,8 +181,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{path} is damaged, or no model file of oneof: {_first_line(error)}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelFileError(f"{path} is a skops file, but no model that oneof wrote.")
-    if content.get("format_version") != FORMAT_VERSION:
-        raise ModelFileError(f"{path} was written by oneof {content.get('oneof_version')}: update oneof to read it.")
+    written = content.get("format_version")
+    if written != FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} was written by oneof {content.get('oneof_version')} in format {written}, and this version reads "
+            f"format {FORMAT_VERSION}: fit the model again, or use the version that wrote it."
+        )
     _compare_versions(path, content)
     return _unpack(path, content)
 

@@ -57,7 +57,8 @@ class IPAL(DecisionValues, CandidateClassifier):
     Notes
     -----
     Decision values are -||x - sum_{j: label_j = k} w_j x_j||^2 / ||x||^2: 0 for a class that rebuilds x, -1 for one
-    without neighbours, and 0 for all classes where x = 0. With ``prediction="votes"`` they are shares of the votes.
+    without neighbours, and 0 for all classes where x = 0. Confidences of rows other than those of fit are a softmax of
+    these, and so never far from equal. With ``prediction="votes"`` decision values are shares of the votes.
 
     Distances are not scale-free, and weights at least 0 know where the origin is: standardise the features first, or
     scale them to [0, 1]. Where there are more neighbours than features, many weights may be equally good; see

@@ -5,11 +5,14 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.typing import Floats
+from oneof.typing import Floats, Mask
 
 
-def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
-    """Return one weight a row, ones where none are given; negative or infinite ones are errors that name the row."""
+def read_sample_weight(sample_weight: Any, n_rows: int, told: Mask | None = None) -> Floats:
+    """Return one weight a row, ones where none are given; negative or infinite ones are errors that name the row.
+
+    Of the rows `told`, (n_rows,), where these are given, one must have a weight above 0.
+    """
     if sample_weight is None:
         return np.ones(n_rows)
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -18,4 +21,6 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
     wrong = np.flatnonzero(~((weight >= 0) & np.isfinite(weight)))
     if len(wrong):
         raise InputError(f"row {wrong[0]}: sample_weight is {weight[wrong[0]]}; give finite weights of at least 0.")
+    if told is not None and not weight[told].any():
+        raise InputError("every labelled row has sample weight zero: give some row a weight above 0.")
     return weight

@@ -146,6 +146,9 @@ def test_another_kernel_leaves_nothing_of_the_last():
     assert not hasattr(model, "coef_")
     expected = PLSVM(0.05, kernel="rbf").fit(X, mask).decision_function(X)
     np.testing.assert_array_equal(model.decision_function(X), expected)
+    with pytest.raises(InputError, match="must be of shape"):  # a refused fit leaves the model as it was
+        model.set_params(kernel=lambda A, B: A @ B[:1].T).fit(X, mask)
+    np.testing.assert_array_equal(model.decision_function(X), expected)
     model.set_params(kernel="linear").fit(X, mask)
     assert not hasattr(model, "dual_coef_")
     np.testing.assert_array_equal(model.coef_, PLSVM(0.05).fit(X, mask).coef_)

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
 from oneof.solvers.clpl import solve_clpl
 from oneof.weights import read_sample_weight
@@ -85,9 +84,7 @@ class CLPL(LinearScores, CandidateClassifier):
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
         rows, candidates = self._read_fit(X, y)
-        weight = read_sample_weight(sample_weight, rows.shape[0])
-        if not weight[~candidates.is_unlabelled].any():
-            raise InputError("every labelled row has sample weight zero: give some row a weight above 0.")
+        weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabelled)
         found = solve_clpl(
             rows,
             candidates.mask,

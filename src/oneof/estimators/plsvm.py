@@ -149,31 +149,31 @@ class PLSVM(LinearScores, CandidateClassifier):
         if self.__sklearn_tags__().input_tags.pairwise and rows.shape[0] != rows.shape[1]:
             raise InputError(f"fit takes a precomputed kernel of all pairs of rows, square, got shape {rows.shape}.")
         told = np.flatnonzero(~candidates.is_unlabelled)
-        space = self._space(rows, told)
+        space, kernel = self._space(rows, told)
         found = self._solve(PLSVMProblem(space, candidates.mask[told], float(self.lam)))
         self.objective_, self.objective_time_, self.n_iter_ = found.objective, found.seconds, found.n_iter
         for name in ("coef_", "dual_coef_", "_support", "_support_rows"):  # of an earlier fit with another kernel
             self.__dict__.pop(name, None)
+        self._kernel = kernel
         if isinstance(space, FeatureSpace):
             self._keep_weights(found.weights.astype(rows.dtype, copy=False))
         else:
             self._keep_coefficients(space.coefficients(found.weights), rows, told)
         return self._finish_fit(X, y, candidates)
 
-    def _space(self, rows: Rows, told: Ints) -> Space:
-        """Return the weights' space, over the rows that are not full."""
+    def _space(self, rows: Rows, told: Ints) -> tuple[Space, Kernel | None]:
+        """Return the weights' space, over the rows that are not full, and its kernel, if that is not precomputed."""
         known = rows if len(told) == rows.shape[0] else rows[told]
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        if precomputed:
-            self._kernel: Kernel | None = None
+        kernel = None
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
             gram = known if known.shape[1] == len(told) else known[:, told]
         else:
-            self._kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-            if self._kernel.name == "linear":
-                return FeatureSpace(known.astype(np.float64, copy=False), has_constant=bool(self.fit_intercept))
-            gram = self._kernel.gram(known, known)
+            kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            if kernel.name == "linear":
+                return FeatureSpace(known.astype(np.float64, copy=False), has_constant=bool(self.fit_intercept)), kernel
+            gram = kernel.gram(known, known)
         gram = check_gram(gram, told)
-        return KernelSpace(gram + 1.0 if self.fit_intercept else gram)
+        return KernelSpace(gram + 1.0 if self.fit_intercept else gram), kernel
 
     def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:
         if self.solver == "pegasos":

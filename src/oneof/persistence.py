@@ -35,7 +35,8 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.plknn.PLKNN",
     "oneof.solvers.neighbours.NeighbourRows",  # the labelled rows of a method of neighbours, without their index
     "oneof.estimators.plsvm.PLSVM",
-    "oneof.kernels.Kernel",
+    "oneof.kernels.Kernel",  # where it was before `kernels` became a package
+    "oneof.kernels.svc.Kernel",
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
     "scipy.sparse._csr.csr_array",  # rows that a method keeps; see `_check_sparse`
     "scipy.sparse._csr.csr_matrix",

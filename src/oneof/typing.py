@@ -15,3 +15,6 @@ Labels: TypeAlias = NDArray[Any]
 
 Rows: TypeAlias = Any
 """(n_samples, n_features): a dense array or a CSR matrix."""
+
+Array: TypeAlias = Any
+"""An array of any namespace that array_api_compat knows: NumPy, torch, ..."""

@@ -1,4 +1,4 @@
-"""Kernels, and the Gram matrices k(x_i, y_j) that they make of rows; parameters are those of scikit-learn's SVC."""
+"""Kernels with the names and parameters of scikit-learn's SVC, and the Gram matrices k(x_i, y_j) they make of rows."""
 
 import numbers
 from collections.abc import Callable
@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 from oneof.errors import InputError
-from oneof.typing import Floats, Ints, Rows
+from oneof.kernels.gram import NOT_FINITE, OVERFLOW, check_finite, check_shape
+from oneof.typing import Floats, Rows
 
 KERNELS = ("linear", "poly", "rbf")
-_OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
 
 
 @dataclass(frozen=True)
@@ -70,30 +70,9 @@ class Kernel:
                 gram = polynomial_kernel(X, Y, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
             else:
                 gram = rbf_kernel(X, Y, gamma=self.gamma)
-        if gram.shape != (X.shape[0], Y.shape[0]):
-            raise InputError(
-                f"the kernel returned an array of shape {gram.shape} for {X.shape[0]} and {Y.shape[0]} rows: "
-                f"it must be of shape ({X.shape[0]}, {Y.shape[0]})."
-            )
-        if not np.isfinite(gram).all():
-            raise InputError(
-                "the kernel returned NaN or infinity: give finite values." if callable(self.name) else _OVERFLOW
-            )
+        check_shape(gram, (X.shape[0], Y.shape[0]))
+        check_finite(gram, NOT_FINITE if callable(self.name) else OVERFLOW)
         return gram.astype(np.float64, copy=False)
-
-
-def check_gram(gram: Floats, rows: Ints) -> Floats:
-    """Return a Gram matrix, (n, n), in float64, or raise where it cannot be one; `rows` are its rows' numbers."""
-    lowest = int(gram.diagonal().argmin())
-    if gram[lowest, lowest] < 0:
-        raise InputError(f"row {rows[lowest]}: k(x, x) is {gram[lowest, lowest]:.4g}, but no kernel is below 0 there.")
-    if not np.allclose(gram, gram.T, rtol=1e-5, atol=1e-7 * max(float(gram.diagonal().max()), 1e-300)):
-        i, j = np.unravel_index(np.abs(gram - gram.T).argmax(), gram.shape)
-        raise InputError(
-            f"the kernel is not symmetric: k is {gram[i, j]:.6g} for rows {rows[i]} and {rows[j]}, and "
-            f"{gram[j, i]:.6g} for rows {rows[j]} and {rows[i]}; give a symmetric, positive semi-definite kernel."
-        )
-    return gram.astype(np.float64, copy=False)
 
 
 def _gamma(gamma: Any | Literal["scale", "auto"], X: Rows) -> float:

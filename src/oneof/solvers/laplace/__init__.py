@@ -1,0 +1,1 @@
+"""Laplace approximation of Gaussian processes on candidate sets."""

@@ -73,8 +73,9 @@ def log_likelihoods(scores: Array, mask: Array, sharpness: float = 1.0) -> Array
     likelihoods = -xp.logaddexp(xp.zeros_like(inside), outside - inside)
     if sharpness == 1:
         return likelihoods
-    aggregate = xp.max(within, axis=1) if np.isinf(sharpness) else _log_sum_exp(xp, sharpness * within) / sharpness
-    return xp.where(xp.all(mask, axis=1), 0.0, likelihoods + aggregate - inside)
+    top = xp.max(within, axis=1)
+    above = 0.0 if np.isinf(sharpness) else _log_sum_exp(xp, sharpness * (within - top[:, None])) / sharpness
+    return xp.where(xp.all(mask, axis=1), 0.0, likelihoods + (top + above - inside))  # the bracket: 0 for one label
 
 
 def likelihood_slopes(shares: Array, inside: Array, mask: Array) -> Array:

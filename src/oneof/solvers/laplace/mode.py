@@ -29,6 +29,10 @@ STAGES = (0.1, 1.0, 10.0)
 STAGE_TOLERANCE = 0.05
 MOST_PRODUCTS = 200
 """Most products within one step."""
+ROUNDING = 500.0
+"""Of Psi and of distances, in units of the precision of the latents."""
+MOST_IDLE = 100
+"""Most steps in a row, in full precision, by which Psi does not rise beyond rounding."""
 ROUGHEST = 1e-3
 """Tolerance above which single precision may tell whether it is kept."""
 LEAST_RATIO = 1e-4
@@ -79,7 +83,7 @@ def find_mode(
     max_iter : int
         Most steps in each stage.
     tol : float
-        Stop where max |F - K (q - pi)| <= tol max(1, max |F|).
+        Stop where max |F - K (q - pi)| <= tol max(1, max |F|); in single precision at 6e-5, if that is more.
 
     Returns
     -------
@@ -118,11 +122,14 @@ class Climb:
         self.shares = likelihood.at(latents)
         self.objective = [self._psi(coefficients, latents)]
         self.n_iter = 0
+        self._eps = float(self.xp.finfo(latents.dtype).eps)
         self._is_exact = False  # products are in single precision as long as that brings the steps on
         self._radius = np.inf
+        self._idle = 0
 
     def run(self, max_iter: int, tol: float) -> bool:
         """Climb, and return whether the mode was reached."""
+        tol = max(tol, ROUNDING * self._eps)
         while True:
             slope = self.shares.slopes - self.coefficients
             move = self._product(slope)
@@ -131,7 +138,7 @@ class Climb:
                 if self._is_exact or tol > ROUGHEST:
                     return True
                 self._is_exact = True
-            elif self.n_iter == max_iter:
+            elif self.n_iter == max_iter or self._idle == MOST_IDLE:
                 return False
             else:
                 self._step(slope, move, accuracy=min(0.1, distance**0.5))
@@ -148,7 +155,9 @@ class Climb:
         expected = float(xp.sum(slope * moved) - 0.5 * xp.sum(moved * (step + self.shares.bends(moved))))
         coefficients, latents = self.coefficients + step, self.latents + moved
         psi = self._psi(coefficients, latents)
-        rounding = 1e-13 * abs(psi)
+        rounding = ROUNDING * self._eps * abs(psi)
+        rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
+        self._idle = 0 if rises or not self._is_exact else self._idle + 1
         if expected <= rounding and not self._is_exact:  # single precision brings the steps no further
             self._is_exact = True
             return
@@ -181,11 +190,15 @@ def truncated_conjugate_gradients(
     solution, ahead = xp.zeros_like(slope), xp.zeros_like(slope)  # V, K V
     residual, direction, turned = slope, slope, move  # turned: K direction
     square = first = float(xp.sum(slope * move))
+    if not first > 0:  # of a slope that rounding made
+        return solution
     for _ in range(MOST_PRODUCTS):
         bent = direction + shares.bends(turned)
         curvature = float(xp.sum(turned * bent))
         length = square / curvature if curvature > 0 else np.inf
         inner = [float(xp.sum(a * b)) for a, b in ((solution, ahead), (solution, turned), (direction, turned))]
+        if inner[2] <= 0:  # rounding is all that is left
+            break
         if curvature <= 0 or inner[0] + 2 * length * inner[1] + length**2 * inner[2] >= radius**2:
             if radius == np.inf:  # the first step of all meets negative curvature: go as far as the slope is long
                 radius = max(inner[0], first) ** 0.5

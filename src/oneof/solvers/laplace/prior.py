@@ -2,6 +2,9 @@
 
 Products with n x K blocks are nearly all that the mode costs, and reading the matrix is nearly all that they cost. So
 each prior keeps a copy in single precision for the products that only look for a direction.
+
+A Gram matrix of low rank maps some coefficients to nothing: rounding gives them a length all the same, and of random
+sign. Products with it therefore add a ridge of about the size of its rounding errors, so that no length is negative.
 """
 
 from dataclasses import dataclass
@@ -10,6 +13,9 @@ from typing import Any
 from array_api_compat import array_namespace, device
 
 from oneof.typing import Array
+
+RIDGE = 4.0
+"""In units of the largest variance and of the precision of products."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +26,15 @@ class GramPrior:
     """(n, n), shared by all classes, or (K, n, n)."""
     rough: Array
     """The same in single precision."""
+    largest: Array
+    """The largest variance: of shape (), or (K,)."""
 
     @classmethod
     def of(cls, gram: Array) -> "GramPrior":
         """Keep a Gram matrix and its copy."""
-        return cls(gram, array_namespace(gram).astype(gram, _single(gram), copy=False))
+        xp = array_namespace(gram)
+        largest = xp.max(xp.linalg.diagonal(gram), axis=-1)
+        return cls(gram, xp.astype(gram, _single(gram), copy=False), largest)
 
     @property
     def is_shared(self) -> bool:
@@ -41,12 +51,16 @@ class GramPrior:
 
     def product(self, V: Array) -> Array:
         """Return K_k v_k for each class k, (n, K)."""
-        return _by_class(self.gram, V)
+        return by_class(self.gram, V) + self._ridge(self.gram) * V
 
     def rough_product(self, V: Array) -> Array:
         """Return the same to single precision."""
         xp = array_namespace(V)
-        return xp.astype(_by_class(self.rough, xp.astype(V, self.rough.dtype, copy=False)), V.dtype, copy=False)
+        product = by_class(self.rough, xp.astype(V, self.rough.dtype, copy=False))
+        return xp.astype(product, V.dtype, copy=False) + self._ridge(self.rough) * V
+
+    def _ridge(self, gram: Array) -> Array:
+        return RIDGE * float(array_namespace(gram).finfo(gram.dtype).eps) * self.largest
 
 
 @dataclass(frozen=True)
@@ -77,23 +91,23 @@ class FeaturePrior:
 
     def weights(self, V: Array) -> Array:
         """Return Phi_k^T v_k for each class k, (m, K)."""
-        return _by_class(self.features.mT, V)
+        return by_class(self.features.mT, V)
 
     def product(self, V: Array) -> Array:
         """Return Phi_k Phi_k^T v_k for each class k, (n, K)."""
-        return _by_class(self.features, self.weights(V))
+        return by_class(self.features, self.weights(V))
 
     def rough_product(self, V: Array) -> Array:
         """Return the same to single precision."""
         xp = array_namespace(V)
-        weights = _by_class(self.rough.mT, xp.astype(V, self.rough.dtype, copy=False))
-        return xp.astype(_by_class(self.rough, weights), V.dtype, copy=False)
+        weights = by_class(self.rough.mT, xp.astype(V, self.rough.dtype, copy=False))
+        return xp.astype(by_class(self.rough, weights), V.dtype, copy=False)
 
 
 Prior = GramPrior | FeaturePrior
 
 
-def _by_class(matrix: Array, V: Array) -> Array:
+def by_class(matrix: Array, V: Array) -> Array:
     """Return the product of one matrix with all columns, or of each of K matrices with its column."""
     if matrix.ndim == 2:
         return matrix @ V

@@ -1,0 +1,102 @@
+"""From rows and their sets to the Gaussian posterior of the latents."""
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_torch_array
+
+from oneof.errors import InputError
+from oneof.kernels import covariance, is_psd_by_construction
+from oneof.likelihoods import softmax
+from oneof.solvers.laplace.cholesky import find_mode_by_factors
+from oneof.solvers.laplace.jitter import least_jitter
+from oneof.solvers.laplace.landmarks import NystroemFeatures
+from oneof.solvers.laplace.mode import LaplaceMode, find_mode
+from oneof.solvers.laplace.posterior import LaplacePosterior, double, prior_of
+from oneof.solvers.laplace.prior import FeaturePrior, GramPrior
+from oneof.typing import Array, Rows
+
+
+def approximate_posterior(
+    kernels: list[Any],
+    rows: Rows,
+    mask: Array,
+    sharpness: float,
+    *,
+    published: bool,
+    n_components: int | None,
+    anneal: bool,
+    max_iter: int,
+    tol: float,
+    random: np.random.Generator,
+) -> tuple[LaplacePosterior, LaplaceMode]:
+    """Find the mode, and keep what predicts from it.
+
+    Parameters
+    ----------
+    kernels : list of kernels
+        One, or one for each class.
+    rows : array of shape (n, d)
+    mask : boolean array of shape (n, K)
+        None of the sets holds every class.
+    sharpness : float
+        L.
+    published : bool
+        By Cholesky factors, not by conjugate gradients.
+    n_components : int or None
+        Landmarks of the Nystrom approximation; None takes the kernels as they are.
+    anneal, max_iter, tol
+        As for `find_mode`.
+    random : Generator
+        Draws the landmarks.
+
+    Raises
+    ------
+    InputError
+        If a Gram matrix would not fit in memory, or is none.
+    """
+    n = rows.shape[0]
+    features: list[NystroemFeatures] = []
+    if n_components is None:
+        if not is_torch_array(rows):  # whose memory is that of another device
+            check_memory(n, len(kernels))
+    else:
+        landmarks = rows[np.sort(random.permutation(n)[:n_components])]
+        features = [NystroemFeatures.of(kernel, landmarks) for kernel in kernels]
+    jitters = tuple(0.0 if features else _jitter(kernel, rows) for kernel in kernels)
+    prior = prior_of(kernels, features, rows, jitters)
+    if published and isinstance(prior, GramPrior):
+        mode = find_mode_by_factors(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+    else:
+        mode = find_mode(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+    weights = prior.weights(mode.coefficients) if isinstance(prior, FeaturePrior) else None
+    shares = softmax(mode.latents)
+    return LaplacePosterior(kernels, rows, features, mode.coefficients, shares, weights, jitters), mode
+
+
+def check_memory(n_rows: int, n_kernels: int) -> None:
+    """Raise if Gram matrices in double and single precision would not fit in this machine's memory."""
+    needed = 12 * n_rows**2 * n_kernels
+    if hasattr(os, "sysconf") and needed > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
+        raise InputError(
+            f"the kernel of {n_rows} labelled rows would take {needed / 1e9:.0f} GB, and this machine has "
+            f'{memory / 1e9:.0f} GB: pass approximation="nystroem".'
+        )
+
+
+def _jitter(kernel: Any, rows: Rows) -> float:
+    """Return what must be added to the diagonal of a kernel's Gram matrix, with a warning if that is anything."""
+    if is_psd_by_construction(kernel, rows.shape[1]):
+        return 0.0
+    gram = double(covariance(kernel, rows))
+    share = least_jitter(gram)
+    if share:
+        warnings.warn(
+            f"the kernel {kernel} is not quite positive semi-definite: {share:g} of its mean variance was added to the "
+            "diagonal.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return share * float(array_namespace(gram).mean(abs(array_namespace(gram).linalg.diagonal(gram))))

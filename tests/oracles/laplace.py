@@ -1,0 +1,144 @@
+"""Laplace's approximation of Gaussian processes on candidate sets by the definition, with every matrix written out.
+
+Vectors of all latents hold one class after the other, as in Rasmussen & Williams (2006), section 3.5.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import block_diag, cho_solve
+
+
+def log_likelihood(f, candidates, sharpness):
+    """Return G_L(f) - log sum_k exp f_k of one row; 0 where the set holds every class."""
+    if all(candidates):
+        return 0.0
+    inside = [float(v) for v, member in zip(f, candidates, strict=True) if member]
+    top = max(inside)
+    aggregate = top
+    if sharpness < math.inf:
+        aggregate += math.log(math.fsum(math.exp(sharpness * (v - top)) for v in inside)) / sharpness
+    highest = float(max(f))
+    return aggregate - highest - math.log(math.fsum(math.exp(float(v) - highest) for v in f))
+
+
+def shares(f, candidates, sharpness):
+    """Return pi and q of one row."""
+    powers = [math.exp(float(v) - float(max(f))) for v in f]
+    pi = [v / math.fsum(powers) for v in powers]
+    top = max(float(v) for v, member in zip(f, candidates, strict=True) if member)
+    weights = []
+    for v, member in zip(f, candidates, strict=True):
+        if not member:
+            weights.append(0.0)
+        elif sharpness < math.inf:
+            weights.append(math.exp(sharpness * (float(v) - top)))
+        else:
+            weights.append(float(v == top))
+    return np.array(pi), np.array(weights) / math.fsum(weights)
+
+
+def covariance(gram, n_classes):
+    """Return the covariance of all latents, (n K, n K), from one Gram matrix or one a class."""
+    return block_diag(*(gram if np.ndim(gram) == 3 else [gram] * n_classes))
+
+
+def psi(F, mask, gram, sharpness):
+    """Return sum_i log p(S_i | f_i) - 1/2 f^T K^-1 f."""
+    f = F.T.ravel()
+    values = [log_likelihood(row, candidates, sharpness) for row, candidates in zip(F, mask, strict=True)]
+    return math.fsum(values) - 0.5 * f @ np.linalg.inv(covariance(gram, F.shape[1])) @ f
+
+
+def slope(F, mask, gram, sharpness):
+    """Return the gradient of Psi, q - pi - K^-1 f, (n, K)."""
+    slopes = []
+    for row, candidates in zip(F, mask, strict=True):
+        pi, q = shares(row, candidates, sharpness)
+        slopes.append(q - pi)
+    inverse = np.linalg.inv(covariance(gram, F.shape[1]))
+    return np.array(slopes) - (inverse @ F.T.ravel()).reshape(F.shape[::-1]).T
+
+
+def bends(F, mask, sharpness):
+    """Return W and W_true, (n K, n K): diag pi - pi pi^T, and the negative Hessian of the log likelihood.
+
+    For L = inf the two are the same, where no candidates tie.
+    """
+    n, K = F.shape
+    W, W_true = np.zeros((n * K, n * K)), np.zeros((n * K, n * K))
+    for i in range(n):
+        pi, q = shares(F[i], mask[i], sharpness)
+        here = np.ix_(np.arange(K) * n + i, np.arange(K) * n + i)
+        W[here] = W_true[here] = np.diag(pi) - np.outer(pi, pi)
+        if sharpness < math.inf:
+            W_true[here] -= sharpness * (np.diag(q) - np.outer(q, q))
+    return W, W_true
+
+
+@dataclass
+class Exact:
+    """What algorithm 3.3 leaves for algorithm 3.4."""
+
+    mode: np.ndarray
+    """(n, K)."""
+    evidence: float
+    E: list
+    M: np.ndarray
+    log_det: float
+    """log |I + W^1/2 K W^1/2|."""
+
+
+def exactly_labelled(gram, y, n_classes):
+    """Run Algorithm 3.3 of Rasmussen & Williams; y holds the rows' classes.
+
+    Line 12 there leaves -1/2 log |sum_c E_c| out of the evidence, though their equation 3.44 has it: it is in here.
+    """
+    n, C = len(y), n_classes
+    kernels = list(gram) if np.ndim(gram) == 3 else [gram] * C
+    K = block_diag(*kernels)
+    targets = np.eye(C)[y].T.ravel()
+    R = np.vstack([np.eye(n)] * C)
+    f, before = np.zeros(C * n), -np.inf
+    for _ in range(200):
+        powers = np.exp(f.reshape(C, n))
+        pi = (powers / powers.sum(axis=0)).ravel()
+        Pi = np.vstack([np.diag(p) for p in pi.reshape(C, n)])
+        E, z = [], []
+        for c in range(C):
+            root = np.diag(np.sqrt(pi.reshape(C, n)[c]))
+            L = np.linalg.cholesky(np.eye(n) + root @ kernels[c] @ root)
+            E.append(root @ cho_solve((L, True), root))
+            z.append(np.log(np.diag(L)).sum())
+        M = np.linalg.cholesky(sum(E))
+        b = (np.diag(pi) - Pi @ Pi.T) @ f + targets - pi
+        all_E = block_diag(*E)
+        c = all_E @ K @ b
+        a = b - c + all_E @ R @ cho_solve((M, True), R.T @ c)
+        f = K @ a
+        objective = -0.5 * a @ f + targets @ f - np.log(np.exp(f.reshape(C, n)).sum(axis=0)).sum()
+        if abs(objective - before) < 1e-13 * abs(objective):
+            break
+        before = objective
+    else:
+        raise AssertionError("Newton's method has not converged")
+    half = sum(z) + np.log(np.diag(M)).sum()
+    return Exact(f.reshape(C, n).T, objective - half, E, M, 2 * half)
+
+
+def predict(exact, y, cross, own):
+    """Run Algorithm 3.4 of Rasmussen & Williams for one row: the mean, (C,), and covariance, (C, C), of its latents.
+
+    `cross` holds its covariances with the n rows, (C, n), and `own` its variances, (C,), class by class.
+    """
+    F, C = exact.mode, exact.mode.shape[1]
+    pi = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
+    mean, spread = np.zeros(C), np.zeros((C, C))
+    for c in range(C):
+        mean[c] = ((np.asarray(y) == c) - pi[:, c]) @ cross[c]
+        b = exact.E[c] @ cross[c]
+        for other in range(C):
+            spread[c, other] = exact.E[other] @ cho_solve((exact.M, True), b) @ cross[other]
+        spread[c, c] += own[c] - b @ cross[c]
+    return mean, spread

@@ -1,0 +1,142 @@
+"""Posterior covariances of further rows: the cheap forms against the published one, and its bound."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
+
+from oneof.kernels import covariance, variances
+from oneof.solvers.laplace.covariance import Block, DenseBlock, LatentCovariance
+from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sample, symmetric_roots
+from oneof.solvers.laplace.landmarks import NystroemFeatures
+from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace.prior import FeaturePrior, GramPrior
+from oneof.solvers.laplace.weights import WeightCovariance
+from tests.estimators.panel import table
+
+KERNELS = {
+    "smooth": ConstantKernel(10.0) * RBF(6.0),
+    "rough": ConstantKernel(3.0) * RBF(1.0),
+    "linear": DotProduct(1.0),
+}
+
+
+def problem(kernel, n=300, K=4):
+    """Return the prior and the probabilities at the mode, and further rows' covariances and variances."""
+    X, mask = table(n, K=K)
+    told = ~mask.all(axis=1)
+    further = np.random.default_rng(1).normal(size=(40, X.shape[1])) * 2
+    prior = GramPrior.of(covariance(kernel, X[told]))
+    mode = find_mode(prior, mask[told], np.inf)
+    return prior, mode.shares.shares, covariance(kernel, further, X[told]), variances(kernel, further)
+
+
+def in_order(lower, upper, share=0.0):
+    """Return whether lower <= (1 + share) upper for each row's matrices, but for rounding."""
+    gaps = np.linalg.eigvalsh((1 + share) * upper - lower)
+    return gaps.min() >= -1e-9 * np.abs(upper).max()
+
+
+@pytest.mark.parametrize("eps", [0.5, 0.1, 0.02])
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_cheap_form_keeps_its_bound(name, eps):
+    """It lies below the published form, by a share of at most eps (1 + eps) in every direction."""
+    prior, shares, cross, own = problem(KERNELS[name])
+    published = LatentCovariance.published(prior, shares).of_rows(cross, own)
+    reduced = LatentCovariance.reduced(prior, shares, np.random.default_rng(0), eps=eps)
+    cheap = reduced.of_rows(cross, own)
+    assert in_order(cheap, published)
+    assert in_order(published, cheap, eps * (1 + eps))
+    if name != "rough":
+        assert all(isinstance(block, Block) for block in reduced.blocks)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_cheap_form_is_close(name):
+    """As it is used, variances are right to 1e-3 of themselves, in single precision too."""
+    prior, shares, cross, own = problem(KERNELS[name])
+    published = LatentCovariance.published(prior, shares).of_rows(cross, own)
+    reduced = LatentCovariance.reduced(prior, shares, np.random.default_rng(0))
+    for form in (reduced, reduced.to_single_precision(cross, own)):
+        cheap = form.of_rows(cross, own)
+        each = np.arange(cheap.shape[1])
+        np.testing.assert_allclose(cheap[:, each, each], published[:, each, each], rtol=1e-3)
+
+
+def test_a_class_that_needs_most_columns_is_dense():
+    """Where the kernel falls off at once no few columns hold it, and the form is exact."""
+    prior, shares, cross, own = problem(ConstantKernel(10.0) * RBF(0.05))
+    reduced = LatentCovariance.reduced(prior, shares, np.random.default_rng(0))
+    assert any(isinstance(block, DenseBlock) for block in reduced.blocks)
+    published = LatentCovariance.published(prior, shares)
+    np.testing.assert_allclose(reduced.of_rows(cross, own), published.of_rows(cross, own), atol=1e-3)
+
+
+def test_single_precision_is_declined_where_it_would_lose():
+    """With prior variances 1e10 times those of the posterior, double precision is kept."""
+    prior, shares, cross, own = problem(ConstantKernel(1e8) * DotProduct(1.0))
+    reduced = LatentCovariance.published(prior, shares)
+    assert reduced.to_single_precision(cross, own) is reduced
+
+
+def test_features_give_the_covariances_of_their_kernel():
+    """In the space of weights the same covariances come out, to which is added what the features miss."""
+    X, mask = table(200, K=3)
+    told = ~mask.all(axis=1)
+    features = np.tanh(X[told] @ np.random.default_rng(0).normal(size=(4, 7)))
+    further = np.tanh(np.random.default_rng(1).normal(size=(20, 7)))
+    exact, low_rank = GramPrior.of(features @ features.T), FeaturePrior.of(features)
+    shares = find_mode(low_rank, mask[told], np.inf).shares.shares
+    own = (further**2).sum(axis=1)
+    published = LatentCovariance.published(exact, shares).of_rows(further @ features.T, own)
+    by_weights = WeightCovariance.of(low_rank, shares)
+    np.testing.assert_allclose(by_weights.of_rows(further, own), published, atol=1e-9)
+    more = by_weights.of_rows(further, own + 2.0) - published
+    np.testing.assert_allclose(more, np.broadcast_to(2.0 * np.eye(3), more.shape), atol=1e-9)
+
+
+def test_a_kernel_for_each_class():
+    """Equal kernels for all classes give the covariances of a shared one, in both forms."""
+    prior, shares, cross, own = problem(KERNELS["smooth"], K=3)
+    each = GramPrior.of(np.stack([prior.gram] * 3))
+    crosses, owns = np.stack([cross] * 3), np.stack([own] * 3)
+    shared = LatentCovariance.published(prior, shares).of_rows(cross, own)
+    np.testing.assert_allclose(LatentCovariance.published(each, shares).of_rows(crosses, owns), shared, atol=1e-9)
+    cheap = LatentCovariance.reduced(each, shares, np.random.default_rng(0))
+    np.testing.assert_allclose(cheap.of_rows(crosses, owns), shared, atol=1e-3 * shared.max())
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_as_many_landmarks_as_rows_give_the_kernel(name):
+    """Inner products of the features of all rows are their kernel; those of some never exceed its diagonal."""
+    X, _ = table(60)
+    kernel = KERNELS[name]
+    features = NystroemFeatures.of(kernel, X).of_rows(X)
+    np.testing.assert_allclose(features @ features.T, covariance(kernel, X), atol=1e-6 * variances(kernel, X).max())
+    some = NystroemFeatures.of(kernel, X[:20]).of_rows(X)
+    gap = covariance(kernel, X) - some @ some.T
+    assert np.linalg.eigvalsh(gap).min() >= -1e-6 * variances(kernel, X).max()
+
+
+def test_draws_have_the_moments_they_should():
+    """Sampled latents have the means exactly, by pairs of opposite sign, and the covariances in the limit."""
+    random = np.random.default_rng(0)
+    root = random.normal(size=(5, 3, 3))
+    means, covariances = random.normal(size=(5, 3)), root @ root.mT
+    np.testing.assert_allclose(symmetric_roots(covariances) @ symmetric_roots(covariances), covariances, atol=1e-12)
+    drawn = sample(means, covariances, draw_normals(200_000, 3, random))
+    np.testing.assert_allclose(drawn.mean(axis=1), means, atol=1e-12)
+    centred = drawn - means[:, None]
+    found = np.einsum("tsk,tsj->tkj", centred, centred) / drawn.shape[1]
+    np.testing.assert_allclose(found, covariances, atol=0.05 * np.abs(covariances).max())
+
+
+def test_expected_shares_are_the_mean_of_the_softmax():
+    """For two classes they are the mean of the logistic function of a normal; without spread, the softmax."""
+    means, covariances = np.array([[0.3, -0.4]]), np.array([[[1.5, 0.2], [0.2, 0.8]]])
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    spread = np.sqrt(1.5 + 0.8 - 2 * 0.2)
+    exact = (weights / (1 + np.exp(-(0.7 + spread * nodes)))).sum() / weights.sum()
+    normals = draw_normals(100_001, 2, np.random.default_rng(0))
+    np.testing.assert_allclose(expected_shares(means, covariances, normals)[0], [exact, 1 - exact], atol=2e-3)
+    certain = expected_shares(means, 0 * covariances, normals)
+    np.testing.assert_allclose(certain[0, 0], 1 / (1 + np.exp(-0.7)))

@@ -1,0 +1,111 @@
+"""Likelihoods, factors and modes in other array namespaces: NumPy's results, from code that the standard covers."""
+
+import array_api_strict
+import numpy as np
+import pytest
+import torch
+from sklearn.gaussian_process.kernels import RBF
+
+from oneof import likelihoods
+from oneof.kernels import covariance, variances
+from oneof.solvers.laplace.cholesky import find_mode_by_factors
+from oneof.solvers.laplace.factors import Factors, inverse_and_log_det, lower_root, solve_lower
+from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace.prior import FeaturePrior, GramPrior
+from tests.estimators.panel import table
+from tests.solvers.laplace.problems import SHARPNESSES, problem
+
+FORMS = {"torch": torch.asarray, "array_api_strict": array_api_strict.asarray}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """Keep torch's threads from waiting for each other: products are small here."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(params=FORMS.values(), ids=FORMS)
+def form(request):
+    """Return what makes arrays of a namespace from NumPy's."""
+    return request.param
+
+
+def same(values, expected, form, atol=1e-12):
+    """Assert that values are of the namespace, and NumPy's."""
+    assert type(values) is type(form(expected))
+    np.testing.assert_allclose(np.from_dlpack(values), expected, rtol=1e-12, atol=atol)
+
+
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_likelihoods(form, sharpness):
+    """Values and derivatives, for sets of every size, full ones included."""
+    random = np.random.default_rng(0)
+    scores, moves = random.normal(size=(2, 30, 4))
+    _, mask = table(30, K=4)
+
+    def results(scores, moves, mask):
+        p, q = likelihoods.softmax(scores), likelihoods.restricted_softmax(scores, mask, sharpness)
+        return [
+            p,
+            q,
+            likelihoods.uniform(mask),
+            likelihoods.log_likelihoods(scores, mask, sharpness),
+            likelihoods.likelihood_slopes(p, q, mask),
+            likelihoods.softmax_moves(q, moves),
+            likelihoods.entropies(q),
+            likelihoods.entropy_slopes(q),
+            likelihoods.entropy_bends(q, moves),
+        ]
+
+    arrays = scores, moves, mask
+    for values, expected in zip(results(*map(form, arrays)), results(*arrays), strict=True):
+        same(values, expected, form)
+
+
+@pytest.mark.parametrize("solver", [find_mode, find_mode_by_factors])
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_modes(form, sharpness, solver):
+    """F, A and Psi are NumPy's, with one kernel and with one a class."""
+    K, mask = problem("rbf", variance=2.0)
+    for gram in (K, np.stack([K, 2.0 * K, K**2, np.eye(40)])):
+        expected = solver(GramPrior.of(gram), mask, sharpness, tol=1e-10)
+        mode = solver(GramPrior.of(form(gram)), form(mask), sharpness, tol=1e-10)
+        assert mode.converged
+        same(mode.latents, expected.latents, form, atol=1e-9)
+        same(mode.coefficients, expected.coefficients, form, atol=1e-9)
+        same(mode.shares.slopes, expected.shares.slopes, form, atol=1e-9)
+        np.testing.assert_allclose(mode.objective[-1], expected.objective[-1], rtol=1e-9)
+
+
+def test_a_kernel_of_rows_and_features(form):
+    """From rows to a covariance to a mode all is of one namespace, and so it is from features."""
+    X, mask = table(30, K=4)
+    X, mask = X[~mask.all(axis=1)], mask[~mask.all(axis=1)]
+
+    def results(X, mask):
+        gram = covariance(2.0 * RBF(), X)
+        modes = [find_mode(prior, mask, 1.0, tol=1e-10) for prior in (GramPrior.of(gram), FeaturePrior.of(X))]
+        return [variances(2.0 * RBF(), X), gram, *(mode.latents for mode in modes)]
+
+    for values, expected in zip(results(form(X), form(mask)), results(X, mask), strict=True):
+        same(values, expected, form, atol=1e-9)
+
+
+def test_factors(form):
+    """Determinants, products, roots and solutions are NumPy's."""
+    random = np.random.default_rng(0)
+    K, _ = problem("exponential")
+    F, V = random.normal(size=(2, 40, 4))
+    expected = Factors.of(GramPrior.of(K), likelihoods.softmax(F))
+    factors = Factors.of(GramPrior.of(form(K)), likelihoods.softmax(form(F)))
+    np.testing.assert_allclose(factors.log_det, expected.log_det, rtol=1e-12)
+    same(factors.times(form(V)), expected.times(V), form)
+    same(inverse_and_log_det(form(K))[0], inverse_and_log_det(K.copy())[0], form, atol=1e-10)
+    root = lower_root(K)
+    same(lower_root(form(K)), root, form)
+    for transposed in (False, True):
+        solution = solve_lower(form(root), form(V), transposed=transposed)
+        same(solution, solve_lower(root, V, transposed=transposed), form, atol=1e-10)

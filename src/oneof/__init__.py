@@ -17,6 +17,7 @@ _HOME = {
     "MaxPerceptron": "oneof.estimators.perceptron",
     "PLECOC": "oneof.estimators.plecoc",
     "PLEM": "oneof.estimators.plem",
+    "PLGP": "oneof.estimators.plgp",
     "PLKNN": "oneof.estimators.plknn",
     "PLSVM": "oneof.estimators.plsvm",
     "compare": "oneof.compare",

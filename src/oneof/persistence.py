@@ -23,6 +23,10 @@ FORMAT = "oneof-model"
 FORMAT_VERSION = 2
 """2: methods by neighbours keep their rows in a `NeighbourRows`."""
 
+_PROCESS_KERNELS = (
+    *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "PairwiseKernel"),
+    *("Product", "RBF", "RationalQuadratic", "Sum", "WhiteKernel"),
+)
 TRUSTED: tuple[str, ...] = (
     "oneof.estimators.clpl.CLPL",
     "oneof.estimators.ipal.IPAL",
@@ -32,12 +36,16 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.perceptron.MaxPerceptron",
     "oneof.estimators.plecoc.PLECOC",
     "oneof.estimators.plem.PLEM",
+    "oneof.estimators.plgp.PLGP",
+    "oneof.solvers.laplace.landmarks.NystroemFeatures",
+    "oneof.solvers.laplace.posterior.LaplacePosterior",
     "oneof.estimators.plknn.PLKNN",
     "oneof.solvers.neighbours.NeighbourRows",  # the labelled rows of a method of neighbours, without their index
     "oneof.estimators.plsvm.PLSVM",
     "oneof.kernels.Kernel",  # where it was before `kernels` became a package
     "oneof.kernels.svc.Kernel",
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
+    *(f"sklearn.gaussian_process.kernels.{name}" for name in _PROCESS_KERNELS),
     "scipy.sparse._csr.csr_array",  # rows that a method keeps; see `_check_sparse`
     "scipy.sparse._csr.csr_matrix",
     "numpy.dtype",  # SimpleImputer and OneHotEncoder remember the type of their input

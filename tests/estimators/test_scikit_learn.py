@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oneof import PLECOC, PLSVM, CandidateSets
+from oneof import PLECOC, PLGP, PLSVM, CandidateSets
 from oneof.model_selection import (
     CandidateKFold,
     approximated_accuracy_scorer,
@@ -24,8 +24,12 @@ from tests.estimators.panel import ALL, ONLINE, name, same_model, scores, table
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
 
 
-# The suites' settings, the defaults where those differ, and the other forms of PLSVM.
-CHECKED = [*ALL, PLECOC(random_state=0), PLSVM(), PLSVM(kernel="rbf"), PLSVM(solver="pegasos")]
+# The suites' settings, the defaults where those differ, and other forms of PLSVM and PLGP.
+CHECKED = [
+    *ALL,
+    *(PLECOC(random_state=0), PLSVM(), PLSVM(kernel="rbf"), PLSVM(solver="pegasos"), PLGP(random_state=0)),
+    *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
+]
 
 
 @parametrize_with_checks(CHECKED)
@@ -89,7 +93,9 @@ def test_grid_search_with_an_indicator(estimator):
     """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
     X, mask = table(90)
     step = name(estimator).lower()
-    parameter = next(p for p in ("n_neighbors", "C", "lam", "eta", "n_codes") if p in estimator.get_params())
+    parameter = next(
+        p for p in ("n_neighbors", "C", "lam", "eta", "n_codes", "sharpness") if p in estimator.get_params()
+    )
     grid = {f"{step}__{parameter}": [1, 3]}
     search = GridSearchCV(
         make_pipeline(StandardScaler(), clone(estimator)), grid, cv=CandidateKFold(3), scoring=covering_rate_scorer

@@ -20,7 +20,9 @@ def run(
     *,
     labels: options.Labels,
     truth: options.Truth = None,
-    method: Annotated[str, typer.Option("--method", help="Name of one method, or auto: all.")] = "auto",
+    method: Annotated[
+        str, typer.Option("--method", help="Name of one method, or auto: all but PLGP, which is slow.")
+    ] = "auto",
     separator: options.Separator = "|",
     classes: options.Classes = None,
     drop: options.Drop = None,

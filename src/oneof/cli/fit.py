@@ -21,7 +21,9 @@ def run(
     table: options.TableFile,
     *,
     labels: options.Labels,
-    method: Annotated[str, typer.Option("--method", help="Name of a method, or auto: the best of all.")] = "auto",
+    method: Annotated[
+        str, typer.Option("--method", help="Name of a method, or auto: the best of all but PLGP, which is slow.")
+    ] = "auto",
     truth: options.Truth = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder to write to; by default TABLE-oneof.")

@@ -75,17 +75,17 @@ def prepare(path: Path, reading: Reading) -> Prepared:
 
 
 def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
-    """Return the methods that `method` names ("auto": all), as pipelines from the table's features."""
+    """Return the methods that `method` names ("auto": all but slow ones), as pipelines from the table's features."""
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.compare import panel
+    from oneof.compare import SLOW, panel
 
     encoder = make_encoder(prepared.columns)
     encoded = encoder.fit_transform(prepared.frame)
     n_rows = int((~prepared.candidates.is_unlabelled).sum())
     known = panel(sparse=sp.issparse(encoded), n_rows=n_rows, random_state=seed)
-    names = _names(method, known)
+    names = _names(method, known, slow=SLOW)
     # The steps of a method's own pipeline go into ours: steps within steps would hide the last one.
     return {
         name: Pipeline([("columns", encoder), *(getattr(known[name], "steps", None) or [("method", known[name])])])
@@ -93,9 +93,9 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
     }
 
 
-def _names(method: str, known: Mapping[str, Any]) -> Sequence[str]:
+def _names(method: str, known: Mapping[str, Any], *, slow: Sequence[str]) -> Sequence[str]:
     if method.lower() == "auto":
-        return list(known)
+        return [name for name in known if name not in slow]
     by_lower = {name.lower(): name for name in known}
     if method.lower() not in by_lower:
         close = difflib.get_close_matches(method.lower(), by_lower, n=1)

@@ -10,12 +10,14 @@ from sklearn.base import clone
 from oneof.compare.folds import Task
 from oneof.errors import InputError, InputTypeError
 
+SLOW = ("PLGP",)
+"""Methods of the panel that take minutes where others take seconds, and are compared only when they are named."""
 MOST_ROWS_OF_A_KERNEL = 10_000
 """Most labelled rows for which the panel fits machines with a kernel, whose time grows with the square of them."""
 
 
 def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any = 0) -> dict[str, Any]:
-    """Return the estimators that `compare` tries, each behind a scaler, at settings that do without tuning.
+    """Return the estimators that `compare` knows, each behind a scaler, at settings that do without tuning.
 
     Parameters
     ----------
@@ -51,6 +53,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     from oneof.estimators.perceptron import AvgPerceptron, MaxPerceptron
     from oneof.estimators.plecoc import PLECOC
     from oneof.estimators.plem import PLEM
+    from oneof.estimators.plgp import PLGP
     from oneof.estimators.plknn import PLKNN
     from oneof.estimators.plsvm import PLSVM
 
@@ -74,6 +77,11 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
         MaxPerceptron(**online),
         AvgPegasos(lam=lam, **online),
         MaxPegasos(lam=lam, **online),
+        PLGP(
+            approximation=None if rows <= MOST_ROWS_OF_A_KERNEL else "nystroem",
+            optimizer_rows=500,
+            random_state=random_state,
+        ),
     )
     scaler = MaxAbsScaler() if sparse else StandardScaler()
     return {type(estimator).__name__: make_pipeline(clone(scaler), estimator) for estimator in estimators}
@@ -90,7 +98,9 @@ def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
         chosen = panel(
             sparse=sp.issparse(task.X), n_rows=int((~task.candidates.is_unlabelled).sum()), random_state=random_state
         )
-        if methods != "auto":
+        if isinstance(methods, str) and methods == "auto":
+            chosen = {name: chosen[name] for name in chosen if name not in SLOW}
+        else:
             names = [methods] if isinstance(methods, str) else list(methods)
             unknown = [name for name in names if name not in chosen]
             if unknown:

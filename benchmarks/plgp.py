@@ -1,0 +1,391 @@
+"""PLGP's cost beside the published form and scikit-learn's classifier; its calibration; what annealing brings.
+
+Run with `python benchmarks/plgp.py [large] [mode] [proba] [calibration] [annealing] [gpu]`; all but gpu, in this order,
+if none is named. Where two sides are compared, both are timed in one run. Unless said otherwise the kernel is PLGP's
+own, 1.0 * RBF(l) with l^2 the summed variances of the features, and is not learnt.
+
+"large": 60,000 rows of mnist, pixels in [0, 1] in single precision, sets of 3, Nystrom with 1,000 landmarks: time of
+fit, peak memory of the process (with the data, and with whatever ran before: so it comes first), test accuracy.
+
+"mode": 2,000 of these rows. `find_mode` against `find_mode_by_factors` through the same stages, without the Gram matrix
+on either side. On exact labels there is one mode, which both must reach. On sets there are many, and each may end in
+another: so the published solver is also started from our mode, to 1e-9, and should stay. Then `PLGP.fit` against
+scikit-learn's one-against-rest GaussianProcessClassifier, with the Gram matrix on both sides, ours on exact labels and
+on sets of 3.
+Then all of birdsong, standardised, 13 classes: `find_mode` in units of a Cholesky factorisation of one n x n matrix.
+
+"proba": `predict_proba` of 10,000 rows after a fit on birdsong, the first call's preparation included; the rows are
+those of fit, drawn at random, with noise. On 200 of them the published covariances, with the time that 10,000 would
+take: its preparation and 50 times that of 200.
+
+"calibration": expected calibration error (15 bins of equal width of the largest probability) on held-out fifths of
+lost, birdsong and msrcv2, by true labels, beside accuracy and the mean of the largest probability. PLSVM and PLECOC are
+calibrated on the labels that they decided for, over five folds. One kernel for all sets, fixed beforehand.
+
+"annealing": lost, five random 80/20 splits, a linear and an RBF kernel of growing signal variance, with and without
+stages of sharpness: Psi, covering rate and accuracy of the largest latent mean on held-out rows.
+
+"gpu": exact fits on up to 60,000 rows of mnist as CUDA tensors in single precision.
+"""
+
+import resource
+import sys
+import time
+import warnings
+
+import numpy as np
+from scipy.linalg import cholesky
+from scipy.special import softmax
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF, DotProduct
+from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info
+
+import oneof
+from oneof.datasets import load, make_partial
+from oneof.kernels import covariance
+from oneof.solvers.laplace.cholesky import find_mode_by_factors
+from oneof.solvers.laplace.covariance import LatentCovariance
+from oneof.solvers.laplace.expectation import expected_shares
+from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace.prior import GramPrior
+
+# Sizes: smaller ones try out the script.
+LARGE_ROWS, LANDMARKS = 60_000, 1000
+MODE_ROWS = 2000
+BIRDSONG_ROWS = 4998
+PROBA_ROWS, PUBLISHED_ROWS, NOISE = 10_000, 200, 0.1
+CALIBRATION_SETS, CALIBRATION_SPLITS, BINS = ("lost", "birdsong", "msrcv2"), 3, 15
+VARIANCES, ANNEALING_SPLITS = (1.0, 10.0, 100.0, 1000.0), 5
+GPU_ROWS, DEVICE = (10_000, 20_000, 40_000, 60_000), "cuda"
+REPEATS = 3
+
+
+def timed(function, repeats=REPEATS):
+    """Return the last result, and the seconds of each run."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = function()
+        seconds.append(time.perf_counter() - start)
+    return result, np.array(seconds)
+
+
+def spread_of(seconds):
+    """Format a median with its range."""
+    return f"{np.median(seconds):.3f} s [{seconds.min():.3f}, {seconds.max():.3f}]"
+
+
+def own_kernel(X, variance=1.0):
+    """Return the kernel that PLGP takes by default, with another signal variance."""
+    return variance * RBF(float(np.sqrt(X.var(axis=0, dtype=np.float64).sum())))
+
+
+def mnist(n_rows, n_test=10_000, dtype=np.float32):
+    """Return the first rows of the training part and of the test part, with pixels in [0, 1]."""
+    data = load("mnist")
+    train, test = slice(n_rows), slice(60_000, 60_000 + n_test)
+    X, X_test = data.X[train].astype(dtype), data.X[test].astype(dtype)
+    X /= 255
+    X_test /= 255
+    return X, data.y[train], X_test, data.y[test]
+
+
+def birdsong():
+    """Return standardised rows and their own candidate sets."""
+    data = load("birdsong")
+    return StandardScaler().fit_transform(data.X[:BIRDSONG_ROWS].astype(np.float64)), data.candidates[:BIRDSONG_ROWS]
+
+
+def by_means(model, X):
+    """Return the classes of the largest latent means, without covariances."""
+    means = model._posterior.means(X)
+    return model.classes_[np.asarray(means.argmax(1).tolist())]
+
+
+def peak():
+    """Return the most memory that the process ever held, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e9 if sys.platform == "darwin" else 1e6)
+
+
+def large():
+    """Fit many rows through the Nystrom approximation."""
+    X, y, X_test, y_test = mnist(LARGE_ROWS)
+    partial = make_partial(y, extra=2, random_state=0)
+    before = peak()
+    model = oneof.PLGP(optimizer=None, approximation="nystroem", n_components=LANDMARKS, random_state=0)
+    _, seconds = timed(lambda: model.fit(X, partial), 1)
+    print(
+        f"mnist {len(X):,} x {X.shape[1]} x {len(model.classes_)}, |S| 3, {LANDMARKS} landmarks: fit "
+        f"{seconds[0]:.1f} s (asked 300), {model.n_iter_} steps, peak memory {peak():.2f} GB (asked 3; "
+        f"{before:.2f} before fit)",
+        flush=True,
+    )
+    found, seconds = timed(lambda: by_means(model, X_test), 1)
+    print(f"  test accuracy by means {(found == y_test).mean():.4f}, {len(X_test):,} rows in {seconds[0]:.1f} s")
+
+
+def compare_modes():
+    """Time both solvers to the same mode, and both libraries' fits."""
+    X, y, *_ = mnist(MODE_ROWS, n_test=0, dtype=np.float64)
+    partial = make_partial(y, share=1.0, extra=2, random_state=0)
+    kernel = own_kernel(X)
+    prior = GramPrior.of(covariance(kernel, X))
+    exact = make_partial(y, share=0.0)
+    for name, mask, anneal in (
+        ("exact labels", exact.mask, True),
+        ("|S| 3, stages", partial.mask, True),
+        ("|S| 3, no stages", partial.mask, False),
+    ):
+        ours, fast = timed(lambda mask=mask, anneal=anneal: find_mode(prior, mask, np.inf, anneal=anneal))
+        published, slow = timed(
+            lambda mask=mask, anneal=anneal: find_mode_by_factors(prior, mask, np.inf, anneal=anneal), 1
+        )
+        stayed = find_mode_by_factors(prior, mask, np.inf, initial=ours.coefficients, tol=1e-9)
+        print(
+            f"mnist {len(X):,} x {mask.shape[1]}, {name}: published mode {slow[0]:.1f} s in {published.n_iter} steps, "
+            f"Psi {published.objective[-1]:.6f} | ours {spread_of(fast)} in {ours.n_iter}, Psi "
+            f"{ours.objective[-1]:.6f} = 1/{slow[0] / np.median(fast):.0f} (asked 1/40) | largest |F| "
+            f"{np.abs(published.latents).max():.2f}, |F - F'| {np.abs(published.latents - ours.latents).max():.1e}, "
+            f"from our mode {np.abs(stayed.latents - ours.latents).max():.1e} in {stayed.n_iter} steps; "
+            f"converged {published.converged}, {ours.converged}",
+            flush=True,
+        )
+    _, slow = timed(lambda: GaussianProcessClassifier(kernel, optimizer=None).fit(X, y), 1)
+    for name, labels in (("exact labels", y), ("|S| 3", partial)):
+        model = oneof.PLGP(kernel, optimizer=None, random_state=0)
+        _, fast = timed(lambda model=model, labels=labels: model.fit(X, labels))
+        print(
+            f"mnist {len(X):,}: scikit-learn's fit, exact labels, {slow[0]:.1f} s | ours, {name}, {spread_of(fast)} in "
+            f"{model.n_iter_} steps = 1/{slow[0] / np.median(fast):.0f} (asked 1/40)",
+            flush=True,
+        )
+
+
+def count_factorisations():
+    """Time the mode in units of a Cholesky factor."""
+    X, candidates = birdsong()
+    for variance in (1.0, 10.0):
+        prior = GramPrior.of(covariance(own_kernel(X, variance), X))
+        shifted = prior.gram + np.eye(len(X))
+        _, one = timed(lambda shifted=shifted: cholesky(shifted, lower=True, check_finite=False))
+        for anneal in (True, False):
+            ours, fast = timed(
+                lambda prior=prior, anneal=anneal: find_mode(prior, candidates.mask, np.inf, anneal=anneal)
+            )
+            print(
+                f"birdsong {len(X):,} x {candidates.shape[1]}, signal variance {variance:g}, anneal={anneal}: mode "
+                f"{spread_of(fast)} in {ours.n_iter} steps (converged {ours.converged}) = "
+                f"{np.median(fast) / np.median(one):.1f} Cholesky factorisations of {spread_of(one)} (asked 8)",
+                flush=True,
+            )
+
+
+def probabilities():
+    """Time probabilities of many rows, and compare some with those of the published covariances."""
+    X, candidates = birdsong()
+    random = np.random.default_rng(0)
+    rows = X[random.integers(len(X), size=PROBA_ROWS)]
+    rows += NOISE * random.standard_normal(rows.shape)
+    model, fit = timed(lambda: oneof.PLGP(optimizer=None, random_state=0).fit(X, candidates), 1)
+    _, first = timed(lambda: model.predict_proba(rows[:1]), 1)
+    proba, rest = timed(lambda: model.predict_proba(rows), 1)
+    print(
+        f"birdsong {len(X):,} x {candidates.shape[1]}: fit {fit[0]:.1f} s; probabilities of {len(rows):,} rows "
+        f"{first[0] + rest[0]:.1f} s (asked 60), of which preparation {first[0]:.1f}",
+        flush=True,
+    )
+    some, posterior = rows[:PUBLISHED_ROWS], model._posterior
+    _, ours = model.latent_mean_and_cov(some)
+    spread, before = timed(lambda: LatentCovariance.published(posterior.prior(), posterior.shares), 1)
+    (means, covariances), each = timed(lambda: posterior.means_and_covariances(some, spread), 1)
+    variances = np.diagonal(covariances, axis1=1, axis2=2)
+    off = np.diagonal(ours, axis1=1, axis2=2) / variances - 1
+    moved = np.abs(expected_shares(means, covariances, model._normals) - proba[: len(some)])
+    whole = before[0] + each[0] * len(rows) / len(some)
+    print(
+        f"  published: preparation {before[0]:.1f} s, covariances of {len(some)} rows {each[0]:.1f} s; {len(rows):,} "
+        f"would take {whole:.0f} s, extrapolated = {whole / (first[0] + rest[0]):.1f} times ours\n"
+        f"  variances relative to published: {off.min():+.2e} to {off.max():+.2e}, rms {np.sqrt((off**2).mean()):.1e}; "
+        f"largest difference of probabilities {moved.max():.1e}"
+    )
+
+
+def expected_calibration_error(proba, right):
+    """Return the mean of |accuracy - mean probability| over bins of the largest probability, weighted by their rows."""
+    top = proba.max(axis=1)
+    place = np.minimum((top * BINS).astype(int), BINS - 1)
+    gaps = np.bincount(place, right, BINS) - np.bincount(place, top, BINS)
+    return np.abs(gaps).sum() / len(top)
+
+
+def from_process(train, candidates, test):
+    """Return PLGP's probabilities, with their classes."""
+    d = train.shape[1]
+    kernel = 3.0 * RBF(np.sqrt(d)) + (1.0 / d) * DotProduct()
+    model = oneof.PLGP(kernel, optimizer=None, random_state=0).fit(train, candidates)
+    return model.predict_proba(test), model.classes_
+
+
+def from_scores(method):
+    """Return a function that makes probabilities of a method's scores by their softmax."""
+
+    def probabilities_of(train, candidates, test):
+        model = method().fit(train, candidates)
+        return softmax(model.decision_function(test), axis=1), model.classes_
+
+    return probabilities_of
+
+
+def calibrated(method):
+    """Return a function that calibrates a method on the labels that it decided for.
+
+    Folds are passed as they are, since scikit-learn refuses to stratify where a class has fewer rows than folds.
+    """
+
+    def probabilities_of(train, candidates, test):
+        labels = method().fit(train, candidates).disambiguate().labels
+        folds = list(KFold(5, shuffle=True, random_state=0).split(train))
+        model = CalibratedClassifierCV(method(), cv=folds).fit(train, labels)
+        return model.predict_proba(test), model.classes_
+
+    return probabilities_of
+
+
+def plecoc():
+    """Return PLECOC with its codings fixed."""
+    return oneof.PLECOC(random_state=0)
+
+
+CALIBRATED = {
+    "PLGP": from_process,
+    "PLECOC, softmax": from_scores(plecoc),
+    "PLECOC, calibrated": calibrated(plecoc),
+    "PLSVM, calibrated": calibrated(oneof.PLSVM),
+}
+
+
+def calibration():
+    """Print one line for each set and method."""
+    for name in CALIBRATION_SETS:
+        data = load(name)
+        splits = list(ShuffleSplit(CALIBRATION_SPLITS, test_size=0.2, random_state=0).split(data.X))
+        for label, method in CALIBRATED.items():
+            found = []
+            start = time.perf_counter()
+            for train, test in splits:
+                scaler = StandardScaler().fit(data.X[train].astype(np.float64))
+                X, X_test = (scaler.transform(data.X[part].astype(np.float64)) for part in (train, test))
+                proba, classes = method(X, data.candidates[train], X_test)
+                right = classes[proba.argmax(axis=1)] == data.y[test]
+                found.append((expected_calibration_error(proba, right), right.mean(), proba.max(axis=1).mean()))
+            error, accuracy, confidence = np.array(found).T
+            print(
+                f"{name:9s} {label:19s} ECE {error.mean():.3f} [{error.min():.3f}, {error.max():.3f}], accuracy "
+                f"{accuracy.mean():.3f} +- {accuracy.std():.3f}, mean largest probability {confidence.mean():.3f}, "
+                f"{time.perf_counter() - start:.0f} s",
+                flush=True,
+            )
+
+
+def annealing():
+    """Print one line for each kernel and signal variance."""
+    data = load("lost")
+    d = data.X.shape[1]
+    kernels = {"linear": lambda s: (s / d) * DotProduct(1e-5), "rbf": lambda s: s * RBF(np.sqrt(d))}
+    for name, kernel_of in kernels.items():
+        for variance in VARIANCES:
+            parts, ends = [], []
+            for anneal in (True, False):
+                found, failed = anneal_splits(data, kernel_of(variance), anneal)
+                psi, covering, accuracy, steps = found.T
+                ends.append(psi)
+                parts.append(
+                    f"{'stages' if anneal else 'none':6s} Psi {psi.mean():9.2f}, covering {covering.mean():.3f} +- "
+                    f"{covering.std():.3f}, accuracy {accuracy.mean():.3f} +- {accuracy.std():.3f}, "
+                    f"{steps.mean():3.0f} steps" + (f", {failed} not converged" if failed else "")
+                )
+            better = int((ends[0] > ends[1]).sum())
+            print(f"{name:6s} s {variance:<4g} " + " | ".join(parts) + f" | Psi higher by stages {better}/{len(psi)}")
+            sys.stdout.flush()
+
+
+def anneal_splits(data, kernel, anneal):
+    """Return Psi, covering rate, accuracy and steps of each split, and how many did not converge."""
+    found, failed = [], 0
+    for train, test in ShuffleSplit(ANNEALING_SPLITS, test_size=0.2, random_state=0).split(data.X):
+        scaler = StandardScaler().fit(data.X[train].astype(np.float64))
+        X, X_test = (scaler.transform(data.X[part].astype(np.float64)) for part in (train, test))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = oneof.PLGP(kernel, optimizer=None, anneal=anneal, random_state=0).fit(X, data.candidates[train])
+        failed += any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+        predicted = by_means(model, X_test)
+        covering = oneof.metrics.covering_rate(data.candidates[test], predicted)
+        found.append((model.objective_[-1], covering, (predicted == data.y[test]).mean(), model.n_iter_))
+    return np.array(found), failed
+
+
+def gpu():
+    """Fit exactly, on a CUDA device."""
+    try:
+        import torch
+    except ImportError:
+        print("gpu is left out: torch is not installed")
+        return
+    if not torch.cuda.is_available():
+        print("gpu is left out: torch sees no CUDA device")
+        return
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    X, y, X_test, y_test = mnist(max(GPU_ROWS))
+    partial = make_partial(y, extra=2, random_state=0)
+    X, X_test = (torch.as_tensor(rows, device=DEVICE) for rows in (X, X_test))
+    oneof.PLGP(optimizer=None, random_state=0).fit(X[:1000], partial[:1000])  # loads the device's libraries
+
+    def fitted(n):
+        model = oneof.PLGP(optimizer=None, random_state=0).fit(X[:n], partial[:n])
+        torch.cuda.synchronize()
+        return model
+
+    for n in GPU_ROWS:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        model, seconds = timed(lambda n=n: fitted(n), 1)
+        memory = torch.cuda.max_memory_allocated() / 1e9
+        accuracy = (by_means(model, X_test) == y_test).mean()
+        print(
+            f"mnist {n:,} x {X.shape[1]} x {len(model.classes_)}, |S| 3, exact, single precision: fit "
+            f"{seconds[0]:.1f} s, {model.n_iter_} steps, peak memory {memory:.1f} GB, test accuracy by "
+            f"means {accuracy:.4f}",
+            flush=True,
+        )
+        del model
+
+
+SECTIONS = {
+    "large": (large,),
+    "mode": (compare_modes, count_factorisations),
+    "proba": (probabilities,),
+    "calibration": (calibration,),
+    "annealing": (annealing,),
+    "gpu": (gpu,),
+}
+
+
+def main(names):
+    """Run the named sections."""
+    if unknown := set(names) - set(SECTIONS):
+        raise SystemExit(f"no such section: {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+    libraries = {f"{found['internal_api']} {found['num_threads']}" for found in threadpool_info()}
+    print(f"threads: {', '.join(sorted(libraries))}", flush=True)
+    for name in [section for section in SECTIONS if section in names]:
+        print(f"\n{name}", flush=True)
+        for part in SECTIONS[name]:
+            part()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or [section for section in SECTIONS if section != "gpu"])

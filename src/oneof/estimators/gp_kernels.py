@@ -1,0 +1,76 @@
+"""Kernels for Gaussian processes as users give them."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from array_api_compat import array_namespace, is_torch_array
+from sklearn.base import clone
+
+from oneof.errors import InputError, InputTypeError
+from oneof.solvers.laplace.hyperparameters import search_hyperparameters
+from oneof.typing import Mask, Rows
+
+
+def read_kernels(kernel: Any, rows: Rows, n_classes: int) -> list[Any]:
+    """Return clones of the kernels, one or as many as there are classes; None makes one from the rows to be fitted."""
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
+
+    if kernel is None:
+        length = float(np.sqrt(total_variance(rows))) or 1.0
+        return [ConstantKernel(1.0, (1e-2, 1e3)) * RBF(length, (length / 100.0, length * 100.0))]
+    kernels = list(kernel) if isinstance(kernel, list | tuple) else [kernel]
+    wrong = next((given for given in kernels if not isinstance(given, Kernel)), None)
+    if wrong is not None or not kernels:
+        raise InputTypeError(
+            f"kernel={wrong!r} is not possible: give a kernel of sklearn.gaussian_process.kernels, or a list of them."
+        )
+    if isinstance(kernel, list | tuple) and len(kernels) != n_classes:
+        raise InputError(
+            f"kernel is a list of {len(kernels)} for {n_classes} classes: give one for each, or one for all."
+        )
+    return [clone(given) for given in kernels]
+
+
+def learnt_kernels(
+    kernels: list[Any],
+    rows: Rows,
+    mask: Mask,
+    sharpness: float,
+    *,
+    optimizer: Any,
+    n_restarts: int,
+    most_rows: int | None,
+    random: np.random.Generator,
+) -> list[Any]:
+    """Return the kernels with the parameters that the evidence prefers, of at most so many rows, drawn at random."""
+    if is_torch_array(rows):  # scikit-learn's derivatives of kernels are NumPy's
+        raise InputError("the kernel's parameters cannot be found for tensors: pass optimizer=None.")
+    if most_rows is not None and most_rows < len(mask):
+        drawn = np.sort(random.permutation(len(mask))[:most_rows])
+        rows, mask = rows[drawn], mask[drawn]
+    found = search_hyperparameters(
+        np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64),
+        mask,
+        kernels if len(kernels) > 1 else kernels[0],
+        sharpness,
+        optimizer=optimizer,
+        n_restarts=n_restarts,
+        random=random,
+    )
+    return found.kernel if len(kernels) > 1 else [found.kernel]
+
+
+def total_variance(rows: Rows) -> float:
+    """Return the sum of the variances of the features."""
+    n = rows.shape[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(rows):
+            means = np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel() / n
+            total = float(rows.multiply(rows).sum(dtype=np.float64)) / n - float(means @ means)
+        else:
+            xp = array_namespace(rows)
+            total = float(xp.sum(xp.var(xp.astype(rows, xp.float64), axis=0)))
+    if not (np.isfinite(total) and (total <= 0 or total > 1e-290)):
+        raise InputError("the variance of the features overflows: scale the features, for example with StandardScaler.")
+    return max(total, 0.0)

@@ -1,0 +1,303 @@
+"""Gaussian processes on candidate sets."""
+
+import warnings
+from typing import Any, Literal, Self
+
+import numpy as np
+from array_api_compat import array_namespace, is_torch_array
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from oneof.candidates import CandidateSets
+from oneof.errors import InputError
+from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.estimators.gp_kernels import learnt_kernels, read_kernels
+from oneof.estimators.tensors import as_numpy, like, read_tensor
+from oneof.likelihoods import restrict
+from oneof.solvers.laplace.approximation import approximate_posterior
+from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sample
+from oneof.typing import Array, Floats, Rows
+
+
+class PLGP(CandidateClassifier):
+    """Gaussian process classifier whose likelihood is that of a candidate set.
+
+    Each class k has a latent function f_k ~ GP(0, kernel), and p(k | x) = exp f_k(x) / sum_j exp f_j(x). The
+    likelihood of a set is the largest of its members' probabilities, or with finite `sharpness` L something between
+    that and their sum: log p(S | f) = 1/L log sum_{k in S} exp(L f_k) - log sum_j exp f_j. The posterior of the
+    latents is approximated by a Gaussian at its mode (Laplace), and probabilities are means over it.
+
+    Parameters
+    ----------
+    kernel : kernel of sklearn.gaussian_process.kernels, or list of n_classes of them, default=None
+        Shared by all classes, or one for each. None is ``1.0 * RBF(length)``, with the square root of the summed
+        variances of the features as length, bounded to a hundredth and a hundred times that.
+    optimizer : {"fmin_l_bfgs_b"}, callable or None, default="fmin_l_bfgs_b"
+        How the kernel's parameters that are not "fixed" are found: by the Laplace evidence and its gradient. A callable
+        is as for scikit-learn's GaussianProcessClassifier. None keeps the kernel as it is.
+    sharpness : float, default=np.inf
+        L, above 0. 1 is the marginal likelihood, infinity the published maximum.
+    anneal : bool, default=True
+        Reach the mode by stages of growing sharpness. Without it, latents that all tie at the start are settled by the
+        first step: see Notes.
+    solver : {"cg", "cholesky"}, default="cg"
+        "cholesky" is the published form, for the mode and for the covariances: K factors of n x n for each step.
+    approximation : {None, "nystroem"}, default=None
+        "nystroem" replaces the kernel by features of `n_components` rows drawn at random, for more than some 10,000
+        rows: time goes with n m^2 and memory with n m.
+    n_components : int, default=1000
+        Of "nystroem": m.
+    n_draws : int, default=1000
+        Draws of the Monte Carlo mean. All rows share them.
+    n_restarts_optimizer : int, default=0
+        Further starts of the optimizer, drawn log-uniformly within the bounds.
+    optimizer_rows : int or None, default=1000
+        Most labelled rows, drawn at random, on which the kernel's parameters are found: the evidence takes K n^3
+        operations. None takes all.
+    max_iter : int, default=1000
+        Most steps to the mode, in each stage.
+    tol : float, default=1e-6
+        The mode is reached where max |F - K (q - p)| <= tol max(1, max |F|), in single precision 6e-5 at best.
+    random_state : int, RandomState instance or None, default=None
+        For the draws, the restarts, and rows drawn at random.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    kernel_ : kernel, or list of them
+        With the parameters that were found.
+    latent_mode_ : array of shape (n_samples, n_classes)
+        Latents at the mode; of rows without a label, their posterior means.
+    log_marginal_likelihood_value_ : float
+        The Laplace evidence of all labelled rows, worked out when first asked for (K n^3 operations). Evidences of
+        different sharpness do not compare: only that of 1 is normalised over sets.
+    objective_ : list of float
+        Psi, the log posterior up to a constant, at the start of the last stage and after each step; it never falls.
+    n_iter_ : int
+        Steps to the mode, over all stages.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where the rows came as a DataFrame.
+
+    Notes
+    -----
+    Standardise the features first. The mode takes products of the n x n kernel matrix with n x K blocks; it is kept in
+    double and in single precision. The posterior covariances are worked out at the first call that needs them.
+
+    Rows may be torch tensors, on any device: all of the above then happens there, and arrays come back as tensors (but
+    `optimizer` must be None). Rows in single precision are computed in it there, and in double precision by NumPy.
+
+    References
+    ----------
+    Zhou, Zhang & Gu (2017), Partial label learning via Gaussian processes, IEEE Trans. Cybernetics.
+    Rasmussen & Williams (2006), Gaussian processes for machine learning, section 3.5.
+
+    Examples
+    --------
+    >>> from oneof import PLGP
+    >>> X = [[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]]
+    >>> y = [["a"], ["a", "c"], ["b"], ["b", "c"]]
+    >>> model = PLGP(optimizer=None, random_state=0).fit(X, y)
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        optimizer: Any = "fmin_l_bfgs_b",
+        sharpness: float = np.inf,
+        anneal: bool = True,
+        solver: Literal["cg", "cholesky"] = "cg",
+        approximation: Literal["nystroem"] | None = None,
+        n_components: int = 1000,
+        n_draws: int = 1000,
+        n_restarts_optimizer: int = 0,
+        optimizer_rows: int | None = 1000,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.optimizer = optimizer
+        self.sharpness = sharpness
+        self.anneal = anneal
+        self.solver = solver
+        self.approximation = approximation
+        self.n_components = n_components
+        self.n_draws = n_draws
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.optimizer_rows = optimizer_rows
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the kernel's parameters, and the mode of the posterior.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features)
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets; rows without a label teach nothing.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y or a parameter cannot be used, the kernel is no kernel, or its matrix would not fit in memory.
+        """
+        self._check_parameters()
+        rows, candidates = self._read_fit(X, y)
+        random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        normals = draw_normals(int(self.n_draws), candidates.shape[1], random)
+        seed = int(random.integers(np.iinfo(np.int32).max))
+        told = np.flatnonzero(~candidates.is_unlabelled)
+        known, mask = rows[told], candidates.mask[told]
+        kernels = read_kernels(self.kernel, known, mask.shape[1])
+        if self.optimizer is not None and any(kernel.n_dims for kernel in kernels):
+            kernels = learnt_kernels(
+                kernels,
+                known,
+                mask,
+                float(self.sharpness),
+                optimizer=self.optimizer,
+                n_restarts=int(self.n_restarts_optimizer),
+                most_rows=self.optimizer_rows,
+                random=random,
+            )
+        posterior, mode = approximate_posterior(
+            kernels,
+            known,
+            like(mask, known),
+            float(self.sharpness),
+            published=self.solver == "cholesky",
+            n_components=int(self.n_components) if self.approximation else None,
+            anneal=bool(self.anneal),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random=random,
+        )
+        if not mode.converged:
+            warnings.warn(
+                f"PLGP did not converge in {mode.n_iter} steps: raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.kernel_ = list(posterior.kernels) if isinstance(self.kernel, list | tuple) else posterior.kernels[0]
+        self.latent_mode_ = posterior.means(rows)
+        self.latent_mode_[told] = mode.latents
+        self.objective_, self.n_iter_ = mode.objective, mode.n_iter
+        self._posterior, self._mask = posterior, mask
+        self._normals, self._seed = normals, seed
+        self._cache: dict[str, Any] = {}
+        return self._finish_fit(X, y, candidates)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes: means of the softmax over the posterior of the latents.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Rows sum to 1. A row's probabilities do not depend on the other rows, but for rounding: where fit had 1,000
+            labelled rows or more, covariances are in single precision if that keeps their variances to 1e-4.
+        """
+        means, covariances = self._means_and_covariances(self._read_rows(X))
+        return expected_shares(means, covariances, like(self._normals, means))
+
+    def latent_mean_and_cov(self, X: Any) -> tuple[Array, Array]:
+        """Return the means and covariances of the latents under their posterior, for each row by itself.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean : array of shape (n_samples, n_classes)
+        cov : array of shape (n_samples, n_classes, n_classes)
+            With ``solver="cg"`` below the published form by at most 2.04 % in every direction, and in practice by
+            less than 0.1 %.
+        """
+        return self._means_and_covariances(self._read_rows(X))
+
+    def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw latents from their posterior, each row's by itself: draws of two rows say nothing of both together.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=None
+
+        Returns
+        -------
+        array of shape (n_samples, n_rows, n_classes)
+        """
+        check_positive("n_samples", n_samples, integer=True)
+        means, covariances = self._means_and_covariances(self._read_rows(X))
+        normals = check_random_state(random_state).standard_normal((int(n_samples), means.shape[1]))
+        return array_namespace(means).permute_dims(sample(means, covariances, like(normals, means)), (1, 0, 2))
+
+    @property
+    def log_marginal_likelihood_value_(self) -> float:
+        """The Laplace evidence of the labelled rows."""
+        check_is_fitted(self)
+        if "evidence" not in self._cache:
+            likelihood = like(self._mask, self._posterior.coefficients)
+            self._cache["evidence"] = self._posterior.evidence(likelihood, float(self.sharpness))
+        return self._cache["evidence"]
+
+    def _means_and_covariances(self, rows: Rows) -> tuple[Array, Array]:
+        if "spread" not in self._cache:
+            random = np.random.default_rng(self._seed)
+            self._cache["spread"] = self._posterior.spread(random, published=self.solver == "cholesky")
+        return self._posterior.means_and_covariances(rows, self._cache["spread"])
+
+    def _scores(self, rows: Rows) -> Floats:
+        means, covariances = self._means_and_covariances(rows)
+        return as_numpy(expected_shares(means, covariances, like(self._normals, means)))
+
+    def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
+        del training
+        return restrict(self._scores(rows), candidates.mask)
+
+    def _read_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> Rows:
+        if is_torch_array(X):
+            return read_tensor(self, X, reset=reset)
+        return super()._read_rows(X, reset=reset, finite=finite)
+
+    def _check_parameters(self) -> None:
+        for name in ("n_components", "n_draws", "max_iter"):
+            check_positive(name, getattr(self, name), integer=True)
+        check_positive("n_restarts_optimizer", self.n_restarts_optimizer, integer=True, or_zero=True)
+        check_positive("tol", self.tol)
+        if self.optimizer_rows is not None:
+            check_positive("optimizer_rows", self.optimizer_rows, integer=True)
+        if self.sharpness != np.inf:
+            check_positive("sharpness", self.sharpness)
+        if self.solver not in ("cg", "cholesky"):
+            raise InputError(f'solver={self.solver!r} is not possible: choose "cg" or "cholesky".')
+        if self.approximation not in (None, "nystroem"):
+            raise InputError(f'approximation={self.approximation!r} is not possible: choose None or "nystroem".')
+        if self.approximation and self.solver == "cholesky":
+            raise InputError('solver="cholesky" takes the kernel as it is: pass approximation=None, or solver="cg".')
+        if not (self.optimizer is None or self.optimizer == "fmin_l_bfgs_b" or callable(self.optimizer)):
+            raise InputError(
+                f'optimizer={self.optimizer!r} is not possible: choose "fmin_l_bfgs_b", a function or None.'
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if "_cache" in state:
+            state["_cache"] = {}  # covariances are large, and are worked out again
+        return state

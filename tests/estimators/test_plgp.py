@@ -1,0 +1,292 @@
+"""PLGP: the posterior that it promises, in every form of kernel, approximation and array."""
+
+import os
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Kernel, WhiteKernel
+from sklearn.model_selection import GridSearchCV
+
+from oneof import PLGP, CandidateSets
+from oneof.datasets import load, make_partial
+from oneof.errors import DataError, InputError, InputTypeError
+from oneof.likelihoods import restricted_softmax, softmax
+from oneof.model_selection import CandidateKFold, covering_rate_scorer
+from tests.estimators.panel import scores, table
+from tests.oracles.laplace import exactly_labelled, predict
+
+FIXED = {"optimizer": None, "random_state": 0}
+
+
+def further(n=30, d=4):
+    return np.random.default_rng(5).normal(size=(n, d)) * 2
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 3.0, np.inf])
+@pytest.mark.parametrize("kernel", [2.0 * RBF(2.0), DotProduct() + WhiteKernel(0.1), 1.0 * RBF([1.0, 2.0, 3.0, 4.0])])
+def test_the_mode_is_stationary(kernel, sharpness):
+    """At the mode F = K (q - p), for the labelled rows as for the others, and Psi never fell."""
+    X, mask = table(90)
+    model = PLGP(kernel, sharpness=sharpness, **FIXED).fit(X, mask)
+    told = ~mask.all(axis=1)
+    F = model.latent_mode_
+    slopes = restricted_softmax(F, mask, sharpness)[told] - softmax(F)[told]
+    np.testing.assert_allclose(kernel(X[told]) @ slopes, F[told], atol=2e-6 * max(1, np.abs(F).max()))
+    np.testing.assert_allclose(kernel(X[~told], X[told]) @ slopes, F[~told], atol=1e-4)
+    assert np.diff(model.objective_).min() >= -1e-9
+
+
+def test_both_solvers_agree():
+    """The published form finds the same mode, covariances and probabilities."""
+    X, mask = table(90)
+    ours, published = (PLGP(solver=solver, tol=1e-8, **FIXED).fit(X, mask) for solver in ("cg", "cholesky"))
+    np.testing.assert_allclose(ours.latent_mode_, published.latent_mode_, atol=1e-6)
+    mean, cov = ours.latent_mean_and_cov(further())
+    expected_mean, expected_cov = published.latent_mean_and_cov(further())
+    np.testing.assert_allclose(mean, expected_mean, atol=1e-6)
+    np.testing.assert_allclose(cov, expected_cov, atol=1e-3 * expected_cov.max())
+    np.testing.assert_allclose(ours.predict_proba(further()), published.predict_proba(further()), atol=1e-3)
+
+
+def test_exact_labels_give_the_laplace_process_of_the_book():
+    """With one label a row, mode, evidence and predictions are those of Rasmussen & Williams, section 3.5."""
+    X, _ = table(60)
+    labels = np.arange(60) % 3
+    kernel = 2.0 * RBF(2.0)
+    model = PLGP(kernel, **FIXED).fit(X, labels)
+    book = exactly_labelled(kernel(X), labels, 3)
+    np.testing.assert_allclose(model.latent_mode_, book.mode, atol=1e-5)
+    assert model.log_marginal_likelihood_value_ == pytest.approx(book.evidence, rel=1e-8)
+    for x, mean, cov in zip(further(), *model.latent_mean_and_cov(further()), strict=True):
+        expected_mean, expected_cov = predict(book, labels, [kernel(x[None], X)[0]] * 3, kernel.diag(np.stack([x] * 3)))
+        np.testing.assert_allclose(mean, expected_mean, atol=1e-5)
+        np.testing.assert_allclose(cov, expected_cov, atol=2e-3)
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_a_row_does_not_depend_on_its_neighbours(approximation):
+    """Probabilities of a row are the same alone and in a batch, call after call, and sum to 1."""
+    X, mask = table(90)
+    model = PLGP(approximation=approximation, n_components=30, **FIXED).fit(X, mask)
+    together = model.predict_proba(further())
+    np.testing.assert_allclose(together.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.vstack([model.predict_proba(x[None]) for x in further()]), together, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(further()), together.argmax(axis=1))
+    np.testing.assert_array_equal(clone(model).fit(X, mask).predict_proba(further()), together)
+
+
+def test_permuting_classes_permutes_latents():
+    """Latents know no order of the classes; only the draws do."""
+    X, mask = table(90)
+    order = [2, 0, 1]
+    mean, cov = PLGP(tol=1e-9, **FIXED).fit(X, mask).latent_mean_and_cov(further())
+    permuted_mean, permuted_cov = PLGP(tol=1e-9, **FIXED).fit(X, mask[:, order]).latent_mean_and_cov(further())
+    np.testing.assert_allclose(permuted_mean, mean[:, order], atol=1e-6)
+    np.testing.assert_allclose(permuted_cov, cov[:, order][:, :, order], atol=2e-3)
+
+
+def test_a_kernel_for_each_class():
+    """Equal kernels in a list are one kernel; a list of another length is refused."""
+    X, mask = table(90)
+    one = PLGP(2.0 * RBF(2.0), tol=1e-9, **FIXED).fit(X, mask)
+    each = PLGP([2.0 * RBF(2.0)] * 3, tol=1e-9, **FIXED).fit(X, mask)
+    assert isinstance(each.kernel_, list)
+    np.testing.assert_allclose(each.latent_mode_, one.latent_mode_, atol=1e-7)
+    np.testing.assert_allclose(each.predict_proba(further()), one.predict_proba(further()), atol=2e-3)
+    learnt = PLGP([1.0 * RBF(2.0), 1.0 * RBF(2.0), ConstantKernel(1.0) * DotProduct()], random_state=0).fit(X, mask)
+    assert len({str(kernel) for kernel in learnt.kernel_}) == 3
+    with pytest.raises(InputError, match="list of 2 for 3 classes"):
+        PLGP([RBF(), RBF()], **FIXED).fit(X, mask)
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_the_search_raises_the_evidence(approximation):
+    """Parameters that are found have more evidence than those at the start, and fixed ones stay."""
+    X, mask = table(80)
+    kernel = ConstantKernel(1.0, "fixed") * RBF(0.2) + WhiteKernel(0.5)
+    options = {"approximation": approximation, "n_components": 80, "random_state": 0}
+    start = PLGP(kernel, optimizer=None, **options).fit(X, mask)
+    found = PLGP(kernel, **options).fit(X, mask)
+    assert found.log_marginal_likelihood_value_ > start.log_marginal_likelihood_value_ + 1.0
+    assert found.kernel_.k1.k1.constant_value == 1.0
+    assert kernel.theta[0] == np.log(0.2)
+    some = PLGP(kernel, optimizer_rows=40, n_restarts_optimizer=1, **options).fit(X, mask)
+    assert not np.array_equal(some.kernel_.theta, found.kernel_.theta)
+
+
+def test_the_evidence_of_all_landmarks_is_that_of_the_kernel():
+    """With every row a landmark the approximation is none."""
+    X, mask = table(60)
+    exact = PLGP(**FIXED).fit(X, mask)
+    landmarks = PLGP(approximation="nystroem", n_components=60, **FIXED).fit(X, mask)
+    np.testing.assert_allclose(landmarks.latent_mode_, exact.latent_mode_, atol=1e-4)
+    assert landmarks.log_marginal_likelihood_value_ == pytest.approx(exact.log_marginal_likelihood_value_, abs=1e-3)
+    np.testing.assert_allclose(landmarks.predict_proba(further()), exact.predict_proba(further()), atol=1e-3)
+
+
+def test_samples_of_latents():
+    """Draws scatter around the means with the covariances of the rows, and a seed repeats them."""
+    X, mask = table(60)
+    model = PLGP(**FIXED).fit(X, mask)
+    drawn = model.sample_latent(further(), 4000, random_state=0)
+    assert drawn.shape == (4000, 30, 3)
+    np.testing.assert_array_equal(model.sample_latent(further(), 4000, random_state=0), drawn)
+    mean, cov = model.latent_mean_and_cov(further())
+    np.testing.assert_allclose(drawn.mean(axis=0), mean, atol=0.1)
+    found = np.einsum("stk,stj->tkj", drawn - mean, drawn - mean) / 4000
+    np.testing.assert_allclose(found, cov, atol=0.1)
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+@pytest.mark.parametrize("sharpness", [1.0, np.inf])
+def test_tensors_go_through_the_same_code(sharpness, approximation):
+    """Tensors in double precision give NumPy's numbers, as tensors; predicted labels are NumPy's."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        X, mask = table(90)
+        options = {"sharpness": sharpness, "approximation": approximation, "n_components": 40, **FIXED}
+        plain = PLGP(**options).fit(X, mask)
+        model = PLGP(**options).fit(torch.asarray(X), mask)
+        Z = torch.asarray(further())
+        assert isinstance(model.latent_mode_, torch.Tensor)
+        np.testing.assert_allclose(model.latent_mode_.numpy(), plain.latent_mode_, atol=1e-6)
+        np.testing.assert_allclose(model.predict_proba(Z).numpy(), plain.predict_proba(further()), atol=1e-6)
+        np.testing.assert_array_equal(model.predict(Z), plain.predict(further()))
+        np.testing.assert_array_equal(model.disambiguate().labels, plain.disambiguate().labels)
+        assert model.score(torch.asarray(X), mask) == plain.score(X, mask)
+        with pytest.raises(InputError, match="optimizer=None"):
+            PLGP(random_state=0).fit(torch.asarray(X), mask)
+        with pytest.raises(InputError, match="NaN"):
+            model.predict(torch.full((1, 4), torch.nan, dtype=torch.float64))
+        with pytest.raises(InputError, match="3 features"):
+            model.predict(Z[:, :3])
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_rows_twice_and_rows_alike():
+    """Duplicated rows make the kernel singular, and change nothing else."""
+    X, mask = table(50)
+    model = PLGP(**FIXED).fit(
+        np.vstack([X, X, X[:1].repeat(20, axis=0)]), np.vstack([mask, mask, mask[:1].repeat(20, axis=0)])
+    )
+    assert np.isfinite(scores(model, further())).all()
+    np.testing.assert_allclose(model.latent_mode_[:50], model.latent_mode_[50:100], atol=1e-6)
+
+
+class Indefinite(Kernel):
+    """x.y, less some share of the identity."""
+
+    def __init__(self, share=0.5):
+        self.share = share
+
+    def __call__(self, X, Y=None):
+        gram = np.asarray(X) @ np.asarray(X if Y is None else Y).T
+        return gram - self.share * np.eye(len(gram)) if Y is None else gram
+
+    def diag(self, X):
+        return (np.asarray(X) ** 2).sum(axis=1) - self.share
+
+    def is_stationary(self):
+        return False
+
+
+def test_kernels_that_are_none():
+    """A kernel that is nearly positive semi-definite gets a jitter, with a warning; others are refused."""
+    X, mask = table(50)
+    with pytest.raises(InputError, match="positive semi-definite"):
+        PLGP(Indefinite(0.5), **FIXED).fit(X, mask)
+    with pytest.warns(UserWarning, match="not quite positive semi-definite"):
+        model = PLGP(Indefinite(1e-7), **FIXED).fit(X, mask)
+    expected = PLGP(DotProduct(0.0), **FIXED).fit(X, mask)
+    np.testing.assert_allclose(model.latent_mode_, expected.latent_mode_, atol=1e-3)
+
+
+def test_a_kernel_beyond_memory(monkeypatch):
+    """Too many rows are refused before anything is allocated, with the memory it would take and the way out."""
+    X, mask = table(200)
+    real = os.sysconf
+    monkeypatch.setattr(os, "sysconf", lambda name: 10 if name == "SC_PHYS_PAGES" else real(name))
+    with pytest.raises(InputError, match=r"would take .* GB.*nystroem"):
+        PLGP(**FIXED).fit(X, mask)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sharpness": 0.0},
+        {"solver": "newton"},
+        {"approximation": "fourier"},
+        {"approximation": "nystroem", "solver": "cholesky"},
+        {"optimizer": "adam"},
+        {"n_draws": 0},
+        {"n_components": 1.5},
+        {"optimizer_rows": 0},
+        {"tol": 0.0},
+    ],
+)
+def test_refused_parameters(options):
+    """What cannot be is said in one sentence, before anything is learnt."""
+    X, mask = table()
+    model = PLGP(**options)
+    with pytest.raises(InputError, match=next(iter(options))):
+        model.fit(X, mask)
+    assert not hasattr(model, "classes_")
+
+
+def test_what_is_no_kernel():
+    """Names of kernels and the like are refused."""
+    X, mask = table()
+    with pytest.raises(InputTypeError, match="kernel='rbf'"):
+        PLGP("rbf").fit(X, mask)
+
+
+def test_too_few_steps_are_said():
+    """A climb that is cut short warns."""
+    X, mask = table()
+    with pytest.warns(ConvergenceWarning, match="did not converge in"):
+        PLGP(max_iter=1, **FIXED).fit(X, mask)
+
+
+def test_grid_search_over_kernels():
+    """Kernels are chosen by the covering rate, as published."""
+    X, mask = table(90)
+    grid = {"kernel": [2.0 * RBF(length) for length in (0.01, 2.0)]}
+    search = GridSearchCV(PLGP(**FIXED), grid, cv=CandidateKFold(3, random_state=0), scoring=covering_rate_scorer)
+    assert search.fit(X, mask.astype(int)).best_params_["kernel"] == 2.0 * RBF(2.0)
+
+
+def test_annealing_on_real_rows():
+    """On Lost, stages of growing sharpness end higher than the start from ties, and decide more rows rightly."""
+    try:
+        data = load("lost")
+    except DataError as error:
+        pytest.skip(str(error))
+    X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+    kernel = ConstantKernel(10.0 / X.shape[1]) * DotProduct(1e-3)
+    right, psi = {}, {}
+    for anneal in (True, False):
+        model = PLGP(kernel, anneal=anneal, **FIXED).fit(X, data.candidates)
+        inside = np.where(data.candidates.mask, model.latent_mode_, -np.inf)
+        right[anneal] = np.mean(data.candidates.classes[inside.argmax(axis=1)] == data.y)
+        psi[anneal] = model.objective_[-1]
+    assert psi[True] > psi[False]
+    assert right[True] > right[False] + 0.03
+
+
+def test_probabilities_are_calibrated():
+    """Where the truth is drawn from the model's own prior, stated probabilities are those with which it comes true."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-3, 3, size=(900, 1))
+    root = np.linalg.cholesky(9.0 * RBF(1.0)(X) + 1e-8 * np.eye(900))
+    truth = (root @ random.normal(size=(900, 3)) + random.gumbel(size=(900, 3))).argmax(axis=1)
+    sets = make_partial(truth, share=0.5, extra=1, random_state=0)
+    model = PLGP(9.0 * RBF(1.0), sharpness=1.0, **FIXED).fit(X[:600], sets[:600])
+    proba = model.predict_proba(X[600:])
+    hit = proba.argmax(axis=1) == truth[600:]
+    assert abs(proba.max(axis=1).mean() - hit.mean()) < 0.06
+    assert isinstance(sets, CandidateSets)

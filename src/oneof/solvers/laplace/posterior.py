@@ -19,8 +19,8 @@ from oneof.typing import Array, Rows
 
 MOST_NUMBERS = 25_000_000
 """Most numbers of a block of further rows, times the rows of fit and the classes, that are held at a time."""
-LEAST_ROWS = 1000
-"""Rows of fit below which covariances are in double precision, as single precision would save no time."""
+LEAST_ROWS = 1500
+"""Rows of fit below which the published form of the covariances is the cheaper one."""
 PROBES = 32
 """Rows on which it is tried whether single precision will do."""
 
@@ -68,11 +68,9 @@ class LaplacePosterior:
         prior = self.prior()
         if isinstance(prior, FeaturePrior):
             return WeightCovariance.of(prior, self.shares)
-        if published:
+        if published or self.rows.shape[0] < LEAST_ROWS:
             return LatentCovariance.published(prior, self.shares)
         found = LatentCovariance.reduced(prior, self.shares, random)
-        if self.rows.shape[0] < LEAST_ROWS:
-            return found
         probes = self.rows[np.sort(random.permutation(self.rows.shape[0])[:PROBES])]
         return found.to_single_precision(self._related(probes), self._variances(probes))
 

@@ -1,11 +1,13 @@
 """Kernels for Gaussian processes as users give them."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace, is_torch_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from oneof.errors import InputError, InputTypeError
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
@@ -20,10 +22,9 @@ def read_kernels(kernel: Any, rows: Rows, n_classes: int) -> list[Any]:
         length = float(np.sqrt(total_variance(rows))) or 1.0
         return [ConstantKernel(1.0, (1e-2, 1e3)) * RBF(length, (length / 100.0, length * 100.0))]
     kernels = list(kernel) if isinstance(kernel, list | tuple) else [kernel]
-    wrong = next((given for given in kernels if not isinstance(given, Kernel)), None)
-    if wrong is not None or not kernels:
+    if not all(isinstance(given, Kernel) for given in kernels) or not kernels:
         raise InputTypeError(
-            f"kernel={wrong!r} is not possible: give a kernel of sklearn.gaussian_process.kernels, or a list of them."
+            f"kernel={kernel!r} is not possible: give a kernel of sklearn.gaussian_process.kernels, or a list of them."
         )
     if isinstance(kernel, list | tuple) and len(kernels) != n_classes:
         raise InputError(
@@ -58,6 +59,13 @@ def learnt_kernels(
         n_restarts=n_restarts,
         random=random,
     )
+    if not np.isfinite(found.evidence):
+        warnings.warn(
+            "the evidence could not be worked out for any parameters of the kernel, which is kept as it was: scale the "
+            "features, or pass optimizer=None.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     return found.kernel if len(kernels) > 1 else [found.kernel]
 
 

@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -37,19 +38,20 @@ class PLGP(CandidateClassifier):
         How the kernel's parameters that are not "fixed" are found: by the Laplace evidence and its gradient. A callable
         is as for scikit-learn's GaussianProcessClassifier. None keeps the kernel as it is.
     sharpness : float, default=np.inf
-        L, above 0. 1 is the marginal likelihood, infinity the published maximum.
+        L, above 0. 1 is the marginal likelihood, infinity the published maximum; below 1, ties are rewarded.
     anneal : bool, default=True
-        Reach the mode by stages of growing sharpness. Without it, latents that all tie at the start are settled by the
-        first step: see Notes.
+        Reach the mode by stages of growing sharpness, .1, 1 and 10. Without them most rows, whose candidates all tie at
+        the start, are settled by the first step.
     solver : {"cg", "cholesky"}, default="cg"
         "cholesky" is the published form, for the mode and for the covariances: K factors of n x n for each step.
     approximation : {None, "nystroem"}, default=None
         "nystroem" replaces the kernel by features of `n_components` rows drawn at random, for more than some 10,000
-        rows: time goes with n m^2 and memory with n m.
+        rows: time goes with n m^2 and memory with n m. Probabilities then take (K m)^3 and (K m)^2, once.
+        The noise of a WhiteKernel is no part of the features.
     n_components : int, default=1000
         Of "nystroem": m.
     n_draws : int, default=1000
-        Draws of the Monte Carlo mean. All rows share them.
+        Draws of the Monte Carlo mean, whose error is at most 0.5 / sqrt(n_draws). All rows share them.
     n_restarts_optimizer : int, default=0
         Further starts of the optimizer, drawn log-uniformly within the bounds.
     optimizer_rows : int or None, default=1000
@@ -82,11 +84,21 @@ class PLGP(CandidateClassifier):
 
     Notes
     -----
-    Standardise the features first. The mode takes products of the n x n kernel matrix with n x K blocks; it is kept in
-    double and in single precision. The posterior covariances are worked out at the first call that needs them.
+    Standardise the features first. The mode takes products of the n x n kernel matrix, in double and in single
+    precision, with n x K blocks. The posterior covariances are worked out at the first call that needs them, `predict`
+    included, in operations that go with K n^3, and kept: numbers that go with K n^2.
 
     Rows may be torch tensors, on any device: all of the above then happens there, and arrays come back as tensors (but
-    `optimizer` must be None). Rows in single precision are computed in it there, and in double precision by NumPy.
+    `optimizer` must be None), in the precision of the rows. NumPy's rows in single precision have their kernel worked
+    out in it, and all else in double precision.
+
+    Keep the prior variance near that of latents, 1 to 100, or let `optimizer` find it. Where it is much larger, the
+    classes of which the rows say least have the widest latents, and these win the mean of the softmax: predictions can
+    then be worse than those by the posterior means. ``ConstantKernel() * DotProduct()`` has a variance that can be
+    found; a bare DotProduct has that of the features.
+
+    Classes that are candidates of the same rows throughout stay tied, at a mode that is a saddle: nothing tells them
+    apart.
 
     References
     ----------
@@ -150,13 +162,15 @@ class PLGP(CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used, the kernel is no kernel, or its matrix would not fit in memory.
+            If X, y or a parameter cannot be used, the kernel is none or too large for the arithmetic, or its matrix
+            would not fit in memory.
         """
         self._check_parameters()
         rows, candidates = self._read_fit(X, y)
-        random = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        normals = draw_normals(int(self.n_draws), candidates.shape[1], random)
-        seed = int(random.integers(np.iinfo(np.int32).max))
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        # One for the draws, so that their number does not decide which rows are drawn.
+        random, draws = np.random.default_rng(seed).spawn(2)
+        normals = draw_normals(int(self.n_draws), candidates.shape[1], draws)
         told = np.flatnonzero(~candidates.is_unlabelled)
         known, mask = rows[told], candidates.mask[told]
         kernels = read_kernels(self.kernel, known, mask.shape[1])
@@ -185,16 +199,19 @@ class PLGP(CandidateClassifier):
         )
         if not mode.converged:
             warnings.warn(
-                f"PLGP did not converge in {mode.n_iter} steps: raise max_iter or tol.",
+                f"PLGP did not converge in {mode.n_iter} steps: raise max_iter or tol, or scale the features.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.kernel_ = list(posterior.kernels) if isinstance(self.kernel, list | tuple) else posterior.kernels[0]
-        self.latent_mode_ = posterior.means(rows)
-        self.latent_mode_[told] = mode.latents
-        self.objective_, self.n_iter_ = mode.objective, mode.n_iter
-        self._posterior, self._mask = posterior, mask
-        self._normals, self._seed = normals, seed
+        latents = like(np.empty(candidates.shape), mode.latents)
+        latents[told] = mode.latents
+        if len(told) < len(candidates):
+            full = np.flatnonzero(candidates.is_unlabelled)
+            latents[full] = posterior.means(rows[full])
+        found = [clone(kernel) for kernel in posterior.kernels]
+        self.kernel_ = found if isinstance(self.kernel, list | tuple) else found[0]
+        self.latent_mode_, self.objective_, self.n_iter_ = latents, mode.objective, mode.n_iter
+        self._posterior, self._mask, self._normals, self._seed = posterior, mask, normals, seed
         self._cache: dict[str, Any] = {}
         return self._finish_fit(X, y, candidates)
 
@@ -225,13 +242,16 @@ class PLGP(CandidateClassifier):
         -------
         mean : array of shape (n_samples, n_classes)
         cov : array of shape (n_samples, n_classes, n_classes)
-            With ``solver="cg"`` and 1,500 labelled rows or more, below the published form by at most 2.04 % in every
-            direction, and in practice by less than 0.1 %.
+            With ``solver="cg"`` and 1,500 labelled rows or more, below the published form by 2 % at most in every
+            direction, as far as that is estimated, and in practice by less than 0.1 %.
         """
         return self._means_and_covariances(self._read_rows(X))
 
     def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw latents from their posterior, each row's by itself: draws of two rows say nothing of both together.
+        """Draw latents from the posterior of each row.
+
+        All rows share the normals that are drawn: equal rows have equal latents, but for other rows the draws are none
+        of their joint posterior.
 
         Parameters
         ----------
@@ -250,17 +270,17 @@ class PLGP(CandidateClassifier):
 
     @property
     def log_marginal_likelihood_value_(self) -> float:
-        """The Laplace evidence of the labelled rows."""
+        """The Laplace evidence of the labelled rows; the first time it takes K n^3 operations."""
         check_is_fitted(self)
         if "evidence" not in self._cache:
-            likelihood = like(self._mask, self._posterior.coefficients)
-            self._cache["evidence"] = self._posterior.evidence(likelihood, float(self.sharpness))
+            mask = like(self._mask, self._posterior.coefficients)
+            self._cache["evidence"] = self._posterior.evidence(mask)
         return self._cache["evidence"]
 
     def _means_and_covariances(self, rows: Rows) -> tuple[Array, Array]:
         if "spread" not in self._cache:
             random = np.random.default_rng(self._seed)
-            self._cache["spread"] = self._posterior.spread(random, published=self.solver == "cholesky")
+            self._cache["spread"] = self._posterior.spread(random)
         return self._posterior.means_and_covariances(rows, self._cache["spread"])
 
     def _scores(self, rows: Rows) -> Floats:
@@ -272,9 +292,11 @@ class PLGP(CandidateClassifier):
         return restrict(self._scores(rows), candidates.mask)
 
     def _read_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> Rows:
+        fitted = None if reset else getattr(self, "_posterior", None)
         if is_torch_array(X):
-            return read_tensor(self, X, reset=reset)
-        return super()._read_rows(X, reset=reset, finite=finite)
+            return read_tensor(self, X, reset=reset, fitted=None if fitted is None else fitted.rows)
+        rows = super()._read_rows(X, reset=reset, finite=finite)
+        return rows if fitted is None or not is_torch_array(fitted.rows) else like(rows, fitted.rows)
 
     def _check_parameters(self) -> None:
         for name in ("n_components", "n_draws", "max_iter"):
@@ -283,7 +305,7 @@ class PLGP(CandidateClassifier):
         check_positive("tol", self.tol)
         if self.optimizer_rows is not None:
             check_positive("optimizer_rows", self.optimizer_rows, integer=True)
-        if self.sharpness != np.inf:
+        if not (isinstance(self.sharpness, float) and self.sharpness == np.inf):
             check_positive("sharpness", self.sharpness)
         if self.solver not in ("cg", "cholesky"):
             raise InputError(f'solver={self.solver!r} is not possible: choose "cg" or "cholesky".')
@@ -291,7 +313,8 @@ class PLGP(CandidateClassifier):
             raise InputError(f'approximation={self.approximation!r} is not possible: choose None or "nystroem".')
         if self.approximation and self.solver == "cholesky":
             raise InputError('solver="cholesky" takes the kernel as it is: pass approximation=None, or solver="cg".')
-        if not (self.optimizer is None or self.optimizer == "fmin_l_bfgs_b" or callable(self.optimizer)):
+        known = isinstance(self.optimizer, str) and self.optimizer == "fmin_l_bfgs_b"
+        if not (self.optimizer is None or known or callable(self.optimizer)):
             raise InputError(
                 f'optimizer={self.optimizer!r} is not possible: choose "fmin_l_bfgs_b", a function or None.'
             )

@@ -1,6 +1,5 @@
 """From rows and their sets to the Gaussian posterior of the latents."""
 
-import os
 import warnings
 from typing import Any
 
@@ -8,11 +7,12 @@ import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 
 from oneof.errors import InputError
-from oneof.kernels import covariance, is_psd_by_construction
+from oneof.kernels import covariance, is_psd_by_construction, variances
 from oneof.likelihoods import softmax
 from oneof.solvers.laplace.cholesky import find_mode_by_factors
 from oneof.solvers.laplace.jitter import least_jitter
 from oneof.solvers.laplace.landmarks import NystroemFeatures
+from oneof.solvers.laplace.limits import LARGEST_VARIANCE, TOO_LARGE, check_memory, refused_if_too_large
 from oneof.solvers.laplace.mode import LaplaceMode, find_mode
 from oneof.solvers.laplace.posterior import LaplacePosterior, double, prior_of
 from oneof.solvers.laplace.prior import FeaturePrior, GramPrior
@@ -60,30 +60,29 @@ def approximate_posterior(
     n = rows.shape[0]
     features: list[NystroemFeatures] = []
     if n_components is None:
-        if not is_torch_array(rows):  # whose memory is that of another device
-            check_memory(n, len(kernels))
+        # In double and in single precision. What tensors take is the memory of another device.
+        needed = 0 if is_torch_array(rows) else 12 * n**2 * len(kernels)
+        check_memory(needed, f"the kernel of {n} labelled rows", 'pass approximation="nystroem"')
     else:
+        needed = 0 if is_torch_array(rows) else 12 * n * n_components * len(kernels)
+        check_memory(needed, f"{n_components} features of {n} labelled rows", "lower n_components")
         landmarks = rows[np.sort(random.permutation(n)[:n_components])]
         features = [NystroemFeatures.of(kernel, landmarks) for kernel in kernels]
+    if any(float(array_namespace(own).max(own)) > LARGEST_VARIANCE for own in (variances(k, rows) for k in kernels)):
+        raise InputError(TOO_LARGE)
     jitters = tuple(0.0 if features else _jitter(kernel, rows) for kernel in kernels)
     prior = prior_of(kernels, features, rows, jitters)
     if published and isinstance(prior, GramPrior):
-        mode = find_mode_by_factors(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+        check_memory(8 * n**2 * (mask.shape[1] + 3), f"factors of {n} labelled rows", 'pass solver="cg"')
+        with refused_if_too_large():
+            mode = find_mode_by_factors(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
     else:
         mode = find_mode(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
     weights = prior.weights(mode.coefficients) if isinstance(prior, FeaturePrior) else None
-    shares = softmax(mode.latents)
-    return LaplacePosterior(kernels, rows, features, mode.coefficients, shares, weights, jitters), mode
-
-
-def check_memory(n_rows: int, n_kernels: int) -> None:
-    """Raise if Gram matrices in double and single precision would not fit in this machine's memory."""
-    needed = 12 * n_rows**2 * n_kernels
-    if hasattr(os, "sysconf") and needed > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
-        raise InputError(
-            f"the kernel of {n_rows} labelled rows would take {needed / 1e9:.0f} GB, and this machine has "
-            f'{memory / 1e9:.0f} GB: pass approximation="nystroem".'
-        )
+    posterior = LaplacePosterior(
+        kernels, rows, features, mode.coefficients, softmax(mode.latents), weights, jitters, sharpness, published
+    )
+    return posterior, mode
 
 
 def _jitter(kernel: Any, rows: Rows) -> float:

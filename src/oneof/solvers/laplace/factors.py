@@ -70,7 +70,7 @@ def inverse_and_log_det(B: Array) -> tuple[Array, float]:
         np.fill_diagonal(inverse, diagonal)
         return inverse.T, log_det
     xp = array_namespace(B)
-    root = xp.linalg.cholesky(B)
+    root = lower_root(B)
     log_det = 2.0 * float(xp.sum(xp.log(xp.linalg.diagonal(root))))
     if is_torch_array(B):
         import torch
@@ -80,10 +80,15 @@ def inverse_and_log_det(B: Array) -> tuple[Array, float]:
 
 
 def lower_root(matrix: Array) -> Array:
-    """Return the lower triangular Cholesky factor."""
+    """Return the lower triangular Cholesky factor, or raise NumPy's LinAlgError."""
     if is_numpy_array(matrix):
         return cholesky(matrix, lower=True, check_finite=False)
-    return array_namespace(matrix).linalg.cholesky(matrix)
+    try:
+        return array_namespace(matrix).linalg.cholesky(matrix)
+    except RuntimeError as error:  # torch's LinAlgError is one
+        if type(error).__name__ != "LinAlgError":
+            raise
+        raise np.linalg.LinAlgError(str(error)) from error
 
 
 def solve_lower(root: Array, right: Array, *, transposed: bool = False) -> Array:

@@ -1,11 +1,12 @@
 """The Gaussian posterior of the latents, kept as what predicts for further rows."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace, device, is_torch_array
 
 from oneof.errors import InputError
 from oneof.kernels import covariance, variances
@@ -13,6 +14,7 @@ from oneof.solvers.laplace.covariance import LatentCovariance
 from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.landmarks import NystroemFeatures
 from oneof.solvers.laplace.likelihood import Likelihood
+from oneof.solvers.laplace.limits import TOO_LARGE, check_memory, refused_if_too_large
 from oneof.solvers.laplace.prior import FeaturePrior, GramPrior, Prior, by_class
 from oneof.solvers.laplace.weights import WeightCovariance
 from oneof.typing import Array, Rows
@@ -22,7 +24,9 @@ MOST_NUMBERS = 25_000_000
 LEAST_ROWS = 1500
 """Rows of fit below which the published form of the covariances is the cheaper one."""
 PROBES = 32
-"""Rows on which it is tried whether single precision will do."""
+"""Rows on which it is tried whether single precision, or any, will do."""
+LARGEST_ERROR = 1e-3
+"""Of a variance below 0, beyond which there is a warning. The softmax sees differences of latents of about 1."""
 
 
 @dataclass(frozen=True)
@@ -43,36 +47,43 @@ class LaplacePosterior:
     """Phi^T A, (m, K), where there are features."""
     jitters: tuple[float, ...]
     """What is added to the diagonal of each kernel's Gram matrix."""
+    sharpness: float
+    """L."""
+    published: bool
+    """Whether covariances take the published form."""
 
     def prior(self) -> Prior:
         """Return the prior over the rows of fit, worked out anew."""
         return prior_of(self.kernels, self.features, self.rows, self.jitters)
 
-    def spread(self, random: np.random.Generator, *, published: bool) -> LatentCovariance | WeightCovariance:
+    def spread(self, random: np.random.Generator) -> LatentCovariance | WeightCovariance:
         """Return what covariances of further rows need; it takes longer than the mode.
 
         Raises
         ------
         InputError
-            If the prior variances are so large that nothing of the likelihood is left in the arithmetic.
+            If it would not fit in memory, or the prior variances leave nothing of the likelihood in the arithmetic.
         """
-        try:
-            return self._spread(random, published=published)
-        except (np.linalg.LinAlgError, RuntimeError) as error:  # torch's error is a RuntimeError
-            raise InputError(
-                "the latents' covariances cannot be worked out, as the kernel is too large: scale the features, or "
-                "lower the kernel's variance."
-            ) from error
-
-    def _spread(self, random: np.random.Generator, *, published: bool) -> LatentCovariance | WeightCovariance:
-        prior = self.prior()
-        if isinstance(prior, FeaturePrior):
-            return WeightCovariance.of(prior, self.shares)
-        if published or self.rows.shape[0] < LEAST_ROWS:
-            return LatentCovariance.published(prior, self.shares)
-        found = LatentCovariance.reduced(prior, self.shares, random)
-        probes = self.rows[np.sort(random.permutation(self.rows.shape[0])[:PROBES])]
-        return found.to_single_precision(self._related(probes), self._variances(probes))
+        n = self.coefficients.shape[0]
+        self._check_memory()
+        with refused_if_too_large():
+            prior = self.prior()
+            if isinstance(prior, FeaturePrior):
+                return WeightCovariance.of(prior, self.shares)
+            is_cheap = n >= LEAST_ROWS and not self.published
+            form = LatentCovariance.reduced(prior, self.shares, random) if is_cheap else None
+            found = form or LatentCovariance.published(prior, self.shares)
+        probes = self.rows[np.sort(random.permutation(n)[:PROBES])]
+        related, own = self._related(probes), self._variances(probes)
+        lowest = float(array_namespace(own).min(array_namespace(own).linalg.eigvalsh(found.of_rows(related, own))))
+        if lowest < -LARGEST_ERROR:
+            warnings.warn(
+                f"rounding leaves errors of about {-lowest:.2g} in the latents' covariances, as the kernel is large: "
+                "scale the features, or lower the kernel's variance.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return found.to_single_precision(related, own) if is_cheap else found
 
     def means(self, X: Rows) -> Array:
         """Return the means of the latents of further rows, (t, K)."""
@@ -89,15 +100,34 @@ class LaplacePosterior:
             covariances.append(xp.astype(found, self.coefficients.dtype, copy=False))
         return self._concatenated(means, ()), self._concatenated(covariances, (self.coefficients.shape[1],))
 
-    def evidence(self, mask: Array, sharpness: float) -> float:
-        """Return the Laplace evidence log q(Y | X) of the rows of fit: Psi - 1/2 log |I + K W|."""
+    def evidence(self, mask: Array) -> float:
+        """Return the Laplace evidence log q(Y | X) of the rows of fit: Psi - 1/2 log |I + K W|; raises as `spread`."""
+        self._check_memory()
         prior = self.prior()
         latents = prior.product(self.coefficients)
-        psi = Likelihood(mask, sharpness).value(latents)
+        psi = Likelihood(mask, self.sharpness).value(latents)
         psi -= 0.5 * float(array_namespace(latents).sum(self.coefficients * latents))
-        if isinstance(prior, FeaturePrior):
-            return psi - 0.5 * WeightCovariance.of(prior, self.shares).log_det
-        return psi - 0.5 * Factors.of(prior, self.shares).log_det
+        with refused_if_too_large():
+            if isinstance(prior, FeaturePrior):
+                log_det = WeightCovariance.of(prior, self.shares).log_det
+            else:
+                log_det = Factors.of(prior, self.shares).log_det
+        if not np.isfinite(psi - log_det):
+            raise InputError(TOO_LARGE)
+        return psi - 0.5 * log_det
+
+    def _check_memory(self) -> None:
+        """Raise if what goes beyond the mode would not fit; what tensors take is the memory of another device."""
+        n, n_classes = self.coefficients.shape
+        if is_torch_array(self.coefficients):
+            return
+        if self.features:
+            size = self._weights.shape[0] * n_classes
+            what = f"covariances of {self._weights.shape[0]} features and {n_classes} classes"
+            check_memory(16 * size**2, what, "lower n_components")
+        else:
+            needed = 8 * n**2 * (n_classes + 3)
+            check_memory(needed, f"covariances beside {n} labelled rows", 'pass approximation="nystroem"')
 
     @property
     def _weights(self) -> Array:

@@ -24,7 +24,6 @@ from array_api_compat import array_namespace, device
 
 from oneof.solvers.laplace.factors import Factors, inverse_and_log_det, lower_root, solve_lower
 from oneof.solvers.laplace.prior import GramPrior
-from oneof.solvers.laplace.weights import symmetric_blocks
 from oneof.typing import Array
 
 EPS = 0.02
@@ -128,19 +127,18 @@ class LatentCovariance:
         """
         xp = array_namespace(cross)
         cross = xp.astype(cross, self.root.dtype, copy=False)
-        solved, reduction = [], []
+        t, n_classes = cross.shape[-2], len(self.blocks)
+        solved = xp.empty((t, n_classes, cross.shape[-1]), dtype=cross.dtype, device=device(cross))
+        left = []  # of the variances
         for k, block in enumerate(self.blocks):
             given = cross if cross.ndim == 2 else cross[k, ...]
             applied = block.applied(given)
-            reduction.append(xp.sum(applied * given, axis=1))
-            solved.append(solve_lower(self.root, applied.mT))
-        n_classes = len(self.blocks)
-        columns = []
-        for k in range(n_classes):
-            column = [xp.sum(solved[k] * solved[j], axis=0) for j in range(k + 1)]
-            column[k] += (variances if variances.ndim == 1 else variances[k, :]) - reduction[k]
-            columns.append(column)
-        return symmetric_blocks(xp, columns)
+            left.append((variances if variances.ndim == 1 else variances[k, :]) - xp.vecdot(applied, given))
+            solved[:, k, :] = solve_lower(self.root, applied.mT).mT
+        covariances = solved @ solved.mT
+        each = xp.arange(n_classes, device=device(cross))
+        covariances[:, each, each] += xp.astype(xp.stack(left, axis=1), cross.dtype, copy=False)
+        return covariances
 
 
 def _block(

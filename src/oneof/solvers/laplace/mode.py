@@ -26,7 +26,7 @@ from oneof.typing import Array
 
 STAGES = (0.1, 1.0, 10.0)
 """Sharpnesses that lead to a larger one."""
-STAGE_TOLERANCE = 0.1
+STAGE_TOLERANCE = 0.05
 MOST_PRODUCTS = 200
 """Most products within one step."""
 ROUNDING = 500.0
@@ -141,8 +141,7 @@ class Climb:
             elif self.n_iter == max_iter or self._idle == MOST_IDLE:
                 return False
             else:
-                # As the mode comes near steps are worked out better, but no better than the tolerance asks for.
-                self._step(slope, move, accuracy=max(min(0.2, distance**0.5), min(0.2, 0.3 * tol / distance)))
+                self._step(slope, move, accuracy=min(0.1, distance**0.5))
 
     def _product(self, V: Array) -> Array:
         return self.prior.product(V) if self._is_exact else self.prior.rough_product(V)

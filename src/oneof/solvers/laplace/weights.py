@@ -6,7 +6,6 @@ to its variances, so that rows far from all landmarks are as uncertain as they s
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from array_api_compat import array_namespace, device
 
@@ -58,18 +57,12 @@ class WeightCovariance:
         xp = array_namespace(features)
         n_classes = self.blocks.shape[0]
         given = [features if features.ndim == 2 else features[k, ...] for k in range(n_classes)]
-        columns = []
+        first = given[0]
+        covariances = xp.empty((first.shape[0], n_classes, n_classes), dtype=first.dtype, device=device(first))
         for k in range(n_classes):
-            column = [xp.sum((given[k] @ self.blocks[k, :, j, :]) * given[j], axis=1) for j in range(k + 1)]
-            missed = (variances if variances.ndim == 1 else variances[k, :]) - xp.sum(given[k] ** 2, axis=1)
-            column[k] += xp.where(missed > 0, missed, 0.0)
-            columns.append(column)
-        return symmetric_blocks(xp, columns)
-
-
-def symmetric_blocks(xp: Any, columns: list[list[Array]]) -> Array:
-    """Return (t, K, K) from the entries (k, j) with j <= k, each of shape (t,)."""
-    n_classes = len(columns)
-    return xp.stack(
-        [xp.stack([columns[max(k, j)][min(k, j)] for j in range(n_classes)], axis=1) for k in range(n_classes)], axis=1
-    )
+            for j in range(k + 1):
+                covariances[:, k, j] = xp.vecdot(given[k] @ self.blocks[k, :, j, :], given[j])
+                covariances[:, j, k] = covariances[:, k, j]
+            missed = (variances if variances.ndim == 1 else variances[k, :]) - xp.vecdot(given[k], given[k])
+            covariances[:, k, k] += xp.where(missed > 0, missed, 0.0)
+        return covariances

@@ -228,8 +228,7 @@ class PLGP(CandidateClassifier):
             Rows sum to 1. A row's probabilities do not depend on the other rows, but for rounding: where fit had 1,500
             labelled rows or more, covariances are in single precision if that keeps their variances to 1e-4.
         """
-        means, covariances = self._means_and_covariances(self._read_rows(X))
-        return expected_shares(means, covariances, like(self._normals, means))
+        return self._probabilities(self._read_rows(X))
 
     def latent_mean_and_cov(self, X: Any) -> tuple[Array, Array]:
         """Return the means and covariances of the latents under their posterior, for each row by itself.
@@ -283,9 +282,12 @@ class PLGP(CandidateClassifier):
             self._cache["spread"] = self._posterior.spread(random)
         return self._posterior.means_and_covariances(rows, self._cache["spread"])
 
-    def _scores(self, rows: Rows) -> Floats:
+    def _probabilities(self, rows: Rows) -> Array:
         means, covariances = self._means_and_covariances(rows)
-        return as_numpy(expected_shares(means, covariances, like(self._normals, means)))
+        return expected_shares(means, covariances, like(self._normals, means))
+
+    def _scores(self, rows: Rows) -> Floats:
+        return as_numpy(self._probabilities(rows))
 
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
         del training

@@ -35,7 +35,7 @@ def find_mode_by_factors(
     n_iter = 0
     for level, accuracy in stages(mask, sharpness, anneal=anneal and initial is None, tol=tol):
         likelihood = Likelihood(mask, level)
-        objective = [_psi(likelihood, coefficients, latents)]
+        objective = [likelihood.psi(coefficients, latents)]
         for step in range(max_iter + 1):
             shares = likelihood.at(latents)
             distance = _largest(latents - prior.product(shares.slopes)) / max(1.0, _largest(latents))
@@ -46,7 +46,7 @@ def find_mode_by_factors(
             ahead = target - factors.times(prior.product(target))
             move, change = prior.product(ahead) - latents, ahead - coefficients
             length = _bisect(likelihood, latents, coefficients, move, change)
-            while (psi := _psi(likelihood, coefficients + length * change, latents + length * move)) < objective[
+            while (psi := likelihood.psi(coefficients + length * change, latents + length * move)) < objective[
                 -1
             ] - 1e-13 * abs(objective[-1]):
                 length /= 2.0
@@ -71,10 +71,6 @@ def _bisect(likelihood: Likelihood, latents: Array, coefficients: Array, move: A
         middle = (low + high) / 2.0
         low, high = (middle, high) if rises(middle) else (low, middle)
     return low if low > 0 else high
-
-
-def _psi(likelihood: Likelihood, coefficients: Array, latents: Array) -> float:
-    return likelihood.value(latents) - 0.5 * float(array_namespace(latents).sum(coefficients * latents))
 
 
 def _largest(array: Array) -> float:

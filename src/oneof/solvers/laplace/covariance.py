@@ -176,7 +176,7 @@ def _nystrom(gram: Array, scale: Array, rank: int, random: np.random.Generator) 
 
 
 def _norm_left(gram: Array, scale: Array, B: Array, random: np.random.Generator) -> float:
-    """Return the spectral norm of A - B B^T, by the power method."""
+    """Return the spectral norm of A - B B^T, estimated from below by the power method."""
     xp = array_namespace(gram)
     vectors = _normals(gram, (gram.shape[0], 4), random)
     norm = 0.0

@@ -22,6 +22,10 @@ class Likelihood:
         values = log_likelihoods(latents, self.mask, self.sharpness)
         return float(array_namespace(values).sum(values))
 
+    def psi(self, coefficients: Array, latents: Array) -> float:
+        """Return Psi = sum_i log p(S_i | f_i) - 1/2 sum_k f_k^T K_k^-1 f_k, for coefficients A with F = K A."""
+        return self.value(latents) - 0.5 * float(array_namespace(latents).sum(coefficients * latents))
+
     def at(self, latents: Array) -> "Shares":
         """Return the derivatives at these latents."""
         inside = restricted_softmax(latents, self.mask, self.sharpness)

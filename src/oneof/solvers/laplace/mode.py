@@ -120,7 +120,7 @@ class Climb:
         self.prior, self.likelihood = prior, likelihood
         self.coefficients, self.latents = coefficients, latents
         self.shares = likelihood.at(latents)
-        self.objective = [self._psi(coefficients, latents)]
+        self.objective = [likelihood.psi(coefficients, latents)]
         self.n_iter = 0
         self._eps = float(self.xp.finfo(latents.dtype).eps)
         self._is_exact = False  # products are in single precision as long as that brings the steps on
@@ -154,7 +154,7 @@ class Climb:
         moved = self.prior.product(step)
         expected = float(xp.sum(slope * moved) - 0.5 * xp.sum(moved * (step + self.shares.bends(moved))))
         coefficients, latents = self.coefficients + step, self.latents + moved
-        psi = self._psi(coefficients, latents)
+        psi = self.likelihood.psi(coefficients, latents)
         rounding = ROUNDING * self._eps * abs(psi)
         rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
         self._idle = 0 if rises or not self._is_exact else self._idle + 1
@@ -169,9 +169,6 @@ class Climb:
         if ratio > LEAST_RATIO:
             self.coefficients, self.latents, self.shares = coefficients, latents, self.likelihood.at(latents)
             self.objective.append(psi)
-
-    def _psi(self, coefficients: Array, latents: Array) -> float:
-        return self.likelihood.value(latents) - 0.5 * float(self.xp.sum(coefficients * latents))
 
     def _relative(self, move: Array) -> float:
         xp = self.xp

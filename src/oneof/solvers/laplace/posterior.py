@@ -105,8 +105,7 @@ class LaplacePosterior:
         self._check_memory()
         prior = self.prior()
         latents = prior.product(self.coefficients)
-        psi = Likelihood(mask, self.sharpness).value(latents)
-        psi -= 0.5 * float(array_namespace(latents).sum(self.coefficients * latents))
+        psi = Likelihood(mask, self.sharpness).psi(self.coefficients, latents)
         with refused_if_too_large():
             if isinstance(prior, FeaturePrior):
                 log_det = WeightCovariance.of(prior, self.shares).log_det

@@ -184,6 +184,11 @@ def count_factorisations():
             )
 
 
+def moments(posterior, rows, spread):
+    """Return the means and covariances of the latents of rows."""
+    return [np.concatenate(parts) for parts in zip(*posterior.means_and_covariances(rows, spread), strict=True)]
+
+
 def probabilities():
     """Time probabilities of many rows, and compare some with those of the published covariances."""
     X, candidates = birdsong()
@@ -200,8 +205,8 @@ def probabilities():
     )
     some, posterior = rows[:PUBLISHED_ROWS], model._posterior
     _, ours = model.latent_mean_and_cov(some)
-    spread, before = timed(lambda: LatentCovariance.published(posterior.prior(), posterior.shares), 1)
-    (means, covariances), each = timed(lambda: posterior.means_and_covariances(some, spread), 1)
+    spread, before = timed(lambda: LatentCovariance.of(posterior.prior(), posterior.shares), 1)
+    (means, covariances), each = timed(lambda: moments(posterior, some, spread), 1)
     variances = np.diagonal(covariances, axis1=1, axis2=2)
     off = np.diagonal(ours, axis1=1, axis2=2) / variances - 1
     moved = np.abs(expected_shares(means, covariances, model._normals) - proba[: len(some)])

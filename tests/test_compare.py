@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 import oneof.compare
 from oneof import AvgPerceptron, CandidateSets, MaxPerceptron
-from oneof.compare import SLOW, compare, learning_curve, panel
+from oneof.compare import compare, learning_curve, panel
+from oneof.compare.methods import SLOW
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.estimators.base import CandidateClassifier
 from oneof.metrics import covering_rate

@@ -17,6 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from array_api_compat import is_torch_array
+
 from oneof.errors import InputError, InputTypeError, MissingExtraError, ModelFileError
 
 FORMAT = "oneof-model"
@@ -127,6 +129,10 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         check_is_fitted(estimator)
     except NotFittedError:
         raise InputTypeError(f"{type(estimator).__name__} is not fitted: fit it before it is saved.") from None
+    if any(is_torch_array(value) for value in vars(estimator).values()):
+        raise InputTypeError(
+            f"{type(estimator).__name__} was fitted to tensors, which no model file holds: fit it to X.cpu().numpy()."
+        )
     if not Path(path).absolute().parent.is_dir():
         raise InputError(f"there is no folder {Path(path).parent} to save the model in: make it first.")
     content = {

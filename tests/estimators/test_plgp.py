@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -17,6 +18,7 @@ from oneof.datasets import load, make_partial
 from oneof.errors import DataError, InputError, InputTypeError
 from oneof.likelihoods import restricted_softmax, softmax
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
+from oneof.persistence import save
 from oneof.solvers.laplace import posterior
 from tests.estimators.panel import scores, table
 from tests.oracles.laplace import exactly_labelled, predict
@@ -268,6 +270,28 @@ def test_kernels_that_are_none():
         model = PLGP(Indefinite(1e-7), **FIXED).fit(X, mask)
     expected = PLGP(DotProduct(0.0), **FIXED).fit(X, mask)
     np.testing.assert_allclose(model.latent_mode_, expected.latent_mode_, atol=1e-3)
+
+
+def test_many_rows_fit_in_memory():
+    """Probabilities of 100,000 rows take a fraction of the memory that their covariances would."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 2)), np.arange(60) % 20
+    model = PLGP(n_draws=4, **FIXED).fit(X, y)
+    rows = random.normal(size=(100_000, 2))
+    model.predict_proba(rows[:1])
+    tracemalloc.start()
+    proba = model.predict_proba(rows)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 100_000 * 20 * 20 * 8 / 2
+    np.testing.assert_allclose(proba[::9999], model.predict_proba(rows[::9999]), atol=1e-10)
+
+
+def test_models_of_tensors_are_not_saved(tmp_path):
+    """Files hold NumPy's arrays, and say so."""
+    X, mask = table(20)
+    with pytest.raises(InputTypeError, match="fitted to tensors"):
+        save(tmp_path / "model.oneof", PLGP(**FIXED).fit(torch.asarray(X), mask))
 
 
 def test_a_kernel_beyond_memory(monkeypatch):

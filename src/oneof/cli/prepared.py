@@ -1,7 +1,7 @@
 """A table read for learning: candidate sets, truth, features, and the methods that may learn from them."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,13 +79,13 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.compare import SLOW, panel
+    from oneof.compare import panel, without_slow
 
     encoder = make_encoder(prepared.columns)
     encoded = encoder.fit_transform(prepared.frame)
     n_rows = int((~prepared.candidates.is_unlabelled).sum())
     known = panel(sparse=sp.issparse(encoded), n_rows=n_rows, random_state=seed)
-    names = _names(method, known, slow=SLOW)
+    names = list(without_slow(known)) if method.lower() == "auto" else [_name(method, known)]
     # The steps of a method's own pipeline go into ours: steps within steps would hide the last one.
     return {
         name: Pipeline([("columns", encoder), *(getattr(known[name], "steps", None) or [("method", known[name])])])
@@ -93,12 +93,10 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
     }
 
 
-def _names(method: str, known: Mapping[str, Any], *, slow: Sequence[str]) -> Sequence[str]:
-    if method.lower() == "auto":
-        return [name for name in known if name not in slow]
+def _name(method: str, known: Mapping[str, Any]) -> str:
     by_lower = {name.lower(): name for name in known}
     if method.lower() not in by_lower:
         close = difflib.get_close_matches(method.lower(), by_lower, n=1)
         hint = f"did you mean {by_lower[close[0]]}? " if close else ""
         raise InputError(f"there is no method {method!r}: {hint}The methods are auto, {', '.join(known)}.")
-    return [by_lower[method.lower()]]
+    return by_lower[method.lower()]

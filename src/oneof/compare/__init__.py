@@ -5,10 +5,19 @@ from types import ModuleType
 
 from oneof.compare.comparison import compare
 from oneof.compare.curve import LearningCurve, learning_curve
-from oneof.compare.methods import SLOW, panel
+from oneof.compare.methods import panel, without_slow
 from oneof.compare.results import Comparison, FoldResult, MethodResult
 
-__all__ = ["SLOW", "Comparison", "FoldResult", "LearningCurve", "MethodResult", "compare", "learning_curve", "panel"]
+__all__ = [
+    "Comparison",
+    "FoldResult",
+    "LearningCurve",
+    "MethodResult",
+    "compare",
+    "learning_curve",
+    "panel",
+    "without_slow",
+]
 
 
 class _CallableModule(ModuleType):

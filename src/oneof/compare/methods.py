@@ -87,6 +87,11 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     return {type(estimator).__name__: make_pipeline(clone(scaler), estimator) for estimator in estimators}
 
 
+def without_slow(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what "auto" stands for: all but the methods that must be asked for by name."""
+    return {name: known[name] for name in known if name not in SLOW}
+
+
 def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     """Return the estimators to compare, by name."""
     if isinstance(methods, Mapping):
@@ -99,7 +104,7 @@ def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
             sparse=sp.issparse(task.X), n_rows=int((~task.candidates.is_unlabelled).sum()), random_state=random_state
         )
         if isinstance(methods, str) and methods == "auto":
-            chosen = {name: chosen[name] for name in chosen if name not in SLOW}
+            chosen = without_slow(chosen)
         else:
             names = [methods] if isinstance(methods, str) else list(methods)
             unknown = [name for name in names if name not in chosen]

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import array_namespace, is_torch_array
+from array_api_compat import is_torch_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.errors import InputError, InputTypeError
+from oneof.kernels import total_variance
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.typing import Mask, Rows
 
@@ -67,18 +68,3 @@ def learnt_kernels(
             stacklevel=3,
         )
     return found.kernel if len(kernels) > 1 else [found.kernel]
-
-
-def total_variance(rows: Rows) -> float:
-    """Return the sum of the variances of the features."""
-    n = rows.shape[0]
-    with np.errstate(over="ignore", invalid="ignore"):
-        if sp.issparse(rows):
-            means = np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel() / n
-            total = float(rows.multiply(rows).sum(dtype=np.float64)) / n - float(means @ means)
-        else:
-            xp = array_namespace(rows)
-            total = float(xp.sum(xp.var(xp.astype(rows, xp.float64), axis=0)))
-    if not (np.isfinite(total) and (total <= 0 or total > 1e-290)):
-        raise InputError("the variance of the features overflows: scale the features, for example with StandardScaler.")
-    return max(total, 0.0)

@@ -2,6 +2,7 @@
 
 from oneof.kernels.gaussian_process import covariance, is_psd_by_construction, variances
 from oneof.kernels.gram import check_gram
+from oneof.kernels.spread import total_variance
 from oneof.kernels.svc import KERNELS, Kernel
 
-__all__ = ["KERNELS", "Kernel", "check_gram", "covariance", "is_psd_by_construction", "variances"]
+__all__ = ["KERNELS", "Kernel", "check_gram", "covariance", "is_psd_by_construction", "total_variance", "variances"]

@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kerne
 
 from oneof.errors import InputError
 from oneof.kernels.gram import NOT_FINITE, OVERFLOW, check_finite, check_shape
+from oneof.kernels.spread import entry_variance
 from oneof.typing import Floats, Rows
 
 KERNELS = ("linear", "poly", "rbf")
@@ -79,14 +80,7 @@ def _gamma(gamma: Any | Literal["scale", "auto"], X: Rows) -> float:
     if isinstance(gamma, str) and gamma == "auto":
         return 1.0 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":
-        with np.errstate(over="ignore", invalid="ignore"):
-            if sp.issparse(X):
-                size = X.shape[0] * X.shape[1]
-                variance = float(X.multiply(X).sum(dtype=np.float64) / size - (X.sum(dtype=np.float64) / size) ** 2)
-            else:
-                variance = float(X.var(dtype=np.float64))
-        if not (np.isfinite(variance) and (variance == 0 or variance > 1e-290)):
-            raise InputError("the variance of the features overflows: scale them, for example with StandardScaler.")
+        variance = entry_variance(X)
         return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
     kind: Any = numbers.Real
     if isinstance(gamma, bool) or not isinstance(gamma, kind) or not 0 < gamma < np.inf:

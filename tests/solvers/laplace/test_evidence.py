@@ -66,7 +66,7 @@ def test_the_gradient_is_the_derivative_of_the_evidence(rows, kernel, sharpness)
     def evaluate(theta, initial=None):
         prior, gradients = grams(with_theta(kernel, theta), X)
         mode = find_mode(prior, mask, sharpness, initial=initial, tol=1e-12)
-        factors = Factors.of(prior, mode.shares.shares)
+        factors = Factors.of(prior, mode.shares.overall)
         return evidence(prior, mode, factors), prior, mode, factors, gradients
 
     theta = np.concatenate([part.theta for part in kernel]) if isinstance(kernel, list) else kernel.theta
@@ -86,7 +86,7 @@ def test_probabilities_that_vanish_leave_the_gradient_finite(rows):
     prior, gradients = grams(ConstantKernel(1e8, "fixed") * RBF(0.01) + WhiteKernel(1e8), X)
     mode = find_mode(prior, mask, 1.0, initial=np.where(mask, 1e-5, -1e-5))
     mode = find_mode(prior, mask, 1.0, initial=mode.coefficients)
-    factors = Factors.of(prior, mode.shares.shares)
+    factors = Factors.of(prior, mode.shares.overall)
     assert np.isfinite(evidence(prior, mode, factors))
     assert np.isfinite(evidence_gradient(prior, mode, factors, gradients)).all()
 
@@ -172,13 +172,21 @@ def test_nothing_to_search_returns_the_kernel(rows):
     assert found.n_evaluations == 1
 
 
+class Silent(RBF):
+    """A kernel of one's own, that nobody taught its derivatives."""
+
+    def __call__(self, X, Y=None):
+        return super().__call__(X, Y)
+
+
 def test_searches_that_cannot_be_are_refused(rows):
-    """Unknown optimizers, and starts drawn from nowhere or from bounds without end."""
+    """Unknown optimizers, starts drawn from bounds without end, and kernels without derivatives."""
     with pytest.raises(InputError, match="optimizer='newton'"):
         search_hyperparameters(*rows, RBF(), 1.0, optimizer="newton")
-    for kernel, random in ((RBF(), None), (RBF(1.0, (1e-5, np.inf)), np.random.default_rng(0))):
-        with pytest.raises(InputError, match="Generator, and bounds that are finite"):
-            search_hyperparameters(*rows, kernel, 1.0, n_restarts=1, random=random)
+    with pytest.raises(InputError, match="within the kernel's bounds"):
+        search_hyperparameters(*rows, RBF(1.0, (1e-5, np.inf)), 1.0, n_restarts=1)
+    with pytest.raises(InputError, match="does not give its derivatives"):
+        search_hyperparameters(*rows, Silent(), 1.0)
 
 
 def test_a_matrix_that_is_no_covariance_has_no_mode(rows):

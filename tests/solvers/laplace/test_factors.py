@@ -50,7 +50,7 @@ def test_the_evidence_and_the_predictions_of_the_book_come_out():
     book = oracle.exactly_labelled(K, y, 3)
     prior = GramPrior.of(K)
     mode = find_mode(prior, mask, np.inf, tol=1e-10)
-    factors = Factors.of(prior, mode.shares.shares)
+    factors = Factors.of(prior, mode.shares.overall)
     np.testing.assert_allclose(factors.log_det, book.log_det, rtol=1e-8)
     np.testing.assert_allclose(mode.objective[-1] - 0.5 * factors.log_det, book.evidence, rtol=1e-9)
     for k, variance in zip(cross, own, strict=True):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from oneof.likelihoods import restricted_softmax, softmax
+from oneof.solvers.laplace import mode as mode_module
 from oneof.solvers.laplace.cholesky import find_mode_by_factors
-from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace.mode import find_mode, reduced
 from oneof.solvers.laplace.prior import FeaturePrior, GramPrior
 from tests.oracles import laplace as oracle
 from tests.solvers.laplace.problems import SHARPNESSES, exact, gram, problem
@@ -146,6 +147,19 @@ def test_sharpening_in_stages_ends_higher_than_starting_sharp():
         gains.append(staged.objective[-1] - sharp.objective[-1])
     assert np.mean(gains) > 2 * np.std(gains) / np.sqrt(20)
     assert np.mean(np.array(gains) >= 0) > 0.7
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_stages_of_many_rows_see_some_of_them(monkeypatch, each):
+    """With few landmarks they end elsewhere; the ascent that follows sees the kernel, and ends above one without stages."""
+    K, mask = problem("rbf", variance=10.0, n=150)
+    prior = GramPrior.of(np.stack([K] * mask.shape[1]) if each else K)
+    monkeypatch.setattr(mode_module, "LANDMARKS", 30)
+    found = find_mode(prior, mask, np.inf)
+    assert reduced(prior).features.shape[-1] == 30
+    assert found.converged
+    assert distance(found, K, mask, np.inf) <= 2e-6
+    assert find_mode(prior, mask, np.inf, anneal=False).objective[-1] < found.objective[-1]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -2,15 +2,16 @@
 
 F_new = (K^-1 + W)^-1 (W F + q - pi), with W = diag pi - pi pi^T. It leaves out the positive part of the Hessian, L
 (diag q - q q^T), and so maximises a concave lower bound of Psi's quadratic model: it climbs, slowly at low sharpness.
-Each step costs K n^3 operations. It is kept as the reference of `mode`, which takes the same stages.
+Each step costs K n^3 operations. It is kept as the reference of `mode`, and takes the same stages, by its own steps.
 """
 
 from array_api_compat import array_namespace
 
 from oneof.likelihoods import softmax_moves
+from oneof.solvers.laplace.climb import relative_size
 from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.likelihood import Likelihood
-from oneof.solvers.laplace.mode import LaplaceMode, stages
+from oneof.solvers.laplace.mode import STAGE_TOLERANCE, LaplaceMode, stages
 from oneof.solvers.laplace.prior import GramPrior
 from oneof.typing import Array
 
@@ -32,23 +33,23 @@ def find_mode_by_factors(
         coefficients = latents = prior.zeros(mask.shape[1])
     else:
         coefficients, latents = initial, prior.product(initial)
+    before = stages(mask, sharpness) if anneal and initial is None else []
     n_iter = 0
-    for level, accuracy in stages(mask, sharpness, anneal=anneal and initial is None, tol=tol):
+    for level, accuracy in [*((level, STAGE_TOLERANCE) for level in before), (sharpness, tol)]:
         likelihood = Likelihood(mask, level)
         objective = [likelihood.psi(coefficients, latents)]
         for step in range(max_iter + 1):
             shares = likelihood.at(latents)
-            distance = _largest(latents - prior.product(shares.slopes)) / max(1.0, _largest(latents))
+            distance = relative_size(latents - prior.product(shares.slopes), latents)
             if distance <= accuracy or step == max_iter:
                 break
-            target = softmax_moves(shares.shares, latents) + shares.slopes  # W F + q - pi
-            factors = Factors.of(prior, shares.shares)
+            target = softmax_moves(shares.overall, latents) + shares.slopes  # W F + q - pi
+            factors = Factors.of(prior, shares.overall)
             ahead = target - factors.times(prior.product(target))
             move, change = prior.product(ahead) - latents, ahead - coefficients
             length = _bisect(likelihood, latents, coefficients, move, change)
-            while (psi := likelihood.psi(coefficients + length * change, latents + length * move)) < objective[
-                -1
-            ] - 1e-13 * abs(objective[-1]):
+            least = objective[-1] - 1e-13 * abs(objective[-1])
+            while (psi := likelihood.psi(coefficients + length * change, latents + length * move)) < least:
                 length /= 2.0
             coefficients, latents = coefficients + length * change, latents + length * move
             objective.append(psi)
@@ -71,8 +72,3 @@ def _bisect(likelihood: Likelihood, latents: Array, coefficients: Array, move: A
         middle = (low + high) / 2.0
         low, high = (middle, high) if rises(middle) else (low, middle)
     return low if low > 0 else high
-
-
-def _largest(array: Array) -> float:
-    xp = array_namespace(array)
-    return float(xp.max(xp.abs(array)))

@@ -48,7 +48,7 @@ def evidence(prior: GramPrior, mode: LaplaceMode, factors: Factors | None = None
         At the mode, where they are at hand.
     """
     if factors is None:
-        factors = Factors.of(prior, mode.shares.shares)
+        factors = Factors.of(prior, mode.shares.overall)
     return mode.objective[-1] - 0.5 * factors.log_det
 
 
@@ -74,7 +74,7 @@ def evidence_gradient(
         If the mode's move with theta is undefined: the Hessian of Psi is singular.
     """
     xp = array_namespace(mode.latents)
-    A, pi, root = mode.coefficients, mode.shares.shares, factors.root
+    A, pi, root = mode.coefficients, mode.shares.overall, factors.root
     inverse = solve_lower(root, xp.eye(root.shape[0], dtype=root.dtype, device=device(root)))
     whole: Array = 0.0
     parts, pulls = [], []

@@ -81,7 +81,7 @@ def search_hyperparameters(
     Raises
     ------
     InputError
-        If the optimizer is unknown, or further starts cannot be drawn.
+        If the optimizer is unknown, the kernel has no gradient, or further starts cannot be drawn.
     """
     if not callable(optimizer) and optimizer != "fmin_l_bfgs_b":
         raise InputError(f'optimizer={optimizer!r} is not possible: give "fmin_l_bfgs_b" or a function.')
@@ -89,8 +89,10 @@ def search_hyperparameters(
     start, bounds = tries.start, tries.bounds
     starts = [start]
     if n_restarts > 0 and start.size > 0:
-        if random is None or not np.isfinite(bounds).all():
-            raise InputError("further starts need a random Generator, and bounds that are finite.")
+        if random is None:
+            random = np.random.default_rng()
+        if not np.isfinite(bounds).all():
+            raise InputError("further starts of the optimizer are drawn within the kernel's bounds: give finite ones.")
         starts += list(random.uniform(bounds[:, 0], bounds[:, 1], (n_restarts, start.size)))
     if callable(optimizer) or start.size == 0:
         tries.objective(start, eval_gradient=False)
@@ -139,7 +141,7 @@ class _Tries:
 
     def _evaluate(self, theta: Floats, eval_gradient: bool) -> tuple[float, Floats]:
         kernel = self._at(theta)
-        pairs = [part(self.X, eval_gradient=True) for part in ([kernel] if self.is_shared else kernel)]
+        pairs = [_with_gradient(part, self.X) for part in ([kernel] if self.is_shared else kernel)]
         gram = pairs[0][0] if self.is_shared else np.stack([gram for gram, _ in pairs])
         gradients = pairs[0][1] if self.is_shared else [of_gram for _, of_gram in pairs]
         if not np.isfinite(gram).all():
@@ -162,7 +164,7 @@ class _Tries:
             is_known = best is not None and np.isclose(mode.objective[-1], best[1].objective[-1], rtol=1e-9)
             if is_known or not mode.converged:
                 continue
-            factors = Factors.of(prior, mode.shares.shares)
+            factors = Factors.of(prior, mode.shares.overall)
             value = evidence(prior, mode, factors)
             if best is None or value > best[0]:
                 best = value, mode, factors
@@ -176,3 +178,14 @@ class _Tries:
         From there, where all likelihoods are flat, the way back is long.
         """
         return coefficients * min(1.0, self._size / max(float(np.linalg.norm(prior.product(coefficients))), 1e-300))
+
+
+def _with_gradient(kernel: Any, X: Floats) -> tuple[Floats, Floats]:
+    """Return a Gram matrix, and its derivatives."""
+    try:
+        gram, gradient = kernel(X, eval_gradient=True)
+    except (TypeError, NotImplementedError) as error:
+        raise InputError(
+            f"the kernel {kernel} does not give its derivatives (eval_gradient=True): pass optimizer=None."
+        ) from error
+    return gram, gradient

@@ -26,11 +26,7 @@ class NystroemFeatures:
     @classmethod
     def of(cls, kernel: Any, landmarks: Array) -> "NystroemFeatures":
         """Take the inverse root of the landmarks' covariances."""
-        gram = covariance(kernel, landmarks)
-        xp = array_namespace(gram)
-        values, vectors = xp.linalg.eigh(xp.astype(gram, xp.float64))
-        kept = values > SMALLEST * xp.max(values)
-        return cls(kernel, landmarks, vectors * xp.where(kept, 1.0 / xp.sqrt(xp.where(kept, values, 1.0)), 0.0))
+        return cls(kernel, landmarks, inverse_root(covariance(kernel, landmarks)))
 
     def of_rows(self, X: Array) -> Array:
         """Return phi(x) of n rows, (n, r), worked out in blocks."""
@@ -44,3 +40,11 @@ class NystroemFeatures:
                 features = xp.empty((n, part.shape[1]), dtype=part.dtype, device=part.device)
             features[start : start + part.shape[0], :] = part
         return features
+
+
+def inverse_root(gram: Array) -> Array:
+    """Return R with R R^T = gram^-1, in double precision, without the directions that are lost in rounding."""
+    xp = array_namespace(gram)
+    values, vectors = xp.linalg.eigh(xp.astype(gram, xp.float64))
+    kept = values > SMALLEST * xp.max(values)
+    return vectors * xp.where(kept, 1.0 / xp.sqrt(xp.where(kept, values, 1.0)), 0.0)

@@ -36,7 +36,7 @@ class Likelihood:
 class Shares:
     """The probabilities of the classes, from which come all derivatives of the likelihood."""
 
-    shares: Array
+    overall: Array
     """pi, (n, K)."""
     inside: Array
     """q, (n, K): 0 outside the sets."""
@@ -45,14 +45,14 @@ class Shares:
     @property
     def slopes(self) -> Array:
         """Q - pi, (n, K): the gradient."""
-        return self.inside - self.shares
+        return self.inside - self.overall
 
     def bends(self, moves: Array) -> Array:
         """Return W_true v with W_true = diag pi - pi pi^T - L (diag q - q q^T), the negative Hessian.
 
         For L = inf it is W = diag pi - pi pi^T: of the other term nothing is left but where candidates tie.
         """
-        bends = softmax_moves(self.shares, moves)
+        bends = softmax_moves(self.overall, moves)
         if self.sharpness < float("inf"):
             bends -= self.sharpness * softmax_moves(self.inside, moves)
         return bends

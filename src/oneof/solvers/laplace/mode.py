@@ -1,42 +1,27 @@
 """The mode of the posterior: the latents F that maximise Psi(F) = sum_i log p(S_i | f_i) - 1/2 sum_k f_k^T K_k^-1 f_k.
 
-Over coefficients A with F = K A, Psi is a function on the reproducing kernel Hilbert space, whose inner product is <A,
-B> = sum A (K B). In that inner product its gradient is q - pi - A, and its negative Hessian I + W_true K. So no K^-1 is
-needed, nor a factor of K: each step of conjugate gradients costs one product of K with an n x K block.
-
-W_true has negative eigenvalues at finite sharpness. A trust region, in the same norm, copes with them (Steihaug 1983):
-a step that would leave it, or that meets negative curvature, ends at its border. Where Psi does not rise by a share of
-what the quadratic model says, the step is not taken, and the region shrinks: Psi never falls. (Leaving the negative
-term out, as published, climbs too, in hundreds of steps where the trust region takes tens.)
-
 Psi has many maxima where sets are large. At F = 0 all candidates tie, and with infinite sharpness the first step
 settles most rows. So the sharpness is raised in stages: as L goes to 0 the likelihood becomes the mean of the
-candidates' latents less log sum_k exp f_ik, which is concave, and has one maximum.
+candidates' latents less log sum_k exp f_ik, which is concave, and has one maximum. The stages only lead to where the
+last ascent begins. With many rows they see a Nystrom approximation of the prior, whose products cost little.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
+from oneof.solvers.laplace.climb import Climb
+from oneof.solvers.laplace.landmarks import inverse_root
 from oneof.solvers.laplace.likelihood import Likelihood, Shares
-from oneof.solvers.laplace.prior import Prior
+from oneof.solvers.laplace.prior import FeaturePrior, GramPrior, Prior
 from oneof.typing import Array
 
 STAGES = (0.1, 1.0, 10.0)
 """Sharpnesses that lead to a larger one."""
 STAGE_TOLERANCE = 0.05
-MOST_PRODUCTS = 200
-"""Most products within one step."""
-ROUNDING = 500.0
-"""Of Psi and of distances, in units of the precision of the latents."""
-MOST_IDLE = 100
-"""Most steps in a row, in full precision, by which Psi does not rise beyond rounding."""
-ROUGHEST = 1e-3
-"""Tolerance above which single precision may tell whether it is kept."""
-LEAST_RATIO = 1e-4
-"""Least rise of Psi for which a step is taken, as a share of what the model says."""
+LANDMARKS = 500
+"""Rows whose covariances stand for the prior in the stages, where there are at least four times as many."""
 
 
 @dataclass(frozen=True)
@@ -89,125 +74,47 @@ def find_mode(
     -------
     LaplaceMode
     """
-    if initial is None:
-        coefficients = latents = prior.zeros(mask.shape[1])
-    else:
-        coefficients, latents = initial, prior.product(initial)
     steps = 0
-    for level, accuracy in stages(mask, sharpness, anneal=anneal and initial is None, tol=tol):
-        climb = Climb(prior, Likelihood(mask, level), coefficients, latents)
-        converged = climb.run(max_iter, accuracy)
-        coefficients, latents, steps = climb.coefficients, climb.latents, steps + climb.n_iter
-    return LaplaceMode(latents, coefficients, climb.shares, climb.objective, steps, converged)
+    if initial is not None:
+        coefficients, latents = initial, prior.product(initial)
+    else:
+        levels = stages(mask, sharpness) if anneal else []
+        coefficients, latents, steps = climb_stages(prior, mask, levels, max_iter)
+    climb = Climb(prior, Likelihood(mask, sharpness), coefficients, latents)
+    converged = climb.run(max_iter, tol)
+    steps += climb.n_iter
+    return LaplaceMode(climb.latents, climb.coefficients, climb.shares, climb.objective, steps, converged)
 
 
-def stages(mask: Array, sharpness: float, *, anneal: bool, tol: float) -> list[tuple[float, float]]:
-    """Return pairs of a sharpness and a tolerance, that which is asked for last; without partial rows there is but one.
-
-    Where every set is of one label the sharpness changes nothing.
-    """
+def stages(mask: Array, sharpness: float) -> list[float]:
+    """Return the sharpnesses before that which is asked for; where all sets are of one label it changes nothing."""
     xp = array_namespace(mask)
     partial = bool(xp.any(xp.sum(xp.astype(mask, xp.int64), axis=1) > 1))
-    before = [(level, STAGE_TOLERANCE) for level in STAGES if level < sharpness and anneal and partial]
-    return [*before, (sharpness, tol)]
+    return [level for level in STAGES if level < sharpness and partial]
 
 
-class Climb:
-    """The ascent at one sharpness."""
-
-    def __init__(self, prior: Prior, likelihood: Likelihood, coefficients: Array, latents: Array) -> None:
-        self.xp = array_namespace(latents)
-        self.prior, self.likelihood = prior, likelihood
-        self.coefficients, self.latents = coefficients, latents
-        self.shares = likelihood.at(latents)
-        self.objective = [likelihood.psi(coefficients, latents)]
-        self.n_iter = 0
-        self._eps = float(self.xp.finfo(latents.dtype).eps)
-        self._is_exact = False  # products are in single precision as long as that brings the steps on
-        self._radius = np.inf
-        self._idle = 0
-
-    def run(self, max_iter: int, tol: float) -> bool:
-        """Climb, and return whether the mode was reached."""
-        tol = max(tol, ROUNDING * self._eps)
-        while True:
-            slope = self.shares.slopes - self.coefficients
-            move = self._product(slope)
-            distance = self._relative(move)
-            if distance <= tol:
-                if self._is_exact or tol > ROUGHEST:
-                    return True
-                self._is_exact = True
-            elif self.n_iter == max_iter or self._idle == MOST_IDLE:
-                return False
-            else:
-                self._step(slope, move, accuracy=min(0.1, distance**0.5))
-
-    def _product(self, V: Array) -> Array:
-        return self.prior.product(V) if self._is_exact else self.prior.rough_product(V)
-
-    def _step(self, slope: Array, move: Array, accuracy: float) -> None:
-        """Try one step, adapt the region, and take the step if Psi rises by it."""
-        xp = self.xp
-        self.n_iter += 1
-        step = truncated_conjugate_gradients(self._product, self.shares, slope, move, self._radius, accuracy)
-        moved = self.prior.product(step)
-        expected = float(xp.sum(slope * moved) - 0.5 * xp.sum(moved * (step + self.shares.bends(moved))))
-        coefficients, latents = self.coefficients + step, self.latents + moved
-        psi = self.likelihood.psi(coefficients, latents)
-        rounding = ROUNDING * self._eps * abs(psi)
-        rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
-        self._idle = 0 if rises or not self._is_exact else self._idle + 1
-        if expected <= rounding and not self._is_exact:  # single precision brings the steps no further
-            self._is_exact = True
-            return
-        ratio = (psi - self.objective[-1]) / expected if expected > rounding else 1.0
-        if ratio < 0.25:
-            self._radius = 0.25 * max(float(xp.sum(step * moved)), 0.0) ** 0.5
-        elif ratio > 0.75:
-            self._radius = max(self._radius, 2.0 * max(float(xp.sum(step * moved)), 0.0) ** 0.5)
-        if ratio > LEAST_RATIO:
-            self.coefficients, self.latents, self.shares = coefficients, latents, self.likelihood.at(latents)
-            self.objective.append(psi)
-
-    def _relative(self, move: Array) -> float:
-        xp = self.xp
-        return float(xp.max(xp.abs(move))) / max(1.0, float(xp.max(xp.abs(self.latents))))
+def climb_stages(prior: Prior, mask: Array, levels: list[float], max_iter: int) -> tuple[Array, Array, int]:
+    """Return the coefficients and latents to which the stages lead from 0, and their steps."""
+    coefficients = latents = prior.zeros(mask.shape[1])
+    steps, seen = 0, prior
+    if levels and isinstance(prior, GramPrior) and mask.shape[0] >= 4 * LANDMARKS:
+        seen = reduced(prior)
+    for level in levels:
+        climb = Climb(seen, Likelihood(mask, level), coefficients, latents)
+        climb.run(max_iter, STAGE_TOLERANCE)
+        coefficients, latents, steps = climb.coefficients, climb.latents, steps + climb.n_iter
+    return coefficients, latents if seen is prior else prior.product(coefficients), steps
 
 
-def truncated_conjugate_gradients(
-    product: Callable[[Array], Array], shares: Shares, slope: Array, move: Array, radius: float, accuracy: float
-) -> Array:
-    """Return coefficients V, with <V, V> <= radius^2, that nearly solve (I + W_true K) V = slope.
+def reduced(prior: GramPrior) -> FeaturePrior:
+    """Return the Nystrom approximation of a prior by rows at equal distances, which no order of the rows hides."""
+    xp = array_namespace(prior.gram)
+    at = xp.asarray(np.linspace(0, prior.gram.shape[-1] - 1, LANDMARKS).astype(np.int64), device=device(prior.gram))
 
-    Conjugate gradients in the inner product <A, B> = sum A (K B); `move` is K slope. They stop where the norm of the
-    residual is the share `accuracy` of what it was, at the border, or at negative curvature, which leads there.
-    """
-    xp = array_namespace(slope)
-    solution, ahead = xp.zeros_like(slope), xp.zeros_like(slope)  # V, K V
-    residual, direction, turned = slope, slope, move  # turned: K direction
-    square = first = float(xp.sum(slope * move))
-    if not first > 0:  # of a slope that rounding made
-        return solution
-    for _ in range(MOST_PRODUCTS):
-        bent = direction + shares.bends(turned)
-        curvature = float(xp.sum(turned * bent))
-        length = square / curvature if curvature > 0 else np.inf
-        inner = [float(xp.sum(a * b)) for a, b in ((solution, ahead), (solution, turned), (direction, turned))]
-        if inner[2] <= 0:  # rounding is all that is left
-            break
-        if curvature <= 0 or inner[0] + 2 * length * inner[1] + length**2 * inner[2] >= radius**2:
-            if radius == np.inf:  # the first step of all meets negative curvature: go as far as the slope is long
-                radius = max(inner[0], first) ** 0.5
-            root = (inner[1] ** 2 + inner[2] * max(radius**2 - inner[0], 0.0)) ** 0.5
-            return solution + (root - inner[1]) / inner[2] * direction
-        solution = solution + length * direction
-        ahead = ahead + length * turned
-        residual = residual - length * bent
-        image = product(residual)
-        before, square = square, float(xp.sum(residual * image))
-        if square <= accuracy**2 * first:
-            break
-        direction = residual + square / before * direction
-        turned = image + square / before * turned
-    return solution
+    def features(gram: Array) -> Array:
+        columns = gram[:, at]
+        return columns @ xp.astype(inverse_root(columns[at, :]), gram.dtype, copy=False)
+
+    if prior.is_shared:
+        return FeaturePrior.of(features(prior.gram))
+    return FeaturePrior.of(xp.stack([features(prior.of_class(k)) for k in range(prior.gram.shape[0])], axis=0))

@@ -16,8 +16,11 @@ from oneof.solvers.laplace.landmarks import NystroemFeatures
 from oneof.solvers.laplace.likelihood import Likelihood
 from oneof.solvers.laplace.limits import TOO_LARGE, check_memory, refused_if_too_large
 from oneof.solvers.laplace.prior import FeaturePrior, GramPrior, Prior, by_class
+from oneof.solvers.laplace.reduced import ReducedCovariance
 from oneof.solvers.laplace.weights import WeightCovariance
 from oneof.typing import Array, Rows
+
+Spread = LatentCovariance | ReducedCovariance | WeightCovariance
 
 MOST_NUMBERS = 25_000_000
 """Most numbers of a block of further rows, times the rows of fit and the classes, that are held at a time."""
@@ -25,6 +28,8 @@ LEAST_ROWS = 1500
 """Rows of fit below which the published form of the covariances is the cheaper one."""
 PROBES = 32
 """Rows on which it is tried whether single precision, or any, will do."""
+LARGEST_LOSS = 1e-4
+"""Most that single precision may change of a variance."""
 LARGEST_ERROR = 1e-3
 """Of a variance below 0, beyond which there is a warning. The softmax sees differences of latents of about 1."""
 
@@ -56,7 +61,7 @@ class LaplacePosterior:
         """Return the prior over the rows of fit, worked out anew."""
         return prior_of(self.kernels, self.features, self.rows, self.jitters)
 
-    def spread(self, random: np.random.Generator) -> LatentCovariance | WeightCovariance:
+    def spread(self, random: np.random.Generator) -> Spread:
         """Return what covariances of further rows need; it takes longer than the mode.
 
         Raises
@@ -69,10 +74,10 @@ class LaplacePosterior:
         with refused_if_too_large():
             prior = self.prior()
             if isinstance(prior, FeaturePrior):
-                return WeightCovariance.of(prior, self.shares)
+                return self._weight_covariance(prior)
             is_cheap = n >= LEAST_ROWS and not self.published
-            form = LatentCovariance.reduced(prior, self.shares, random) if is_cheap else None
-            found = form or LatentCovariance.published(prior, self.shares)
+            form = ReducedCovariance.of(prior, self.shares, random) if is_cheap else None
+            found = form or LatentCovariance.of(prior, self.shares)
         probes = self.rows[np.sort(random.permutation(n)[:PROBES])]
         related, own = self._related(probes), self._variances(probes)
         lowest = float(array_namespace(own).min(array_namespace(own).linalg.eigvalsh(found.of_rows(related, own))))
@@ -83,22 +88,20 @@ class LaplacePosterior:
                 UserWarning,
                 stacklevel=2,
             )
-        return found.to_single_precision(related, own) if is_cheap else found
+        return in_single_precision(found, related, own) if is_cheap else found
 
     def means(self, X: Rows) -> Array:
         """Return the means of the latents of further rows, (t, K)."""
-        return self._concatenated([by_class(self._related(part), self._weights) for part in self._blocks(X)], ())
-
-    def means_and_covariances(self, X: Rows, spread: LatentCovariance | WeightCovariance) -> tuple[Array, Array]:
-        """Return the means, (t, K), and the covariances, (t, K, K), of the latents of further rows."""
         xp = array_namespace(self.coefficients)
-        means, covariances = [], []
+        return xp.concat([by_class(self._related(part), self._weights) for part in self._blocks(X)], axis=0)
+
+    def means_and_covariances(self, X: Rows, spread: Spread) -> Iterator[tuple[Array, Array]]:
+        """Yield the means, (b, K), and the covariances, (b, K, K), of the latents of blocks of further rows."""
         for part in self._blocks(X):
             related = self._related(part)
-            means.append(by_class(related, self._weights))
             found = spread.of_rows(related, self._variances(part))
-            covariances.append(xp.astype(found, self.coefficients.dtype, copy=False))
-        return self._concatenated(means, ()), self._concatenated(covariances, (self.coefficients.shape[1],))
+            own = array_namespace(self.coefficients).astype(found, self.coefficients.dtype, copy=False)
+            yield by_class(related, self._weights), own
 
     def evidence(self, mask: Array) -> float:
         """Return the Laplace evidence log q(Y | X) of the rows of fit: Psi - 1/2 log |I + K W|; raises as `spread`."""
@@ -108,12 +111,15 @@ class LaplacePosterior:
         psi = Likelihood(mask, self.sharpness).psi(self.coefficients, latents)
         with refused_if_too_large():
             if isinstance(prior, FeaturePrior):
-                log_det = WeightCovariance.of(prior, self.shares).log_det
+                log_det = self._weight_covariance(prior).log_det
             else:
                 log_det = Factors.of(prior, self.shares).log_det
         if not np.isfinite(psi - log_det):
             raise InputError(TOO_LARGE)
         return psi - 0.5 * log_det
+
+    def _weight_covariance(self, prior: FeaturePrior) -> WeightCovariance:
+        return WeightCovariance.of([prior.of_class(k) for k in range(self.shares.shape[1])], self.shares)
 
     def _check_memory(self) -> None:
         """Raise if what goes beyond the mode would not fit; what tensors take is the memory of another device."""
@@ -134,7 +140,7 @@ class LaplacePosterior:
 
     def _blocks(self, X: Rows) -> Iterator[Rows]:
         size = int(np.clip(MOST_NUMBERS // (self._weights.shape[0] * self._weights.shape[1]), 16, 4096))
-        return (X[start : start + size] for start in range(0, X.shape[0], size))
+        return (X[start : start + size] for start in range(0, max(X.shape[0], 1), size))
 
     def _related(self, X: Rows) -> Array:
         """Return covariances to the rows of fit, or features: (t, n), or (K, t, n) where each class has a kernel."""
@@ -144,12 +150,6 @@ class LaplacePosterior:
 
     def _variances(self, X: Rows) -> Array:
         return _stacked([double(variances(kernel, X)) for kernel in self.kernels])
-
-    def _concatenated(self, parts: list[Array], more: tuple[int, ...]) -> Array:
-        like = self.coefficients
-        xp = array_namespace(like)
-        nothing = xp.zeros((0, like.shape[1], *more), dtype=like.dtype, device=device(like))
-        return xp.concat([nothing, *parts], axis=0)
 
 
 def prior_of(kernels: list[Any], features: list[NystroemFeatures], rows: Rows, jitters: tuple[float, ...]) -> Prior:
@@ -164,6 +164,16 @@ def prior_of(kernels: list[Any], features: list[NystroemFeatures], rows: Rows, j
             gram += jitter * xp.eye(gram.shape[0], dtype=gram.dtype, device=device(gram))
         grams.append(gram)
     return GramPrior.of(_stacked(grams))
+
+
+def in_single_precision(spread: Spread, cross: Array, variances: Array) -> Spread:
+    """Return a form in single precision, twice as fast, if that is precise enough for the rows that are given."""
+    xp = array_namespace(cross)
+    single, exact = spread.astype(xp.float32), spread.of_rows(cross, variances)
+    lost = xp.astype(single.of_rows(cross, variances), exact.dtype) - exact
+    each = xp.arange(exact.shape[1], device=device(exact))
+    precise = bool(xp.all(xp.abs(lost[:, each, each]) <= LARGEST_LOSS * exact[:, each, each]))
+    return single if precise else spread
 
 
 def double(array: Array) -> Array:

@@ -45,6 +45,10 @@ class GramPrior:
         """Return the Gram matrix of a class."""
         return self.gram if self.is_shared else self.gram[k, ...]
 
+    def rough_of_class(self, k: int) -> Array:
+        """Return the same in single precision."""
+        return self.rough if self.is_shared else self.rough[k, ...]
+
     def zeros(self, n_classes: int) -> Array:
         """Return latents of 0, (n, K)."""
         return _zeros(self.gram, self.gram.shape[-2], n_classes)

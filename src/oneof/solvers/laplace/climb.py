@@ -1,0 +1,135 @@
+"""The ascent of Psi at one sharpness, by Newton steps in a trust region.
+
+Psi(F) = sum_i log p(S_i | f_i) - 1/2 sum_k f_k^T K_k^-1 f_k. Over coefficients A with F = K A it is a function on the
+reproducing kernel Hilbert space, whose inner product is <A, B> = sum A (K B). In that inner product its gradient is q -
+pi - A, and its negative Hessian I + W_true K. So no K^-1 is needed, nor a factor of K: each step of conjugate gradients
+costs one product of K with an n x K block.
+
+W_true has negative eigenvalues at finite sharpness. A trust region, in the same norm, copes with them (Steihaug 1983):
+a step that would leave it, or that meets negative curvature, ends at its border. Where Psi does not rise by a share of
+what the quadratic model says, the step is not taken, and the region shrinks: Psi never falls. (Leaving the negative
+term out, as published, climbs too, in hundreds of steps where the trust region takes tens.)
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from oneof.solvers.laplace.likelihood import Likelihood, Shares
+from oneof.solvers.laplace.prior import Prior
+from oneof.typing import Array
+
+MOST_PRODUCTS = 200
+"""Most products within one step."""
+ROUNDING = 500.0
+"""Of Psi and of distances, in units of the precision of the latents."""
+MOST_IDLE = 100
+"""Most steps in a row, in full precision, by which Psi does not rise beyond rounding."""
+ROUGHEST = 1e-3
+"""Tolerance above which single precision may tell whether it is kept."""
+LEAST_RATIO = 1e-4
+"""Least rise of Psi for which a step is taken, as a share of what the model says."""
+
+
+class Climb:
+    """The ascent at one sharpness."""
+
+    def __init__(self, prior: Prior, likelihood: Likelihood, coefficients: Array, latents: Array) -> None:
+        self.xp = array_namespace(latents)
+        self.prior, self.likelihood = prior, likelihood
+        self.coefficients, self.latents = coefficients, latents
+        self.shares = likelihood.at(latents)
+        self.objective = [likelihood.psi(coefficients, latents)]
+        self.n_iter = 0
+        self._eps = float(self.xp.finfo(latents.dtype).eps)
+        self._is_exact = False  # products are in single precision as long as that brings the steps on
+        self._radius = np.inf
+        self._idle = 0
+
+    def run(self, max_iter: int, tol: float) -> bool:
+        """Climb, and return whether the mode was reached."""
+        tol = max(tol, ROUNDING * self._eps)
+        while True:
+            slope = self.shares.slopes - self.coefficients
+            move = self._product(slope)
+            distance = relative_size(move, self.latents)
+            if distance <= tol:
+                if self._is_exact or tol > ROUGHEST:
+                    return True
+                self._is_exact = True
+            elif self.n_iter == max_iter or self._idle == MOST_IDLE:
+                return False
+            else:
+                self._step(slope, move, accuracy=min(0.1, distance**0.5))
+
+    def _product(self, V: Array) -> Array:
+        return self.prior.product(V) if self._is_exact else self.prior.rough_product(V)
+
+    def _step(self, slope: Array, move: Array, accuracy: float) -> None:
+        """Try one step, adapt the region, and take the step if Psi rises by it."""
+        xp = self.xp
+        self.n_iter += 1
+        step = truncated_conjugate_gradients(self._product, self.shares, slope, move, self._radius, accuracy)
+        moved = self.prior.product(step)
+        expected = float(xp.sum(slope * moved) - 0.5 * xp.sum(moved * (step + self.shares.bends(moved))))
+        coefficients, latents = self.coefficients + step, self.latents + moved
+        psi = self.likelihood.psi(coefficients, latents)
+        rounding = ROUNDING * self._eps * abs(psi)
+        rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
+        self._idle = 0 if rises or not self._is_exact else self._idle + 1
+        if expected <= rounding and not self._is_exact:  # single precision brings the steps no further
+            self._is_exact = True
+            return
+        ratio = (psi - self.objective[-1]) / expected if expected > rounding else 1.0
+        if ratio < 0.25:
+            self._radius = 0.25 * max(float(xp.sum(step * moved)), 0.0) ** 0.5
+        elif ratio > 0.75:
+            self._radius = max(self._radius, 2.0 * max(float(xp.sum(step * moved)), 0.0) ** 0.5)
+        if ratio > LEAST_RATIO:
+            self.coefficients, self.latents, self.shares = coefficients, latents, self.likelihood.at(latents)
+            self.objective.append(psi)
+
+
+def relative_size(move: Array, latents: Array) -> float:
+    """Return max |move| / max(1, max |F|)."""
+    xp = array_namespace(latents)
+    return float(xp.max(xp.abs(move))) / max(1.0, float(xp.max(xp.abs(latents))))
+
+
+def truncated_conjugate_gradients(
+    product: Callable[[Array], Array], shares: Shares, slope: Array, move: Array, radius: float, accuracy: float
+) -> Array:
+    """Return coefficients V, with <V, V> <= radius^2, that nearly solve (I + W_true K) V = slope.
+
+    Conjugate gradients in the inner product <A, B> = sum A (K B); `move` is K slope. They stop where the norm of the
+    residual is the share `accuracy` of what it was, at the border, or at negative curvature, which leads there.
+    """
+    xp = array_namespace(slope)
+    solution, ahead = xp.zeros_like(slope), xp.zeros_like(slope)  # V, K V
+    residual, direction, turned = slope, slope, move  # turned: K direction
+    square = first = float(xp.sum(slope * move))
+    if not first > 0:  # of a slope that rounding made
+        return solution
+    for _ in range(MOST_PRODUCTS):
+        bent = direction + shares.bends(turned)
+        curvature = float(xp.sum(turned * bent))
+        length = square / curvature if curvature > 0 else np.inf
+        inner = [float(xp.sum(a * b)) for a, b in ((solution, ahead), (solution, turned), (direction, turned))]
+        if inner[2] <= 0:  # rounding is all that is left
+            break
+        if curvature <= 0 or inner[0] + 2 * length * inner[1] + length**2 * inner[2] >= radius**2:
+            if radius == np.inf:  # the first step of all meets negative curvature: go as far as the slope is long
+                radius = max(inner[0], first) ** 0.5
+            root = (inner[1] ** 2 + inner[2] * max(radius**2 - inner[0], 0.0)) ** 0.5
+            return solution + (root - inner[1]) / inner[2] * direction
+        solution = solution + length * direction
+        ahead = ahead + length * turned
+        residual = residual - length * bent
+        image = product(residual)
+        before, square = square, float(xp.sum(residual * image))
+        if square <= accuracy**2 * first:
+            break
+        direction = residual + square / before * direction
+        turned = image + square / before * turned
+    return solution

@@ -21,9 +21,10 @@ def distance(mode, K, mask, sharpness):
     return np.abs(mode.latents - image).max() / max(1.0, np.abs(mode.latents).max())
 
 
-def rises(objective):
-    """Return whether Psi never falls beyond rounding."""
-    return np.diff(objective).min(initial=0.0) >= -1e-12 * np.abs(objective).max()
+def rises(mode):
+    """Return whether Psi never falls beyond rounding: of itself, and of the latents it is summed from."""
+    slack = 1e-12 * np.abs(mode.objective).max() + np.finfo(float).eps * np.abs(mode.latents).max() * len(mode.latents)
+    return np.diff(mode.objective).min(initial=0.0) >= -slack
 
 
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
@@ -36,7 +37,7 @@ def test_the_mode_is_stationary_and_psi_never_falls(kernel, variance, sharpness)
         mode = find_mode(GramPrior.of(K), mask, sharpness)
         assert mode.converged
         assert distance(mode, K, mask, sharpness) <= 2e-6
-        assert rises(mode.objective)
+        assert rises(mode)
         np.testing.assert_allclose(
             K @ mode.coefficients, mode.latents, atol=1e-9 * max(1.0, np.abs(mode.latents).max())
         )
@@ -50,7 +51,7 @@ def test_the_published_climb_is_stationary_and_psi_never_falls(variance, sharpne
     mode = find_mode_by_factors(GramPrior.of(K), mask, sharpness, max_iter=3000)
     assert mode.converged
     assert distance(mode, K, mask, sharpness) <= 2e-6
-    assert rises(mode.objective)
+    assert rises(mode)
 
 
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
@@ -151,7 +152,7 @@ def test_sharpening_in_stages_ends_higher_than_starting_sharp():
 
 @pytest.mark.parametrize("each", [False, True])
 def test_stages_of_many_rows_see_some_of_them(monkeypatch, each):
-    """With few landmarks they end elsewhere; the ascent that follows sees the kernel, and ends above one without stages."""
+    """With few landmarks they end elsewhere; the ascent after them is of the kernel, and ends above one without."""
     K, mask = problem("rbf", variance=10.0, n=150)
     prior = GramPrior.of(np.stack([K] * mask.shape[1]) if each else K)
     monkeypatch.setattr(mode_module, "LANDMARKS", 30)
@@ -186,7 +187,7 @@ def test_rows_may_recur_and_variances_be_of_any_size(kernel, scale, sharpness):
     mode = find_mode(GramPrior.of(K), mask, sharpness)
     assert mode.converged
     assert distance(mode, K, mask, sharpness) <= 2e-6
-    assert rises(mode.objective)
+    assert rises(mode)
     np.testing.assert_allclose(mode.latents[:20], mode.latents[20:], atol=1e-6 * np.abs(mode.latents).max())
 
 

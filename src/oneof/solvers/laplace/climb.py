@@ -43,7 +43,10 @@ class Climb:
         self.objective = [likelihood.psi(coefficients, latents)]
         self.n_iter = 0
         self._eps = float(self.xp.finfo(latents.dtype).eps)
-        self._is_exact = False  # products are in single precision as long as that brings the steps on
+        # Products are in single precision as long as that brings the steps on: first all but those of the latents'
+        # moves, then those within a step, then none.
+        self._precision = 0
+        self._before = np.inf
         self._radius = np.inf
         self._idle = 0
 
@@ -52,34 +55,35 @@ class Climb:
         tol = max(tol, ROUNDING * self._eps)
         while True:
             slope = self.shares.slopes - self.coefficients
-            move = self._product(slope)
+            move = self.prior.product(slope) if self._precision > 0 else self.prior.rough_product(slope)
             distance = relative_size(move, self.latents)
             if distance <= tol:
-                if self._is_exact or tol > ROUGHEST:
+                if self._precision > 0 or tol > ROUGHEST:
                     return True
-                self._is_exact = True
+                self._precision = 1
             elif self.n_iter == max_iter or self._idle == MOST_IDLE:
                 return False
             else:
+                if self._precision == 1 and distance > 0.5 * self._before:
+                    self._precision = 2
+                self._before = distance if self._precision == 1 else np.inf
                 self._step(slope, move, accuracy=min(0.1, distance**0.5))
-
-    def _product(self, V: Array) -> Array:
-        return self.prior.product(V) if self._is_exact else self.prior.rough_product(V)
 
     def _step(self, slope: Array, move: Array, accuracy: float) -> None:
         """Try one step, adapt the region, and take the step if Psi rises by it."""
         xp = self.xp
         self.n_iter += 1
-        step = truncated_conjugate_gradients(self._product, self.shares, slope, move, self._radius, accuracy)
+        product = self.prior.product if self._precision == 2 else self.prior.rough_product
+        step = truncated_conjugate_gradients(product, self.shares, slope, move, self._radius, accuracy)
         moved = self.prior.product(step)
         expected = float(xp.sum(slope * moved) - 0.5 * xp.sum(moved * (step + self.shares.bends(moved))))
         coefficients, latents = self.coefficients + step, self.latents + moved
         psi = self.likelihood.psi(coefficients, latents)
         rounding = ROUNDING * self._eps * abs(psi)
         rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
-        self._idle = 0 if rises or not self._is_exact else self._idle + 1
-        if expected <= rounding and not self._is_exact:  # single precision brings the steps no further
-            self._is_exact = True
+        self._idle = 0 if rises or self._precision < 2 else self._idle + 1
+        if expected <= rounding and self._precision < 2:  # single precision brings the steps no further
+            self._precision += 1
             return
         ratio = (psi - self.objective[-1]) / expected if expected > rounding else 1.0
         if ratio < 0.25:

@@ -67,7 +67,7 @@ class Climb:
                 if self._precision == 1 and distance > 0.5 * self._before:
                     self._precision = 2
                 self._before = distance if self._precision == 1 else np.inf
-                self._step(slope, move, accuracy=min(0.1, distance**0.5))
+                self._step(slope, move, accuracy=min(0.1, distance))
 
     def _step(self, slope: Array, move: Array, accuracy: float) -> None:
         """Try one step, adapt the region, and take the step if Psi rises by it."""
@@ -79,7 +79,9 @@ class Climb:
         expected = float(xp.sum(slope * moved) - 0.5 * xp.sum(moved * (step + self.shares.bends(moved))))
         coefficients, latents = self.coefficients + step, self.latents + moved
         psi = self.likelihood.psi(coefficients, latents)
-        rounding = ROUNDING * self._eps * abs(psi)
+        # Psi may be near 0 where the latents are not, of which it is summed.
+        size = max(abs(psi), latents.shape[0] ** 0.5 * float(xp.max(xp.abs(latents))))
+        rounding = ROUNDING * self._eps * size
         rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
         self._idle = 0 if rises or self._precision < 2 else self._idle + 1
         if expected <= rounding and self._precision < 2:  # single precision brings the steps no further

@@ -28,6 +28,8 @@ MOST_IDLE = 100
 """Most steps in a row, in full precision, by which Psi does not rise beyond rounding."""
 ROUGHEST = 1e-3
 """Tolerance above which single precision may tell whether it is kept."""
+LEAST_ACCURACY = 1e-3
+"""Of a step, as the share of the slope that it leaves; it is the distance from the mode before that."""
 LEAST_RATIO = 1e-4
 """Least rise of Psi for which a step is taken, as a share of what the model says."""
 
@@ -67,7 +69,7 @@ class Climb:
                 if self._precision == 1 and distance > 0.5 * self._before:
                     self._precision = 2
                 self._before = distance if self._precision == 1 else np.inf
-                self._step(slope, move, accuracy=min(0.1, distance))
+                self._step(slope, move, accuracy=min(0.1, max(distance, LEAST_ACCURACY)))
 
     def _step(self, slope: Array, move: Array, accuracy: float) -> None:
         """Try one step, adapt the region, and take the step if Psi rises by it."""
@@ -84,8 +86,8 @@ class Climb:
         rounding = ROUNDING * self._eps * size
         rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
         self._idle = 0 if rises or self._precision < 2 else self._idle + 1
-        if expected <= rounding and self._precision < 2:  # single precision brings the steps no further
-            self._precision += 1
+        if expected <= rounding and self._precision == 0:  # single precision brings the steps no further
+            self._precision = 1
             return
         ratio = (psi - self.objective[-1]) / expected if expected > rounding else 1.0
         if ratio < 0.25:

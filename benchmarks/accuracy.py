@@ -57,6 +57,10 @@ class TunedGaussianProcess(ClassifierMixin, BaseEstimator):
         """Predict columns of the indicator."""
         return self.model_.predict(X)
 
+    def predict_proba(self, X):
+        """Return the probabilities of these columns."""
+        return self.model_.predict_proba(X)
+
 
 METHODS = {
     "PLSVM": oneof.PLSVM(lam=1.0),

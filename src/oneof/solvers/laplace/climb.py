@@ -22,8 +22,10 @@ from oneof.typing import Array
 
 MOST_PRODUCTS = 200
 """Most products within one step."""
-ROUNDING = 500.0
-"""Of Psi and of distances, in units of the precision of the latents."""
+LEAST_DISTANCE = 500.0
+"""Least tolerance, in units of the precision of the latents."""
+ROUNDING = 20.0
+"""Of Psi, in the same units."""
 MOST_IDLE = 100
 """Most steps in a row, in full precision, by which Psi does not rise beyond rounding."""
 ROUGHEST = 1e-3
@@ -54,7 +56,7 @@ class Climb:
 
     def run(self, max_iter: int, tol: float) -> bool:
         """Climb, and return whether the mode was reached."""
-        tol = max(tol, ROUNDING * self._eps)
+        tol = max(tol, LEAST_DISTANCE * self._eps)
         while True:
             slope = self.shares.slopes - self.coefficients
             move = self.prior.product(slope) if self._precision > 0 else self.prior.rough_product(slope)
@@ -86,8 +88,8 @@ class Climb:
         rounding = ROUNDING * self._eps * size
         rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
         self._idle = 0 if rises or self._precision < 2 else self._idle + 1
-        if expected <= rounding and self._precision == 0:  # single precision brings the steps no further
-            self._precision = 1
+        if self._precision < 2 and expected <= (rounding if self._precision == 0 else -rounding):
+            self._precision += 1  # single precision brings the steps no further
             return
         ratio = (psi - self.objective[-1]) / expected if expected > rounding else 1.0
         if ratio < 0.25:

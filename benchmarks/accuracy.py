@@ -40,6 +40,9 @@ def tuned(estimator, grid):
 class TunedGaussianProcess(ClassifierMixin, BaseEstimator):
     """PLGP whose kernel is chosen as in `tuned`, on at most 1,200 rows, and which is then fitted to all rows."""
 
+    def __init__(self, temperature=1.0):
+        self.temperature = temperature
+
     def fit(self, X, y):
         """Choose and fit."""
         d = X.shape[1]
@@ -47,7 +50,7 @@ class TunedGaussianProcess(ClassifierMixin, BaseEstimator):
         kernels = {f"linear {s}": s / d * linear for s in (1, 10)}
         kernels |= {"rbf": 10 * rbf, "both": 10 * rbf + 10 / d * linear}
         some = np.sort(np.random.default_rng(0).permutation(len(X))[:1200])
-        model = oneof.PLGP(optimizer=None, random_state=0)
+        model = oneof.PLGP(optimizer=None, temperature=self.temperature, random_state=0)
         search = tuned(model, {"kernel": list(kernels.values())}).fit(X[some], y[some])
         self.best_params_ = {"kernel": list(kernels)[search.best_index_]}
         self.model_ = clone(search.best_estimator_).fit(X, y)
@@ -56,10 +59,6 @@ class TunedGaussianProcess(ClassifierMixin, BaseEstimator):
     def predict(self, X):
         """Predict columns of the indicator."""
         return self.model_.predict(X)
-
-    def predict_proba(self, X):
-        """Return the probabilities of these columns."""
-        return self.model_.predict_proba(X)
 
 
 METHODS = {

@@ -38,6 +38,7 @@ import numpy as np
 from accuracy import TunedGaussianProcess
 from scipy.linalg import cholesky
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier
@@ -52,6 +53,7 @@ from oneof.kernels import covariance
 from oneof.solvers.laplace.cholesky import find_mode_by_factors
 from oneof.solvers.laplace.covariance import LatentCovariance
 from oneof.solvers.laplace.expectation import expected_shares
+from oneof.solvers.laplace.leave_one_out import tempered
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.prior import GramPrior
 
@@ -229,53 +231,42 @@ def expected_calibration_error(proba, right):
     return np.abs(gaps).sum() / len(top)
 
 
-def probabilities_by(method):
-    """Return a function for a method that has probabilities of its own."""
-
-    def probabilities_of(train, candidates, test):
-        model = method().fit(train, candidates.to_indicator())
-        return model.predict_proba(test), candidates.classes
-
-    return probabilities_of
+def process(train, candidates, test):
+    """Return PLGP's probabilities as published, and at the temperature of its leave-one-out probabilities."""
+    model = TunedGaussianProcess(temperature="loo").fit(train, candidates.to_indicator()).model_
+    proba = model.predict_proba(test)
+    return {"PLGP": tempered(proba, 1.0 / model.temperature_), 'PLGP, temperature="loo"': proba}
 
 
-def from_scores(method):
-    """Return a function that makes probabilities of a method's scores by their softmax."""
-
-    def probabilities_of(train, candidates, test):
-        model = method().fit(train, candidates)
-        return softmax(model.decision_function(test), axis=1), model.classes_
-
-    return probabilities_of
+def softmax_of_codes(train, candidates, test):
+    """Return the softmax of PLECOC's scores."""
+    model = oneof.PLECOC(random_state=0).fit(train, candidates.to_indicator())
+    return {"PLECOC, softmax": softmax(model.decision_function(test), axis=1)}
 
 
-def calibrated(method):
+def calibrated(name, method):
     """Return a function that calibrates a method on the labels that it decided for.
 
     Folds are passed as they are, since scikit-learn refuses to stratify where a class has fewer rows than folds.
     """
 
     def probabilities_of(train, candidates, test):
-        labels = method().fit(train, candidates).disambiguate().labels
+        labels = method.fit(train, candidates.to_indicator()).disambiguate().labels
         folds = list(KFold(5, shuffle=True, random_state=0).split(train))
-        model = CalibratedClassifierCV(method(), cv=folds).fit(train, labels)
-        return model.predict_proba(test), model.classes_
+        model = CalibratedClassifierCV(clone(method), cv=folds).fit(train, labels)
+        proba = np.zeros((len(test), candidates.shape[1]))  # of classes that no row was given, too
+        proba[:, model.classes_] = model.predict_proba(test)
+        return {f"{name}, calibrated": proba}
 
     return probabilities_of
 
 
-def plecoc():
-    """Return PLECOC with its codings fixed."""
-    return oneof.PLECOC(random_state=0)
-
-
-CALIBRATED = {
-    "PLGP, kernel tuned": probabilities_by(TunedGaussianProcess),
-    "PLGP, evidence": probabilities_by(lambda: oneof.PLGP(optimizer_rows=500, random_state=0)),
-    "PLECOC, softmax": from_scores(plecoc),
-    "PLECOC, calibrated": calibrated(plecoc),
-    "PLSVM, calibrated": calibrated(oneof.PLSVM),
-}
+CALIBRATED = (
+    process,
+    softmax_of_codes,
+    calibrated("PLECOC", oneof.PLECOC(random_state=0)),
+    calibrated("PLSVM", oneof.PLSVM()),
+)
 
 
 def calibration():
@@ -283,22 +274,24 @@ def calibration():
     for name in CALIBRATION_SETS:
         data = load(name)
         splits = list(ShuffleSplit(CALIBRATION_SPLITS, test_size=0.2, random_state=0).split(data.X))
-        for label, method in CALIBRATED.items():
-            found = []
+        for method in CALIBRATED:
+            found = {}
             start = time.perf_counter()
             for train, test in splits:
                 scaler = StandardScaler().fit(data.X[train].astype(np.float64))
                 X, X_test = (scaler.transform(data.X[part].astype(np.float64)) for part in (train, test))
-                proba, classes = method(X, data.candidates[train], X_test)
-                right = classes[proba.argmax(axis=1)] == data.y[test]
-                found.append((expected_calibration_error(proba, right), right.mean(), proba.max(axis=1).mean()))
-            error, accuracy, confidence = np.array(found).T
-            print(
-                f"{name:9s} {label:19s} ECE {error.mean():.3f} [{error.min():.3f}, {error.max():.3f}], accuracy "
-                f"{accuracy.mean():.3f} +- {accuracy.std():.3f}, mean largest probability {confidence.mean():.3f}, "
-                f"{time.perf_counter() - start:.0f} s",
-                flush=True,
-            )
+                for label, proba in method(X, data.candidates[train], X_test).items():
+                    right = data.candidates.classes[proba.argmax(axis=1)] == data.y[test]
+                    facts = expected_calibration_error(proba, right), right.mean(), proba.max(axis=1).mean()
+                    found.setdefault(label, []).append(facts)
+            for label, facts in found.items():
+                error, accuracy, confidence = np.array(facts).T
+                print(
+                    f"{name:9s} {label:24s} ECE {error.mean():.3f} [{error.min():.3f}, {error.max():.3f}], accuracy "
+                    f"{accuracy.mean():.3f} +- {accuracy.std():.3f}, mean largest probability {confidence.mean():.3f}, "
+                    f"{time.perf_counter() - start:.0f} s",
+                    flush=True,
+                )
 
 
 def annealing():

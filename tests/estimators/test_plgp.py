@@ -312,6 +312,8 @@ def test_a_kernel_beyond_memory(monkeypatch):
         {"approximation": "nystroem", "solver": "cholesky"},
         {"optimizer": "adam"},
         {"n_draws": 0},
+        {"temperature": 0.0},
+        {"temperature": "auto"},
         {"n_components": 1.5},
         {"optimizer_rows": 0},
         {"tol": 0.0},

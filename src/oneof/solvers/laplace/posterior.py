@@ -13,6 +13,7 @@ from oneof.kernels import covariance, variances
 from oneof.solvers.laplace.covariance import LatentCovariance
 from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.landmarks import NystroemFeatures
+from oneof.solvers.laplace.leave_one_out import cavities
 from oneof.solvers.laplace.likelihood import Likelihood
 from oneof.solvers.laplace.limits import TOO_LARGE, check_memory, refused_if_too_large
 from oneof.solvers.laplace.prior import FeaturePrior, GramPrior, Prior, by_class
@@ -102,6 +103,14 @@ class LaplacePosterior:
             found = spread.of_rows(related, self._variances(part))
             own = array_namespace(self.coefficients).astype(found, self.coefficients.dtype, copy=False)
             yield by_class(related, self._weights), own
+
+    def cavities(self, spread: Spread) -> Iterator[tuple[Array, Array]]:
+        """Yield the same for blocks of the rows of fit, each row as if it had been left out."""
+        start = 0
+        for means, covariances in self.means_and_covariances(self.rows, spread):
+            part = slice(start, start + means.shape[0])
+            yield cavities(means, covariances, self.shares[part, :], self.coefficients[part, :])
+            start = part.stop
 
     def evidence(self, mask: Array) -> float:
         """Return the Laplace evidence log q(Y | X) of the rows of fit: Psi - 1/2 log |I + K W|; raises as `spread`."""

@@ -1,0 +1,31 @@
+"""What the parameters of PLGP may be."""
+
+from typing import Any
+
+import numpy as np
+
+from oneof.errors import InputError
+from oneof.estimators.base import check_positive
+
+
+def check_parameters(model: Any) -> None:
+    """Raise InputError for the first parameter of a PLGP that cannot be, but for its kernel."""
+    for name in ("n_components", "n_draws", "max_iter"):
+        check_positive(name, getattr(model, name), integer=True)
+    check_positive("n_restarts_optimizer", model.n_restarts_optimizer, integer=True, or_zero=True)
+    check_positive("tol", model.tol)
+    if model.optimizer_rows is not None:
+        check_positive("optimizer_rows", model.optimizer_rows, integer=True)
+    if not (isinstance(model.sharpness, float) and model.sharpness == np.inf):
+        check_positive("sharpness", model.sharpness)
+    if not (isinstance(model.temperature, str) and model.temperature == "loo"):
+        check_positive("temperature", model.temperature)
+    if model.solver not in ("cg", "cholesky"):
+        raise InputError(f'solver={model.solver!r} is not possible: choose "cg" or "cholesky".')
+    if model.approximation not in (None, "nystroem"):
+        raise InputError(f'approximation={model.approximation!r} is not possible: choose None or "nystroem".')
+    if model.approximation and model.solver == "cholesky":
+        raise InputError('solver="cholesky" takes the kernel as it is: pass approximation=None, or solver="cg".')
+    known = isinstance(model.optimizer, str) and model.optimizer == "fmin_l_bfgs_b"
+    if not (model.optimizer is None or known or callable(model.optimizer)):
+        raise InputError(f'optimizer={model.optimizer!r} is not possible: choose "fmin_l_bfgs_b", a function or None.')

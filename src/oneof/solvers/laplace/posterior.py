@@ -135,11 +135,7 @@ class LaplacePosterior:
         n, n_classes = self.coefficients.shape
         if is_torch_array(self.coefficients):
             return
-        if self.features:
-            size = self._weights.shape[0] * n_classes
-            what = f"covariances of {self._weights.shape[0]} features and {n_classes} classes"
-            check_memory(16 * size**2, what, "lower n_components")
-        else:
+        if not self.features:
             needed = 8 * n**2 * (n_classes + 3)
             check_memory(needed, f"covariances beside {n} labelled rows", 'pass approximation="nystroem"')
 

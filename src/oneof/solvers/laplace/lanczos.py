@@ -39,16 +39,15 @@ def large_eigenpairs(
     xp = array_namespace(start)
     space, _ = xp.linalg.qr(product(start))
     last = images = product(space)
-    is_tried = False
+    is_random = False
     while True:
         block, coupling = xp.linalg.qr(_outside(space, last))
-        if 4.0 * _norm(coupling) <= eps:
-            if is_tried:
-                break
-            block, _ = xp.linalg.qr(_outside(space, product(draw())))
-            is_tried = True
-        else:
-            is_tried = False
+        is_small = 4.0 * _norm(coupling) <= eps
+        if is_small and is_random and _norm(space[:, -block.shape[1] :].mT @ last) <= eps:
+            break  # a random block found nothing, and leads nowhere
+        is_random = is_small
+        # Where few directions are left, the others of a block are rounding errors, of any direction.
+        block, _ = xp.linalg.qr(_outside(space, draw() if is_random else block))
         if space.shape[1] + block.shape[1] > most:
             return None
         last = product(block)

@@ -37,7 +37,7 @@ from oneof.typing import Array
 EPS = 0.01
 LARGEST_BLOCK = 64
 """Most vectors of a block of the Lanczos method."""
-LARGEST_SPACE = 0.25
+LARGEST_SPACE = 0.3
 """Of a class's Lanczos method, in units of n."""
 MOST_FEATURES, MOST_FOR_EACH = 1.3, 0.2
 """Of all classes, in units of n, and for each class. Beyond, preparing the published form takes less time."""

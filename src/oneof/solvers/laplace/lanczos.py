@@ -46,7 +46,8 @@ def large_eigenpairs(
         if is_small and is_random and _norm(space[:, -block.shape[1] :].mT @ last) <= eps:
             break  # a random block found nothing, and leads nowhere
         is_random = is_small
-        # Where few directions are left, the others of a block are rounding errors, of any direction.
+        # Once more, as rounding leaves something of the space in them, and nothing else where few directions are left
+        # (twice is enough: Parlett 1980).
         block, _ = xp.linalg.qr(_outside(space, draw() if is_random else block))
         if space.shape[1] + block.shape[1] > most:
             return None
@@ -59,9 +60,7 @@ def large_eigenpairs(
 
 
 def _outside(space: Array, vectors: Array) -> Array:
-    for _ in range(2):  # twice is enough (Parlett 1980)
-        vectors = vectors - space @ (space.mT @ vectors)
-    return vectors
+    return vectors - space @ (space.mT @ vectors)
 
 
 def _norm(matrix: Array) -> float:

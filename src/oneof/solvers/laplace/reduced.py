@@ -118,7 +118,7 @@ def _root_and_features(
     roots, features = solve_lower(square, roots.mT).mT, solve_lower(square, features.mT).mT
     scaled = xp.astype(scale[:, None] * features, used.dtype, copy=False)
     # By new vectors: those of the Krylov space are blind to what it has missed.
-    missed = _largest_eigenvalue(lambda V: product(V) - scaled @ (scaled.mT @ V), draw())
+    missed = _largest_eigenvalue(lambda V: product(V) - scaled @ (scaled.mT @ V), draw()[:, :4])
     return (roots, features) if missed <= eps else None
 
 

@@ -20,7 +20,8 @@ take: its preparation and 50 times that of 200.
 
 "calibration": expected calibration error (15 bins of equal width of the largest probability) on held-out fifths of
 lost, birdsong and msrcv2, by true labels, beside accuracy and the mean of the largest probability. PLGP's kernels are
-those of `accuracy.py`, chosen without true labels; PLSVM and PLECOC are calibrated on the labels that they decided for,
+those of `accuracy.py`, chosen without true labels, with its probabilities as published and at their leave-one-out
+temperature; PLSVM and PLECOC are calibrated on the labels that they decided for,
 over five folds.
 
 "annealing": lost, five random 80/20 splits, a linear and an RBF kernel of growing signal variance, with and without

@@ -14,9 +14,9 @@ def total_variance(X: Rows) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
             means = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / n
-            return checked(float(X.multiply(X).sum(dtype=np.float64)) / n - float(means @ means))
+            return _checked(float(X.multiply(X).sum(dtype=np.float64)) / n - float(means @ means))
         xp = array_namespace(X)
-        return checked(float(xp.sum(xp.var(xp.astype(X, xp.float64), axis=0))))
+        return _checked(float(xp.sum(xp.var(xp.astype(X, xp.float64), axis=0))))
 
 
 def entry_variance(X: Rows) -> float:
@@ -25,14 +25,12 @@ def entry_variance(X: Rows) -> float:
         if sp.issparse(X):
             size = X.shape[0] * X.shape[1]
             mean = float(X.sum(dtype=np.float64)) / size
-            return checked(float(X.multiply(X).sum(dtype=np.float64)) / size - mean**2)
-        return checked(float(X.var(dtype=np.float64)))
+            return _checked(float(X.multiply(X).sum(dtype=np.float64)) / size - mean**2)
+        return _checked(float(X.var(dtype=np.float64)))
 
 
-def checked(variance: float) -> float:
+def _checked(variance: float) -> float:
     """Return a variance, 0 if rounding left it below, or raise if it is too large or small for the arithmetic."""
     if not (np.isfinite(variance) and (variance <= 0 or variance > 1e-290)):
-        raise InputError(
-            "the variance of the features is beyond the arithmetic: scale them, for example with StandardScaler."
-        )
+        raise InputError("the features are beyond the arithmetic: scale the features, for example with StandardScaler.")
     return max(variance, 0.0)

@@ -59,7 +59,7 @@ def minimise_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoin
     values, Q = scipy.linalg.eigh(G)
     above = values - values[0]
     beta = Q.T @ b
-    rounding = len(b) * np.finfo(np.float64).eps
+    rounding = 100 * len(b) * np.finfo(np.float64).eps
     lowest = above <= rounding * np.abs(values).max()
     above[lowest] = 0.0  # sums over the lowest eigenspace then do not depend on how its basis was turned
     if np.linalg.norm(beta[lowest]) <= rounding * np.linalg.norm(beta):

@@ -8,6 +8,11 @@ in place of their eigenvalues, the score z = V w of a class is the minimiser of
 where of the l rows known to be of the class (l_+ of them) or not (l_-), the former have gamma_+ = sqrt(l_- / l_+) and
 C_ii = l / (2 l_+), the latter gamma_- = -1 / gamma_+ and C_ii = l / (2 l_-); all other rows have C_ii = 0. With
 G = D + c V^T C V and b = c V^T C gamma this is a quadratic on a sphere.
+
+A row with the candidates S, unless these are all classes, counts for each class as q_ik of a row that is of the class
+and as 1 - q_ik of one that is not, in l_+ and l_- as in C: with q_ik = 1/|S| inside the set at first and 0 outside, and
+then with the distributions that came out, until these no longer change. Without rows that have several candidates
+nothing changes, and one round is the published method.
 """
 
 from dataclasses import dataclass
@@ -16,9 +21,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from oneof.likelihoods import uniform
 from oneof.solvers.transducer.spectrum import Spectrum, laplacian_spectrum
 from oneof.solvers.transducer.sphere import minimise_on_sphere
 from oneof.typing import Floats, Mask
+
+LEAST_ROW = 1e-6
+"""Of fewer rows than this, known to be or not to be of a class, one cannot learn what they are like."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +43,25 @@ class Transduction:
     reached: Mask
     """(n,): whether a path leads from the row to one with a label."""
     n_iter: int
-    """Most steps for the multiplier of a class."""
-    converged: bool = True
-    """The problem is solved exactly."""
+    """Rounds made."""
+    converged: bool
+    """Whether the last round changed no q_ik by more than the tolerance."""
 
 
-def transduce(affinity: sp.csr_array, mask: Mask, *, n_eigenvectors: int = 80, c: float = 3200.0) -> Transduction:
+def transduce(
+    affinity: sp.csr_array,
+    mask: Mask,
+    *,
+    n_eigenvectors: int = 80,
+    c: float = 3200.0,
+    max_iter: int = 10,
+    tol: float = 1e-2,
+) -> Transduction:
     """Solve one problem for each class against the others, and take from their scores a distribution for each row.
 
-    A row is known to be of a class if this is its only candidate, and known not to be if it is no candidate, also where
-    the row has several: without such rows this is the published method. In the problem of a class that is the only
-    candidate of no row, all rows that have it among several stand in for it. A class that no row names has share 0
-    everywhere, and one that all rows name, share 1. With two classes one problem is the other with its sign changed,
-    so that shares sum to 1 and the threshold of the paper decides.
+    With two classes one problem is the other with its sign changed, so that shares sum to 1 and the threshold of the
+    paper decides. With more, the class decides whose score has gone farthest from its gamma_- to its gamma_+. A class
+    that no labelled row is of has share 0 everywhere, and one that all of them are of, share 1.
 
     Parts of the graph without a label are left out of all sums, n included, as are rows without a link.
 
@@ -60,6 +75,9 @@ def transduce(affinity: sp.csr_array, mask: Mask, *, n_eigenvectors: int = 80, c
         d, at least 1; in a graph of fewer rows all eigenvectors but the constant one are taken.
     c : float
         Above 0: how much the labels count beside smoothness.
+    max_iter : int
+        Rounds, at least 1.
+    tol : float
 
     Returns
     -------
@@ -67,11 +85,18 @@ def transduce(affinity: sp.csr_array, mask: Mask, *, n_eigenvectors: int = 80, c
     """
     n, n_classes = mask.shape
     reached, linked = _reach(affinity, mask)
-    shares, n_iter = np.full((n, n_classes), 1.0 / n_classes), 0
+    shares, n_iter, change = np.full((n, n_classes), 1.0 / n_classes), 0, 0.0
     if linked.any():
-        spectrum = laplacian_spectrum(affinity[linked][:, linked], n_eigenvectors)
-        shares[linked], n_iter = _class_shares(spectrum, mask[linked], c)
-    return Transduction(nearest_distributions(shares, mask), shares, reached, n_iter)
+        spectrum, sets = laplacian_spectrum(affinity[linked][:, linked], n_eigenvectors), mask[linked]
+        told = np.logical_not(sets.all(axis=1))
+        members, change = uniform(sets), np.inf
+        while n_iter < max_iter and change > tol:
+            shares[linked] = _class_shares(spectrum, members, told, c)
+            updated = nearest_distributions(shares[linked], sets)
+            change = float(np.abs(updated - members)[told].max())
+            members = updated
+            n_iter += 1
+    return Transduction(nearest_distributions(shares, mask), shares, reached, n_iter, change <= tol)
 
 
 def _reach(affinity: sp.csr_array, mask: Mask) -> tuple[Mask, Mask]:
@@ -83,39 +108,27 @@ def _reach(affinity: sp.csr_array, mask: Mask) -> tuple[Mask, Mask]:
     return reached, reached & (np.asarray(affinity.sum(axis=1)).ravel() > 0)
 
 
-def _class_shares(spectrum: Spectrum, mask: Mask, c: float) -> tuple[Floats, int]:
-    """Return the share of every class on every row, (n, K), and the most steps."""
-    n, n_classes = mask.shape
-    told = ~mask.all(axis=1)
-    exact = mask.sum(axis=1) == 1
-    shares, n_iter = np.zeros((n, n_classes)), 0
+def _class_shares(spectrum: Spectrum, members: Floats, told: Mask, c: float) -> Floats:
+    """Return the share of every class on every row, (n, K), from the q_ik of the rows that tell something."""
+    n, n_classes = members.shape
+    V, counts = spectrum.vectors[told], members[told]
+    penalties = spectrum.ranks() ** 2
+    shares = np.empty((n, n_classes))
     for k in range(1 if n_classes == 2 else 0, n_classes):
-        positive = mask[:, k] & exact
-        if not positive.any():
-            positive = mask[:, k] & told
-        negative = ~mask[:, k]
-        if positive.any() and negative.any():
-            shares[:, k], steps = _share(spectrum, positive, negative, c)
-            n_iter = max(n_iter, steps)
-        else:
-            shares[:, k] = float(positive.any())
+        positive, negative = counts[:, k], 1.0 - counts[:, k]
+        l_positive, l_negative = positive.sum(), negative.sum()
+        if min(l_positive, l_negative) < LEAST_ROW:
+            shares[:, k] = float(l_positive > l_negative)
+            continue
+        high, low = np.sqrt(l_negative / l_positive), -np.sqrt(l_positive / l_negative)
+        scale = c * (l_positive + l_negative) / 2
+        to_high, to_low = scale / l_positive * positive, scale / l_negative * negative
+        G = np.diag(penalties) + V.T @ ((to_high + to_low)[:, None] * V)
+        b = V.T @ (to_high * high + to_low * low)
+        shares[:, k] = (spectrum.vectors @ minimise_on_sphere(G, b, float(n)).w - low) / (high - low)
     if n_classes == 2:
         shares[:, 0] = 1.0 - shares[:, 1]
-    return shares, n_iter
-
-
-def _share(spectrum: Spectrum, positive: Mask, negative: Mask, c: float) -> tuple[Floats, int]:
-    """Return (z - gamma_-) / (gamma_+ - gamma_-) of every row, and the steps for the multiplier."""
-    V = spectrum.vectors
-    n_positive, n_negative = int(positive.sum()), int(negative.sum())
-    high, low = np.sqrt(n_negative / n_positive), -np.sqrt(n_positive / n_negative)
-    known = positive | negative
-    V_known, is_positive = V[known], positive[known]
-    cost = c * len(V_known) / 2 / np.where(is_positive, n_positive, n_negative)
-    G = np.diag(spectrum.ranks() ** 2) + V_known.T @ (cost[:, None] * V_known)
-    b = V_known.T @ (cost * np.where(is_positive, high, low))
-    found = minimise_on_sphere(G, b, float(len(V)))
-    return (V @ found.w - low) / (high - low), found.n_iter
+    return shares
 
 
 def nearest_distributions(shares: Floats, mask: Mask) -> Floats:

@@ -20,6 +20,7 @@ _HOME = {
     "PLGP": "oneof.estimators.plgp",
     "PLKNN": "oneof.estimators.plknn",
     "PLSVM": "oneof.estimators.plsvm",
+    "SpectralGraphTransducer": "oneof.estimators.transducer",
     "compare": "oneof.compare",
     "diffusion_kernel": "oneof.graphs",
     "make_partial": "oneof.datasets",

@@ -44,6 +44,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.plknn.PLKNN",
     "oneof.solvers.neighbours.NeighbourRows",  # the labelled rows of a method of neighbours, without their index
     "oneof.estimators.plsvm.PLSVM",
+    "oneof.estimators.transducer.SpectralGraphTransducer",
     "oneof.graphs.gaussian_process.PrecomputedKernel",
     "oneof.graphs.graph.Graph",  # plain arrays and parameters: the rows of fit without an index of them
     "oneof.graphs.graph.Weighting",

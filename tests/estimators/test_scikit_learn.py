@@ -94,7 +94,9 @@ def test_grid_search_with_an_indicator(estimator):
     X, mask = table(90)
     step = name(estimator).lower()
     parameter = next(
-        p for p in ("n_neighbors", "C", "lam", "eta", "n_codes", "sharpness") if p in estimator.get_params()
+        p
+        for p in ("n_eigenvectors", "n_neighbors", "C", "lam", "eta", "n_codes", "sharpness")
+        if p in estimator.get_params()
     )
     grid = {f"{step}__{parameter}": [1, 3]}
     search = GridSearchCV(

@@ -49,6 +49,15 @@ def test_the_affinity_is_that_of_the_definition(rule, symmetrize):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
+def test_summed_links_count_twice_where_they_are_mutual(rule):
+    """A + A^T is the graph of links that either row has, plus that of those both have."""
+    X = rows()
+    either, mutual, both = (GraphRule(**rule, symmetrize=s).graph(X).affinity for s in ("either", "mutual", "sum"))
+    assert_well_formed(both)
+    np.testing.assert_allclose(both.toarray(), either.toarray() + mutual.toarray(), rtol=1e-15)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
 def test_new_rows_are_linked_by_the_same_definition(rule):
     X, new = rows(), rows(9, seed=1)
     B = GraphRule(**rule).graph(X).to_new(new)

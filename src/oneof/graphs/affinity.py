@@ -64,8 +64,13 @@ def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
 
 
 def symmetrised(directed: sp.csr_array, symmetrize: str) -> sp.csr_array:
-    """Return the graph of the links that either of two rows, or both of them ("mutual"), have to the other."""
+    """Return the graph of the links that either of two rows, or both of them ("mutual"), have to the other, or of all.
+
+    Of all ("sum"), a link counts twice that both have.
+    """
     other = directed.T.tocsr()
+    if symmetrize == "sum":
+        return undirected(directed + other)
     return undirected(directed.maximum(other) if symmetrize == "either" else directed.minimum(other))
 
 

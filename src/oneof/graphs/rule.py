@@ -34,8 +34,9 @@ class GraphRule:
     width : "local" or float, default="local"
         A number: exp(-d^2 / (2 width^2)). "local": exp(-d^2 / (s_i s_j)), s_i the distance of row i to its
         `n_neighbors`-th neighbour, where that is 0 the mean of the others'.
-    symmetrize : {"either", "mutual"}, default="either"
-        Rows are linked if either, or if each, is a neighbour of the other.
+    symmetrize : {"either", "mutual", "sum"}, default="either"
+        Rows are linked if either, or if each, is a neighbour of the other. With "sum" the former, and where each is,
+        the link has twice its weight: A + A^T, as for Joachims' transducer.
     neighbors : {"exact", "approximate"}, default="exact"
         "approximate" misses some neighbours, and is faster for many rows (see `docs/decisions`); it takes dense rows,
         no radius, and the extra ``graph``.
@@ -63,7 +64,7 @@ class GraphRule:
     n_neighbors: int = 5
     radius: float | None = None
     width: float | Literal["local"] = "local"
-    symmetrize: Literal["either", "mutual"] = "either"
+    symmetrize: Literal["either", "mutual", "sum"] = "either"
     neighbors: Literal["exact", "approximate"] = "exact"
 
     def __post_init__(self) -> None:
@@ -75,7 +76,7 @@ class GraphRule:
             raise InputError(f"radius={self.radius!r} is not possible: give a number above 0 or None.")
         if self.width != "local" and not _is_positive(self.width):
             raise InputError(f'width={self.width!r} is not possible: give a number above 0 or "local".')
-        _check_choice("symmetrize", self.symmetrize, ("either", "mutual"))
+        _check_choice("symmetrize", self.symmetrize, ("either", "mutual", "sum"))
         _check_choice("neighbors", self.neighbors, ("exact", "approximate"))
         if self.neighbors == "approximate" and self.radius is not None:
             raise InputError('neighbors="approximate" finds no radius: pass radius=None, or neighbors="exact".')

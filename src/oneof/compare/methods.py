@@ -56,6 +56,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     from oneof.estimators.plgp import PLGP
     from oneof.estimators.plknn import PLKNN
     from oneof.estimators.plsvm import PLSVM
+    from oneof.estimators.transducer import SpectralGraphTransducer
 
     rows = 1000 if n_rows is None else max(n_rows, 1)
     online = {
@@ -73,6 +74,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
         PLECOC(LinearSVC(dual="auto") if sparse or rows > MOST_ROWS_OF_A_KERNEL else None, random_state=random_state),
         PLKNN(),
         IPAL(),
+        SpectralGraphTransducer(),
         AvgPerceptron(**online),
         MaxPerceptron(**online),
         AvgPegasos(lam=lam, **online),

@@ -21,7 +21,9 @@ _HOME = {
     "PLKNN": "oneof.estimators.plknn",
     "PLSVM": "oneof.estimators.plsvm",
     "compare": "oneof.compare",
+    "diffusion_kernel": "oneof.graphs",
     "make_partial": "oneof.datasets",
+    "regularized_laplacian_kernel": "oneof.graphs",
 }
 _ROOMS = ("datasets", "errors", "metrics", "model_selection", "persistence")
 

@@ -44,6 +44,10 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.plknn.PLKNN",
     "oneof.solvers.neighbours.NeighbourRows",  # the labelled rows of a method of neighbours, without their index
     "oneof.estimators.plsvm.PLSVM",
+    "oneof.graphs.gaussian_process.PrecomputedKernel",
+    "oneof.graphs.graph.Graph",  # plain arrays and parameters: the rows of fit without an index of them
+    "oneof.graphs.graph.Weighting",
+    "oneof.graphs.neighbours.Neighbourhood",
     "oneof.kernels.Kernel",  # where it was before `kernels` became a package
     "oneof.kernels.svc.Kernel",
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit

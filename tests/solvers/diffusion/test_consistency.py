@@ -38,7 +38,7 @@ def test_rows_with_sets_rest_where_plain_sweeps_rest(seed, alpha):
 
 @pytest.mark.parametrize("alpha", [0.2, 0.9, 0.99])
 def test_rows_far_from_the_labels_are_right_in_their_shares(alpha):
-    """On a strip of 1,500 rows with labels at one end, shares hold where masses are tens of orders below the largest."""
+    """On a strip of 1,500 rows with labels at one end, shares hold where masses are many orders below the largest."""
     line = sp.diags_array([np.ones(749), np.ones(749)], offsets=[-1, 1])
     rungs = sp.csr_array([[0.0, 0.1], [0.1, 0.0]])
     W = sp.csr_array(sp.kron(line, sp.eye_array(2)) + sp.kron(sp.eye_array(750), rungs))

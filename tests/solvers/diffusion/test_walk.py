@@ -11,7 +11,7 @@ from tests.solvers.diffusion.problems import blocks, graph, problem
 
 @pytest.fixture(params=["formed", "walked"])
 def either_way(request, monkeypatch):
-    """The labelled columns of P^t held in memory, and walked in every pass."""
+    """Hold the labelled columns of P^t in memory, or walk in every pass."""
     monkeypatch.setattr(walk, "COLUMN_BYTES", 2**40 if request.param == "formed" else 0)
     monkeypatch.setattr(walk, "BLOCK_COLUMNS", 5)
 

@@ -62,7 +62,7 @@ def solve_consistency(
     links.data *= np.repeat(root, np.diff(links.indptr))
     matrix = sp.csr_array(sp.eye_array(len(mask)) + links)
     found = diffuse(matrix, right, mask, tol=tol, max_iter=max_iter)
-    cut = mask | (mask.sum(axis=1) == 1)[:, None]  # no exact row is cut to its label
+    cut = mask | (mask.sum(axis=1, keepdims=True) == 1)  # no exact row is cut to its label
     mass = found.values.sum(axis=1)
     return ConsistencySolution(
         restrict(found.values, cut), mass, found.n_iter, found.converged, np.flatnonzero(unreached)

@@ -1,4 +1,4 @@
-"""Sparse symmetric positive definite systems with a block of right-hand sides: one factorisation, or conjugate gradients.
+"""Sparse symmetric positive definite systems with blocks of right-hand sides: factorised, or by conjugate gradients.
 
 The matrices of this room are M-matrices: a positive diagonal, nothing positive beside it, and rows that sum to 0 at
 least. Their inverses have no negative entry, which is why shares stay shares.

@@ -119,11 +119,11 @@ def _solve_all(
     max_iter: int,
     rows: Ints | None = None,
 ) -> Diffused:
-    """Solve M F = B in some rows, all if not said, given what others are at the start, so that small rows are right in their shares too.
+    """Solve M F = B in some rows, all if not said, such that small rows are right in their shares too.
 
-    Mass falls fast with the distance to the labels where alpha is small, and a solution is only as good as the rounding
-    of its largest rows. So rows far below these are solved for again, given the rest: their right-hand sides are then of
-    their own size. Every turn takes at least one row out, and about nine digits.
+    Other rows stay as they are at the start. Mass falls fast with the distance to the labels where alpha is small, and
+    a solution is only as good as the rounding of its largest rows. So rows far below these are solved for again, given
+    the rest: their right-hand sides are then of their own size. Every turn takes at least one row out, and about nine digits.
     """
     values = np.zeros(right.shape) if initial is None else initial.copy()
     rows = np.arange(matrix.shape[0]) if rows is None else rows

@@ -171,7 +171,7 @@ def solve_walk(
         n_iter += 1
     shares = walk.starts(theta)
     shares /= shares.sum(axis=1, keepdims=True)
-    cut = mask | (mask.sum(axis=1) == 1)[:, None]  # no exact row is cut to its label
+    cut = mask | (mask.sum(axis=1, keepdims=True) == 1)  # no exact row is cut to its label
     return WalkSolution(
         restrict(shares, cut),
         theta,

@@ -53,8 +53,7 @@ def solve_consistency(
     Zhou, Bousquet, Lal, Weston & Schölkopf (2004), Learning with local and global consistency, NIPS.
     """
     unreached = without_label(affinity, mask)
-    told = ~mask.all(axis=1)
-    right = (1.0 - alpha) * told[:, None] * uniform(mask)
+    right = (1.0 - alpha) * np.where(mask.all(axis=1, keepdims=True), 0.0, uniform(mask))
     degree = np.asarray(affinity.sum(axis=1))
     root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
     links = affinity.copy()

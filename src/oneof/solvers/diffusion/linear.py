@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from oneof.solvers.diffusion.passes import advance, movement, multiply, turn
 from oneof.typing import Floats
 
 DIRECT_ROWS = 600
@@ -108,41 +109,25 @@ class LinearSystem:
         They share the products with M, which take the most time, and end together. The columns do not feel one another,
         so that their order is immaterial. See Saad (2003), Iterative methods for sparse linear systems, algorithm 9.1.
         """
-        scale = self._scale[:, None]
+        scale, A = self._scale[:, None], self._scaled
         r = right * scale
-        floor = (ROUNDING * np.linalg.norm(r, axis=0)) ** 2
+        floor = ROUNDING**2 * np.einsum("ik,ik->k", r, r)
         x = np.zeros(right.shape) if initial is None else initial / scale
+        q = np.empty_like(x)
         if initial is not None:
-            r -= self._scaled @ x
+            multiply(A.indptr, A.indices, A.data, x, q)
+            r -= q
+        sizes = np.zeros((0, 1)) if size is None else size / scale
         p, seen = r.copy(), x.copy()
-        square = _dots(r, r)
+        square = np.einsum("ik,ik->k", r, r)
         n_iter, look, change = 0, FIRST_LOOK, np.inf
         while not (at_floor := bool((square <= floor).all())) and n_iter < max_iter and change > tol:
-            q = self._scaled @ p
-            bend = _dots(p, q)
+            bend = multiply(A.indptr, A.indices, A.data, p, q)
             step = np.divide(square, bend, out=np.zeros_like(square), where=bend > 0)
-            q *= step
-            r -= q
-            x += np.multiply(p, step, out=q)
-            before, square = square, _dots(r, r)
-            p *= np.divide(square, before, out=np.zeros_like(square), where=before > 0)
-            p += r
+            before, square = square, advance(x, r, p, q, step)
+            turn(p, r, np.divide(square, before, out=np.zeros_like(square), where=before > 0))
             n_iter += 1
             if n_iter == look:
-                change = _movement(x, seen, size if size is None else size / scale)
-                seen[:] = x
+                change = movement(x, seen, sizes)
                 look = max(look + FIRST_LOOK, int(PACE * look))
         return LinearSolution(x * scale, n_iter, 0.0 if at_floor else change, at_floor or change <= tol)
-
-
-def _movement(x: Floats, seen: Floats, size: Floats | None) -> float:
-    """Return how far an entry has moved, at most, relative to what its row sums to."""
-    moved = np.abs(x - seen).max(axis=1, keepdims=True, initial=0.0)
-    total = np.maximum(x.sum(axis=1, keepdims=True) if size is None else size, 0.0)
-    # A row that nothing has reached yet has all its way before it once it moves.
-    return float(np.where(total > 0, moved / np.where(total > 0, total, 1.0), np.sign(moved)).max(initial=0.0))
-
-
-def _dots(a: Floats, b: Floats) -> Floats:
-    """Return the inner products of the columns."""
-    return np.einsum("ik,ik->k", a, b)

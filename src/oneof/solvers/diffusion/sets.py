@@ -123,7 +123,8 @@ def _solve_all(
 
     Other rows stay as they are at the start. Mass falls fast with the distance to the labels where alpha is small, and
     a solution is only as good as the rounding of its largest rows. So rows far below these are solved for again, given
-    the rest: their right-hand sides are then of their own size. Every turn takes at least one row out, and about nine digits.
+    the rest: their right-hand sides are then of their own size.
+    Every turn takes at least one row out, and about nine digits.
     """
     values = np.zeros(right.shape) if initial is None else initial.copy()
     rows = np.arange(matrix.shape[0]) if rows is None else rows

@@ -90,6 +90,7 @@ def test_cross_validation_with_an_indicator(estimator, scoring):
 
 
 @every
+@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # as one neighbour may leave
 def test_grid_search_with_an_indicator(estimator):
     """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
     X, mask = table(90)

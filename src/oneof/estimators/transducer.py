@@ -1,19 +1,13 @@
 """Spectral graph transduction."""
 
-import warnings
 from typing import Any, Literal, Self
 
-import numpy as np
-
-from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, check_positive
-from oneof.graphs import GraphRule
-from oneof.likelihoods import restrict
+from oneof.estimators.base import check_positive
+from oneof.estimators.graphs import GraphClassifier
 from oneof.solvers.transducer import transduce
-from oneof.typing import Floats, Rows
 
 
-class SpectralGraphTransducer(CandidateClassifier):
+class SpectralGraphTransducer(GraphClassifier):
     """Cuts of a graph of all rows, labelled and not, that separate the labels where few and weak links run.
 
     The rows are linked to their nearest neighbours. With V the eigenvectors 2, ..., d + 1 of the graph's Laplacian
@@ -43,9 +37,8 @@ class SpectralGraphTransducer(CandidateClassifier):
     symmetrize : {"sum", "either", "mutual"}, default="sum"
         As published, links have twice the weight where each of two rows is a neighbour of the other.
     neighbors : {"exact", "approximate"}, default="exact"
-    max_iter : int, default=10
-        Rounds at most, where rows have several candidates; without such rows there is one. No warning is given where
-        the last round still changed something.
+    max_iter : int, default=100
+        Rounds at most, where rows have several candidates; without such rows there is one.
     tol : float, default=0.01
         Rounds end where no share of a row with several candidates changes by more than this, above 0.
 
@@ -69,6 +62,8 @@ class SpectralGraphTransducer(CandidateClassifier):
     -----
     UserWarning
         If there are parts of the graph without a label: their rows have equal shares.
+    ConvergenceWarning
+        If the rounds ended by `max_iter`.
 
     Notes
     -----
@@ -109,7 +104,7 @@ class SpectralGraphTransducer(CandidateClassifier):
         width: float | Literal["local"] = "local",
         symmetrize: Literal["sum", "either", "mutual"] = "sum",
         neighbors: Literal["exact", "approximate"] = "exact",
-        max_iter: int = 10,
+        max_iter: int = 100,
         tol: float = 0.01,
     ) -> None:
         self.n_eigenvectors = n_eigenvectors
@@ -145,7 +140,7 @@ class SpectralGraphTransducer(CandidateClassifier):
         check_positive("c", self.c)
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
-        rule = GraphRule(self.affinity, self.n_neighbors, self.radius, self.width, self.symmetrize, self.neighbors)
+        rule = self._rule()
         rows, candidates = self._read_fit(X, y)
         graph = rule.graph(rows)
         found = transduce(
@@ -156,38 +151,4 @@ class SpectralGraphTransducer(CandidateClassifier):
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        if not found.reached.all():
-            warnings.warn(
-                f"{np.count_nonzero(~found.reached)} of {len(candidates)} rows lie in parts of the graph without a "
-                "label, and have equal shares of all classes: link more rows, for example by a larger n_neighbors.",
-                UserWarning,
-                stacklevel=2,
-            )
-        self.label_distributions_ = found.distributions
-        self.transduction_ = candidates.classes[found.distributions.argmax(axis=1)]
-        self.affinity_ = graph.affinity
-        self.n_iter_ = max(found.n_iter, 1)
-        self._graph = graph
-        return self._finish_fit(X, y, candidates)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the mean distribution of each row's nearest neighbours among the rows of fit.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; equal shares where a row has no neighbour.
-        """
-        return self._scores(self._read_rows(X))
-
-    def _scores(self, rows: Rows) -> Floats:
-        mass = np.asarray(self._graph.to_new(rows) @ self.label_distributions_)
-        return restrict(mass, np.ones(mass.shape, dtype=bool))
-
-    def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Take what fit found for its own rows, and for others the mean of their neighbours."""
-        return restrict(self.label_distributions_ if training else self._scores(rows), candidates.mask)
+        return self._keep(X, y, candidates, graph, found)

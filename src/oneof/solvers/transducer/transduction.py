@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from oneof.likelihoods import uniform
+from oneof.solvers.diffusion.components import without_label
 from oneof.solvers.transducer.spectrum import Spectrum, laplacian_spectrum
 from oneof.solvers.transducer.sphere import minimise_on_sphere
-from oneof.typing import Floats, Mask
+from oneof.typing import Floats, Ints, Mask
 
 LEAST_ROW = 1e-6
 """Of fewer rows than this, known to be or not to be of a class, one cannot learn what they are like."""
@@ -35,13 +35,13 @@ class Transduction:
     """What the graph says of the class of every row."""
 
     distributions: Floats
-    """(n, K): the distribution over the row's candidates that is nearest to its shares; uniform where `reached` is
-    False."""
+    """(n, K): the distribution over the row's candidates that is nearest to its shares; uniform in the rows that no
+    label reaches."""
     shares: Floats
     """(n, K): (z - gamma_-) / (gamma_+ - gamma_-) of each class: 0 at the target of the rows that are not of the class,
     1 at that of those that are, 1/2 at the threshold between; on labelled rows too, and not cut to [0, 1]."""
-    reached: Mask
-    """(n,): whether a path leads from the row to one with a label."""
+    unreached: Ints
+    """Numbers of the rows in components of the graph without any label."""
     n_iter: int
     """Rounds made."""
     converged: bool
@@ -54,7 +54,7 @@ def transduce(
     *,
     n_eigenvectors: int = 80,
     c: float = 3200.0,
-    max_iter: int = 10,
+    max_iter: int = 100,
     tol: float = 1e-2,
 ) -> Transduction:
     """Solve one problem for each class against the others, and take from their scores a distribution for each row.
@@ -84,7 +84,8 @@ def transduce(
     Transduction
     """
     n, n_classes = mask.shape
-    reached, linked = _reach(affinity, mask)
+    unreached = without_label(affinity, mask)
+    linked = ~unreached & (np.asarray(affinity.sum(axis=1)).ravel() > 0)
     shares, n_iter, change = np.full((n, n_classes), 1.0 / n_classes), 0, 0.0
     if linked.any():
         spectrum, sets = laplacian_spectrum(affinity[linked][:, linked], n_eigenvectors), mask[linked]
@@ -96,16 +97,7 @@ def transduce(
             change = float(np.abs(updated - members)[told].max())
             members = updated
             n_iter += 1
-    return Transduction(nearest_distributions(shares, mask), shares, reached, n_iter, change <= tol)
-
-
-def _reach(affinity: sp.csr_array, mask: Mask) -> tuple[Mask, Mask]:
-    """Return which rows have a label in their part of the graph, and which of these have a link."""
-    count, component = connected_components(affinity, directed=False)
-    labelled = np.zeros(count, dtype=bool)
-    labelled[component[~mask.all(axis=1)]] = True
-    reached = labelled[component]
-    return reached, reached & (np.asarray(affinity.sum(axis=1)).ravel() > 0)
+    return Transduction(nearest_distributions(shares, mask), shares, np.flatnonzero(unreached), n_iter, change <= tol)
 
 
 def _class_shares(spectrum: Spectrum, members: Floats, told: Mask, c: float) -> Floats:

@@ -29,7 +29,8 @@ class SpectralGraphTransducer(GraphClassifier):
     affinity : {"cosine", "gaussian", "binary"}, callable, array or sparse matrix, default="cosine"
         Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.GraphRule`.
     n_neighbors : int, default=100
-        Where there are fewer rows, all are linked. Few neighbours, as other methods have them, do far worse.
+        Where there are fewer rows, all are linked. Few neighbours do better where classes lie along thin surfaces, and
+        far worse where they are clouds that overlap.
     radius : float, optional
         Links within this distance, in place of the nearest neighbours.
     width : "local" or float, default="local"

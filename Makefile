@@ -49,6 +49,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/lost.py
 	$(BIN)/python benchmarks/choosing.py
+	$(BIN)/python benchmarks/semi_supervised.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

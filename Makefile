@@ -46,6 +46,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/batch.py
 	$(BIN)/python benchmarks/plsvm.py
 	$(BIN)/python benchmarks/plgp.py
+	$(BIN)/python benchmarks/graphs.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/lost.py
 	$(BIN)/python benchmarks/choosing.py

@@ -28,7 +28,7 @@ def rows(n=60, d=4, seed=0):
 
 
 def assert_well_formed(W):
-    """An affinity is symmetric to the last bit, positive where it is stored, finite, sorted, without a diagonal."""
+    """Assert that an affinity is symmetric to the last bit, finite, sorted, and holds neither zeros nor a diagonal."""
     assert isinstance(W, sp.csr_array)
     assert W.dtype == np.float64
     assert W.indices.dtype == W.indptr.dtype == np.int32

@@ -102,7 +102,7 @@ def _read(affinity: Any) -> sp.csr_array:
             affinity = np.asarray(affinity)
         if affinity.ndim != 2 or affinity.dtype.kind not in "biufO":
             raise TypeError  # noqa: TRY301 - the same sentence for all that is no matrix of numbers
-        W = sp.csr_array(affinity, dtype=np.float64, copy=True)
+        W = sp.csr_array(affinity.astype(np.float64))
     except (TypeError, ValueError):
         raise InputError(
             "the affinity cannot be read as a matrix of numbers: give a two-dimensional array or a sparse matrix."

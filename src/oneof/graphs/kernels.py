@@ -85,7 +85,8 @@ def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind
            [0.25, 0.75]])
     """
     L = _dense_laplacian(affinity, beta, kind, n_copies=3)
-    L *= beta
+    with np.errstate(over="ignore", under="ignore"):
+        L *= beta
     L.flat[:: len(L) + 1] += 1.0
     factor, failed = lapack.dpotrf(L.T, lower=False, overwrite_a=True)
     if not failed:

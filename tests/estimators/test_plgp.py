@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Kernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, ExpSineSquared, Kernel, WhiteKernel
 from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
 
 from oneof import PLGP
 from oneof.datasets import load, make_partial
@@ -270,6 +272,37 @@ def test_kernels_that_are_none():
         model = PLGP(Indefinite(1e-7), **FIXED).fit(X, mask)
     expected = PLGP(DotProduct(0.0), **FIXED).fit(X, mask)
     np.testing.assert_allclose(model.latent_mode_, expected.latent_mode_, atol=1e-3)
+
+
+def test_predictions_against_the_means_are_said():
+    """Far too large a variance lets the classes win that a row says least of; a moderate one does not."""
+    X, y = make_blobs(100, centers=5, n_features=4, cluster_std=0.3, random_state=0)
+    with pytest.warns(UserWarning, match="another class than the largest latent mean"):
+        PLGP(1e4 * RBF(10.0), **FIXED).fit(X, y).predict(X)
+    assert (PLGP(10.0 * RBF(10.0), **FIXED).fit(X, y).predict(X) == y).all()
+
+
+def test_the_search_takes_no_leap_to_a_bound():
+    """From the usual kernel it finds what it finds from the default, whose length is of the rows' size."""
+    X, y = load_iris(return_X_y=True)
+    X = 10 * StandardScaler().fit_transform(X)[::3]
+    near, usual = (PLGP(kernel, random_state=0).fit(X, y[::3]) for kernel in (None, 1.0 * RBF()))
+    assert usual.kernel_.k2.length_scale == pytest.approx(near.kernel_.k2.length_scale, rel=0.1)
+
+
+def test_landmarks_of_what_is_no_kernel_are_refused():
+    """Nystrom features see the kernel of their landmarks, which must be one."""
+    X, mask = table(60)
+    with pytest.raises(InputError, match="not positive semi-definite"):
+        PLGP(ExpSineSquared(), approximation="nystroem", **FIXED).fit(X, mask)
+
+
+def test_covariances_of_features_beyond_memory_are_refused_before_the_fit(monkeypatch):
+    """They are needed to predict, so that a fit without them would be in vain; fewer rows than landmarks are enough."""
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 200}.get)
+    X, mask = table(90)
+    with pytest.raises(InputError, match=r"covariances of [0-9]+ features and 3 classes would take"):
+        PLGP(approximation="nystroem", **FIXED).fit(X, mask)
 
 
 def test_many_rows_fit_in_memory():

@@ -17,12 +17,14 @@ from oneof.typing import Mask, Rows
 
 def read_kernels(kernel: Any, rows: Rows, n_classes: int) -> list[Any]:
     """Return clones of the kernels, one or as many as there are classes; None makes one from the rows to be fitted."""
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
+    from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel
 
     if kernel is None:
         length = float(np.sqrt(total_variance(rows))) or 1.0
         return [ConstantKernel(1.0, (1e-2, 1e3)) * RBF(length, (length / 100.0, length * 100.0))]
     kernels = list(kernel) if isinstance(kernel, list | tuple) else [kernel]
+    if any(isinstance(given, CompoundKernel) for given in kernels):
+        raise InputTypeError("a CompoundKernel is not possible: give a list of kernels, one for each class.")
     if not all(isinstance(given, Kernel) for given in kernels) or not kernels:
         raise InputTypeError(
             f"kernel={kernel!r} is not possible: give a kernel of sklearn.gaussian_process.kernels, or a list of them."

@@ -22,6 +22,13 @@ from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sam
 from oneof.solvers.laplace.leave_one_out import best_temperature, tempered
 from oneof.typing import Array, Floats, Rows
 
+PROBES = 64
+"""Rows of fit on which predictions are compared with the latent means."""
+MOST_OTHERS = 1 / 3
+"""Share of them that may differ without a warning."""
+LEAST_DRAWS = 100
+"""With fewer, predictions differ by chance."""
+
 
 class PLGP(CandidateClassifier):
     """Gaussian process classifier whose likelihood is that of a candidate set.
@@ -35,7 +42,8 @@ class PLGP(CandidateClassifier):
     ----------
     kernel : kernel of sklearn.gaussian_process.kernels, or list of n_classes of them, default=None
         Shared by all classes, or one for each. None is ``1.0 * RBF(length)``, with the square root of the summed
-        variances of the features as length, bounded to a hundredth and a hundred times that.
+        variances of the features as length, bounded to a hundredth and a hundred times that, and the constant to 1e-2
+        and 1e3.
     optimizer : {"fmin_l_bfgs_b"}, callable or None, default="fmin_l_bfgs_b"
         How the kernel's parameters that are not "fixed" are found: by the Laplace evidence and its gradient. A callable
         is as for scikit-learn's GaussianProcessClassifier. None keeps the kernel as it is.
@@ -43,7 +51,7 @@ class PLGP(CandidateClassifier):
         L, above 0. 1 is the marginal likelihood, infinity the published maximum; below 1, ties are rewarded.
     anneal : bool, default=True
         Reach the mode by stages of growing sharpness, .1, 1 and 10. Without them most rows, whose candidates all tie at
-        the start, are settled by the first step.
+        the start, are settled by the first step. From 2,000 labelled rows on the stages see 500 of them.
     solver : {"cg", "cholesky"}, default="cg"
         "cholesky" is the published form, for the mode and for the covariances: K factors of n x n for each step.
     approximation : {None, "nystroem"}, default=None
@@ -51,7 +59,8 @@ class PLGP(CandidateClassifier):
         rows: time goes with n m^2 and memory with n m. Probabilities then take (K m)^3 and (K m)^2, once.
         The noise of a WhiteKernel is no part of the features.
     n_components : int, default=1000
-        Of "nystroem": m.
+        Of "nystroem": m, or the number of labelled rows if that is less. Probabilities are cheaper than without an
+        approximation where m is well below n / sqrt(n_classes).
     n_draws : int, default=1000
         Draws of the Monte Carlo mean, whose error is at most 0.5 / sqrt(n_draws). All rows share them.
     temperature : float or "loo", default=1.0
@@ -93,16 +102,19 @@ class PLGP(CandidateClassifier):
     -----
     Standardise the features first. The mode takes products of the n x n kernel matrix, in double and in single
     precision, with n x K blocks. The posterior covariances are worked out at the first call that needs them, `predict`
-    included, in operations that go with K n^3, and kept: numbers that go with K n^2.
+    included, in operations that go with K n^3, and kept: K n^2 numbers, or far fewer where there are many rows. Pickles
+    and model files do not hold them: a model that was loaded works them out again.
 
     Rows may be torch tensors, on any device: all of the above then happens there, and arrays come back as tensors (but
     `optimizer` must be None), in the precision of the rows. NumPy's rows in single precision have their kernel worked
     out in it, and all else in double precision.
 
-    Keep the prior variance near that of latents, 1 to 100, or let `optimizer` find it. Where it is much larger, the
-    classes of which the rows say least have the widest latents, and these win the mean of the softmax: predictions can
-    then be worse than those by the posterior means. ``ConstantKernel() * DotProduct()`` has a variance that can be
-    found; a bare DotProduct has that of the features.
+    Keep the prior variance near that of latents, 1 to 100. Where it is much larger, the classes of which the rows say
+    least have the widest latents, and these win the mean of the softmax: predictions can then be far worse than those
+    by the posterior means, below chance even. The optimizer may lead there, where classes can be told apart without
+    error and so the evidence grows with the variance. There is a warning where it is seen on the rows of fit;
+    `latent_mean_and_cov` has the means. A bare DotProduct has the variance of the features, ``ConstantKernel() *
+    DotProduct()`` one that can be found.
 
     Over many classes and few rows the mean of the softmax is far flatter than its classes are right: on Lost, with 16
     classes, the largest probability is .29 on average where 83 % of the predictions are right. ``temperature="loo"``
@@ -256,7 +268,7 @@ class PLGP(CandidateClassifier):
         mean : array of shape (n_samples, n_classes)
         cov : array of shape (n_samples, n_classes, n_classes)
             With ``solver="cg"`` and 1,500 labelled rows or more, off the published form by 11 % at most in every
-            direction, as far as that is estimated, and in practice by 0.1 to 0.3 %.
+            direction, as far as that is estimated; in practice by far less, see docs/plgp.md.
         """
         means, covariances = zip(*self._means_and_covariances(self._read_rows(X)), strict=True)
         xp = array_namespace(means[0])
@@ -307,7 +319,25 @@ class PLGP(CandidateClassifier):
     def _spread(self) -> Any:
         if "spread" not in self._cache:
             self._cache["spread"] = self._posterior.spread(np.random.default_rng(self._seed))
+            self._warn_of_wide_posteriors()
         return self._cache["spread"]
+
+    def _warn_of_wide_posteriors(self) -> None:
+        if len(self._normals) < LEAST_DRAWS:
+            return
+        rows = self._posterior.rows
+        means, covariances = next(
+            self._means_and_covariances(rows[np.linspace(0, rows.shape[0] - 1, PROBES, dtype=int)])
+        )
+        shares = as_numpy(expected_shares(means, covariances, like(self._normals, means)))
+        others = float((shares.argmax(axis=1) != as_numpy(means).argmax(axis=1)).mean())
+        if others > MOST_OTHERS:
+            warnings.warn(
+                f"PLGP predicts another class than the largest latent mean does for {others:.0%} of the rows of fit, "
+                "as the prior variance is large: lower the kernel's, or take the means of latent_mean_and_cov.",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def _means_and_covariances(self, rows: Rows) -> Iterator[tuple[Array, Array]]:
         return self._posterior.means_and_covariances(rows, self._spread())
@@ -321,11 +351,11 @@ class PLGP(CandidateClassifier):
         return tempered(self._expected(self._means_and_covariances(rows)), self.temperature_)
 
     def _scores(self, rows: Rows) -> Floats:
-        return as_numpy(self._probabilities(rows))
+        return as_numpy(self._expected(self._means_and_covariances(rows)))  # the temperature changes no order
 
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
         del training
-        return restrict(self._scores(rows), candidates.mask)
+        return restrict(as_numpy(self._probabilities(rows)), candidates.mask)
 
     def _read_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> Rows:
         fitted = None if reset else getattr(self, "_posterior", None)

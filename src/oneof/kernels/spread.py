@@ -32,5 +32,7 @@ def entry_variance(X: Rows) -> float:
 def checked(variance: float) -> float:
     """Return a variance, 0 if rounding left it below, or raise if it is too large or small for the arithmetic."""
     if not (np.isfinite(variance) and (variance <= 0 or variance > 1e-290)):
-        raise InputError("the variance of the features overflows: scale them, for example with StandardScaler.")
+        raise InputError(
+            "the variance of the features is beyond the arithmetic: scale them, for example with StandardScaler."
+        )
     return max(variance, 0.0)

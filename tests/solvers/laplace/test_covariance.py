@@ -5,6 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from oneof.kernels import covariance, variances
+from oneof.solvers.laplace import reduced as reduced_module
 from oneof.solvers.laplace.covariance import LatentCovariance
 from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sample, symmetric_roots
 from oneof.solvers.laplace.lanczos import large_eigenpairs
@@ -21,6 +22,14 @@ KERNELS = {
     "rough": ConstantKernel(3.0) * RBF(3.0),
     "linear": DotProduct(1.0),
 }
+
+
+@pytest.fixture(autouse=True)
+def _few_rows(monkeypatch):
+    """Allow as many features as there may be: with the few rows of these tests the published form would be taken."""
+    monkeypatch.setattr(reduced_module, "LARGEST_SPACE", 0.5)
+    monkeypatch.setattr(reduced_module, "MOST_FEATURES", 2.0)
+    monkeypatch.setattr(reduced_module, "MOST_FOR_EACH", 0.5)
 
 
 def problem(kernel, n=300, K=4):
@@ -88,20 +97,48 @@ def test_single_precision_is_declined_where_it_would_lose():
     assert in_single_precision(published, cross, own) is published
 
 
+def spectral(spectrum):
+    """Return a matrix with this spectrum, and what draws blocks of directions."""
+    random = np.random.default_rng(0)
+    turn, _ = np.linalg.qr(random.normal(size=(len(spectrum), len(spectrum))))
+    return (turn * spectrum) @ turn.T, lambda: random.normal(size=(len(spectrum), 8))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_large_eigenvalues_are_found(dtype):
     """Of a matrix with a known spectrum: all above eps, and nearly their vectors."""
-    random = np.random.default_rng(0)
-    turn, _ = np.linalg.qr(random.normal(size=(200, 200)))
     spectrum = 100.0 * 0.8 ** np.arange(200)
-    matrix = ((turn * spectrum) @ turn.T).astype(dtype)
-    values, vectors = large_eigenpairs(lambda V: matrix @ V, random.normal(size=(200, 8)).astype(dtype), 0.1, 150)
+    matrix, draw = spectral(spectrum)
+    matrix = matrix.astype(dtype)
+    values, vectors = large_eigenpairs(lambda V: matrix @ V, lambda: draw().astype(dtype), 0.1, 150)
     count = int((spectrum > 0.1).sum())
     np.testing.assert_allclose(values[::-1][:count], spectrum[:count], rtol=1e-3)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(vectors.shape[1]), atol=1e-5)
-    left = matrix - (vectors * values) @ vectors.T
-    assert np.linalg.norm(left, 2) <= 0.1
-    assert large_eigenpairs(lambda V: matrix @ V, random.normal(size=(200, 8)).astype(dtype), 0.1, 20) is None
+    assert np.linalg.norm(matrix - (vectors * values) @ vectors.T, 2) <= 0.1
+    assert large_eigenpairs(lambda V: matrix @ V, lambda: draw().astype(dtype), 0.1, 20) is None
+
+
+@pytest.mark.parametrize("wide", [0.0, 1e-3])
+def test_eigenvalues_that_recur_are_found(wide):
+    """More often than a block is wide, or in a cluster: no direction of them is missed."""
+    spectrum = np.concatenate([np.full(40, 2.0) + wide * np.arange(40), np.zeros(160)])
+    matrix, draw = spectral(spectrum)
+    values, vectors = large_eigenpairs(lambda V: matrix @ V, draw, 0.1, 150)
+    assert len(values) == 40
+    assert np.linalg.norm(matrix - (vectors * values) @ vectors.T, 2) <= 0.1
+
+
+def test_rows_that_recur_keep_the_bounds():
+    """Groups of equal rows, whose kernel has the same eigenvalue for all of them."""
+    eps = 0.01
+    groups = np.kron(np.eye(20), np.ones((10, 10)))
+    prior, shares = GramPrior.of(groups), np.full((200, 2), 0.5)
+    published = LatentCovariance.of(prior, shares).of_rows(groups, np.ones(200))
+    found = ReducedCovariance.of(prior, shares, np.random.default_rng(0), eps=eps)
+    assert found is not None
+    cheap = found.of_rows(groups, np.ones(200))
+    assert in_order((1 - np.sqrt(eps)) * cheap, published)
+    assert in_order(published, cheap, 1 + np.sqrt(eps) + eps)
 
 
 def test_features_give_the_covariances_of_their_kernel():

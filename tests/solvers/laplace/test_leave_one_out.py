@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from oneof import PLGP
 from oneof.likelihoods import log_likelihoods
@@ -32,6 +32,24 @@ def test_cavities_are_fits_without_the_row(approximation):
     with_it = model.latent_mean_and_cov(X)
     for found, exact, before in zip((means, covariances), (exact_means, exact_covariances), with_it, strict=True):
         assert np.abs(found - exact).max() < 0.15 * np.abs(exact - before).max()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        (2.0 * RBF(1.0) + WhiteKernel(3.0), {}),
+        (10.0 * RBF(1.0), {"approximation": "nystroem", "n_components": 20}),
+        ([RBF(1.0), RBF(2.0), 3.0 * RBF(1.0)], {}),
+    ],
+)
+def test_cavities_are_covariances(kernel, options):
+    """Their noise is that of the fit, and what landmarks miss stays out of them: none has a negative eigenvalue."""
+    X, _ = table(120, K=3)
+    model = PLGP(kernel, **options, **FIXED).fit(X, np.eye(3, dtype=bool)[np.arange(120) % 3])
+    for _, covariances in model._posterior.cavities(model._spread()):
+        assert np.linalg.eigvalsh(covariances).min() > 0
+    shares = model._expected(model._posterior.cavities(model._spread()))
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
 
 def test_the_cavity_of_a_gaussian_likelihood_is_exact():

@@ -55,7 +55,7 @@ def approximate_posterior(
     Raises
     ------
     InputError
-        If a Gram matrix would not fit in memory, or is none.
+        If a Gram matrix, or later the covariances of features, would not fit in memory, or the kernel is none.
     """
     n = rows.shape[0]
     features: list[NystroemFeatures] = []
@@ -64,9 +64,14 @@ def approximate_posterior(
         needed = 0 if is_torch_array(rows) else 12 * n**2 * len(kernels)
         check_memory(needed, f"the kernel of {n} labelled rows", 'pass approximation="nystroem"')
     else:
-        needed = 0 if is_torch_array(rows) else 12 * n * n_components * len(kernels)
-        check_memory(needed, f"{n_components} features of {n} labelled rows", "lower n_components")
-        landmarks = rows[np.sort(random.permutation(n)[:n_components])]
+        m, size = min(n_components, n), min(n_components, n) * mask.shape[1]
+        if not is_torch_array(rows):
+            check_memory(12 * n * m * len(kernels), f"{m} features of {n} labelled rows", "lower n_components")
+            # Predictions will need them: better said now than after the fit.
+            check_memory(16 * size**2, f"covariances of {m} features and {mask.shape[1]} classes", "lower n_components")
+        landmarks = rows[np.sort(random.permutation(n)[:m])]
+        for kernel in kernels:
+            _jitter(kernel, landmarks)
         features = [NystroemFeatures.of(kernel, landmarks) for kernel in kernels]
     if any(float(array_namespace(own).max(own)) > LARGEST_VARIANCE for own in (variances(k, rows) for k in kernels)):
         raise InputError(TOO_LARGE)

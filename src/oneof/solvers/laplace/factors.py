@@ -58,6 +58,8 @@ class Factors:
 
 def inverse_and_log_det(B: Array) -> tuple[Array, float]:
     """Return the inverse of a positive definite matrix, which is overwritten, and the logarithm of its determinant."""
+    if B.shape[0] == 0:
+        return B, 0.0
     if is_numpy_array(B):
         potrf, potri = lapack.get_lapack_funcs(("potrf", "potri"), (B,))
         root, failed = potrf(B.T, lower=True, overwrite_a=True, clean=True)  # B.T has LAPACK's order, and equals B

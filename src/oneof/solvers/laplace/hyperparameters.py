@@ -98,10 +98,9 @@ def search_hyperparameters(
         tries.objective(start, eval_gradient=False)
     for theta in starts if start.size > 0 else []:
         if callable(optimizer):
-            found, _ = optimizer(tries.objective, theta, bounds=bounds)
-            tries.objective(found, eval_gradient=False)
+            tries.objective(_pair(optimizer(tries.objective, theta, bounds=bounds))[0], eval_gradient=False)
         else:
-            minimize(tries.objective, theta, method="L-BFGS-B", jac=True, bounds=bounds)
+            minimize(_of_unit_slope(tries.objective), theta, method="L-BFGS-B", jac=True, bounds=bounds)
     return replace(tries.best, n_evaluations=tries.n_evaluations)
 
 
@@ -141,7 +140,8 @@ class _Tries:
 
     def _evaluate(self, theta: Floats, eval_gradient: bool) -> tuple[float, Floats]:
         kernel = self._at(theta)
-        pairs = [_with_gradient(part, self.X) for part in ([kernel] if self.is_shared else kernel)]
+        parts = [kernel] if self.is_shared else kernel
+        pairs = [_with_gradient(part, self.X) if eval_gradient else (part(self.X), None) for part in parts]
         gram = pairs[0][0] if self.is_shared else np.stack([gram for gram, _ in pairs])
         gradients = pairs[0][1] if self.is_shared else [of_gram for _, of_gram in pairs]
         if not np.isfinite(gram).all():
@@ -180,12 +180,37 @@ class _Tries:
         return coefficients * min(1.0, self._size / max(float(np.linalg.norm(prior.product(coefficients))), 1e-300))
 
 
+def _of_unit_slope(objective: Callable[[Floats], tuple[float, Floats]]) -> Callable[[Floats], tuple[float, Floats]]:
+    """Return the objective in the unit in which its first slope has a length of 1 at most.
+
+    Within bounds on all sides, L-BFGS-B's first step is the whole slope: of the evidence of some hundred rows that is
+    from the start to a bound, and a kernel at its bound may be a plateau.
+    """
+    unit = None
+
+    def scaled(theta: Floats) -> tuple[float, Floats]:
+        nonlocal unit
+        value, slope = objective(theta)
+        unit = max(1.0, float(np.linalg.norm(slope))) if unit is None else unit
+        return value / unit, slope / unit
+
+    return scaled
+
+
 def _with_gradient(kernel: Any, X: Floats) -> tuple[Floats, Floats]:
     """Return a Gram matrix, and its derivatives."""
+    complaint = f"the kernel {kernel} does not give its derivatives (eval_gradient=True): pass optimizer=None."
     try:
-        gram, gradient = kernel(X, eval_gradient=True)
+        found = kernel(X, eval_gradient=True)
     except (TypeError, NotImplementedError) as error:
-        raise InputError(
-            f"the kernel {kernel} does not give its derivatives (eval_gradient=True): pass optimizer=None."
-        ) from error
-    return gram, gradient
+        raise InputError(complaint) from error
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise InputError(complaint)
+    return found
+
+
+def _pair(found: Any) -> tuple[Any, Any]:
+    """Return what an optimizer found, if that has the form which scikit-learn asks for."""
+    if not (isinstance(found, tuple | list) and len(found) == 2):
+        raise InputError("the optimizer must return the pair (theta, value), as those of scikit-learn's processes do.")
+    return found[0], found[1]

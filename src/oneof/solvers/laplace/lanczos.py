@@ -8,19 +8,21 @@ from oneof.typing import Array
 
 
 def large_eigenpairs(
-    product: Callable[[Array], Array], start: Array, eps: float, most: int
+    product: Callable[[Array], Array], draw: Callable[[], Array], eps: float, most: int
 ) -> tuple[Array, Array] | None:
     """Return nearly all eigenvalues above eps / 2, with vectors.
 
     Each block of the Krylov space is made orthogonal to all before it. The coupling beta of the last one to what is
-    outside tells how large the eigenvalues outside are: those of a continuum on [0, c] have beta = c / 4.
+    outside tells how large the eigenvalues outside are: those of a continuum on [0, c] have beta = c / 4. Eigenvalues
+    that recur more often than a block is wide have directions which the space never meets: so a new random block has
+    to find nothing either.
 
     Parameters
     ----------
     product : callable
         (n, b) -> (n, b): the matrix times some vectors.
-    start : array of shape (n, b)
-        Random directions.
+    draw : callable
+        Returns new random directions, (n, b).
     eps : float
         The space grows until 4 beta <= eps.
     most : int
@@ -33,24 +35,32 @@ def large_eigenpairs(
     vectors : array of shape (n, r)
         Orthonormal. None in place of both if the space would have to be larger.
     """
+    start = draw()
     xp = array_namespace(start)
-    block, _ = xp.linalg.qr(product(start))
-    space, images = block, product(block)
-    last = images
+    space, _ = xp.linalg.qr(product(start))
+    last = images = product(space)
+    is_random = False
     while True:
-        outside = last - space @ (space.mT @ last)
-        outside = outside - space @ (space.mT @ outside)  # twice is enough (Parlett 1980)
-        block, coupling = xp.linalg.qr(outside)
-        if 4.0 * _norm(coupling) <= eps:
-            break
+        block, coupling = xp.linalg.qr(_outside(space, last))
+        is_small = 4.0 * _norm(coupling) <= eps
+        if is_small and is_random and _norm(space[:, -block.shape[1] :].mT @ last) <= eps:
+            break  # a random block found nothing, and leads nowhere
+        is_random = is_small
+        # Once more, as rounding leaves something of the space in them, and nothing else where few directions are left
+        # (twice is enough: Parlett 1980).
+        block, _ = xp.linalg.qr(_outside(space, draw() if is_random else block))
         if space.shape[1] + block.shape[1] > most:
             return None
         last = product(block)
         space, images = xp.concat([space, block], axis=1), xp.concat([images, last], axis=1)
     projected = space.mT @ images
     values, turns = xp.linalg.eigh((projected + projected.mT) / 2.0)
-    kept = values > 0.5 * eps
-    return values[kept], space @ turns[:, kept]
+    first = values.shape[0] - int(xp.sum(xp.astype(values > 0.5 * eps, xp.int64)))
+    return values[first:], space @ turns[:, first:]
+
+
+def _outside(space: Array, vectors: Array) -> Array:
+    return vectors - space @ (space.mT @ vectors)
 
 
 def _norm(matrix: Array) -> float:

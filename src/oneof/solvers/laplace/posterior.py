@@ -105,12 +105,30 @@ class LaplacePosterior:
             yield by_class(related, self._weights), own
 
     def cavities(self, spread: Spread) -> Iterator[tuple[Array, Array]]:
-        """Yield the same for blocks of the rows of fit, each row as if it had been left out."""
-        start = 0
-        for means, covariances in self.means_and_covariances(self.rows, spread):
-            part = slice(start, start + means.shape[0])
-            yield cavities(means, covariances, self.shares[part, :], self.coefficients[part, :])
-            start = part.stop
+        """Yield the same for blocks of the rows of fit, each row as if it had been left out.
+
+        What features miss of a row's prior variance its likelihood has not seen: it is added to the cavity.
+        """
+        prior = self.prior()
+        matrix = prior.features if isinstance(prior, FeaturePrior) else prior.gram
+        xp = array_namespace(matrix)
+        n, n_classes = self.coefficients.shape
+        size = self._block_size
+        for part in (slice(start, start + size) for start in range(0, n, size)):
+            cross = matrix[..., part, :]
+            if isinstance(prior, FeaturePrior):
+                own = xp.vecdot(cross, cross)
+                missed = self._variances(self.rows[part]) - own
+            else:
+                own = xp.linalg.diagonal(matrix)[..., part]
+                missed = 0.0 * own
+            means = by_class(cross, self._weights)
+            covariances = xp.astype(spread.of_rows(cross, own), means.dtype, copy=False)
+            means, covariances = cavities(means, covariances, self.shares[part, :], self.coefficients[part, :])
+            added = xp.where(missed > 0, missed, 0.0)
+            unit = xp.eye(n_classes, dtype=means.dtype, device=device(means))
+            covariances = covariances + unit * (added[:, None, None] if added.ndim == 1 else added.mT[:, :, None])
+            yield means, covariances
 
     def evidence(self, mask: Array) -> float:
         """Return the Laplace evidence log q(Y | X) of the rows of fit: Psi - 1/2 log |I + K W|; raises as `spread`."""
@@ -135,11 +153,7 @@ class LaplacePosterior:
         n, n_classes = self.coefficients.shape
         if is_torch_array(self.coefficients):
             return
-        if self.features:
-            size = self._weights.shape[0] * n_classes
-            what = f"covariances of {self._weights.shape[0]} features and {n_classes} classes"
-            check_memory(16 * size**2, what, "lower n_components")
-        else:
+        if not self.features:
             needed = 8 * n**2 * (n_classes + 3)
             check_memory(needed, f"covariances beside {n} labelled rows", 'pass approximation="nystroem"')
 
@@ -148,8 +162,12 @@ class LaplacePosterior:
         return self.coefficients if self.weights is None else self.weights
 
     def _blocks(self, X: Rows) -> Iterator[Rows]:
-        size = int(np.clip(MOST_NUMBERS // (self._weights.shape[0] * self._weights.shape[1]), 16, 4096))
-        return (X[start : start + size] for start in range(0, max(X.shape[0], 1), size))
+        size = self._block_size
+        return (X[start : start + size] for start in range(0, X.shape[0], size))
+
+    @property
+    def _block_size(self) -> int:
+        return int(np.clip(MOST_NUMBERS // (self._weights.shape[0] * self._weights.shape[1]), 16, 4096))
 
     def _related(self, X: Rows) -> Array:
         """Return covariances to the rows of fit, or features: (t, n), or (K, t, n) where each class has a kernel."""

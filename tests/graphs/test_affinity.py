@@ -122,4 +122,4 @@ def test_given_affinities_and_functions_are_the_graph():
     with pytest.raises(InputError, match=r"shape \(13, 13\)"):
         GraphRule(weights(13)).graph(X)
     with pytest.raises(InputError, match="cannot be read"):
-        GraphRule(lambda given: "no").graph(X)
+        GraphRule(lambda _: "no").graph(X)

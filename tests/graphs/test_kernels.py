@@ -65,13 +65,13 @@ def test_what_cannot_be_used_is_named(kernel, monkeypatch):
     with pytest.raises(InputError, match="not symmetric"):
         kernel([[0, 1], [2, 0]])
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1}.get)
-    with pytest.raises(InputError, match="a kernel of 40 rows would take .* GB"):
+    with pytest.raises(InputError, match=r"a kernel of 40 rows would take .* GB"):
         kernel(affinity())
 
 
 def test_kernels_of_more_rows_than_memory_are_refused():
     """A graph of a million rows is refused before anything is made dense."""
-    with pytest.raises(InputError, match="1000000 rows would take [0-9]+ GB to work out, and this machine has"):
+    with pytest.raises(InputError, match=r"1000000 rows would take [0-9]+ GB to work out, and this machine has"):
         diffusion_kernel(sp.csr_array((10**6, 10**6)))
 
 

@@ -80,7 +80,7 @@ def _by_blocks(measure: Any, A: Rows, i: Ints, B: Rows, j: Ints) -> Floats:
     step = max(1, _BLOCK // max(across, 1))
     for start in range(0, len(i), step):
         here = slice(start, start + step)
-        out[here] = measure(A[i[here]].astype(np.float64), B[j[here]].astype(np.float64))
+        out[here] = measure(A[i[here]].astype(np.float64, copy=False), B[j[here]].astype(np.float64, copy=False))
     return out
 
 

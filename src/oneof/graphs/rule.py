@@ -38,8 +38,9 @@ class GraphRule:
         Rows are linked if either, or if each, is a neighbour of the other. With "sum" the former, and where each is,
         the link has twice its weight: A + A^T, as for Joachims' transducer.
     neighbors : {"exact", "approximate"}, default="exact"
-        "approximate" misses some neighbours, and is faster for many rows (see `docs/decisions`); it takes dense rows,
-        no radius, and the extra ``graph``.
+        "approximate" is faster for more than some 20,000 rows, and misses neighbours: of 10 in 50 features of noise 2 %
+        for 50,000 rows and 6 % for 200,000, fewer where features have structure. Rows must be dense; it finds no
+        radius, and needs the extra ``graph``.
 
     Raises
     ------

@@ -47,9 +47,11 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/plsvm.py
 	$(BIN)/python benchmarks/plgp.py
 	$(BIN)/python benchmarks/plgp_quality.py
+	$(BIN)/python benchmarks/graphs.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/lost.py
 	$(BIN)/python benchmarks/choosing.py
+	$(BIN)/python benchmarks/semi_supervised.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

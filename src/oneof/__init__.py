@@ -12,7 +12,10 @@ _HOME = {
     "AvgPerceptron": "oneof.estimators.perceptron",
     "CLPL": "oneof.estimators.clpl",
     "CandidateSets": "oneof.candidates",
+    "HarmonicField": "oneof.estimators.harmonic",
     "IPAL": "oneof.estimators.ipal",
+    "LocalGlobalConsistency": "oneof.estimators.consistency",
+    "MarkovWalk": "oneof.estimators.walk",
     "MaxPegasos": "oneof.estimators.pegasos",
     "MaxPerceptron": "oneof.estimators.perceptron",
     "PLECOC": "oneof.estimators.plecoc",
@@ -20,8 +23,11 @@ _HOME = {
     "PLGP": "oneof.estimators.plgp",
     "PLKNN": "oneof.estimators.plknn",
     "PLSVM": "oneof.estimators.plsvm",
+    "SpectralGraphTransducer": "oneof.estimators.transducer",
     "compare": "oneof.compare",
+    "diffusion_kernel": "oneof.graphs",
     "make_partial": "oneof.datasets",
+    "regularized_laplacian_kernel": "oneof.graphs",
 }
 _ROOMS = ("datasets", "errors", "metrics", "model_selection", "persistence")
 

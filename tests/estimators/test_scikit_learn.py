@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oneof import PLECOC, PLGP, PLSVM, CandidateSets
+from oneof import PLECOC, PLGP, PLSVM, CandidateSets, SpectralGraphTransducer
 from oneof.model_selection import (
     CandidateKFold,
     approximated_accuracy_scorer,
@@ -24,10 +24,11 @@ from tests.estimators.panel import ALL, ONLINE, name, same_model, scores, table
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
 
 
-# The suites' settings, the defaults where those differ, and other forms of PLSVM and PLGP.
+# The suites' settings, the defaults where those differ, and other forms of PLSVM, PLGP and the transducer.
 CHECKED = [
     *ALL,
     *(PLECOC(random_state=0), PLSVM(), PLSVM(kernel="rbf"), PLSVM(solver="pegasos"), PLGP(random_state=0)),
+    *(SpectralGraphTransducer(n_neighbors=5), SpectralGraphTransducer(affinity="gaussian", n_neighbors=10)),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
 ]
 
@@ -89,12 +90,15 @@ def test_cross_validation_with_an_indicator(estimator, scoring):
 
 
 @every
+@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # as one neighbour may leave
 def test_grid_search_with_an_indicator(estimator):
     """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
     X, mask = table(90)
     step = name(estimator).lower()
     parameter = next(
-        p for p in ("n_neighbors", "C", "lam", "eta", "n_codes", "sharpness") if p in estimator.get_params()
+        p
+        for p in ("n_eigenvectors", "n_neighbors", "C", "lam", "eta", "n_codes", "sharpness")
+        if p in estimator.get_params()
     )
     grid = {f"{step}__{parameter}": [1, 3]}
     search = GridSearchCV(

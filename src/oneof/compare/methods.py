@@ -48,6 +48,8 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     from sklearn.svm import LinearSVC
 
     from oneof.estimators.clpl import CLPL
+    from oneof.estimators.consistency import LocalGlobalConsistency
+    from oneof.estimators.harmonic import HarmonicField
     from oneof.estimators.ipal import IPAL
     from oneof.estimators.pegasos import AvgPegasos, MaxPegasos
     from oneof.estimators.perceptron import AvgPerceptron, MaxPerceptron
@@ -56,6 +58,8 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     from oneof.estimators.plgp import PLGP
     from oneof.estimators.plknn import PLKNN
     from oneof.estimators.plsvm import PLSVM
+    from oneof.estimators.transducer import SpectralGraphTransducer
+    from oneof.estimators.walk import MarkovWalk
 
     rows = 1000 if n_rows is None else max(n_rows, 1)
     online = {
@@ -73,6 +77,10 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
         PLECOC(LinearSVC(dual="auto") if sparse or rows > MOST_ROWS_OF_A_KERNEL else None, random_state=random_state),
         PLKNN(),
         IPAL(),
+        HarmonicField(),
+        LocalGlobalConsistency(),
+        MarkovWalk(),
+        SpectralGraphTransducer(),
         AvgPerceptron(**online),
         MaxPerceptron(**online),
         AvgPegasos(lam=lam, **online),

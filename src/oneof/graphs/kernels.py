@@ -1,0 +1,122 @@
+"""Kernels between the vertices of a graph: dense, and thus for thousands of rows, not for many thousands."""
+
+import os
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, lapack
+
+from oneof.errors import InputError
+from oneof.graphs.affinity import check_affinity
+from oneof.graphs.laplacian import Kind, laplacian
+from oneof.typing import Floats
+
+
+def diffusion_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind = "plain") -> Floats:
+    """Return the diffusion kernel of a graph, exp(-beta L), by the eigenvectors of its Laplacian L.
+
+    Pass it to `PLSVM` with ``kernel="precomputed"``, or to `PLGP` within a `PrecomputedKernel`.
+
+    Parameters
+    ----------
+    affinity : array-like or sparse matrix of shape (n, n)
+        Weights of links, at least 0, symmetric: the `affinity_` of an estimator on graphs, or one's own.
+    beta : float, default=1.0
+        How far labels diffuse, above 0.
+    kind : {"plain", "symmetric"}, default="plain"
+        Of the Laplacian: D - W, or I - D^-1/2 W D^-1/2.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Symmetric, positive semi-definite (to rounding); for the plain Laplacian its rows sum to 1.
+
+    Raises
+    ------
+    InputError
+        If a parameter cannot be used, or the work would not fit in memory.
+
+    References
+    ----------
+    Kondor & Lafferty (2002), Diffusion kernels on graphs and other discrete input spaces, ICML.
+
+    Examples
+    --------
+    >>> diffusion_kernel([[0, 1], [1, 0]], beta=0.5).round(3)
+    array([[0.684, 0.316],
+           [0.316, 0.684]])
+    """
+    L = _dense_laplacian(affinity, beta, kind, n_copies=5)
+    values, vectors = eigh(L, overwrite_a=True, check_finite=False)
+    with np.errstate(over="ignore", under="ignore"):
+        vectors *= np.exp(-0.5 * beta * np.maximum(values, 0.0))
+    return _mirrored(vectors @ vectors.T)
+
+
+def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind = "plain") -> Floats:
+    """Return the regularised Laplacian kernel of a graph, (I + beta L)^-1 with L its Laplacian.
+
+    Parameters, errors and uses are those of `diffusion_kernel`, which falls off faster with distance.
+
+    Parameters
+    ----------
+    affinity : array-like or sparse matrix of shape (n, n)
+    beta : float, default=1.0
+    kind : {"plain", "symmetric"}, default="plain"
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Symmetric, positive definite, at least 0; for the plain Laplacian its rows sum to 1.
+
+    Raises
+    ------
+    InputError
+        If a parameter cannot be used, or the work would not fit in memory.
+
+    References
+    ----------
+    Smola & Kondor (2003), Kernels and regularization on graphs, COLT.
+
+    Examples
+    --------
+    >>> regularized_laplacian_kernel([[0, 1], [1, 0]], beta=0.5)
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    L = _dense_laplacian(affinity, beta, kind, n_copies=3)
+    with np.errstate(over="ignore", under="ignore"):
+        L *= beta
+    L.flat[:: len(L) + 1] += 1.0
+    factor, failed = lapack.dpotrf(L.T, lower=False, overwrite_a=True)
+    if not failed:
+        L, failed = lapack.dpotri(factor, lower=False, overwrite_c=True)
+    if failed or not np.isfinite(np.diagonal(L)).all():
+        raise InputError(f"beta={beta!r} is too large for these weights: I + beta L has no inverse in this arithmetic.")
+    return _mirrored(np.ascontiguousarray(L.T))
+
+
+def _dense_laplacian(affinity: Any, beta: float, kind: Kind, *, n_copies: int) -> Floats:
+    if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not 0 < beta < np.inf:
+        raise InputError(f"beta={beta!r} is not possible: give a number above 0.")
+    if kind not in ("plain", "symmetric"):
+        raise InputError(f'kind={kind!r} is not possible: choose "plain" or "symmetric", whose kernels are symmetric.')
+    W = check_affinity(affinity)
+    _check_memory(W.shape[0], n_copies)
+    return laplacian(W, kind).toarray()
+
+
+def _check_memory(n: int, n_copies: int) -> None:
+    needed = 8.0 * n_copies * n * n
+    if hasattr(os, "sysconf") and needed > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
+        raise InputError(
+            f"a kernel of {n} rows would take {needed / 1e9:.0f} GB to work out, and this machine has "
+            f"{memory / 1e9:.0f} GB: take fewer rows, or a method that diffuses labels over the sparse graph."
+        )
+
+
+def _mirrored(gram: Floats) -> Floats:
+    """Return a matrix whose upper part is that below the diagonal, so that it is symmetric to the last bit."""
+    for i in range(len(gram) - 1):
+        gram[i, i + 1 :] = gram[i + 1 :, i]
+    return gram

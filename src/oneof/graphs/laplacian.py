@@ -1,0 +1,66 @@
+"""Laplacians of a graph."""
+
+from typing import Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.errors import InputError
+
+Kind = Literal["plain", "random_walk", "symmetric"]
+
+
+def laplacian(affinity: sp.csr_array, kind: Kind = "plain") -> sp.csr_array:
+    """Return a Laplacian of a graph.
+
+    With W the affinity and D the diagonal matrix of its row sums, the degrees: D - W ("plain"), I - D^-1 W
+    ("random_walk") or I - D^-1/2 W D^-1/2 ("symmetric"). A row without links is a row of zeros in all three.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n, n)
+        Symmetric, at least 0, with a zero diagonal: see `check_affinity`.
+    kind : {"plain", "random_walk", "symmetric"}, default="plain"
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Positive semi-definite but for "random_walk", which is similar to "symmetric". The eigenvalues of both lie
+        in [0, 2]. Each connected part of the graph has one null vector: on its rows 1, and for "symmetric" the root
+        of the degree.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind.
+
+    References
+    ----------
+    von Luxburg (2007), A tutorial on spectral clustering, Statistics and Computing, section 3.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> laplacian(sp.csr_array([[0.0, 2.0], [2.0, 0.0]])).toarray()
+    array([[ 2., -2.],
+           [-2.,  2.]])
+    """
+    if kind not in get_args(Kind):
+        raise InputError(f'kind={kind!r} is not possible: choose "plain", "random_walk" or "symmetric".')
+    degrees = np.asarray(affinity.sum(axis=1)).ravel()
+    weights, diagonal = affinity.data, degrees
+    row = np.repeat(np.arange(len(degrees)), np.diff(affinity.indptr))
+    if kind != "plain":
+        diagonal = (degrees > 0).astype(np.float64)
+        # One division after the other: the product of two roots of tiny degrees could be 0.
+        if kind == "random_walk":
+            weights = weights / degrees[row]
+        else:
+            # Of numbers i <= j in this order in both halves, so that the matrix is symmetric to the last bit.
+            root, column = np.sqrt(degrees), affinity.indices
+            weights = weights / root[np.minimum(row, column)] / root[np.maximum(row, column)]
+    off = sp.csr_array((-weights, affinity.indices, affinity.indptr), shape=affinity.shape)
+    L = (sp.diags_array(diagonal, format="csr") + off).tocsr()
+    L.eliminate_zeros()
+    L.sort_indices()
+    return L

@@ -1,0 +1,182 @@
+"""Links from rows to those near them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from oneof.errors import InputError
+from oneof.graphs.approximate import ApproximateIndex
+from oneof.graphs.points import distances, normalised, products, scale_of, scaled
+from oneof.typing import Floats, Ints, Rows
+
+_ROUNDING = 1e-7  # of squared distances that are worked out from products, as a distance between points of norm 1
+
+
+@dataclass(frozen=True)
+class Links:
+    """From rows to those among which their neighbours were sought.
+
+    Attributes
+    ----------
+    source, target : ndarray of shape (n_links,)
+        Numbers of rows; the sources ascend.
+    values : ndarray of shape (n_links,)
+        Euclidean distances, or cosine similarities.
+    """
+
+    source: Ints
+    target: Ints
+    values: Floats
+
+
+class Neighbourhood:
+    """Rows among which neighbours are sought.
+
+    The index is made when it is first needed and is no part of the state: its tree holds offsets for compiled code,
+    which a forged model file could misuse.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR matrix of shape (n, d)
+        They are referred to, not copied.
+    cosine : bool
+        Whether near means a large cosine similarity, or a short Euclidean distance. A row of zeros is then near none.
+    approximate : bool
+        Whether nearest neighbours may be missed, for speed.
+
+    Attributes
+    ----------
+    unit : int
+        Distances are in multiples of 2^unit, which is 1 but for extreme features.
+
+    Raises
+    ------
+    InputError
+        If a value is not finite.
+    """
+
+    def __init__(self, rows: Rows, *, cosine: bool = False, approximate: bool = False) -> None:
+        self.rows, self.cosine, self.approximate = rows, cosine, approximate
+        scale = scale_of(rows)
+        self.unit = 0 if cosine else scale
+        self._prepared: _Prepared | None = None
+
+    def nearest(self, n_neighbors: int, rows: Rows | None = None) -> Links:
+        """Link each row to its nearest neighbours, where there are fewer to all.
+
+        Parameters
+        ----------
+        n_neighbors : int
+        rows : ndarray or CSR matrix of shape (t, d), optional
+            Without it these rows, none of which is its own neighbour. Of several at the same distance, any are taken,
+            but always the same.
+
+        Returns
+        -------
+        Links
+        """
+        here = self._points()
+        there, members = (here.points, here.members) if rows is None else self._like(rows)
+        k = min(n_neighbors, len(here.members) - (rows is None))
+        if k <= 0 or len(members) == 0:
+            return Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        targets = here.index.nearest(None if rows is None else there, k)
+        source = np.repeat(np.arange(len(members)), k)
+        return self._measured(there, members, source, np.asarray(targets, dtype=np.int64).ravel())
+
+    def within(self, radius: float, rows: Rows | None = None) -> Links:
+        """Link each row to all within a distance, or by cosine a distance 1 - cos; parameters as those of `nearest`."""
+        here = self._points()
+        there, members = (here.points, here.members) if rows is None else self._like(rows)
+        if len(here.members) == 0 or len(members) == 0:
+            return Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        limit = radius if self.cosine else self.in_units(radius)
+        reach = np.sqrt(2.0 * limit) if self.cosine else limit
+        found = here.index.within(None if rows is None else there, reach)
+        source = np.repeat(np.arange(len(members)), [len(near) for near in found])
+        links = self._measured(there, members, source, np.concatenate(found).astype(np.int64))
+        kept = (links.values >= 1.0 - limit) if self.cosine else (links.values <= limit)
+        return Links(links.source[kept], links.target[kept], links.values[kept])
+
+    def in_units(self, length: float) -> float:
+        """Return a length in the multiples that distances are in."""
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.ldexp(length, -self.unit))
+
+    def _measured(self, there: Rows, members: Ints, source: Ints, target: Ints) -> Links:
+        here = self._points()
+        measure = products if self.cosine else distances
+        values = measure(there, source, here.points, target)
+        return Links(members[source], here.members[target], values)
+
+    def _points(self) -> "_Prepared":
+        if self._prepared is None:
+            points, members = normalised(self.rows) if self.cosine else self._scaled(self.rows)
+            self._prepared = _Prepared(points, members, _index(points, self.approximate))
+        return self._prepared
+
+    def _like(self, rows: Rows) -> tuple[Rows, Ints]:
+        """Return other rows in the form of these: neither trees nor products mix dense and CSR."""
+        if sp.issparse(rows) != sp.issparse(self.rows):
+            rows = sp.csr_array(rows) if sp.issparse(self.rows) else rows.toarray()
+        scale_of(rows)  # refuses what is not finite
+        return normalised(rows) if self.cosine else self._scaled(rows)
+
+    def _scaled(self, rows: Rows) -> tuple[Rows, Ints]:
+        return scaled(rows, self.unit), np.arange(rows.shape[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"rows": self.rows, "cosine": self.cosine, "approximate": self.approximate, "unit": self.unit}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepared = None
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    points: Rows
+    members: Ints  # the numbers of their rows
+    index: Any
+
+
+class _ExactIndex:
+    """scikit-learn's choice of a tree or of all pairs."""
+
+    def __init__(self, points: Rows) -> None:
+        # Distances are worked out from products, which lose digits where points lie far from the origin.
+        self._origin = None if sp.issparse(points) else points.mean(axis=0)
+        self._index = NearestNeighbors().fit(self._centred(points))
+        self._size = _largest_norm(self._index._fit_X)
+
+    def nearest(self, points: Rows | None, k: int) -> Ints:
+        return self._index.kneighbors(self._centred(points), k, return_distance=False)
+
+    def within(self, points: Rows | None, radius: float) -> list[Ints]:
+        points = self._centred(points)
+        size = self._size if points is None else max(self._size, _largest_norm(points))
+        return list(self._index.radius_neighbors(points, radius + _ROUNDING * size, return_distance=False))
+
+    def _centred(self, points: Rows | None) -> Rows | None:
+        return points if points is None or self._origin is None else points - self._origin
+
+
+def _index(points: Rows, approximate: bool) -> Any:
+    if points.shape[0] == 0:
+        return None
+    if approximate:
+        if sp.issparse(points):
+            raise InputError(
+                'neighbors="approximate" takes dense rows: pass neighbors="exact", or reduce the features first, for '
+                "example with TruncatedSVD."
+            )
+        return ApproximateIndex(points, _ExactIndex)
+    return _ExactIndex(points)
+
+
+def _largest_norm(points: Rows) -> float:
+    squares = points.multiply(points) if sp.issparse(points) else points.astype(np.float64) ** 2
+    return float(np.sqrt(np.asarray(squares.sum(axis=1)).max(initial=0.0)))

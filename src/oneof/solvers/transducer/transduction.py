@@ -1,0 +1,148 @@
+"""Spectral graph transduction (Joachims 2003), one class against the others.
+
+With V the eigenvectors 2, ..., d + 1 of the normalised Laplacian of a graph of n rows, and D = diag(1, 4, 9, ..., d^2)
+in place of their eigenvalues, the score z = V w of a class is the minimiser of
+
+    w^T D w + c (V w - gamma)^T C (V w - gamma)   over  ||w||^2 = n,
+
+where of the l rows known to be of the class (l_+ of them) or not (l_-), the former have gamma_+ = sqrt(l_- / l_+) and
+C_ii = l / (2 l_+), the latter gamma_- = -1 / gamma_+ and C_ii = l / (2 l_-); all other rows have C_ii = 0. With
+G = D + c V^T C V and b = c V^T C gamma this is a quadratic on a sphere.
+
+A row with the candidates S, unless these are all classes, counts for each class as q_ik of a row that is of the class
+and as 1 - q_ik of one that is not, in l_+ and l_- as in C: with q_ik = 1/|S| inside the set at first and 0 outside, and
+then with the distributions that came out, until these no longer change. Without rows that have several candidates
+nothing changes, and one round is the published method.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.likelihoods import uniform
+from oneof.solvers.diffusion.components import without_label
+from oneof.solvers.transducer.spectrum import Spectrum, laplacian_spectrum
+from oneof.solvers.transducer.sphere import minimise_on_sphere
+from oneof.typing import Floats, Ints, Mask
+
+LEAST_ROW = 1e-6
+"""Of fewer rows than this, known to be or not to be of a class, one cannot learn what they are like."""
+
+
+@dataclass(frozen=True)
+class Transduction:
+    """What the graph says of the class of every row."""
+
+    distributions: Floats
+    """(n, K): the distribution over the row's candidates that is nearest to its shares; uniform in the rows that no
+    label reaches."""
+    shares: Floats
+    """(n, K): (z - gamma_-) / (gamma_+ - gamma_-) of each class: 0 at the target of the rows that are not of the class,
+    1 at that of those that are, 1/2 at the threshold between; on labelled rows too, and not cut to [0, 1]."""
+    unreached: Ints
+    """Numbers of the rows in components of the graph without any label."""
+    n_iter: int
+    """Rounds made."""
+    converged: bool
+    """Whether the last round changed no q_ik by more than the tolerance."""
+
+
+def transduce(
+    affinity: sp.csr_array,
+    mask: Mask,
+    *,
+    n_eigenvectors: int = 80,
+    c: float = 3200.0,
+    max_iter: int = 100,
+    tol: float = 1e-2,
+) -> Transduction:
+    """Solve one problem for each class against the others, and take from their scores a distribution for each row.
+
+    With two classes one problem is the other with its sign changed, so that shares sum to 1 and the threshold of the
+    paper decides. With more, the class decides whose score has gone farthest from its gamma_- to its gamma_+. A class
+    that no labelled row is of has share 0 everywhere, and one that all of them are of, share 1.
+
+    Parts of the graph without a label are left out of all sums, n included, as are rows without a link.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n, n)
+        Symmetric, at least 0.
+    mask : ndarray of shape (n, K), bool
+        The candidates; rows with all classes are unlabelled.
+    n_eigenvectors : int
+        d, at least 1; in a graph of fewer rows all eigenvectors but the constant one are taken.
+    c : float
+        Above 0: how much the labels count beside smoothness.
+    max_iter : int
+        Rounds, at least 1.
+    tol : float
+
+    Returns
+    -------
+    Transduction
+    """
+    n, n_classes = mask.shape
+    unreached = without_label(affinity, mask)
+    linked = ~unreached & (np.asarray(affinity.sum(axis=1)).ravel() > 0)
+    shares, n_iter, change = np.full((n, n_classes), 1.0 / n_classes), 0, 0.0
+    if linked.any():
+        spectrum, sets = laplacian_spectrum(affinity[linked][:, linked], n_eigenvectors), mask[linked]
+        told = np.logical_not(sets.all(axis=1))
+        members, change = uniform(sets), np.inf
+        while n_iter < max_iter and change > tol:
+            shares[linked] = _class_shares(spectrum, members, told, c)
+            updated = nearest_distributions(shares[linked], sets)
+            change = float(np.abs(updated - members)[told].max())
+            members = updated
+            n_iter += 1
+    return Transduction(nearest_distributions(shares, mask), shares, np.flatnonzero(unreached), n_iter, change <= tol)
+
+
+def _class_shares(spectrum: Spectrum, members: Floats, told: Mask, c: float) -> Floats:
+    """Return the share of every class on every row, (n, K), from the q_ik of the rows that tell something."""
+    n, n_classes = members.shape
+    V, counts = spectrum.vectors[told], members[told]
+    penalties = spectrum.ranks() ** 2
+    shares = np.empty((n, n_classes))
+    for k in range(1 if n_classes == 2 else 0, n_classes):
+        positive, negative = counts[:, k], 1.0 - counts[:, k]
+        l_positive, l_negative = positive.sum(), negative.sum()
+        if min(l_positive, l_negative) < LEAST_ROW:
+            shares[:, k] = float(l_positive > l_negative)
+            continue
+        high, low = np.sqrt(l_negative / l_positive), -np.sqrt(l_positive / l_negative)
+        scale = c * (l_positive + l_negative) / 2
+        to_high, to_low = scale / l_positive * positive, scale / l_negative * negative
+        G = np.diag(penalties) + V.T @ ((to_high + to_low)[:, None] * V)
+        b = V.T @ (to_high * high + to_low * low)
+        shares[:, k] = (spectrum.vectors @ minimise_on_sphere(G, b, float(n)).w - low) / (high - low)
+    if n_classes == 2:
+        shares[:, 0] = 1.0 - shares[:, 1]
+    return shares
+
+
+def nearest_distributions(shares: Floats, mask: Mask) -> Floats:
+    """Return the distribution over each row's candidates that is nearest to its shares, by Euclidean distance.
+
+    The largest share has the largest probability; shares of two classes that sum to 1 are kept where they lie in [0, 1]
+    and cut off where they do not.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n, K)
+    mask : ndarray of shape (n, K), bool
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        max(share - tau, 0) within the set, with the tau of each row that makes them sum to 1.
+    """
+    below = np.where(mask, shares - np.max(shares, axis=1, where=mask, initial=-np.inf, keepdims=True), -np.inf)
+    sorted_ = -np.sort(-below, axis=1)
+    # Of the m largest, tau is (their sum - 1) / m, for the largest m whose smallest member stays above it.
+    taus = (np.cumsum(sorted_, axis=1) - 1.0) / np.arange(1, shares.shape[1] + 1)
+    tau = taus[np.arange(len(taus)), (sorted_ > taus).sum(axis=1) - 1]
+    nearest = np.maximum(below - tau[:, None], 0.0)
+    return nearest / nearest.sum(axis=1, keepdims=True)

@@ -1,0 +1,178 @@
+"""HarmonicField, LocalGlobalConsistency and MarkovWalk against their definitions, and what they promise in common."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from oneof import CandidateSets, HarmonicField, LocalGlobalConsistency, MarkovWalk
+from oneof.errors import InputError
+from oneof.graphs import GraphRule
+from tests.estimators.panel import table
+from tests.oracles import diffusion as oracle
+
+METHODS = [HarmonicField(), HarmonicField(0.5, 0.1), LocalGlobalConsistency(), MarkovWalk()]
+every = pytest.mark.parametrize("estimator", METHODS, ids=["clamped", "soft", "consistency", "walk"])
+
+
+def rows_and_sets(n=80, share=0.25):
+    """Return rows of three clusters, exact labels on some, and their graph as a dense array."""
+    X, mask = table(n)
+    full = np.random.default_rng(5).random(n) > share
+    full[:3] = False
+    labels = np.where(mask[:, 0], 0, np.where(mask[:, 1], 1, 2))
+    exact = np.eye(3, dtype=bool)[labels]
+    exact[full] = True
+    return X, exact, GraphRule(n_neighbors=7).graph(X).affinity.toarray()
+
+
+def test_harmonic_field_is_that_of_the_paper():
+    """Distributions are L_UU^-1 W_UL Y_L, decisions those after class mass, new rows means of their neighbours."""
+    X, mask, W = rows_and_sets()
+    exact = ~mask.all(axis=1)
+    model = HarmonicField(n_neighbors=7).fit(X, mask)
+    F = oracle.harmonic(W, exact, mask)
+    np.testing.assert_allclose(model.label_distributions_, F, atol=1e-9)
+    balanced = oracle.class_mass(F, mask)
+    np.testing.assert_array_equal(model.transduction_, balanced.argmax(axis=1))
+    np.testing.assert_array_equal(model.affinity_.toarray(), W)
+    queries, _ = table(20, seed=1)
+    mean = GraphRule(n_neighbors=7).graph(X).to_new(queries) @ balanced
+    np.testing.assert_allclose(model.predict_proba(queries), mean / mean.sum(axis=1, keepdims=True), atol=1e-9)
+    plain = HarmonicField(n_neighbors=7, class_mass=False).fit(X, mask)
+    np.testing.assert_array_equal(plain.transduction_, F.argmax(axis=1))
+    labels, confidence = model.disambiguate()
+    np.testing.assert_array_equal(labels, model.transduction_)
+    np.testing.assert_allclose(confidence, balanced.max(axis=1), atol=1e-9)
+
+
+def test_local_and_global_consistency_is_that_of_the_paper():
+    """Distributions are (1 - alpha) (I - alpha S)^-1 Y with rows scaled to sum 1."""
+    X, mask, W = rows_and_sets()
+    F = oracle.consistency(W, np.where(mask.all(axis=1)[:, None], 0.0, mask), 0.9)
+    model = LocalGlobalConsistency(0.9, n_neighbors=7).fit(X, mask)
+    np.testing.assert_allclose(model.label_distributions_, F / F.sum(axis=1, keepdims=True), atol=1e-9)
+    np.testing.assert_array_equal(model.transduction_, F.argmax(axis=1))
+
+
+def test_markov_walk_is_that_of_the_paper():
+    """Start posteriors and predictions are those of EM on the columns of the dense power."""
+    X, mask, W = rows_and_sets()
+    model = MarkovWalk(4, n_neighbors=7).fit(X, mask)
+    Q = oracle.start_probabilities(W, 4)
+    theta, _ = oracle.walk_em(Q, mask, model.n_iter_)
+    np.testing.assert_allclose(model.start_posteriors_, theta, atol=1e-9)
+    np.testing.assert_allclose(model.label_distributions_, Q.T @ theta, atol=1e-9)
+
+
+@every
+def test_distributions_of_every_row_of_fit(estimator):
+    """Shares sum to 1, are 0 outside sets of several, and decide the transduction; all are members of classes_."""
+    X, mask = table(90)
+    names = np.array(["ant", "bee", "cat"])
+    model = clone(estimator).fit(X, CandidateSets(mask, names))
+    F = model.label_distributions_
+    np.testing.assert_allclose(F.sum(axis=1), 1)
+    partial = mask.sum(axis=1) == 2
+    assert partial.any()
+    assert not F[partial][~mask[partial]].any()
+    assert np.isin(model.transduction_, names).all()
+    assert mask[partial, np.searchsorted(names, model.transduction_[partial])].all()
+    assert model.n_iter_ >= 1
+
+
+@every
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csr_matrix], ids=["dense", "array", "matrix"])
+def test_a_given_affinity_is_the_graph(estimator, form):
+    """A precomputed affinity, or a function that returns one, gives the model of the rule that made it."""
+    X, mask, W = rows_and_sets()
+    made = clone(estimator).set_params(n_neighbors=7).fit(X, mask)
+    for affinity in (form(W), lambda _: form(W)):
+        given = clone(estimator).set_params(affinity=affinity).fit(X, mask)
+        np.testing.assert_allclose(given.label_distributions_, made.label_distributions_, atol=1e-12)
+        assert np.isfinite(given.predict_proba(X + 0.1)).all()
+
+
+@every
+def test_an_asymmetric_affinity_is_refused(estimator):
+    """Weights that differ between the two directions are no graph of these methods."""
+    X, mask, W = rows_and_sets()
+    W[0, 1] += 1.0
+    with pytest.raises(InputError, match="symmetric"):
+        clone(estimator).set_params(affinity=W).fit(X, mask)
+
+
+@every
+def test_parts_without_a_label_are_told_and_uniform(estimator):
+    """One warning names how many rows no label reaches; these have equal shares, and no score is NaN."""
+    X, mask, _ = rows_and_sets()
+    far = np.vstack([X, X[:9] + 1e4])
+    wide = np.vstack([mask, np.ones((9, 3), dtype=bool)])
+    with pytest.warns(UserWarning, match="9 of 89 rows lie in parts of the graph without a label"):
+        model = clone(estimator).fit(far, wide)
+    np.testing.assert_allclose(model.label_distributions_[80:], 1 / 3)
+    assert np.isfinite(model.predict_proba(far)).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wide[80] = [True, False, False]
+        clone(estimator).fit(far, wide)
+
+
+@every
+def test_a_row_without_neighbours_has_equal_shares(estimator):
+    """Within a radius that holds no row of fit, nothing is known."""
+    X, mask, _ = rows_and_sets()
+    model = clone(estimator).set_params(radius=50.0).fit(X, mask)
+    np.testing.assert_allclose(model.predict_proba(X[:1] + 1e4), 1 / 3)
+
+
+@every
+def test_minus_one_is_a_class_among_text(estimator):
+    """Only among integers does -1 mean that a row has no label; the string "-1" is a class like any other."""
+    X, mask, _ = rows_and_sets()
+    y = mask.argmax(axis=1)
+    text = clone(estimator).fit(X, np.where(y == 0, "-1", "b"))
+    assert text.classes_.tolist() == ["-1", "b"]
+    unlabelled = clone(estimator).fit(X, np.where(mask.all(axis=1), -1, y))
+    assert unlabelled.classes_.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(
+        unlabelled.label_distributions_, clone(estimator).fit(X, mask).label_distributions_, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("estimator", [HarmonicField(tol=1e-14), LocalGlobalConsistency(tol=1e-14)])
+def test_an_early_end_is_told(estimator):
+    """Where max_iter ends the iterations of a large graph, a warning says what to raise."""
+    X, mask = table(1500)
+    mask[10:] = True
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        clone(estimator).set_params(max_iter=2, n_neighbors=10).fit(X, mask)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options"),
+    [
+        (HarmonicField, {"label_penalty": 0.0}),
+        (HarmonicField, {"label_penalty": "much"}),
+        (HarmonicField, {"ridge": -1.0}),
+        (HarmonicField, {"ridge": float("nan")}),
+        (HarmonicField, {"class_mass": "yes"}),
+        (LocalGlobalConsistency, {"alpha": 0.0}),
+        (LocalGlobalConsistency, {"alpha": 1.0}),
+        (LocalGlobalConsistency, {"alpha": float("nan")}),
+        (MarkovWalk, {"n_steps": 0}),
+        (MarkovWalk, {"n_steps": 2.5}),
+        (MarkovWalk, {"max_iter": 0}),
+        (HarmonicField, {"tol": 0.0}),
+        (HarmonicField, {"n_neighbors": 0}),
+        (LocalGlobalConsistency, {"affinity": "near"}),
+        (MarkovWalk, {"symmetrize": "both"}),
+    ],
+)
+def test_refused_parameters(estimator, options):
+    """Parameters that mean nothing are refused in fit, by name."""
+    with pytest.raises(InputError, match=next(iter(options))):
+        estimator(**options).fit([[0.0], [1.0]], ["a", "b"])

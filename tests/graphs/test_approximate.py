@@ -1,0 +1,98 @@
+"""Approximate neighbours: how many are found, and what is promised of the rest."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+
+from oneof.errors import InputError, MissingExtraError
+from oneof.graphs import GraphRule
+from tests.graphs.test_graph import assert_well_formed
+
+
+def blobs(n=6000, d=50, seed=0):
+    """Return wide blobs: within each, features are all noise, so that no neighbour is much nearer than others."""
+    return make_blobs(n, d, centers=10, cluster_std=9.0, random_state=seed)[0]
+
+
+def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'oneof\[graph\]'"):
+        GraphRule(neighbors="approximate").graph(blobs(20))
+
+
+@pytest.mark.parametrize("affinity", ["gaussian", "cosine", "binary"])
+def test_nearly_all_neighbours_are_found(affinity):
+    """At least 95 % of the links of the exact graph are there, with the same weights but for the local widths."""
+    pytest.importorskip("faiss")
+    X, new = blobs(), blobs(500, seed=0) + 0.1
+    rule = {"affinity": affinity, "n_neighbors": 10, "width": 30.0}
+    exact, found = (GraphRule(**rule, neighbors=kind).graph(X) for kind in ("exact", "approximate"))
+    assert_well_formed(found.affinity)
+    for wanted, got in ((exact.affinity, found.affinity), (exact.to_new(new), found.to_new(new))):
+        shared = wanted.minimum(got)
+        assert shared.nnz > 0.95 * wanted.nnz
+        both = shared.tocoo().coords
+        np.testing.assert_allclose(got.tocsr()[both], wanted.tocsr()[both], rtol=1e-12)
+
+
+def test_every_row_has_all_its_links_and_none_to_itself():
+    """The missed neighbours are replaced by rows farther away, also where many rows are equal."""
+    pytest.importorskip("faiss")
+    X = np.concatenate([np.repeat(blobs(100), 40, axis=0), blobs(3000, seed=1)])
+    for k in (1, 10, 60):
+        W = GraphRule("binary", n_neighbors=k, neighbors="approximate").graph(X).affinity
+        assert_well_formed(W)
+        assert (np.diff(W.indptr) >= k).all()
+
+
+def test_lonely_cells_are_searched_exactly():
+    """Where the cells that are visited hold too few rows, the others are looked at too."""
+    pytest.importorskip("faiss")
+    X = np.concatenate([blobs(6000, 2) * 1e-3, blobs(60, 2, seed=1) * 1e6])
+    exact, found = (GraphRule("binary", n_neighbors=5000, neighbors=kind) for kind in ("exact", "approximate"))
+    wanted, got = exact.graph(X).to_new(X[-3:]), found.graph(X).to_new(X[-3:])
+    np.testing.assert_array_equal(np.diff(got.indptr), np.diff(wanted.indptr))
+
+
+def test_it_finds_the_same_every_time_and_after_pickling():
+    """For any number of threads, and without the index in the file."""
+    faiss = pytest.importorskip("faiss")
+    rule, X = GraphRule(neighbors="approximate"), blobs()
+    first = rule.graph(X)
+    n_threads = faiss.omp_get_max_threads()
+    try:
+        for count in (1, 2):
+            faiss.omp_set_num_threads(count)
+            again = rule.graph(X)
+            assert (again.affinity != first.affinity).nnz == 0
+    finally:
+        faiss.omp_set_num_threads(n_threads)
+    file = pickle.dumps(first)
+    assert b"faiss" not in file
+    assert (pickle.loads(file).to_new(X[:50]) != first.to_new(X[:50])).nnz == 0
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
+def test_features_beyond_single_precision_have_the_same_graph(scale):
+    pytest.importorskip("faiss")
+    X, rule = blobs(), GraphRule(neighbors="approximate")
+    graph, other = rule.graph(X), rule.graph(X * scale)
+    shared = graph.affinity.minimum(other.affinity)
+    assert shared.nnz > 0.99 * graph.affinity.nnz
+    assert np.isfinite(other.to_new(X[:5] * scale * 1e3).data).all()
+
+
+def test_few_rows_are_searched_exactly():
+    pytest.importorskip("faiss")
+    X = blobs(300)
+    exact, found = (GraphRule(neighbors=kind).graph(X).affinity for kind in ("exact", "approximate"))
+    assert (exact != found).nnz == 0
+
+
+def test_sparse_rows_are_refused():
+    with pytest.raises(InputError, match="takes dense rows"):
+        GraphRule(neighbors="approximate").graph(sp.csr_array(blobs(20)))

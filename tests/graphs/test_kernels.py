@@ -1,0 +1,152 @@
+"""Kernels of a graph: what they equal, that they are kernels, and the machines that take them."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+
+from oneof import PLGP, PLSVM, diffusion_kernel, regularized_laplacian_kernel
+from oneof.errors import InputError
+from oneof.graphs import GraphRule, PrecomputedKernel, laplacian
+from oneof.persistence import load, save
+from tests.graphs.test_graph import rows
+
+KERNELS = [diffusion_kernel, regularized_laplacian_kernel]
+
+
+def affinity(n=40):
+    return GraphRule().graph(rows(n)).affinity
+
+
+@pytest.mark.parametrize("kind", ["plain", "symmetric"])
+@pytest.mark.parametrize("beta", [1e-6, 0.5, 20.0])
+def test_kernels_are_their_functions_of_the_laplacian(kind, beta):
+    W = affinity()
+    L = laplacian(W, kind).toarray()
+    np.testing.assert_allclose(diffusion_kernel(W, beta, kind=kind), scipy.linalg.expm(-beta * L), atol=1e-12)
+    np.testing.assert_allclose(
+        regularized_laplacian_kernel(W, beta, kind=kind), np.linalg.inv(np.eye(40) + beta * L), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", ["plain", "symmetric"])
+def test_kernels_are_symmetric_and_psd(kernel, kind):
+    """Symmetric to the last bit, no eigenvalue outside [0, 1]; of the plain Laplacian, rows that sum to 1."""
+    for beta in (1e-3, 1.0, 1e3, 1e12):
+        K = kernel(affinity(), beta, kind=kind)
+        assert (K == K.T).all()
+        values = np.linalg.eigvalsh(K)
+        assert values.min() > -1e-13
+        assert values.max() < 1 + 1e-4
+        if kind == "plain" and beta <= 1e3:
+            np.testing.assert_allclose(K.sum(axis=1), 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_far_diffusion_forgets_where_it_began(kernel):
+    """For large beta the kernel is the mean over each part of the graph, and vertices of two parts share nothing."""
+    W = sp.block_diag([np.ones((3, 3)) - np.eye(3), np.ones((2, 2)) - np.eye(2), np.zeros((1, 1))])
+    wanted = scipy.linalg.block_diag(np.full((3, 3), 1 / 3), np.full((2, 2), 1 / 2), 1.0)
+    np.testing.assert_allclose(kernel(W, 1e9), wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_what_cannot_be_used_is_named(kernel, monkeypatch):
+    for beta in (0.0, -1.0, np.nan, np.inf, "1", True, None):
+        with pytest.raises(InputError, match="beta="):
+            kernel(affinity(), beta)
+    with pytest.raises(InputError, match="kind='random_walk'"):
+        kernel(affinity(), kind="random_walk")
+    with pytest.raises(InputError, match="not symmetric"):
+        kernel([[0, 1], [2, 0]])
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1}.get)
+    with pytest.raises(InputError, match=r"a kernel of 40 rows would take .* GB"):
+        kernel(affinity())
+
+
+def test_kernels_of_more_rows_than_memory_are_refused():
+    """A graph of a million rows is refused before anything is made dense."""
+    with pytest.raises(InputError, match=r"1000000 rows would take [0-9]+ GB to work out, and this machine has"):
+        diffusion_kernel(sp.csr_array((10**6, 10**6)))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_no_weight_or_beta_gives_nan(kernel):
+    """For weights and beta of any size the kernel is finite, or a sentence says that it cannot be."""
+    for scale in (1e-300, 1e-150, 1e150, 1e300):
+        for beta in (1e-300, 1e300):
+            try:
+                K = kernel(affinity() * scale, beta)
+            except InputError as error:
+                assert "beta" in str(error)  # noqa: PT017 - either outcome is right
+            else:
+                assert np.isfinite(K).all()
+
+
+def two_groups():
+    """Return the graph of two groups of rows, and their labels, of which 4 are told."""
+    X = np.concatenate([rows(30), rows(30, seed=1) + 3.0])
+    truth = np.repeat([0, 1], 30)
+    y = np.full(60, -1)
+    told = [0, 1, 30, 31]
+    y[told] = truth[told]
+    return GraphRule().graph(X).affinity, truth, y
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_plsvm_takes_the_kernel_of_a_graph(kernel):
+    """From 4 labels, PLSVM with the kernel of the graph finds the others by where they are linked."""
+    W, truth, y = two_groups()
+    K = kernel(W, 5.0)
+    model = PLSVM(kernel="precomputed", lam=1e-3).fit(K, y)
+    assert (model.predict(K) == truth).mean() > 0.95
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("solver", ["cg", "cholesky"])
+def test_plgp_takes_the_kernel_of_a_graph(kernel, solver):
+    """From 4 labels, PLGP with the kernel of the graph does so too, over the numbers of the rows."""
+    W, truth, y = two_groups()
+    given = PrecomputedKernel(60.0 * kernel(W, 5.0))
+    vertices = np.arange(60)[:, None]
+    model = PLGP(given, optimizer=None, solver=solver, random_state=0).fit(vertices, y)
+    assert (model.predict(vertices) == truth).mean() > 0.95
+
+
+def test_a_precomputed_kernel_is_its_matrix():
+    """It returns the entries of the matrix, beside other kernels too, has no parameters to find, and can be kept."""
+    gram = diffusion_kernel(affinity(6))
+    kernel = PrecomputedKernel(gram)
+    i, j = np.array([[3], [0], [3]]), np.array([[5], [1]])
+    np.testing.assert_array_equal(kernel(i, j), gram[np.ix_([3, 0, 3], [5, 1])])
+    np.testing.assert_array_equal(kernel(i), gram[np.ix_([3, 0, 3], [3, 0, 3])])
+    np.testing.assert_array_equal(kernel.diag(i), gram[[3, 0, 3], [3, 0, 3]])
+    assert kernel(i, eval_gradient=True)[1].shape == (3, 3, 0)
+    assert kernel.n_dims == 0
+    assert not kernel.is_stationary()
+    assert kernel == PrecomputedKernel(gram.copy())
+    assert kernel != PrecomputedKernel(2 * gram)
+    assert "6 rows" in repr(kernel)
+    scaled = ConstantKernel(2.0) * kernel + WhiteKernel(0.5)
+    np.testing.assert_allclose(scaled(np.arange(6)[:, None]), 2 * gram + 0.5 * np.eye(6))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(kernel))(i), kernel(i))
+    for wrong in ([[6]], [[-1]], [[0.5]], [[0, 1]], [0]):
+        with pytest.raises(InputError, match="0 to 5"):
+            kernel(np.array(wrong))
+
+
+def test_the_scale_of_a_precomputed_kernel_is_found_and_kept_in_a_file(tmp_path):
+    """Its factor is found by the evidence like that of any kernel, and a model file holds it."""
+    W, _, y = two_groups()
+    vertices = np.arange(60)[:, None]
+    kernel = ConstantKernel(1.0) * PrecomputedKernel(60.0 * diffusion_kernel(W, 5.0))
+    model = PLGP(kernel, random_state=0).fit(vertices, y)
+    assert model.kernel_.theta[0] != kernel.theta[0]
+    pytest.importorskip("skops")
+    save(tmp_path / "model.skops", model)
+    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict_proba(vertices), model.predict_proba(vertices))

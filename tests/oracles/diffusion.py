@@ -1,0 +1,124 @@
+"""Labels that spread over a graph, by the definitions, densely and slowly."""
+
+import numpy as np
+
+
+def laplacian(W):
+    """Return D - W."""
+    return np.diag(W.sum(axis=1)) - W
+
+
+def harmonic(W, labelled, Y):
+    """Return F with F = Y in the labelled rows and F_U = L_UU^-1 W_UL Y_L in the others."""
+    F = np.array(Y, dtype=float)
+    free = ~labelled
+    L = laplacian(W)
+    F[free] = np.linalg.inv(L[np.ix_(free, free)]) @ W[np.ix_(free, labelled)] @ F[labelled]
+    return F
+
+
+def soft_harmonic(W, labelled, Y, c, ridge):
+    """Return the minimiser of tr F'LF + c sum_labelled |f_i - y_i|^2 + ridge |F|^2."""
+    C = np.diag(np.where(labelled, float(c), 0.0))
+    return np.linalg.inv(laplacian(W) + C + ridge * np.eye(len(W))) @ C @ Y
+
+
+def criterion(W, labelled, Y, c, ridge, F):
+    """Return what `soft_harmonic` minimises, as a sum over pairs of rows."""
+    n = len(Y)
+    smooth = sum(0.5 * W[i, j] * ((F[i] - F[j]) ** 2).sum() for i in range(n) for j in range(n))
+    fit = sum(c * ((F[i] - Y[i]) ** 2).sum() for i in range(n) if labelled[i])
+    return smooth + fit + ridge * (F**2).sum()
+
+
+def class_mass(F, mask):
+    """Return q_k f_ik / sum_j f_jk, the sum over rows without an exact label, rows scaled to sum 1."""
+    exact = mask.sum(axis=1) == 1
+    q = np.array([1.0 + sum(mask[i, k] for i in np.flatnonzero(exact)) for k in range(F.shape[1])])
+    scaled = F * (q / q.sum()) / F[~exact].sum(axis=0)
+    return scaled / scaled.sum(axis=1, keepdims=True)
+
+
+def consistency(W, Y, alpha):
+    """Return (1 - alpha) (I - alpha S)^-1 Y."""
+    d = W.sum(axis=1)
+    S = W / np.sqrt(np.outer(d, d))
+    return (1 - alpha) * np.linalg.inv(np.eye(len(W)) - alpha * S) @ Y
+
+
+def cut(row, allowed):
+    """Return a row without what lies outside its set, scaled to the mass that it had; uniform where nothing is left."""
+    inside = np.where(allowed, row, 0.0)
+    if inside.sum() == 0:
+        inside = allowed.astype(float)
+    return inside / inside.sum() * row.sum()
+
+
+def sweep_harmonic(W, mask, n_sweeps, c=None, ridge=0.0):
+    """Return F after plain sweeps from equal shares, every row at once: exact rows clamped (or pulled with c).
+
+    Rows are scaled to sum 1 at the end.
+    """
+    sizes = mask.sum(axis=1)
+    K = mask.shape[1]
+    Y = mask / sizes[:, None]
+    F = Y.copy()
+    for _ in range(n_sweeps):
+        new = np.empty_like(F)
+        for i in range(len(F)):
+            pull = c if c is not None and sizes[i] == 1 else 0.0
+            if sizes[i] == 1 and c is None:
+                new[i] = Y[i]
+                continue
+            weight = W[i].sum() + pull + ridge
+            new[i] = (W[i] @ F + pull * Y[i]) / weight if weight > 0 else F[i]
+            if 1 < sizes[i] < K:
+                new[i] = cut(new[i], mask[i])
+        F = new
+    return F / F.sum(axis=1, keepdims=True)
+
+
+def sweep_consistency(W, mask, alpha, n_sweeps):
+    """Return F after plain sweeps F <- alpha S F + (1 - alpha) Y from Y, cut in the rows of several candidates."""
+    sizes = mask.sum(axis=1)
+    K = mask.shape[1]
+    Y = np.where((sizes < K)[:, None], mask / sizes[:, None], 0.0)
+    d = W.sum(axis=1)
+    S = W / np.sqrt(np.outer(d, d))
+    F = Y.copy()
+    for _ in range(n_sweeps):
+        new = alpha * S @ F + (1 - alpha) * Y
+        for i in range(len(F)):
+            if 1 < sizes[i] < K:
+                new[i] = cut(new[i], mask[i])
+        F = new
+    return F
+
+
+def start_probabilities(W, n_steps, self_weight=1.0):
+    """Return P_0|t(i | x) as (i, x), from the t-th power of the matrix of transitions."""
+    A = W + self_weight * np.eye(len(W))
+    P = A / A.sum(axis=1, keepdims=True)
+    walked = np.linalg.matrix_power(P, n_steps)
+    return walked / walked.sum(axis=0, keepdims=True)
+
+
+def walk_em(Q, mask, n_iter):
+    """Return theta after some iterations of EM from equal shares, and the log likelihood before and after each."""
+    n, K = mask.shape
+    labelled = [x for x in range(n) if not mask[x].all()]
+    theta = np.full((n, K), 1 / K)
+
+    def likelihood():
+        return sum(np.log(sum((theta[:, k] @ Q[:, x]) for k in range(K) if mask[x, k])) for x in labelled)
+
+    trace = [likelihood()]
+    for _ in range(n_iter):
+        expected = np.zeros((n, K))
+        for x in labelled:
+            joint = np.where(mask[x], theta * Q[:, [x]], 0.0)
+            expected += joint / joint.sum()
+        reached = expected.sum(axis=1) > 0
+        theta[reached] = expected[reached] / expected[reached].sum(axis=1, keepdims=True)
+        trace.append(likelihood())
+    return theta, trace

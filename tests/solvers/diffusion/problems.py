@@ -1,0 +1,48 @@
+"""Small graphs with labels on some of their rows."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import kneighbors_graph
+
+from tests.estimators.panel import table
+
+
+def graph(X, k=6):
+    """Return a connected symmetric graph of Gaussian weights: nearest neighbours, and a chain through all rows."""
+    n = len(X)
+    near = kneighbors_graph(X, min(k, n - 1)).toarray() > 0
+    near |= near.T
+    chain = np.arange(n - 1)
+    near[chain, chain + 1] = near[chain + 1, chain] = True
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    W = np.where(near, np.exp(-squares / (2 * np.median(squares[near]))), 0.0)
+    W = (W + W.T) / 2
+    np.fill_diagonal(W, 0.0)
+    return sp.csr_array(W)
+
+
+def problem(kind="exact", n=60, K=3, share=0.2, seed=0):
+    """Return a graph and sets: exact rows with the others full, or a third of the others given several candidates."""
+    X, _ = table(n, 4, K, seed)
+    random = np.random.default_rng(seed + 1)
+    centres = np.array([X[k] for k in range(K)])
+    truth = ((X[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    mask = np.ones((n, K), dtype=bool)
+    labelled = random.random(n) < share
+    labelled[:K] = True
+    mask[labelled] = np.eye(K, dtype=bool)[truth[labelled]]
+    if kind == "partial":
+        some = ~labelled & (random.random(n) < 1 / 3)
+        mask[some, (truth[some] + 1) % K] = False
+    return graph(X), mask
+
+
+def blocks(*parts):
+    """Return the graph of several that are not linked, and their sets."""
+    return sp.csr_array(sp.block_diag([W for W, _ in parts], format="csr")), np.vstack([mask for _, mask in parts])
+
+
+def grid(side):
+    """Return a square grid with weights of 1, large enough for conjugate gradients."""
+    line = sp.diags_array([np.ones(side - 1), np.ones(side - 1)], offsets=[-1, 1])
+    return sp.csr_array(sp.kron(line, sp.eye_array(side)) + sp.kron(sp.eye_array(side), line))

@@ -71,7 +71,8 @@ def approximate_posterior(
             check_memory(16 * size**2, f"covariances of {m} features and {mask.shape[1]} classes", "lower n_components")
         landmarks = rows[np.sort(random.permutation(n)[:m])]
         for kernel in kernels:
-            _jitter(kernel, landmarks)
+            if not is_psd_by_construction(kernel, rows.shape[1]):
+                least_jitter(double(covariance(kernel, landmarks)))  # raises; what is nearly a kernel needs no jitter
         features = [NystroemFeatures.of(kernel, landmarks) for kernel in kernels]
     if any(float(array_namespace(own).max(own)) > LARGEST_VARIANCE for own in (variances(k, rows) for k in kernels)):
         raise InputError(TOO_LARGE)

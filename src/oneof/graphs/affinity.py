@@ -43,9 +43,10 @@ def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
         raise InputError(f"the affinity has shape {W.shape}: it must be {wanted}.")
     _raise_at(W, ~np.isfinite(W.data), "weights must be finite")
     _raise_at(W, W.data < 0, "weights must be at least 0 (0 is no link)")
-    gap = (W - W.T).tocoo()
-    if gap.nnz:
-        largest = W.maximum(W.T).tocsr()[gap.coords]
+    other = W.T.tocsr()
+    if not _same(W, other):
+        gap = (W - other).tocoo()
+        largest = W.maximum(other).tocsr()[gap.coords]
         wrong = np.flatnonzero(np.abs(gap.data) > _SYMMETRY * np.asarray(largest).ravel())
         if wrong.size:
             i, j = int(gap.coords[0][wrong[0]]), int(gap.coords[1][wrong[0]])
@@ -53,8 +54,10 @@ def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
                 f"the affinity is not symmetric: it is {W[i, j]:.6g} in row {i}, column {j}, and {W[j, i]:.6g} in row "
                 f"{j}, column {i}; links have no direction, so give for example A.maximum(A.T) or (A + A.T) / 2."
             )
-        W = 0.5 * W + 0.5 * W.T
-    W = undirected(W)
+        W = 0.5 * W + 0.5 * other
+    if W.diagonal().any() or not W.data.all():
+        W = undirected(W)
+    W = _compact(W)
     with np.errstate(over="ignore"):
         if not np.isfinite(W.sum(axis=1)).all():
             raise InputError(
@@ -90,6 +93,17 @@ def undirected(W: Any) -> sp.csr_array:
 
 def _canonical(W: sp.csr_array) -> sp.csr_array:
     W.sum_duplicates()
+    return _compact(W)
+
+
+def _same(A: sp.csr_array, B: sp.csr_array) -> bool:
+    """Return whether two matrices with sorted indices are stored alike; most affinities are their own transposes."""
+    return (
+        np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices) and np.array_equal(A.data, B.data)
+    )
+
+
+def _compact(W: sp.csr_array) -> sp.csr_array:
     if W.indices.dtype != np.int32 and max(W.nnz, *W.shape) <= np.iinfo(np.int32).max:
         W = sp.csr_array((W.data, W.indices.astype(np.int32), W.indptr.astype(np.int32)), shape=W.shape)
     return W

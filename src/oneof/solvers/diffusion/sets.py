@@ -126,17 +126,23 @@ def _solve_all(
     the rest: their right-hand sides are then of their own size.
     Every turn takes at least one row out, and about nine digits.
     """
+    n = matrix.shape[0]
     values = np.zeros(right.shape) if initial is None else initial.copy()
-    rows = np.arange(matrix.shape[0]) if rows is None else rows
+    rows = np.arange(n) if rows is None else rows
     n_iter, converged = 0, True
     while len(rows):
-        within, start = matrix[rows], values[rows]
-        values[rows] = 0.0
-        given = right[rows] - within @ values
+        start = values[rows]
+        if len(rows) == n:
+            given, part = right, matrix
+        else:
+            within = matrix[rows]
+            values[rows] = 0.0
+            given, part = right[rows] - within @ values, within[:, rows]
         unit = float(given.max())
         if unit < TINY:
+            values[rows] = 0.0
             break
-        solved = LinearSystem(within[:, rows]).solve(
+        solved = LinearSystem(part).solve(
             given / unit,
             initial=start / unit if start.any() else None,
             size=None if mass is None else mass[rows] / unit,

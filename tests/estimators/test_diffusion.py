@@ -114,6 +114,7 @@ def test_parts_without_a_label_are_told_and_uniform(estimator):
     with pytest.warns(UserWarning, match="9 of 89 rows lie in parts of the graph without a label"):
         model = clone(estimator).fit(far, wide)
     np.testing.assert_allclose(model.label_distributions_[80:], 1 / 3)
+    np.testing.assert_allclose(model.predict_proba(far[80:]), 1 / 3)
     assert np.isfinite(model.predict_proba(far)).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

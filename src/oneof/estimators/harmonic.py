@@ -2,6 +2,8 @@
 
 from typing import Any, Literal, Self
 
+import numpy as np
+
 from oneof.errors import InputError
 from oneof.estimators.base import check_positive
 from oneof.estimators.graphs import GraphClassifier
@@ -14,8 +16,8 @@ class HarmonicField(GraphClassifier):
     The rows are linked to their nearest neighbours by weights W. With L = D - W, the shares F of the classes minimise
     sum_k f_k^T L f_k subject to the exact labels, so that every other row has the weighted mean of its neighbours'
     shares: F_U = L_UU^-1 W_UL Y_L, the probability that a random walk from there first meets a label of the class. Each
-    row takes the class k that is largest in q_k f_ik / sum_j f_jk, by class mass: the sum is over rows without an exact
-    label, and q_k the part of the class in the exact ones, each class counted once more.
+    row takes the class k that is largest in q_k f_ik / sum_j f_jk, by class mass: the sum is over rows of which nothing
+    is known, and q_k the part of the class in the others, each class counted once more.
 
     Parameters
     ----------
@@ -27,7 +29,8 @@ class HarmonicField(GraphClassifier):
         reach less far.
     class_mass : bool, default=True
         Whether classes are scaled as said above. Without it, a row takes its largest share, and where labels are few
-        one class may take nearly all rows.
+        one class may take nearly all rows. With many labels of classes of very different sizes it may cost more than
+        it brings.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
         Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.GraphRule`, also for the
         five parameters that follow.
@@ -68,6 +71,9 @@ class HarmonicField(GraphClassifier):
 
     Notes
     -----
+    Class mass leaves rows alone of which anything is known; in exact rows the mass of a class is their number, in rows
+    with several candidates the sum of the shares that they were found to have.
+
     Rows with several candidates keep to them: in every sweep F <- D^-1 W F they lose the mass that lies outside their
     sets, and what is left is scaled to sum 1. Exact rows are clamped, rows of full sets are free; without rows of
     several candidates the solution is the published one. It is found by conjugate gradients and not by sweeps, which
@@ -141,7 +147,7 @@ class HarmonicField(GraphClassifier):
         if self.label_penalty is not None:
             check_positive("label_penalty", self.label_penalty)
         check_positive("ridge", self.ridge, or_zero=True)
-        if self.class_mass not in (True, False):
+        if not isinstance(self.class_mass, bool | np.bool_):
             raise InputError(f"class_mass={self.class_mass!r} is not possible: give True or False.")
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
@@ -156,5 +162,5 @@ class HarmonicField(GraphClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        decided = balance_mass(found.distributions, candidates.mask) if self.class_mass else None
+        decided = balance_mass(found.distributions, candidates.mask, found.unreached) if self.class_mass else None
         return self._keep(X, y, candidates, graph, found, decided)

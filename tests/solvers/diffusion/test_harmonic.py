@@ -154,17 +154,51 @@ def test_long_chains_are_no_end_of_iterations_too_early():
     assert not solve_harmonic(W, mask, max_iter=1000).converged
 
 
-def test_weights_of_any_size_leave_shares():
-    """Pairs that hang on the rest by weights below rounding are equal in their shares, not lost in it."""
+@pytest.mark.parametrize("size", [1e-6, 1e-12, 1e-25, 1e-200])
+def test_rows_that_hang_on_one_row_have_its_shares(size):
+    """However faint the only link to the rest is, a walk that takes long enough goes on from where it leads."""
     first, mask = problem()
-    for size in (1e-12, 1e-25, 1e-200):
-        W = sp.lil_array((64, 64))
-        W[:60, :60] = first
-        W[60, 61] = W[61, 60] = W[62, 63] = W[63, 62] = 1.0
-        W[61, 0] = W[0, 61] = W[62, 1] = W[1, 62] = size
-        wide = np.vstack([mask, np.ones((4, 3), dtype=bool)])
-        F = solve_harmonic(sp.csr_array(W), wide).distributions
-        np.testing.assert_allclose(F[:60], solve_harmonic(first, mask).distributions, atol=1e-8)
-        np.testing.assert_allclose(F.sum(axis=1), 1)
-        if size < 1e-20:
-            np.testing.assert_allclose(F[60:], 1 / 3, atol=1e-2)
+    W = sp.lil_array((64, 64))
+    W[:60, :60] = first
+    W[60, 61] = W[61, 60] = W[62, 63] = W[63, 62] = 1.0
+    W[61, 0] = W[0, 61] = W[62, 1] = W[1, 62] = size
+    wide = np.vstack([mask, np.ones((4, 3), dtype=bool)])
+    F = solve_harmonic(sp.csr_array(W), wide).distributions
+    np.testing.assert_allclose(F[:60], solve_harmonic(first, mask).distributions, atol=1e-8)
+    np.testing.assert_allclose(F[60:], F[[0, 0, 1, 1]], atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-280, 1e-3, 1e280])
+def test_the_unit_of_the_weights_is_immaterial(size):
+    """Weights, penalty and ridge scaled together leave the shares."""
+    W, mask = problem("partial")
+    options = {"label_penalty": 2.0, "ridge": 0.1}
+    expected = solve_harmonic(W, mask, **options, **TIGHT).distributions
+    scaled = {name: size * value for name, value in options.items()}
+    np.testing.assert_allclose(solve_harmonic(size * W, mask, **scaled, **TIGHT).distributions, expected, atol=1e-9)
+
+
+def test_a_class_that_no_label_speaks_for_has_no_row():
+    """Neither the shares nor class mass give it any, be its rows ever so far from the labels."""
+    X = np.concatenate([np.linspace(0, 1, 40), np.linspace(9, 10, 40)])[:, None]
+    W = graph(X) + sp.csr_array(([1e-9, 1e-9], ([39, 40], [40, 39])), shape=(80, 80))
+    mask = np.ones((80, 3), dtype=bool)
+    mask[[0, 30]] = np.eye(3, dtype=bool)[:2]
+    F = solve_harmonic(W, mask).distributions
+    assert (F[mask.all(axis=1), 2] == 0).all()
+    assert (balance_mass(F, mask)[:, 2] == 0).all()
+
+
+def test_class_mass_is_of_rows_that_nothing_else_speaks_of():
+    """Rows with sets keep their shares and are counted among the told; rows that no label reaches stay uniform."""
+    lonely = (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
+    W, mask = blocks(problem("partial"), lonely)
+    found = solve_harmonic(W, mask)
+    F, told = found.distributions, ~mask.all(axis=1)
+    balanced = balance_mass(F, mask, found.unreached)
+    np.testing.assert_array_equal(balanced[told], F[told])
+    np.testing.assert_allclose(balanced[found.unreached], 1 / 3)
+    part = F[told].sum(axis=0) + 1
+    free = np.flatnonzero(~told)[: -len(found.unreached)]
+    ratio = balanced[free] / (F[free] * part / F[free].sum(axis=0))
+    np.testing.assert_allclose(ratio, ratio[:, :1] * np.ones(3), rtol=1e-9)

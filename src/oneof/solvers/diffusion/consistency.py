@@ -52,7 +52,6 @@ def solve_consistency(
     ----------
     Zhou, Bousquet, Lal, Weston & Schölkopf (2004), Learning with local and global consistency, NIPS.
     """
-    unreached = without_label(affinity, mask)
     right = (1.0 - alpha) * np.where(mask.all(axis=1, keepdims=True), 0.0, uniform(mask))
     degree = np.asarray(affinity.sum(axis=1))
     root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
@@ -60,9 +59,11 @@ def solve_consistency(
     links.data *= -alpha * root[links.indices]
     links.data *= np.repeat(root, np.diff(links.indptr))
     matrix = sp.csr_array(sp.eye_array(len(mask)) + links)
-    found = diffuse(matrix, right, mask, tol=tol, max_iter=max_iter)
+    found = diffuse(matrix, right, mask, pull=1.0 - alpha, tol=tol, max_iter=max_iter)
     cut = mask | (mask.sum(axis=1, keepdims=True) == 1)  # no exact row is cut to its label
     mass = found.values.sum(axis=1)
+    # A label gives mass to all of its component.
+    unreached = without_label(affinity, mask) if (mass == 0).any() else np.zeros(len(mask), dtype=bool)
     return ConsistencySolution(
         restrict(found.values, cut), mass, found.n_iter, found.converged, np.flatnonzero(unreached)
     )

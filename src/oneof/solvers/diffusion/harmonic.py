@@ -10,12 +10,9 @@ from oneof.solvers.diffusion.components import without_label
 from oneof.solvers.diffusion.sets import diffuse
 from oneof.typing import Floats, Ints, Mask
 
-FAINT = 1e-13
-"""A ridge on every row, as a share of its weights: rows whose ways to a label are fainter still go to equal shares.
-
-Their equations would be singular but for rounding. Elsewhere it moves a share by 1e-13 for each step that a walk from
-there to the labels takes.
-"""
+FAINT = 4e-15
+"""A ridge on every row, as a share of its weights, without which equations of rows that are tied to labels by fainter
+links still would be singular but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ def solve_harmonic(
     without `label_penalty` c subject to f_i = y_i in the exact rows instead, which is the limit c -> inf. Without ridge
     that is F_U = L_UU^-1 W_UL Y_L. With a ridge rows far from labels sum to less than 1; in the end all are scaled to
     it. (A pull to equal shares would need no scaling, and leave the largest share where it is; but it puts the same
-    mass in every class, by which class mass normalisation is misled.)
+    mass in every class, by which class mass normalisation is misled.) Classes that no label speaks for have exactly 0.
 
     Parameters
     ----------
@@ -80,42 +77,53 @@ def solve_harmonic(
     pull = np.where(exact, label_penalty or 0.0, 0.0)
     degree = np.asarray(affinity.sum(axis=1))
     free = np.flatnonzero(~unreached & ~(exact & (label_penalty is None)) & (degree + pull + ridge > 0))
-    rows, ridges = affinity[free], ridge + FAINT * degree[free]
-    matrix = sp.csr_array(sp.diags_array((degree + pull)[free] + ridges) - rows[:, free])
-    right = pull[free, None] * F[free] + FAINT * degree[free, None] / mask.shape[1]
+    diagonal = (degree + pull + ridge + FAINT * degree)[free]
+    rows = affinity[free]
+    right = np.zeros((len(free), mask.shape[1]))
+    right[exact[free]] = pull[free][exact[free], None] * F[free][exact[free]]
     if label_penalty is None:
-        right = right + rows[:, exact] @ F[exact]
-    mass = None if ridge else np.ones((len(free), 1))
-    found = diffuse(matrix, right, mask[free], mass=mass, initial=F[free], tol=tol, max_iter=max_iter)
+        right += rows[:, exact] @ F[exact]
+    unit = np.ldexp(1.0, -int(np.frexp(diagonal.max(initial=1.0))[1]))  # the smallest weights are numbers like others
+    matrix = unit * sp.csr_array(sp.diags_array(diagonal) - rows[:, free])
+    mass = np.ones((len(free), 1))
+    if ridge:  # a faint source everywhere, for where all rows have sets there is no other
+        source = right.sum(axis=1, keepdims=True) + FAINT * degree[free, None]
+        mass = diffuse(matrix, unit * source, np.ones_like(mass, dtype=bool), tol=tol, max_iter=max_iter).values
+    found = diffuse(matrix, unit * right, mask[free], mass=mass, initial=F[free], tol=tol, max_iter=max_iter)
     F[free] = restrict(found.values, np.ones(found.values.shape, dtype=bool))
     return HarmonicSolution(F, found.n_iter, found.converged, np.flatnonzero(unreached))
 
 
-def balance_mass(distributions: Floats, mask: Mask) -> Floats:
-    """Return the shares with each class scaled to its part of the exact rows, rows scaled to sum 1.
+def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = None) -> Floats:
+    """Return the shares of rows of full sets with each class scaled to its part of the others.
 
-    Class mass normalisation: q_k f_ik / sum_j f_jk, the sum over the rows without an exact label, and q_k the number of
-    exact rows of class k plus 1, over the sum of these. Exact rows are scaled as the others are.
+    Class mass normalisation: q_k f_ik / sum_j f_jk, the sum over the rows of full sets that a label reaches, and q_k
+    the mass of class k in the rows with smaller sets, plus 1; of exact rows that is their number. What is known of
+    single rows is not scaled, and where it is so of all rows, nothing is.
 
     Parameters
     ----------
     distributions : ndarray of shape (n, K)
     mask : ndarray of shape (n, K), bool
+    unreached : ndarray of int, optional
+        Numbers of rows without a way to a label, which are left as they are.
 
     Returns
     -------
     ndarray of shape (n, K)
-        A class without any mass keeps none, and rows that have mass in no other are left as they are.
+        Rows sum to 1; a class without any mass keeps none.
 
     References
     ----------
     Zhu, Ghahramani & Lafferty (2003), equation 9; the 1 is that of their Laplace-smoothed estimate of the proportions.
     """
-    exact = mask.sum(axis=1) == 1
-    if exact.all():
-        return distributions
-    q = mask[exact].sum(axis=0) + 1.0
-    mass = distributions[~exact].sum(axis=0)
-    scaled = distributions * np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > 0)
-    total = scaled.sum(axis=1, keepdims=True)
-    return np.where(total > 0, scaled / np.where(total > 0, total, 1.0), distributions)
+    told = ~mask.all(axis=1)
+    scaled = ~told
+    if unreached is not None:
+        scaled[unreached] = False
+    q = distributions[told].sum(axis=0) + 1.0
+    mass = distributions[scaled].sum(axis=0)
+    factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > 0)
+    balanced = distributions.copy()
+    balanced[scaled] = restrict(distributions[scaled] * factor, np.ones((scaled.sum(), len(q)), dtype=bool))
+    return balanced

@@ -44,6 +44,7 @@ def diffuse(
     *,
     mass: Floats | None = None,
     initial: Floats | None = None,
+    pull: float = 0.0,
     tol: float = 1e-6,
     max_iter: int = 1000,
 ) -> Diffused:
@@ -61,6 +62,8 @@ def diffuse(
         What each row of F sums to, M mass = B 1, which cutting to sets does not change. It is worked out if not given.
     initial : ndarray of shape (n, K), optional
         A start for the rows of the linear system, in place of 0. Rows with sets start from equal shares.
+    pull : float
+        As in `LinearSystem`.
     tol : float
         As in `LinearSystem.solve`; and rows with sets are to have no more than this left to change, by the rate at
         which their changes fall.
@@ -74,13 +77,13 @@ def diffuse(
     sizes = mask.sum(axis=1)
     sets = np.flatnonzero((sizes > 1) & (sizes < mask.shape[1]))
     if not len(sets):
-        return _solve_all(matrix, right, mass, initial, tol, max_iter)
+        return _solve_all(matrix, right, mass, initial, pull, tol, max_iter)
     converged = True
     if mass is None:
-        weighed = _solve_all(matrix, right.sum(axis=1, keepdims=True), None, None, tol, max_iter)
+        weighed = _solve_all(matrix, right.sum(axis=1, keepdims=True), None, None, pull, tol, max_iter)
         mass, converged = weighed.values, weighed.converged
     others = np.flatnonzero((sizes == 1) | (sizes == mask.shape[1]))
-    system = LinearSystem(matrix[others][:, others])
+    system = LinearSystem(matrix[others][:, others], pull=pull)
     across, toward = matrix[others][:, sets], -matrix[sets]
     own = matrix.diagonal()[sets][:, None]
     toward = toward + sp.csr_array((own[:, 0], (np.arange(len(sets)), sets)), shape=toward.shape)
@@ -106,7 +109,7 @@ def diffuse(
         shares = swept
         n_iter += 1
     values[sets] = shares * mass[sets]
-    rest = _solve_all(matrix, right, mass, values, tol, max_iter, others)
+    rest = _solve_all(matrix, right, mass, values, pull, tol, max_iter, others)
     return Diffused(rest.values, n_iter, converged and bool(left <= tol) and rest.converged)
 
 
@@ -115,6 +118,7 @@ def _solve_all(
     right: Floats,
     mass: Floats | None,
     initial: Floats | None,
+    pull: float,
     tol: float,
     max_iter: int,
     rows: Ints | None = None,
@@ -131,6 +135,9 @@ def _solve_all(
     rows = np.arange(n) if rows is None else rows
     n_iter, converged = 0, True
     while len(rows):
+        if n_iter >= max_iter:
+            converged = False
+            break
         start = values[rows]
         if len(rows) == n:
             given, part = right, matrix
@@ -142,12 +149,12 @@ def _solve_all(
         if unit < TINY:
             values[rows] = 0.0
             break
-        solved = LinearSystem(part).solve(
+        solved = LinearSystem(part, pull=pull).solve(
             given / unit,
             initial=start / unit if start.any() else None,
             size=None if mass is None else mass[rows] / unit,
             tol=tol,
-            max_iter=max_iter,
+            max_iter=max_iter - n_iter,
         )
         n_iter, converged = n_iter + solved.n_iter, converged and solved.converged
         values[rows] = np.maximum(solved.values, 0.0) * unit

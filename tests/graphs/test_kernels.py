@@ -150,3 +150,30 @@ def test_the_scale_of_a_precomputed_kernel_is_found_and_kept_in_a_file(tmp_path)
     pytest.importorskip("skops")
     save(tmp_path / "model.skops", model)
     np.testing.assert_array_equal(load(tmp_path / "model.skops").predict_proba(vertices), model.predict_proba(vertices))
+
+
+@pytest.mark.parametrize("beta", [1e8, 1e15, 1e300])
+def test_diffusion_without_end_is_a_mean_over_each_part(beta):
+    """Labels that diffuse for ever lie equally on all rows of a part of the graph, and on none beside it."""
+    random = np.random.default_rng(0)
+    part = np.exp(-random.random((20, 20)))
+    W = sp.block_diag([part + part.T, part[:7, :7] + part[:7, :7].T])
+    expected = sp.block_diag([np.full((20, 20), 1 / 20), np.full((7, 7), 1 / 7)]).toarray()
+    np.testing.assert_allclose(diffusion_kernel(W, beta), expected, atol=1e-12)
+
+
+def test_kernels_of_no_rows():
+    """Have no entries."""
+    for kernel in (diffusion_kernel, regularized_laplacian_kernel):
+        assert kernel(np.zeros((0, 0))).shape == (0, 0)
+
+
+def test_a_precomputed_kernel_is_square():
+    """A sparse matrix is read as any other; one that is not square is refused."""
+    W = affinity()
+    numbers = np.arange(5)[:, None]
+    kernel = PrecomputedKernel(W)
+    np.testing.assert_array_equal(kernel(numbers), W.toarray()[:5, :5])
+    np.testing.assert_array_equal(kernel.diag(numbers), 0)
+    with pytest.raises(InputError, match="square"):
+        PrecomputedKernel(np.zeros((3, 2)))(numbers[:2])

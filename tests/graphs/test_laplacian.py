@@ -65,3 +65,14 @@ def test_normalised_laplacians_have_no_scale(scale):
 def test_other_kinds_are_named():
     with pytest.raises(InputError, match="kind='signless'"):
         laplacian(sp.csr_array((3, 3)), "signless")
+
+
+def test_affinities_are_checked():
+    """What is no affinity has no Laplacian; dense arrays and other formats are read."""
+    W = np.array([[0.0, 2.0], [2.0, 0.0]])
+    for form in (W, W.tolist(), sp.coo_array(W)):
+        np.testing.assert_array_equal(laplacian(form).toarray(), [[2, -2], [-2, 2]])
+    with pytest.raises(InputError, match="at least 0"):
+        laplacian(-W, "symmetric")
+    with pytest.raises(InputError, match="symmetric"):
+        laplacian(np.triu(W))

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.gaussian_process.kernels import Kernel
 
 from oneof.errors import InputError
@@ -18,7 +19,7 @@ class PrecomputedKernel(Kernel):
 
     Parameters
     ----------
-    gram : ndarray of shape (n, n)
+    gram : ndarray or sparse matrix of shape (n, n)
         Symmetric, positive semi-definite.
 
     Examples
@@ -32,30 +33,36 @@ class PrecomputedKernel(Kernel):
     ['a', 'b']
     """
 
-    def __init__(self, gram: Floats) -> None:
+    def __init__(self, gram: Any) -> None:
         self.gram = gram
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the entries of the matrix for numbers of rows, and an empty derivative where one is asked for."""
         i = self._numbers(X)
-        K = np.asarray(self.gram)[np.ix_(i, i if Y is None else self._numbers(Y))]
+        K = self._matrix()[np.ix_(i, i if Y is None else self._numbers(Y))]
         return (K, np.empty((len(i), len(i), 0))) if eval_gradient else K
 
     def diag(self, X: Any) -> Floats:
         """Return the diagonal entries of the matrix for the numbers in X."""
-        return np.diagonal(self.gram)[self._numbers(X)].copy()
+        return np.diagonal(self._matrix())[self._numbers(X)].copy()
 
     def is_stationary(self) -> bool:
         """Return that this is no function of differences."""
         return False
 
     def __repr__(self) -> str:
-        return f"PrecomputedKernel(<{len(self.gram)} rows>)"
+        return f"PrecomputedKernel(<{np.shape(self.gram)[0]} rows>)"
+
+    def _matrix(self) -> Floats:
+        gram = self.gram.toarray() if sp.issparse(self.gram) else np.asarray(self.gram)
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+            raise InputError(f"a precomputed kernel has shape {gram.shape}: give a square matrix.")
+        return gram
 
     def _numbers(self, X: Any) -> Ints:
         X = np.asarray(X)
         numbers = X.ravel().astype(np.int64)
-        n = len(self.gram)
+        n = np.shape(self.gram)[0]
         if X.shape != (len(numbers), 1) or (numbers != X[:, 0]).any() or (numbers < 0).any() or (numbers >= n).any():
             raise InputError(f"a precomputed kernel takes rows of one feature, the numbers of its rows, 0 to {n - 1}.")
         return numbers

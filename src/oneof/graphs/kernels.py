@@ -47,9 +47,13 @@ def diffusion_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind = "plain") 
            [0.316, 0.684]])
     """
     L = _dense_laplacian(affinity, beta, kind, n_copies=5)
+    if not len(L):
+        return L
     values, vectors = eigh(L, overwrite_a=True, check_finite=False)
+    # An eigenvalue within rounding of 0 is that of a part of the graph, 0: a large beta would make much of it.
+    values[values < len(L) * np.finfo(np.float64).eps * values[-1]] = 0.0
     with np.errstate(over="ignore", under="ignore"):
-        vectors *= np.exp(-0.5 * beta * np.maximum(values, 0.0))
+        vectors *= np.exp(-0.5 * beta * values)
     return _mirrored(vectors @ vectors.T)
 
 
@@ -85,6 +89,8 @@ def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind
            [0.25, 0.75]])
     """
     L = _dense_laplacian(affinity, beta, kind, n_copies=3)
+    if not len(L):
+        return L
     with np.errstate(over="ignore", under="ignore"):
         L *= beta
     L.flat[:: len(L) + 1] += 1.0
@@ -103,7 +109,7 @@ def _dense_laplacian(affinity: Any, beta: float, kind: Kind, *, n_copies: int) -
         raise InputError(f'kind={kind!r} is not possible: choose "plain" or "symmetric", whose kernels are symmetric.')
     W = check_affinity(affinity)
     _check_memory(W.shape[0], n_copies)
-    return laplacian(W, kind).toarray()
+    return np.asarray(laplacian(W, kind).toarray())
 
 
 def _check_memory(n: int, n_copies: int) -> None:

@@ -1,16 +1,17 @@
 """Laplacians of a graph."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
+from oneof.graphs.affinity import check_affinity
 
 Kind = Literal["plain", "random_walk", "symmetric"]
 
 
-def laplacian(affinity: sp.csr_array, kind: Kind = "plain") -> sp.csr_array:
+def laplacian(affinity: Any, kind: Kind = "plain") -> sp.csr_array:
     """Return a Laplacian of a graph.
 
     With W the affinity and D the diagonal matrix of its row sums, the degrees: D - W ("plain"), I - D^-1 W
@@ -18,8 +19,8 @@ def laplacian(affinity: sp.csr_array, kind: Kind = "plain") -> sp.csr_array:
 
     Parameters
     ----------
-    affinity : csr_array of shape (n, n)
-        Symmetric, at least 0, with a zero diagonal: see `check_affinity`.
+    affinity : array-like or sparse matrix of shape (n, n)
+        Weights of links, at least 0 and symmetric; the diagonal is dropped.
     kind : {"plain", "random_walk", "symmetric"}, default="plain"
 
     Returns
@@ -32,7 +33,7 @@ def laplacian(affinity: sp.csr_array, kind: Kind = "plain") -> sp.csr_array:
     Raises
     ------
     InputError
-        If there is no such kind.
+        If there is no such kind, or the affinity cannot be used: see `check_affinity`.
 
     References
     ----------
@@ -40,16 +41,16 @@ def laplacian(affinity: sp.csr_array, kind: Kind = "plain") -> sp.csr_array:
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> laplacian(sp.csr_array([[0.0, 2.0], [2.0, 0.0]])).toarray()
+    >>> laplacian([[0.0, 2.0], [2.0, 0.0]]).toarray()
     array([[ 2., -2.],
            [-2.,  2.]])
     """
     if kind not in get_args(Kind):
         raise InputError(f'kind={kind!r} is not possible: choose "plain", "random_walk" or "symmetric".')
-    degrees = np.asarray(affinity.sum(axis=1)).ravel()
-    weights, diagonal = affinity.data, degrees
-    row = np.repeat(np.arange(len(degrees)), np.diff(affinity.indptr))
+    W = check_affinity(affinity)
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    weights, diagonal = W.data, degrees
+    row = np.repeat(np.arange(len(degrees)), np.diff(W.indptr))
     if kind != "plain":
         diagonal = (degrees > 0).astype(np.float64)
         # One division after the other: the product of two roots of tiny degrees could be 0.
@@ -57,9 +58,9 @@ def laplacian(affinity: sp.csr_array, kind: Kind = "plain") -> sp.csr_array:
             weights = weights / degrees[row]
         else:
             # Of numbers i <= j in this order in both halves, so that the matrix is symmetric to the last bit.
-            root, column = np.sqrt(degrees), affinity.indices
+            root, column = np.sqrt(degrees), W.indices
             weights = weights / root[np.minimum(row, column)] / root[np.maximum(row, column)]
-    off = sp.csr_array((-weights, affinity.indices, affinity.indptr), shape=affinity.shape)
+    off = sp.csr_array((-weights, W.indices, W.indptr), shape=W.shape)
     L = (sp.diags_array(diagonal, format="csr") + off).tocsr()
     L.eliminate_zeros()
     L.sort_indices()

@@ -85,7 +85,7 @@ def solve_harmonic(
         right += rows[:, exact] @ F[exact]
     unit = np.ldexp(1.0, -int(np.frexp(diagonal.max(initial=1.0))[1]))  # the smallest weights are numbers like others
     matrix = unit * sp.csr_array(sp.diags_array(diagonal) - rows[:, free])
-    mass = np.ones((len(free), 1))
+    mass: Floats = np.ones((len(free), 1))
     if ridge:  # a faint source everywhere, for where all rows have sets there is no other
         source = right.sum(axis=1, keepdims=True) + FAINT * degree[free, None]
         mass = diffuse(matrix, unit * source, np.ones_like(mass, dtype=bool), tol=tol, max_iter=max_iter).values
@@ -117,11 +117,10 @@ def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = Non
     ----------
     Zhu, Ghahramani & Lafferty (2003), equation 9; the 1 is that of their Laplace-smoothed estimate of the proportions.
     """
-    told = ~mask.all(axis=1)
-    scaled = ~told
+    scaled: Mask = np.asarray(mask.all(axis=1))
+    q = distributions[~scaled].sum(axis=0) + 1.0
     if unreached is not None:
         scaled[unreached] = False
-    q = distributions[told].sum(axis=0) + 1.0
     mass = distributions[scaled].sum(axis=0)
     factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > 0)
     balanced = distributions.copy()

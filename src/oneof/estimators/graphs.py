@@ -69,8 +69,9 @@ class GraphClassifier(CandidateClassifier):
         """Set what fit found; `decided` are the shares after class mass, where there is any."""
         if len(found.unreached):
             warnings.warn(
-                f"{len(found.unreached)} of {len(candidates)} rows lie in parts of the graph without a label, and have "
-                "equal shares of all classes: link more rows, for example by a larger n_neighbors.",
+                f"{len(found.unreached)} of {len(candidates)} rows lie in parts of the graph without a label, "
+                "or too far from any, and have equal shares of all classes: link more rows, for example by a larger "
+                "n_neighbors.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -112,3 +112,17 @@ def test_weights_have_no_unit(kind):
         solve_consistency(W, mask, **TIGHT).distributions,
         atol=1e-10,
     )
+
+
+def test_rows_too_far_for_the_arithmetic_are_named():
+    """At alpha = .5 on a chain, a label's mass is below the smallest number some 500 links away."""
+    n = 1500
+    W = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    mask = np.ones((n, 2), dtype=bool)
+    mask[0] = [True, False]
+    found = solve_consistency(W, mask, alpha=0.5, max_iter=10_000)
+    first = found.unreached[0]
+    assert 400 < first < 700
+    np.testing.assert_array_equal(found.unreached, np.arange(first, n))
+    np.testing.assert_array_equal(found.distributions[first:], 0.5)
+    np.testing.assert_allclose(found.distributions[:first], np.tile([1.0, 0.0], (first, 1)), atol=1e-12)

@@ -114,7 +114,7 @@ def test_a_row_with_candidates_alone_keeps_them_equally():
     mask = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]], dtype=bool)
     W = sp.csr_array(np.array([[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], dtype=float))
     expected = [[0.5, 0.5, 0], [1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]]
-    for options in ({}, {"label_penalty": 1.0}):
+    for options in ({}, {"label_penalty": 1.0}, {"ridge": 0.03}):
         np.testing.assert_allclose(solve_harmonic(W, mask, **options).distributions, expected, atol=1e-12)
 
 

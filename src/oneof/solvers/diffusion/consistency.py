@@ -23,7 +23,7 @@ class ConsistencySolution:
     """Iterations and sweeps."""
     converged: bool
     unreached: Ints
-    """Numbers of the rows in components of the graph without any label, whose shares are uniform."""
+    """Numbers of the rows that no label reaches, or none with a mass that is a number; their shares are uniform."""
 
 
 def solve_consistency(
@@ -62,8 +62,8 @@ def solve_consistency(
     found = diffuse(matrix, right, mask, pull=1.0 - alpha, tol=tol, max_iter=max_iter)
     cut = mask | (mask.sum(axis=1, keepdims=True) == 1)  # no exact row is cut to its label
     mass = found.values.sum(axis=1)
-    # A label gives mass to all of its component.
-    unreached = without_label(affinity, mask) if (mass == 0).any() else np.zeros(len(mask), dtype=bool)
+    # In the end a label gives mass to all of its component, but where that is below the smallest number.
+    unreached = (mass == 0) & mask.all(axis=1) if found.converged else without_label(affinity, mask)
     return ConsistencySolution(
         restrict(found.values, cut), mass, found.n_iter, found.converged, np.flatnonzero(unreached)
     )

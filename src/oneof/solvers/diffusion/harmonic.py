@@ -89,8 +89,9 @@ def solve_harmonic(
     if ridge:  # a faint source everywhere, for where all rows have sets there is no other
         source = right.sum(axis=1, keepdims=True) + FAINT * degree[free, None]
         mass = diffuse(matrix, unit * source, np.ones_like(mass, dtype=bool), tol=tol, max_iter=max_iter).values
-    found = diffuse(matrix, unit * right, mask[free], mass=mass, initial=F[free], tol=tol, max_iter=max_iter)
-    F[free] = restrict(found.values, np.ones(found.values.shape, dtype=bool))
+    found = diffuse(matrix, unit * right, mask[free], mass=mass, tol=tol, max_iter=max_iter)
+    full = found.values.any(axis=1)  # an isolated row of several candidates has nothing but these
+    F[free[full]] = restrict(found.values[full], np.ones((full.sum(), mask.shape[1]), dtype=bool))
     return HarmonicSolution(F, found.n_iter, found.converged, np.flatnonzero(unreached))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from oneof.solvers.diffusion.flow import residual, slack_of
 from oneof.solvers.diffusion.parts import Parts
 from oneof.typing import Floats
 
@@ -21,6 +22,8 @@ FIRM = 1e-3
 """With a pull of so much in all rows no part is slow."""
 EXACT = 1e-10
 """The tolerance for the levels of parts, where there are so many that they are iterated for."""
+REFINED = 2
+"""How often the levels of parts are set right in the end."""
 ROUNDING = 1e-14
 """Residuals below this, relative to the right-hand sides, are taken for rounding."""
 FIRST_LOOK, APART, PACE = 4, 2, 1.25
@@ -67,7 +70,8 @@ class LinearSystem:
             self._scaled = matrix.copy()
             self._scaled.data *= self._scale[matrix.indices]
             self._scaled.data *= np.repeat(self._scale, np.diff(matrix.indptr))
-            self._parts = None if pull >= FIRM else Parts(matrix, 1.0 / self._scale, _exactly)
+            self._slack = slack_of(matrix)
+            self._parts = None if pull >= FIRM else Parts(matrix, self._slack, 1.0 / self._scale, _exactly)
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
@@ -122,7 +126,7 @@ class LinearSystem:
         scale, A = self._scale[:, None], self._scaled
         b = right * scale
         x = np.zeros(right.shape) if initial is None else initial / scale
-        r = b.copy() if initial is None else b - A @ x
+        r = b.copy() if initial is None else scale * residual(self.matrix, self._slack, initial, right)
         floor = ROUNDING**2 * np.vdot(b, b)
         z = self._preconditioned(r)
         p, seen, part = z.copy(), x.copy(), np.empty_like(x)
@@ -142,8 +146,11 @@ class LinearSystem:
                 change = _movement(x, seen, x.sum(axis=1, keepdims=True) if size is None else size / scale)
                 seen[:] = x
                 look = max(look + APART, int(PACE * look))
-        if self._parts is not None:  # what rounding has left in the levels, which small residuals move far
-            x += self._parts.correction(b - A @ x)
+        for _ in range(REFINED):
+            if self._parts is None:
+                break
+            # Residuals that rounding has left are small, and may still move the levels far.
+            x += self._parts.correction(scale * residual(self.matrix, self._slack, x * scale, right))
         return LinearSolution(x * scale, n_iter, 0.0 if at_floor else change, at_floor or change <= tol)
 
     def _preconditioned(self, r: Floats) -> Floats:

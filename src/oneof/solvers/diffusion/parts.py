@@ -23,6 +23,8 @@ class Parts:
     ----------
     matrix : csr_array of shape (n, n)
         M, symmetric and positive definite, nothing positive beside the diagonal.
+    slack : ndarray of shape (n,)
+        By how much each diagonal entry exceeds the links of its row.
     weights : ndarray of shape (n,)
         What a level of 1 is in each row.
     solver : callable
@@ -30,17 +32,25 @@ class Parts:
     """
 
     def __init__(
-        self, matrix: sp.csr_array, weights: Floats, solver: Callable[[sp.csr_array], Callable[[Floats], Floats]]
+        self,
+        matrix: sp.csr_array,
+        slack: Floats,
+        weights: Floats,
+        solver: Callable[[sp.csr_array], Callable[[Floats], Floats]],
     ) -> None:
         part, n_parts = _strong_parts(matrix)
         members = np.flatnonzero(part >= 0)
         shape = (n_parts, len(part))
         self._spread = sp.csr_array((weights[members], (part[members], members)), shape=shape)
         self._gather = sp.csr_array(self._spread.T)
+        # Entries within parts would cancel to what flows out of them: it is added up from what does flow out.
         links = matrix.tocoo()
         i, j = (part[side] for side in links.coords)
-        inside = (i >= 0) & (j >= 0)
-        flow = sp.csr_array((links.data[inside], (i[inside], j[inside])), shape=(n_parts, n_parts))
+        across = (i >= 0) & (j >= 0) & (i != j)
+        i, j, weight = i[across], j[across], links.data[across]
+        flow = sp.csr_array((weight, (i, j)), shape=(n_parts, n_parts))
+        level = np.bincount(part[members], slack[members], n_parts) - np.bincount(i, weight, n_parts)
+        flow = sp.csr_array(flow + sp.diags_array(level))
         self._solve = solver(flow) if n_parts else None
 
     def correction(self, residual: Floats) -> Floats:

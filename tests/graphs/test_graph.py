@@ -244,3 +244,15 @@ def test_rows_that_are_not_finite_are_refused(value):
                 GraphRule(affinity).graph(given)
             with pytest.raises(InputError, match="NaN or infinity"):
                 GraphRule(affinity).graph(rows()).to_new(given)
+
+
+@pytest.mark.parametrize("rule", [GraphRule(), GraphRule(radius=1.5), GraphRule(width=0.5), GraphRule("cosine")])
+def test_new_rows_do_not_feel_one_another(rule):
+    """Weights of a new row are the same alone and beside any others, also where it equals many rows of fit."""
+    X = np.concatenate([np.ones((6, 2)), rows(20)[:, :2]])
+    graph = rule.graph(X)
+    here = np.array([[1.0, 1.0]])
+    alone = graph.to_new(here).toarray()
+    assert alone.any()
+    for beside in (50.0, 0.05):
+        np.testing.assert_array_equal(graph.to_new(np.vstack([here, [[beside, beside]]])).toarray()[:1], alone)

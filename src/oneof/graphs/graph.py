@@ -30,16 +30,19 @@ class Weighting:
         """Return the weights (t, n) of the links that other rows have to these, whose local widths are given."""
         t = others.shape[0]
         links = self._links(rows, others)
-        own = None if widths is None else self.widths(rows, links, others)
+        own = None
+        if widths is not None:  # the typical width is that of the rows of fit: rows beside it do not change a new row's
+            near = links if self.radius is None else rows.nearest(self.n_neighbors, others)
+            own = local_widths(near, t, typical=float(widths.mean()))
         return self._weights(links, (t, rows.rows.shape[0]), rows, own, widths, keep_nearest=True)
 
-    def widths(self, rows: Neighbourhood, links: Links | None = None, others: Rows | None = None) -> Floats | None:
-        """Return the local widths of rows, or others; None where the weights take none."""
+    def widths(self, rows: Neighbourhood, links: Links | None = None) -> Floats | None:
+        """Return the local widths of rows; None where the weights take none."""
         if self.kind != "gaussian" or self.width != "local":
             return None
         if links is None or self.radius is not None:
-            links = rows.nearest(self.n_neighbors, others)
-        return local_widths(links, (rows.rows if others is None else others).shape[0])
+            links = rows.nearest(self.n_neighbors)
+        return local_widths(links, rows.rows.shape[0])
 
     def _links(self, rows: Neighbourhood, others: Rows | None = None) -> Links:
         if self.radius is None:

@@ -13,16 +13,18 @@ _SMALLEST = float(np.finfo(np.float64).tiny)
 _GONE = 690.0  # exp(-690) is the last power that is neither 0 nor short of digits
 
 
-def local_widths(links: Links, n: int) -> Floats:
+def local_widths(links: Links, n: int, typical: float | None = None) -> Floats:
     """Return the distance of each row to the last of its nearest neighbours, (n,).
 
-    A row all of whose nearest neighbours equal it has none; the mean of the others stands in, so that it is linked to
-    what lies near it as an ordinary row would be.
+    A row all of whose nearest neighbours equal it has none; a typical width stands in, if none is given the mean of the
+    others, so that it is linked to what lies near it as an ordinary row would be.
     """
     widths = np.zeros(n)
     np.maximum.at(widths, links.source, links.values)
     known = widths > 0
-    widths[~known] = widths[known].mean() if known.any() else 1.0
+    if typical is None:
+        typical = float(widths[known].mean()) if known.any() else 1.0
+    widths[~known] = typical
     return widths
 
 

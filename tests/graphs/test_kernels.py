@@ -88,7 +88,7 @@ SIZES = [1e-300, 1e-150, 1.0, 1e150, 1e300]
 @pytest.mark.parametrize("scale", SIZES)
 @pytest.mark.parametrize("beta", SIZES)
 def test_weights_and_beta_of_any_size(kind, scale, beta):
-    """Diffusion has a kernel for all of them, with 1 as its largest eigenvalue; an inverse, where beta L is no chasm."""
+    """Diffusion has a kernel for all of them, with 1 as its largest eigenvalue; an inverse, up to a size of beta L."""
     W = affinity() * scale
     K = diffusion_kernel(W, beta, kind=kind)
     assert np.linalg.eigvalsh(K).max() == pytest.approx(1.0, abs=1e-12)

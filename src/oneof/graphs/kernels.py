@@ -1,6 +1,5 @@
 """Kernels between the vertices of a graph: dense, and thus for thousands of rows, not for many thousands."""
 
-import os
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity
 from oneof.graphs.laplacian import Kind, laplacian
+from oneof.graphs.memory import check_memory
 from oneof.typing import Floats
 
 LARGEST_PRODUCT = 1e13
@@ -110,17 +110,10 @@ def _checked(affinity: Any, beta: float, kind: Kind, *, n_copies: int) -> sp.csr
     if kind not in ("plain", "symmetric"):
         raise InputError(f'kind={kind!r} is not possible: choose "plain" or "symmetric", whose kernels are symmetric.')
     W = check_affinity(affinity)
-    _check_memory(W.shape[0], n_copies)
+    n = W.shape[0]
+    remedy = "take fewer rows, or a method that diffuses labels over the sparse graph"
+    check_memory(8.0 * n_copies * n * n, f"a kernel of {n} rows", remedy)
     return W
-
-
-def _check_memory(n: int, n_copies: int) -> None:
-    needed = 8.0 * n_copies * n * n
-    if hasattr(os, "sysconf") and needed > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
-        raise InputError(
-            f"a kernel of {n} rows would take {needed / 1e9:.0f} GB to work out, and this machine has "
-            f"{memory / 1e9:.0f} GB: take fewer rows, or a method that diffuses labels over the sparse graph."
-        )
 
 
 def _mirrored(gram: Floats) -> Floats:

@@ -13,17 +13,20 @@ class SpectralGraphTransducer(GraphClassifier):
     The rows are linked to their nearest neighbours. With V the eigenvectors 2, ..., d + 1 of the graph's Laplacian
     I - D^-1/2 W D^-1/2, the smoothest but for the constant one, a class has the scores z = V w that minimise
 
-        sum_j (j w_j)^2 + c (z - gamma)^T C (z - gamma)   over  ||z||^2 = n,
+        sum_j (rank_j w_j)^2 + c (z - gamma)^T C (z - gamma)   over  ||z||^2 = n,
 
     where gamma_i is gamma_+ = sqrt(l_- / l_+) in the l_+ rows that are known to be of the class, gamma_- =
     -sqrt(l_+ / l_-) in the l_- rows that are known not to be, and C_ii = l / (2 l_+) in the former, l / (2 l_-) in the
-    latter, 0 elsewhere. The threshold is halfway between the two targets; of more than two classes the one is taken
-    whose score has gone farthest from gamma_- to gamma_+. Every problem is solved exactly.
+    latter, 0 elsewhere. The rank of the j-th eigenvector is j, unless several have one eigenvalue (see the notes). The
+    threshold is halfway between the two targets; of more than two classes the one is taken whose score has gone
+    farthest from gamma_- to gamma_+. Every problem is solved exactly.
 
     Parameters
     ----------
     n_eigenvectors : int, default=80
-        d, at least 1; in a graph of n rows there are n - 1 at most.
+        d, at least 1; in a graph of n rows there are n - 1 at most. The eigenvectors that tell apart parts of the graph
+        without a link between them are taken even if they are more. Memory is in proportion to n d; from a third of n
+        on, to n^2.
     c : float, default=3200
         Above 0; the larger, the closer the scores are to their targets in labelled rows.
     affinity : {"cosine", "gaussian", "binary"}, callable, array or sparse matrix, default="cosine"
@@ -68,6 +71,10 @@ class SpectralGraphTransducer(GraphClassifier):
 
     Notes
     -----
+    Eigenvectors of one eigenvalue, as those of eigenvalue 0 in a graph of several parts, all have the lowest of their
+    ranks, where published ranks would go on. Any rotation of such vectors is as good a basis of their space, so that
+    ranks of their own would make the result depend on which of them were found.
+
     A row of several candidates counts for each class as q of a row that is of it and as 1 - q of one that is not, where
     q is 1/|S| at first, and then the share that came out. It is known not to be of the classes outside its set.
 
@@ -135,7 +142,7 @@ class SpectralGraphTransducer(GraphClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter cannot be used, or so many eigenvectors would not fit in memory.
         """
         check_positive("n_eigenvectors", self.n_eigenvectors, integer=True)
         check_positive("c", self.c)

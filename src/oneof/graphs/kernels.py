@@ -1,15 +1,20 @@
 """Kernels between the vertices of a graph: dense, and thus for thousands of rows, not for many thousands."""
 
-import os
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import eigh, lapack
+from scipy.sparse.csgraph import connected_components
 
 from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity
 from oneof.graphs.laplacian import Kind, laplacian
+from oneof.graphs.memory import check_memory
 from oneof.typing import Floats
+
+LARGEST_PRODUCT = 1e13
+"""Of beta and the largest degree: beyond, rounding of I + beta L would be felt in the third digit of its inverse."""
 
 
 def diffusion_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind = "plain") -> Floats:
@@ -46,14 +51,14 @@ def diffusion_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind = "plain") 
     array([[0.684, 0.316],
            [0.316, 0.684]])
     """
-    L = _dense_laplacian(affinity, beta, kind, n_copies=5)
-    if not len(L):
-        return L
-    values, vectors = eigh(L, overwrite_a=True, check_finite=False)
-    # An eigenvalue within rounding of 0 is that of a part of the graph, 0: a large beta would make much of it.
-    values[values < len(L) * np.finfo(np.float64).eps * values[-1]] = 0.0
+    W = _checked(affinity, beta, kind, n_copies=5)
+    if not W.shape[0]:
+        return np.zeros((0, 0))
+    values, vectors = eigh(laplacian(W, kind).toarray(), overwrite_a=True, check_finite=False)
+    # Each part of the graph has an eigenvalue 0, whose rounding a large beta would make much of.
+    values[: connected_components(W, directed=False, return_labels=False)] = 0.0
     with np.errstate(over="ignore", under="ignore"):
-        vectors *= np.exp(-0.5 * beta * values)
+        vectors *= np.exp(-0.5 * beta * np.maximum(values, 0.0))
     return _mirrored(vectors @ vectors.T)
 
 
@@ -76,7 +81,8 @@ def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind
     Raises
     ------
     InputError
-        If a parameter cannot be used, or the work would not fit in memory.
+        If a parameter cannot be used, or the work would not fit in memory; if beta times the largest degree (for
+        "symmetric", beta itself) is above 1e13, where the arithmetic has no such inverse.
 
     References
     ----------
@@ -88,37 +94,30 @@ def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
-    L = _dense_laplacian(affinity, beta, kind, n_copies=3)
+    L = laplacian(_checked(affinity, beta, kind, n_copies=3), kind).toarray()
     if not len(L):
-        return L
-    with np.errstate(over="ignore", under="ignore"):
+        return np.zeros((0, 0))
+    if L.diagonal().max(initial=0.0) > LARGEST_PRODUCT / float(beta):
+        raise InputError(f"beta={beta!r} is too large for these weights: I + beta L has no inverse in this arithmetic.")
+    with np.errstate(under="ignore"):
         L *= beta
     L.flat[:: len(L) + 1] += 1.0
-    factor, failed = lapack.dpotrf(L.T, lower=False, overwrite_a=True)
-    if not failed:
-        L, failed = lapack.dpotri(factor, lower=False, overwrite_c=True)
-    if failed or not np.isfinite(np.diagonal(L)).all():
-        raise InputError(f"beta={beta!r} is too large for these weights: I + beta L has no inverse in this arithmetic.")
-    return _mirrored(np.ascontiguousarray(L.T))
+    factor, _ = lapack.dpotrf(L.T, lower=False, overwrite_a=True)  # never fails: no eigenvalue is far below 1
+    inverse, _ = lapack.dpotri(factor, lower=False, overwrite_c=True)
+    return _mirrored(np.ascontiguousarray(inverse.T))
 
 
-def _dense_laplacian(affinity: Any, beta: float, kind: Kind, *, n_copies: int) -> Floats:
+def _checked(affinity: Any, beta: float, kind: Kind, *, n_copies: int) -> sp.csr_array:
+    """Return the affinity, if this and the parameters can be used."""
     if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not 0 < beta < np.inf:
         raise InputError(f"beta={beta!r} is not possible: give a number above 0.")
     if kind not in ("plain", "symmetric"):
         raise InputError(f'kind={kind!r} is not possible: choose "plain" or "symmetric", whose kernels are symmetric.')
     W = check_affinity(affinity)
-    _check_memory(W.shape[0], n_copies)
-    return np.asarray(laplacian(W, kind).toarray())
-
-
-def _check_memory(n: int, n_copies: int) -> None:
-    needed = 8.0 * n_copies * n * n
-    if hasattr(os, "sysconf") and needed > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
-        raise InputError(
-            f"a kernel of {n} rows would take {needed / 1e9:.0f} GB to work out, and this machine has "
-            f"{memory / 1e9:.0f} GB: take fewer rows, or a method that diffuses labels over the sparse graph."
-        )
+    n = W.shape[0]
+    remedy = "take fewer rows, or a method that diffuses labels over the sparse graph"
+    check_memory(8.0 * n_copies * n * n, f"a kernel of {n} rows", remedy)
+    return W
 
 
 def _mirrored(gram: Floats) -> Floats:

@@ -12,7 +12,7 @@ from tests.solvers.diffusion.problems import blocks, graph, problem
 @pytest.fixture(params=["formed", "walked"])
 def either_way(request, monkeypatch):
     """Hold the labelled columns of P^t in memory, or walk in every pass."""
-    monkeypatch.setattr(walk, "COLUMN_BYTES", 2**40 if request.param == "formed" else 0)
+    monkeypatch.setattr(walk, "_worth_forming", lambda *_: request.param == "formed")
     monkeypatch.setattr(walk, "BLOCK_COLUMNS", 5)
 
 
@@ -79,3 +79,38 @@ def test_rows_and_classes_have_no_order(kind):
     rows, classes = np.random.default_rng(0).permutation(60), [2, 0, 1]
     shuffled = solve_walk(W[rows][:, rows], mask[rows][:, classes]).distributions
     np.testing.assert_allclose(shuffled, F[rows][:, classes], atol=1e-9)
+
+
+@pytest.fixture
+def formed(monkeypatch):
+    """Return the numbers of the columns that are formed, one for each time; what follows walks in every pass."""
+    counts = []
+
+    def record(operator, labelled, n):
+        counts.append(len(labelled))
+        return walk._Walked(operator, labelled, n)
+
+    monkeypatch.setattr(walk, "_Formed", record)
+    return counts
+
+
+@pytest.mark.parametrize("n_steps", [1, 8, 1000])
+@pytest.mark.parametrize("k", [6, 59])
+def test_columns_of_every_row_are_never_formed(formed, n_steps, k):
+    """Where all rows tell something the columns would be an n x n array: every pass walks, on full graphs too."""
+    _, mask = problem("partial")
+    mask[mask.all(axis=1), 0] = False
+    W = graph(np.random.default_rng(0).normal(size=(60, 2)), k)
+    assert np.isfinite(solve_walk(W, mask, n_steps=n_steps).distributions).all()
+    assert formed == []
+
+
+def test_columns_of_few_rows_are_formed_once_unless_memory_is_short(formed, monkeypatch):
+    """A few labelled columns are formed, all of them and no other, but not beyond the memory that they may take."""
+    W, mask = problem()
+    n_labelled = int((~mask.all(axis=1)).sum())
+    solve_walk(W, mask)
+    assert formed == [n_labelled]
+    monkeypatch.setattr(walk, "COLUMN_BYTES", 8 * 60 * n_labelled - 1)
+    solve_walk(W, mask)
+    assert formed == [n_labelled]

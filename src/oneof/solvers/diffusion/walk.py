@@ -22,6 +22,10 @@ from oneof.typing import Floats, Ints, Mask
 
 COLUMN_BYTES = 256 * 2**20
 """Most memory for the labelled columns of P^t; beyond, every pass walks anew."""
+SPARSE_COST = 2
+"""An entry of a sparse product takes at least as long as so many of a dense one."""
+PASSES = 100
+"""Products with the labelled columns that EM is taken to make before it ends: two in each of some fifty iterations."""
 BLOCK_COLUMNS = 64
 """Columns that walk together."""
 
@@ -115,6 +119,18 @@ class _Walked:
         return self.walk.ends(block)
 
 
+def _worth_forming(n: int, n_labelled: int, n_classes: int, walk_cost: int) -> bool:
+    """Return whether to form the labelled columns, where P^t times a vector takes `walk_cost` multiplications.
+
+    Forming takes as many walks as there are columns, and walking in every pass as many as there are classes; once
+    formed, a pass goes through n n_labelled numbers for each class. More than half of all columns are never formed, so
+    that no array has n x n entries.
+    """
+    cheap_to_form = n_labelled <= PASSES * n_classes
+    cheap_to_use = n * n_labelled <= SPARSE_COST * walk_cost
+    return cheap_to_form and cheap_to_use and 2 * n_labelled <= n and 8 * n * n_labelled <= COLUMN_BYTES
+
+
 def solve_walk(
     affinity: sp.csr_array,
     mask: Mask,
@@ -150,7 +166,8 @@ def solve_walk(
     n, n_classes = mask.shape
     labelled = np.flatnonzero(~mask.all(axis=1))
     walk = _Walk(affinity, n_steps, self_weight)
-    kind = _Formed if 8 * n * len(labelled) <= COLUMN_BYTES else _Walked
+    n_links = affinity.nnz + n  # with the one of each row to itself
+    kind = _Formed if _worth_forming(n, len(labelled), n_classes, n_steps * n_links) else _Walked
     columns: _Columns = kind(walk, labelled, n)
     sets = mask[labelled]
     theta = np.full((n, n_classes), 1.0 / n_classes)

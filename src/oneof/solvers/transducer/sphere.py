@@ -8,6 +8,7 @@ sum_i beta_i^2 / (g_i - lam)^2 = r; it is also the smallest eigenvalue of the 2d
 [[G, -I], [-b b^T / r, G]], which is not formed here, since it is far from symmetric.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,10 +28,6 @@ class SpherePoint:
     """(d,): the minimiser."""
     multiplier: float
     """lam: (G - lam I) w = b, and G - lam I has no negative eigenvalue."""
-    hard: bool
-    """Whether b has no part along the lowest eigenvectors of G, so that more than one point is least."""
-    n_iter: int
-    """Steps of Newton's method for the multiplier."""
 
 
 def minimise_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoint:
@@ -67,29 +64,43 @@ def minimise_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoin
         rest = np.where(lowest, 0.0, beta / np.where(lowest, 1.0, above))
         missing = square_radius - float(rest @ rest)
         if missing >= 0:
-            return SpherePoint(Q @ rest + np.sqrt(missing) * _upright(Q[:, 0]), float(values[0]), True, 0)
-    below, n_iter = _climb(above, beta, square_radius)
-    return SpherePoint(Q @ _quotients(beta, above + below), float(values[0] - below), False, n_iter)
+            return SpherePoint(Q @ rest + np.sqrt(missing) * _upright(Q[:, 0]), float(values[0]))
+
+    def solve(right: Floats, below: float) -> Floats:
+        return _quotients(right, above + below)
+
+    radius = float(np.sqrt(square_radius))
+    below = climb(solve, beta, float(np.linalg.norm(beta[lowest])) / radius, radius)
+    return SpherePoint(Q @ solve(beta, below), float(values[0] - below))
 
 
-def _climb(above: Floats, beta: Floats, square_radius: float) -> tuple[float, int]:
-    """Return mu = g_1 - lam, the root of 1/||w(mu)|| = 1/sqrt(r) with w_i = beta_i / (g_i - g_1 + mu), and the steps.
+def climb(solve: Callable[[Floats, float], Floats], b: Floats, below: float, radius: float) -> float:
+    """Return the root mu = g_1 - lam of 1/||w(mu)|| = 1/sqrt(r).
 
     The left side rises and is concave in mu, and a straight line where one term prevails, so Newton's method from any
     point below the root climbs to it and never passes it. In mu, not lam, nothing cancels where lam is close to g_1.
+
+    Parameters
+    ----------
+    solve : callable
+        Returns (G - lam I)^-1 v for v and mu.
+    b : ndarray of shape (d,)
+        w(mu) is solve(b, mu).
+    below : float
+        Where to start, at the root or below it: the mu for which the part of b along the lowest eigenvectors alone
+        fills the length.
+    radius : float
+        sqrt(r).
     """
-    radius = np.sqrt(square_radius)
-    below = float(np.linalg.norm(beta[above == 0]) / radius)  # the lowest terms alone fill the length here
-    n_iter = 0
-    for n_iter in range(1, MAX_STEPS + 1):  # noqa: B007 - the number of steps is wanted after the loop
-        w = _quotients(beta, above + below)
+    for _ in range(MAX_STEPS):
+        w = solve(b, below)
         length = np.linalg.norm(w)
-        slope = float(w @ _quotients(w, above + below)) / length  # -d||w|| / dmu
-        step = length * (length - radius) / (radius * slope)
+        slope = float(w @ solve(w, below)) / length  # -d||w|| / dmu
+        step = float(length * (length - radius) / (radius * slope))
         below += max(step, 0.0)
         if step <= np.finfo(np.float64).eps * below:
             break
-    return below, n_iter
+    return below
 
 
 def _quotients(above: Floats, below: Floats) -> Floats:

@@ -9,6 +9,13 @@ where of the l rows known to be of the class (l_+ of them) or not (l_-), the for
 C_ii = l / (2 l_+), the latter gamma_- = -1 / gamma_+ and C_ii = l / (2 l_-); all other rows have C_ii = 0. With
 G = D + c V^T C V and b = c V^T C gamma this is a quadratic on a sphere.
 
+Eigenvectors of one eigenvalue have one rank, the lowest of theirs, in place of ranks that would tell them apart: which
+basis of their space they are is arbitrary (any rotation of it is one as well), and with equal entries of D, w^T D w and
+so the scores are the same for all of them. The parts of a graph that no link joins are the common case, with the
+eigenvalue 0 once for each: all of these vectors are taken, even where they are more than d, since to take some of them
+would be just as arbitrary. Only eigenvectors of a greater eigenvalue, of which the d-th is one and the next another,
+are cut off as they come.
+
 A row with the candidates S, unless these are all classes, counts for each class as q_ik of a row that is of the class
 and as 1 - q_ik of one that is not, in l_+ and l_- as in C: with q_ik = 1/|S| inside the set at first and 0 outside, and
 then with the distributions that came out, until these no longer change. Without rows that have several candidates
@@ -22,8 +29,8 @@ import scipy.sparse as sp
 
 from oneof.likelihoods import uniform
 from oneof.solvers.diffusion.components import without_label
-from oneof.solvers.transducer.spectrum import Spectrum, laplacian_spectrum
-from oneof.solvers.transducer.sphere import minimise_on_sphere
+from oneof.solvers.transducer.parts import Parts
+from oneof.solvers.transducer.spectrum import Spectrum, smoothest
 from oneof.typing import Floats, Ints, Mask
 
 LEAST_ROW = 1e-6
@@ -72,7 +79,8 @@ def transduce(
     mask : ndarray of shape (n, K), bool
         The candidates; rows with all classes are unlabelled.
     n_eigenvectors : int
-        d, at least 1; in a graph of fewer rows all eigenvectors but the constant one are taken.
+        d, at least 1; in a graph of fewer rows all eigenvectors but the constant one are taken, and all of eigenvalue 0
+        even if they are more.
     c : float
         Above 0: how much the labels count beside smoothness.
     max_iter : int
@@ -82,17 +90,22 @@ def transduce(
     Returns
     -------
     Transduction
+
+    Raises
+    ------
+    InputError
+        If the eigenvectors would not fit in memory.
     """
     n, n_classes = mask.shape
     unreached = without_label(affinity, mask)
     linked = ~unreached & (np.asarray(affinity.sum(axis=1)).ravel() > 0)
     shares, n_iter, change = np.full((n, n_classes), 1.0 / n_classes), 0, 0.0
     if linked.any():
-        spectrum, sets = laplacian_spectrum(affinity[linked][:, linked], n_eigenvectors), mask[linked]
+        vectors, sets = smoothest(affinity[linked][:, linked], n_eigenvectors), mask[linked]
         told = np.logical_not(sets.all(axis=1))
         members, change = uniform(sets), np.inf
         while n_iter < max_iter and change > tol:
-            shares[linked] = _class_shares(spectrum, members, told, c)
+            shares[linked] = _class_shares(vectors, members, told, c)
             updated = nearest_distributions(shares[linked], sets)
             change = float(np.abs(updated - members)[told].max())
             members = updated
@@ -100,14 +113,12 @@ def transduce(
     return Transduction(nearest_distributions(shares, mask), shares, np.flatnonzero(unreached), n_iter, change <= tol)
 
 
-def _class_shares(spectrum: Spectrum, members: Floats, told: Mask, c: float) -> Floats:
+def _class_shares(vectors: Spectrum | Parts, members: Floats, told: Mask, c: float) -> Floats:
     """Return the share of every class on every row, (n, K), from the q_ik of the rows that tell something."""
     n, n_classes = members.shape
-    V, counts = spectrum.vectors[told], members[told]
-    penalties = spectrum.ranks() ** 2
     shares = np.empty((n, n_classes))
     for k in range(1 if n_classes == 2 else 0, n_classes):
-        positive, negative = counts[:, k], 1.0 - counts[:, k]
+        positive, negative = np.where(told, members[:, k], 0.0), np.where(told, 1.0 - members[:, k], 0.0)
         l_positive, l_negative = positive.sum(), negative.sum()
         if min(l_positive, l_negative) < LEAST_ROW:
             shares[:, k] = float(l_positive > l_negative)
@@ -115,9 +126,8 @@ def _class_shares(spectrum: Spectrum, members: Floats, told: Mask, c: float) -> 
         high, low = np.sqrt(l_negative / l_positive), -np.sqrt(l_positive / l_negative)
         scale = c * (l_positive + l_negative) / 2
         to_high, to_low = scale / l_positive * positive, scale / l_negative * negative
-        G = np.diag(penalties) + V.T @ ((to_high + to_low)[:, None] * V)
-        b = V.T @ (to_high * high + to_low * low)
-        shares[:, k] = (spectrum.vectors @ minimise_on_sphere(G, b, float(n)).w - low) / (high - low)
+        z = vectors.scores(to_high + to_low, to_high * high + to_low * low)
+        shares[:, k] = (z - low) / (high - low)
     if n_classes == 2:
         shares[:, 0] = 1.0 - shares[:, 1]
     return shares

@@ -57,7 +57,7 @@ class MarkovWalk(GraphClassifier):
     Warns
     -----
     UserWarning
-        If there are parts of the graph without a label: their rows have equal shares.
+        If rows lie further from labels than walks reach, as in parts of the graph without any: they have equal shares.
     ConvergenceWarning
         If the iterations ended by `max_iter`.
 

@@ -114,3 +114,14 @@ def test_columns_of_few_rows_are_formed_once_unless_memory_is_short(formed, monk
     monkeypatch.setattr(walk, "COLUMN_BYTES", 8 * 60 * n_labelled - 1)
     solve_walk(W, mask)
     assert formed == [n_labelled]
+
+
+def test_rows_beyond_two_walks_of_a_label_are_named():
+    """On a chain, t steps lead from a start to the label and t others to a row: beyond, nothing is known."""
+    n, t = 60, 5
+    W = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    mask = np.ones((n, 2), dtype=bool)
+    mask[0], mask[-1] = [True, False], [False, True]
+    found = solve_walk(W, mask, n_steps=t)
+    np.testing.assert_array_equal(found.unreached, np.arange(2 * t + 1, n - 2 * t - 1))
+    np.testing.assert_allclose(found.distributions[found.unreached], 0.5)

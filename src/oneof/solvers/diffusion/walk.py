@@ -17,7 +17,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.likelihoods import restrict
-from oneof.solvers.diffusion.components import without_label
 from oneof.typing import Floats, Ints, Mask
 
 COLUMN_BYTES = 256 * 2**20
@@ -43,7 +42,7 @@ class WalkSolution:
     n_iter: int
     converged: bool
     unreached: Ints
-    """Numbers of the rows in components of the graph without any label, whose shares are uniform."""
+    """Numbers of the rows that no walk to or from a label reaches, whose shares are uniform."""
 
 
 class _Walk:
@@ -131,6 +130,14 @@ def _worth_forming(n: int, n_labelled: int, n_classes: int, walk_cost: int) -> b
     return cheap_to_form and cheap_to_use and 2 * n_labelled <= n and 8 * n * n_labelled <= COLUMN_BYTES
 
 
+def _told(walk: _Walk, labelled: Ints, n: int) -> np.ndarray:
+    """Return which rows a walk may have reached from where one may have started that reached a labelled row, (n,)."""
+    ends = np.zeros((n, 1))
+    ends[labelled] = 1.0
+    starts = (walk.ends(ends) > 0).astype(np.float64)
+    return walk.starts(starts)[:, 0] > 0
+
+
 def solve_walk(
     affinity: sp.csr_array,
     mask: Mask,
@@ -195,5 +202,5 @@ def solve_walk(
         np.array(likelihoods),
         n_iter,
         converged,
-        np.flatnonzero(without_label(affinity, mask)),
+        np.flatnonzero(mask.all(axis=1) & ~_told(walk, labelled, n)),
     )

@@ -44,7 +44,8 @@ class SpectralGraphTransducer(GraphClassifier):
     max_iter : int, default=100
         Rounds at most, where rows have several candidates; without such rows there is one.
     tol : float, default=0.01
-        Rounds end where no share of a row with several candidates changes by more than this, above 0.
+        Above 0. Rounds end where shares of rows with several candidates have no more than this left to change, by the
+        rate at which their changes fall.
 
     Attributes
     ----------

@@ -86,6 +86,7 @@ def transduce(
     max_iter : int
         Rounds, at least 1.
     tol : float
+        What shares may have left to change, by the rate at which their changes fall.
 
     Returns
     -------
@@ -99,18 +100,21 @@ def transduce(
     n, n_classes = mask.shape
     unreached = without_label(affinity, mask)
     linked = ~unreached & (np.asarray(affinity.sum(axis=1)).ravel() > 0)
-    shares, n_iter, change = np.full((n, n_classes), 1.0 / n_classes), 0, 0.0
+    shares, n_iter, left = np.full((n, n_classes), 1.0 / n_classes), 0, 0.0
     if linked.any():
         vectors, sets = smoothest(affinity[linked][:, linked], n_eigenvectors), mask[linked]
         told = np.logical_not(sets.all(axis=1))
-        members, change = uniform(sets), np.inf
-        while n_iter < max_iter and change > tol:
+        members, change, left = uniform(sets), np.inf, np.inf
+        while n_iter < max_iter and left > tol:
             shares[linked] = _class_shares(vectors, members, told, c)
             updated = nearest_distributions(shares[linked], sets)
-            change = float(np.abs(updated - members)[told].max())
+            before, change = change, float(np.abs(updated - members)[told].max())
+            # Rounds that shrink by a factor q have q / (1 - q) of the last one before them still.
+            rate = min(change / before, 1.0 - 1e-9) if 0 < change < before < np.inf else 0.5
+            left = change * max(1.0, rate / (1.0 - rate))
             members = updated
             n_iter += 1
-    return Transduction(nearest_distributions(shares, mask), shares, np.flatnonzero(unreached), n_iter, change <= tol)
+    return Transduction(nearest_distributions(shares, mask), shares, np.flatnonzero(unreached), n_iter, left <= tol)
 
 
 def _class_shares(vectors: Spectrum | Parts, members: Floats, told: Mask, c: float) -> Floats:

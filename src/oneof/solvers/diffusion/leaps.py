@@ -40,6 +40,8 @@ GROWTH, BENT = 2.0, 0.5
 """What the predicted residual may be, relative to the residual before, and by how much the one found may differ."""
 KEPT = 0.1
 """No share falls below this part of itself in a leap: a share of 0 in all rows of a part would never return."""
+SIDE = 1e-3
+"""Other rows have those classes in the leap that the last sweep moved by at least this part of what it moved most."""
 ROUNDING = 1e-13
 """Parts in which no sweep moves a share by more are at rest: what they do is rounding. So a share that falls as 1/t, by
 its square a sweep, is followed to about 3e-7 at least."""
@@ -59,7 +61,7 @@ class Sweep(Protocol):
         """Return the shares of the rows with sets after a sweep."""
 
     def state(self, shares: Floats) -> tuple[Floats, Floats]:
-        """Return all rows in shares of their mass, and by how much the last sweep moved the other rows, 0 in sets."""
+        """Return all rows in shares of their mass, and how the last sweep moved those without a set, 0 in others."""
 
     def place(self, shares: Floats) -> None:
         """Let all rows, in shares of their mass, be where the next sweep starts."""
@@ -86,7 +88,7 @@ class Leaps:
         M, as in `oneof.solvers.diffusion.sets`.
     mass : ndarray of shape (n, 1)
     mask : ndarray of shape (n, K), bool
-        Where a row's shares may be above 0.
+        The sets.
     cut : ndarray of shape (n,), bool
         The rows with sets. All others move along at once, by the linear system.
     """
@@ -98,7 +100,7 @@ class Leaps:
         self._mass, self._mask, self._cut = mass[:, 0], mask, cut
         self._lengths = np.full(len(mask), FIRST)
         self.left = np.inf
-        """How far a share had still to go before the last leap, by its linear step; inf if some part was not moved."""
+        """How far a share had still to go before the last leap, by its linear step; inf if that was too long."""
 
     def leap(self, sweep: Sweep, shares: Floats, swept: Floats) -> Floats:
         """Return the shares of the rows with sets after a leap and a sweep, or those swept where it was not kept.
@@ -113,13 +115,15 @@ class Leaps:
         q, moved = sweep.state(shares)
         g = np.zeros(q.shape)
         g[sweep.sets] = swept - shares
+        moved = np.abs(moved)
+        free = np.where(self._cut[:, None], self._mask, moved >= SIDE * moved.max(axis=1, keepdims=True))
         scale = self._own * self._mass
         scale[sweep.sets] = sweep.total
-        rows = self._moving(np.maximum(moved, np.abs(g).max(axis=1)), scale)
+        rows = self._moving((moved + np.abs(g)).max(axis=1), scale, free)
         self.left = 0.0
         if not self._cut[rows].any():
             return swept
-        step = self._solve(rows, q, g, scale[rows])
+        step = self._solve(rows, q, g, scale[rows], free[rows])
         new = q.copy()
         new[rows] = np.maximum(q[rows] + step.moves, KEPT * q[rows])
         new[sweep.sets] /= new[sweep.sets].sum(axis=1, keepdims=True)
@@ -132,19 +136,19 @@ class Leaps:
         kept[rows] = self._judge(rows, step, g[rows], found[rows])
         return np.where(kept[sweep.sets, None], after, swept)
 
-    def _moving(self, size: Floats, scale: Floats) -> Ints:
+    def _moving(self, size: Floats, scale: Floats, free: Mask) -> Ints:
         """Return the rows that move, those that move most if these are too many."""
         order = np.argsort(-size, kind="stable")
         order = order[(size[order] > 0) & (scale[order] > FAINT)]
-        return np.sort(order[np.cumsum(self._mask[order].sum(axis=1)) <= UNKNOWNS])
+        return np.sort(order[np.cumsum(free[order].sum(axis=1)) <= UNKNOWNS])
 
-    def _solve(self, rows: Ints, q: Floats, g: Floats, scale: Floats) -> _Step:
+    def _solve(self, rows: Ints, q: Floats, g: Floats, scale: Floats, mask: Mask) -> _Step:
         """Solve (1/h - J) d = g in some rows, the others at rest.
 
         What flows into a row with a set changes by sum_j c_ij d_j, c_ij = n_ij m_j / (what flows into its set); of
         this its share of it is lost, as r_i sums to 1. Other rows are always at their limit: no 1/h, and nothing lost.
         """
-        cut, mask = self._cut[rows], self._mask[rows]
+        cut = self._cut[rows]
         c = sp.coo_array(self._links[rows][:, rows])
         n_parts, part = connected_components(c, directed=False)
         # A part has the length of that of its rows with sets that moves most, by which it is judged.
@@ -194,5 +198,6 @@ class Leaps:
         np.maximum.at(size, step.part[cut], np.abs(g[cut]).max(axis=1))
         rest = 1.0 - np.sqrt(ratio)
         left = np.where(kept & (rest > 0), far / np.where(rest > 0, rest, 1.0), np.inf)
+        left[~kept & (step.lengths <= 1.0)] = 0.0  # sweeps get as far there, and know how far they have to go
         self.left = float(left[size > ROUNDING].max(initial=0.0))
         return kept[step.part] & cut

@@ -90,7 +90,7 @@ def diffuse(
     cut = np.zeros(len(mask), dtype=bool)
     cut[sets] = True
     sweep = _Sweep(matrix, right, mask, mass, initial, tol, max_iter)
-    leaps = Leaps(matrix, mass, mask | ~cut[:, None], cut)
+    leaps = Leaps(matrix, mass, mask, cut)
     shares = uniform(mask[sets])
     n_iter, since, leapt, rested = 0, 0, False, False
     change = left = np.inf
@@ -171,12 +171,11 @@ class _Sweep:
         return restrict(pulled, self._members)
 
     def state(self, shares: Floats) -> tuple[Floats, Floats]:
-        """Return all rows in shares of their mass, and by how much the last sweep moved the other rows, 0 in sets."""
+        """Return all rows in shares of their mass, and how the last sweep moved those without a set, 0 in others."""
         mass = np.maximum(self._mass, TINY)
-        q, moved = self.values / mass, np.zeros(len(mass))
+        q, moved = self.values / mass, np.zeros(self.values.shape)
         q[self.sets] = shares
-        if len(self.others):
-            moved[self.others] = (np.abs(self.values[self.others] - self._before) / mass[self.others]).max(axis=1)
+        moved[self.others] = (self.values[self.others] - self._before) / mass[self.others]
         return q, moved
 
     def place(self, shares: Floats) -> None:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from oneof.errors import InputError
-from oneof.graphs.approximate import ApproximateIndex
+from oneof.graphs.approximate import ApproximateIndex, cells_are_faster
 from oneof.graphs.points import distances, normalised, products, scale_of, scaled
 from oneof.typing import Floats, Ints, Rows
 
@@ -41,7 +41,8 @@ class Neighbourhood:
     Parameters
     ----------
     rows : ndarray or CSR matrix of shape (n, d)
-        They are referred to, not copied.
+        They are referred to. A copy is made with the index where distances need one: of dense rows around their mean,
+        of rows of norm 1 for cosines, and of extreme features in another unit.
     cosine : bool
         Whether near means a large cosine similarity, or a short Euclidean distance. A row of zeros is then near none.
     approximate : bool
@@ -173,7 +174,8 @@ def _index(points: Rows, approximate: bool) -> Any:
                 'neighbors="approximate" takes dense rows: pass neighbors="exact", or reduce the features first, for '
                 "example with TruncatedSVD."
             )
-        return ApproximateIndex(points, _ExactIndex)
+        if cells_are_faster(points):
+            return ApproximateIndex(points, _ExactIndex)
     return _ExactIndex(points)
 
 

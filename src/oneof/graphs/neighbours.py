@@ -31,6 +31,14 @@ class Links:
     target: Ints
     values: Floats
 
+    def by_row(self, n_rows: int) -> tuple[Floats, Ints]:
+        """Return the values and the targets of `n_rows` rows, (n_rows, k) each, where all have k links, as nearest do.
+
+        By cosine they need not: rows of zeros have none.
+        """
+        shape = (n_rows, len(self.values) // max(n_rows, 1))
+        return self.values.reshape(shape), self.target.reshape(shape)
+
 
 class Neighbourhood:
     """Rows among which neighbours are sought.
@@ -64,6 +72,9 @@ class Neighbourhood:
         scale = scale_of(rows)
         self.unit = 0 if cosine else scale
         self._prepared: _Prepared | None = None
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
 
     def nearest(self, n_neighbors: int, rows: Rows | None = None) -> Links:
         """Link each row to its nearest neighbours, where there are fewer to all.
@@ -101,6 +112,10 @@ class Neighbourhood:
         links = self._measured(there, members, source, np.concatenate(found).astype(np.int64))
         kept = (links.values >= 1.0 - limit) if self.cosine else (links.values <= limit)
         return Links(links.source[kept], links.target[kept], links.values[kept])
+
+    def points(self, rows: Rows | None = None) -> Rows:
+        """Return these rows, or others in the form of these, in the unit of the distances; by cosine, of norm 1."""
+        return self._points().points if rows is None else self._like(rows)[0]
 
     def in_units(self, length: float) -> float:
         """Return a length in the multiples that distances are in."""

@@ -1,5 +1,6 @@
 """Kernels between the vertices of a graph: dense, and thus for thousands of rows, not for many thousands."""
 
+import numbers
 import os
 from typing import Any
 
@@ -15,7 +16,7 @@ from oneof.typing import Floats
 def diffusion_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind = "plain") -> Floats:
     """Return the diffusion kernel of a graph, exp(-beta L), by the eigenvectors of its Laplacian L.
 
-    Pass it to `PLSVM` with ``kernel="precomputed"``, or to `PLGP` within a `PrecomputedKernel`.
+    Pass it to `PLSVM` with ``kernel="precomputed"``, or to `PLGP` as `oneof.graphs.PrecomputedKernel`.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind
 
 
 def _dense_laplacian(affinity: Any, beta: float, kind: Kind, *, n_copies: int) -> Floats:
-    if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not 0 < beta < np.inf:
+    if isinstance(beta, bool) or not isinstance(beta, numbers.Real) or not 0 < beta < np.inf:
         raise InputError(f"beta={beta!r} is not possible: give a number above 0.")
     if kind not in ("plain", "symmetric"):
         raise InputError(f'kind={kind!r} is not possible: choose "plain" or "symmetric", whose kernels are symmetric.')

@@ -77,7 +77,7 @@ class GraphRule:
             raise InputError(f"n_neighbors={self.n_neighbors!r} is not possible: give an integer above 0.")
         if self.radius is not None and not _is_positive(self.radius):
             raise InputError(f"radius={self.radius!r} is not possible: give a number above 0 or None.")
-        if self.width != "local" and not _is_positive(self.width):
+        if not (isinstance(self.width, str) and self.width == "local") and not _is_positive(self.width):
             raise InputError(f'width={self.width!r} is not possible: give a number above 0 or "local".')
         _check_choice("symmetrize", self.symmetrize, ("either", "mutual", "sum"))
         _check_choice("neighbors", self.neighbors, ("exact", "approximate"))

@@ -22,8 +22,8 @@ from array_api_compat import is_torch_array
 from oneof.errors import InputError, InputTypeError, MissingExtraError, ModelFileError
 
 FORMAT = "oneof-model"
-FORMAT_VERSION = 2
-"""2: methods by neighbours keep their rows in a `NeighbourRows`."""
+FORMAT_VERSION = 3
+"""3: methods by neighbours keep their rows in the `Neighbourhood` of the graphs."""
 
 _PROCESS_KERNELS = (
     *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "PairwiseKernel"),
@@ -44,14 +44,13 @@ TRUSTED: tuple[str, ...] = (
     "oneof.solvers.laplace.landmarks.NystroemFeatures",
     "oneof.solvers.laplace.posterior.LaplacePosterior",
     "oneof.estimators.plknn.PLKNN",
-    "oneof.solvers.neighbours.NeighbourRows",  # the labelled rows of a method of neighbours, without their index
     "oneof.estimators.plsvm.PLSVM",
     "oneof.estimators.transducer.SpectralGraphTransducer",
     "oneof.estimators.walk.MarkovWalk",
     "oneof.graphs.gaussian_process.PrecomputedKernel",
     "oneof.graphs.graph.Graph",  # plain arrays and parameters: the rows of fit without an index of them
     "oneof.graphs.graph.Weighting",
-    "oneof.graphs.neighbours.Neighbourhood",
+    "oneof.graphs.neighbours.Neighbourhood",  # rows among which neighbours are sought, without their index
     "oneof.kernels.Kernel",  # where it was before `kernels` became a package
     "oneof.kernels.svc.Kernel",
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit

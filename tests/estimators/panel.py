@@ -30,6 +30,7 @@ def public_estimators():
 ALL = public_estimators()
 ONLINE = [e for e in ALL if isinstance(e, OnlineLearner)]
 TRANSDUCTIVE = [type(e).__name__ for e in ALL if "affinity" in e.get_params()]
+OF_NEIGHBOURS = [type(e).__name__ for e in ALL if "n_neighbors" in e.get_params()]
 BATCH = [e for e in ALL if not isinstance(e, OnlineLearner)]
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from oneof import CandidateSets
 from oneof.errors import InputError, LabelError
-from tests.estimators.panel import ALL, BATCH, ONLINE, TRANSDUCTIVE, name, same_model, scores, table
+from tests.estimators.panel import ALL, BATCH, OF_NEIGHBOURS, ONLINE, TRANSDUCTIVE, name, same_model, scores, table
 
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
 batch = pytest.mark.parametrize("estimator", BATCH, ids=name)
@@ -425,9 +425,9 @@ def test_rows_of_any_memory_layout_agree(estimator):
 def test_overflow_is_an_error_and_no_nan(estimator):
     """Features too large for the arithmetic are refused in one sentence that says to scale them."""
     X, mask = table()
-    if name(estimator) in TRANSDUCTIVE:
+    if name(estimator) in OF_NEIGHBOURS:
         huge, plain = clone(estimator).fit(X * 1e300, mask), clone(estimator).fit(X, mask)
         np.testing.assert_allclose(scores(huge, X * 1e300), scores(plain, X), rtol=1e-6, atol=1e-9)
-        return  # graphs have no scale: distances are measured in a unit of their own
+        return  # nearness has no scale: distances are measured in a unit of their own
     with pytest.raises(InputError, match="scale the features"):
         clone(estimator).fit(X * 1e300, mask).predict(X * 1e300)

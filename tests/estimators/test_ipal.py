@@ -77,13 +77,23 @@ def test_sweeps_end_where_nothing_changes():
     assert short == 3
 
 
-@pytest.mark.parametrize("size", [1e-3, 1e3])
-def test_features_know_no_unit(size):
-    """Scaling all features alike changes neither confidences nor decision values."""
+@FORMS
+@pytest.mark.parametrize("size", [1e-305, 1e-170, 1e-3, 1e3, 1e160, 1e300])
+def test_features_know_no_unit(size, form):
+    """Scaling all features alike, however much, changes neither confidences nor decision values."""
     X, mask = table(80)
-    plain, scaled = IPAL().fit(X, mask), IPAL().fit(X * size, mask)
+    plain, scaled = IPAL().fit(X, mask), IPAL().fit(form(X * size), mask)
     np.testing.assert_allclose(scaled.label_confidence_, plain.label_confidence_, atol=1e-7)
-    np.testing.assert_allclose(scores(scaled, X * size), scores(plain, X), atol=1e-7)
+    np.testing.assert_allclose(scores(scaled, form(X * size)), scores(plain, X), atol=1e-7)
+
+
+def test_votes_know_no_origin():
+    """Far from the origin, neighbours are the right ones; labels are exact here, for the weights do know it."""
+    X, _ = table(200, 20)
+    X, queries = (np.round(rows * 2**10) / 2**10 for rows in (X, table(20, 20, seed=1)[0]))
+    y, model = np.arange(200) % 3, IPAL(prediction="votes")
+    plain, moved = clone(model).fit(X, y), clone(model).fit(X + 2.0**30, y)
+    np.testing.assert_allclose(scores(moved, queries + 2.0**30), scores(plain, queries), atol=1e-12)
 
 
 def test_exact_labels_stay_and_rows_predict_their_own():

@@ -57,6 +57,32 @@ def test_equal_weights_where_all_distances_are_zero():
     np.testing.assert_allclose(np.sort(model.predict_proba(X), axis=1), [[1 / 3, 2 / 3]] * 4)
 
 
+@pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("size", [1e-305, 1e-170, 1e160, 1e300])
+def test_votes_know_no_unit(size, rows):
+    """Features of any size have the votes of ordinary ones: squares neither vanish nor overflow."""
+    X, mask = table(80)
+    queries, _ = table(20, seed=1)
+    plain, other = PLKNN().fit(X, mask), PLKNN().fit(rows(X * size), mask)
+    np.testing.assert_allclose(other.predict_proba(rows(queries * size)), plain.predict_proba(queries), atol=1e-9)
+    np.testing.assert_allclose(other.disambiguate().confidence, plain.disambiguate().confidence, atol=1e-9)
+
+
+def test_votes_know_no_origin():
+    """Features far from the origin, beside their spread, have the votes that they have at the origin."""
+    X, mask = table(200, 20)
+    X, queries = (np.round(rows * 2**10) / 2**10 for rows in (X, table(20, 20, seed=1)[0]))
+    plain, moved = PLKNN().fit(X, mask), PLKNN().fit(X + 2.0**30, mask)
+    np.testing.assert_allclose(moved.predict_proba(queries + 2.0**30), plain.predict_proba(queries), atol=1e-12)
+
+
+def test_rows_to_predict_that_are_far_too_large_are_refused():
+    """Where distances to the rows of fit overflow, one sentence says what to do."""
+    X, mask = table()
+    with pytest.raises(InputError, match="scale the features"):
+        PLKNN().fit(X, mask).predict(X * 1e200)
+
+
 @pytest.mark.parametrize("options", [{"n_neighbors": 0}, {"n_neighbors": 2.5}, {"weights": "near"}])
 def test_refused_parameters(options):
     """Parameters that mean nothing are refused in fit, by name."""

@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 
 from oneof.errors import InputError, MissingExtraError
 from oneof.graphs import GraphRule
+from oneof.graphs.approximate import ApproximateIndex
 from tests.graphs.test_graph import assert_well_formed
 
 
@@ -52,7 +53,7 @@ def test_every_row_has_all_its_links_and_none_to_itself():
 def test_lonely_cells_are_searched_exactly():
     """Where the cells that are visited hold too few rows, the others are looked at too."""
     pytest.importorskip("faiss")
-    X = np.concatenate([blobs(6000, 2) * 1e-3, blobs(60, 2, seed=1) * 1e6])
+    X = np.concatenate([blobs(6000) * 1e-3, blobs(60, seed=1) * 1e6])
     exact, found = (GraphRule("binary", n_neighbors=5000, neighbors=kind) for kind in ("exact", "approximate"))
     wanted, got = exact.graph(X).to_new(X[-3:]), found.graph(X).to_new(X[-3:])
     np.testing.assert_array_equal(np.diff(got.indptr), np.diff(wanted.indptr))
@@ -86,9 +87,28 @@ def test_features_beyond_single_precision_have_the_same_graph(scale):
     assert np.isfinite(other.to_new(X[:5] * scale * 1e3).data).all()
 
 
-def test_few_rows_are_searched_exactly():
+def test_half_of_the_neighbours_are_found_even_in_noise():
+    """One Gaussian in 50 features is the hardest case: rows are nearly as far from their nearest as from any other."""
     pytest.importorskip("faiss")
-    X = blobs(300)
+    X = np.random.default_rng(0).normal(size=(10_000, 50))
+    exact, found = (GraphRule("binary", n_neighbors=10, neighbors=kind).graph(X) for kind in ("exact", "approximate"))
+    shared = exact.affinity.minimum(found.affinity).nnz
+    assert 0.5 * exact.affinity.nnz < shared < exact.affinity.nnz
+
+
+def test_no_exact_index_is_made_unless_it_is_needed():
+    """Where the cells visited hold enough rows, nothing asks for the exact index."""
+    pytest.importorskip("faiss")
+    made = []
+    index = ApproximateIndex(blobs(), made.append)
+    index.nearest(None, 10)
+    index.nearest(blobs(5, seed=1), 10)
+    assert not made
+
+
+@pytest.mark.parametrize("X", [blobs(300), blobs(6000, 5)], ids=["few rows", "few features"])
+def test_few_rows_and_few_features_are_searched_exactly(X):
+    pytest.importorskip("faiss")
     exact, found = (GraphRule(neighbors=kind).graph(X).affinity for kind in ("exact", "approximate"))
     assert (exact != found).nnz == 0
 

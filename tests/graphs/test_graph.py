@@ -222,6 +222,9 @@ def test_rows_of_zeros_have_no_direction():
         {"width": np.inf},
         {"width": "global"},
         {"width": None},
+        {"width": np.array([1.0, 2.0])},
+        {"width": 1j},
+        {"radius": np.array([1.0, 2.0])},
         {"symmetrize": "both"},
         {"symmetrize": None},
         {"neighbors": "some"},
@@ -256,3 +259,15 @@ def test_new_rows_do_not_feel_one_another(rule):
     assert alone.any()
     for beside in (50.0, 0.05):
         np.testing.assert_array_equal(graph.to_new(np.vstack([here, [[beside, beside]]])).toarray()[:1], alone)
+
+
+@pytest.mark.parametrize("far", [1e9, 1e11, 1e14])
+def test_one_row_far_off_leaves_the_links_of_the_others(far):
+    """A missing value that stands as a huge number is an outlier, and not the end of all other distances."""
+    X = rows(200, 30)
+    with_outlier = X.copy()
+    with_outlier[70] = far
+    others = np.delete(np.arange(200), 70)
+    expected = GraphRule("binary").graph(X[others]).affinity.toarray()
+    W = GraphRule("binary").graph(with_outlier).affinity.toarray()[np.ix_(others, others)]
+    np.testing.assert_array_equal(W, expected)

@@ -63,7 +63,7 @@ def test_far_diffusion_forgets_where_it_began(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_what_cannot_be_used_is_named(kernel, monkeypatch):
-    for beta in (0.0, -1.0, np.nan, np.inf, "1", True, None):
+    for beta in (0.0, -1.0, np.nan, np.inf, "1", True, None, 1 + 1j, np.complex128(1), np.ones(2)):
         with pytest.raises(InputError, match="beta="):
             kernel(affinity(), beta)
     with pytest.raises(InputError, match="kind='random_walk'"):

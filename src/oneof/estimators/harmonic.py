@@ -40,7 +40,7 @@ class HarmonicField(GraphClassifier):
         Links within this distance, in place of the nearest neighbours.
     width : "local" or float, default="local"
         Of Gaussian weights.
-    symmetrize : {"either", "mutual"}, default="either"
+    symmetrize : {"either", "mutual", "sum"}, default="either"
     neighbors : {"exact", "approximate"}, default="exact"
     max_iter : int, default=10000
         Iterations at most; with rows of several candidates also sweeps.

@@ -7,9 +7,9 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive, check_share
+from oneof.graphs.neighbours import Neighbourhood
 from oneof.likelihoods import restrict
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
-from oneof.solvers.neighbours import NeighbourRows
 from oneof.solvers.reconstruction import reconstruction_errors
 from oneof.solvers.votes import neighbour_weights, vote_shares
 from oneof.typing import Floats, Rows
@@ -124,7 +124,7 @@ class IPAL(DecisionValues, CandidateClassifier):
             raise InputError(f'prediction={self.prediction!r} is not possible: choose "reconstruction" or "votes".')
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabelled
-        known, mask = NeighbourRows(rows[told]), candidates.mask[told]
+        known, mask = Neighbourhood(rows[told]), candidates.mask[told]
         links = reconstruction_links(known, self.n_neighbors)
         found = propagate(links, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
         confidence = balance_classes(found.confidence, mask) if self.class_mass else found.confidence
@@ -138,12 +138,13 @@ class IPAL(DecisionValues, CandidateClassifier):
         return self._finish_fit(X, y, candidates)
 
     def _scores(self, rows: Rows) -> Floats:
-        rows = self._known.alike(rows)
-        distances, neighbours = self._known.nearest(rows, self.n_neighbors)
+        distances, neighbours = self._known.nearest(self.n_neighbors, rows).by_row(rows.shape[0])
         n_classes = len(self.classes_)
         if self.prediction == "votes":
             return vote_shares(neighbours, neighbour_weights(distances), np.eye(n_classes, dtype=bool)[self._labels])
-        return -reconstruction_errors(self._known.rows, rows, neighbours, self._labels, n_classes)
+        return -reconstruction_errors(
+            self._known.points(), self._known.points(rows), neighbours, self._labels, n_classes
+        )
 
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
         """Take what the sweeps of fit found for its own rows."""

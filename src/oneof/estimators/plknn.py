@@ -7,8 +7,8 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.graphs.neighbours import Neighbourhood
 from oneof.likelihoods import restrict
-from oneof.solvers.neighbours import NeighbourRows
 from oneof.solvers.votes import neighbour_weights, vote_shares
 from oneof.typing import Floats, Rows
 
@@ -80,7 +80,7 @@ class PLKNN(CandidateClassifier):
             raise InputError(f'weights={self.weights!r} is not possible: choose "distance" or "uniform".')
         rows, candidates = self._read_fit(X, y)
         labelled = ~candidates.is_unlabelled
-        self._mask, self._known = candidates.mask[labelled], NeighbourRows(rows[labelled])
+        self._mask, self._known = candidates.mask[labelled], Neighbourhood(rows[labelled])
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -98,11 +98,12 @@ class PLKNN(CandidateClassifier):
         return self._scores(self._read_rows(X))
 
     def _scores(self, rows: Rows) -> Floats:
-        return self._vote(self._known.alike(rows))
+        return self._vote(rows)
 
     def _vote(self, rows: Rows | None) -> Floats:
         """Return the shares of the votes; without rows, those of the index, none of which is its own neighbour."""
-        distances, neighbours = self._known.nearest(rows, self.n_neighbors)
+        n_rows = len(self._known) if rows is None else rows.shape[0]
+        distances, neighbours = self._known.nearest(self.n_neighbors, rows).by_row(n_rows)
         weights = neighbour_weights(distances) if self.weights == "distance" else np.ones_like(distances)
         return vote_shares(neighbours, weights, self._mask)
 

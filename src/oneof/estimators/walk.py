@@ -30,7 +30,7 @@ class MarkovWalk(GraphClassifier):
         Links within this distance, in place of the nearest neighbours.
     width : "local" or float, default="local"
         Of Gaussian weights.
-    symmetrize : {"either", "mutual"}, default="either"
+    symmetrize : {"either", "mutual", "sum"}, default="either"
     neighbors : {"exact", "approximate"}, default="exact"
     max_iter : int, default=1000
         Iterations of EM at most.

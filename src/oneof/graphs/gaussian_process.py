@@ -26,6 +26,7 @@ class PrecomputedKernel(Kernel):
     --------
     >>> import numpy as np
     >>> from oneof import PLGP, diffusion_kernel
+    >>> from oneof.graphs import PrecomputedKernel
     >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
     >>> kernel = PrecomputedKernel(10 * diffusion_kernel(path))
     >>> vertices = np.arange(5)[:, None]

@@ -1,5 +1,6 @@
 """Kernels between the vertices of a graph: dense, and thus for thousands of rows, not for many thousands."""
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ LARGEST_PRODUCT = 1e13
 def diffusion_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind = "plain") -> Floats:
     """Return the diffusion kernel of a graph, exp(-beta L), by the eigenvectors of its Laplacian L.
 
-    Pass it to `PLSVM` with ``kernel="precomputed"``, or to `PLGP` within a `PrecomputedKernel`.
+    Pass it to `PLSVM` with ``kernel="precomputed"``, or to `PLGP` as `oneof.graphs.PrecomputedKernel`.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind
 
 def _checked(affinity: Any, beta: float, kind: Kind, *, n_copies: int) -> sp.csr_array:
     """Return the affinity, if this and the parameters can be used."""
-    if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not 0 < beta < np.inf:
+    if isinstance(beta, bool) or not isinstance(beta, numbers.Real) or not 0 < beta < np.inf:
         raise InputError(f"beta={beta!r} is not possible: give a number above 0.")
     if kind not in ("plain", "symmetric"):
         raise InputError(f'kind={kind!r} is not possible: choose "plain" or "symmetric", whose kernels are symmetric.')

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from oneof.errors import InputError
-from oneof.graphs.approximate import ApproximateIndex
+from oneof.graphs.approximate import FEW_FEATURES, ApproximateIndex, cells_are_faster
 from oneof.graphs.points import distances, normalised, products, scale_of, scaled
 from oneof.typing import Floats, Ints, Rows
 
@@ -31,6 +31,14 @@ class Links:
     target: Ints
     values: Floats
 
+    def by_row(self, n_rows: int) -> tuple[Floats, Ints]:
+        """Return the values and the targets of `n_rows` rows, (n_rows, k) each, where all have k links, as nearest do.
+
+        By cosine they need not: rows of zeros have none.
+        """
+        shape = (n_rows, len(self.values) // max(n_rows, 1))
+        return self.values.reshape(shape), self.target.reshape(shape)
+
 
 class Neighbourhood:
     """Rows among which neighbours are sought.
@@ -41,7 +49,8 @@ class Neighbourhood:
     Parameters
     ----------
     rows : ndarray or CSR matrix of shape (n, d)
-        They are referred to, not copied.
+        They are referred to. A copy is made with the index where distances need one: of dense rows around their mean,
+        of rows of norm 1 for cosines, and of extreme features in another unit.
     cosine : bool
         Whether near means a large cosine similarity, or a short Euclidean distance. A row of zeros is then near none.
     approximate : bool
@@ -63,6 +72,9 @@ class Neighbourhood:
         scale = scale_of(rows)
         self.unit = 0 if cosine else scale
         self._prepared: _Prepared | None = None
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
 
     def nearest(self, n_neighbors: int, rows: Rows | None = None) -> Links:
         """Link each row to its nearest neighbours, where there are fewer to all.
@@ -100,6 +112,10 @@ class Neighbourhood:
         links = self._measured(there, members, source, np.concatenate(found).astype(np.int64))
         kept = (links.values >= 1.0 - limit) if self.cosine else (links.values <= limit)
         return Links(links.source[kept], links.target[kept], links.values[kept])
+
+    def points(self, rows: Rows | None = None) -> Rows:
+        """Return these rows, or others in the form of these, in the unit of the distances; by cosine, of norm 1."""
+        return self._points().points if rows is None else self._like(rows)[0]
 
     def in_units(self, length: float) -> float:
         """Return a length in the multiples that distances are in."""
@@ -144,12 +160,14 @@ class _Prepared:
 
 
 class _ExactIndex:
-    """scikit-learn's choice of a tree or of all pairs."""
+    """A tree in few dimensions, and all pairs in more, where a tree hardly leaves any out."""
 
     def __init__(self, points: Rows) -> None:
-        # Distances are worked out from products, which lose digits where points lie far from the origin.
-        self._origin = None if sp.issparse(points) else points.mean(axis=0)
-        self._index = NearestNeighbors().fit(self._centred(points))
+        # Distances are worked out from products, which lose digits where points lie far from the origin. No one row
+        # moves a median far from all the others.
+        self._origin = None if sp.issparse(points) else np.median(points, axis=0)
+        few = not sp.issparse(points) and points.shape[1] <= FEW_FEATURES
+        self._index = NearestNeighbors(algorithm="kd_tree" if few else "brute").fit(self._centred(points))
         self._size = _largest_norm(self._index._fit_X)
 
     def nearest(self, points: Rows | None, k: int) -> Ints:
@@ -173,7 +191,8 @@ def _index(points: Rows, approximate: bool) -> Any:
                 'neighbors="approximate" takes dense rows: pass neighbors="exact", or reduce the features first, for '
                 "example with TruncatedSVD."
             )
-        return ApproximateIndex(points, _ExactIndex)
+        if cells_are_faster(points):
+            return ApproximateIndex(points, _ExactIndex)
     return _ExactIndex(points)
 
 

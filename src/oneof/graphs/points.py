@@ -9,7 +9,7 @@ from oneof.errors import InputError
 from oneof.typing import Floats, Ints, Rows
 
 OVERFLOW = "distances between rows overflow: scale the features, for example with StandardScaler."
-_BLOCK = 1 << 21  # numbers of the rows at both ends of the links that are measured at a time
+_BLOCK = 1 << 16  # numbers of the rows at one end of the links that are measured at a time: they stay in the cache
 _SAFE = {4: 30, 8: 256}  # powers of 2, by bytes: rows within them have squares that neither overflow nor vanish
 
 
@@ -87,7 +87,8 @@ def _by_blocks(measure: Any, A: Rows, i: Ints, B: Rows, j: Ints) -> Floats:
 def _squares(A: Rows, B: Rows) -> Floats:
     difference = A - B
     if sp.issparse(difference):
-        return np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
+        difference.data **= 2
+        return np.asarray(difference.sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", difference, difference)
 
 

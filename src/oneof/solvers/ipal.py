@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.graphs.neighbours import Neighbourhood
 from oneof.likelihoods import restrict, uniform
-from oneof.solvers.neighbours import NeighbourRows
 from oneof.solvers.reconstruction import reconstruction_weights
 from oneof.solvers.votes import link
 from oneof.typing import Floats, Mask, Rows
@@ -30,12 +30,12 @@ class Propagation:
     """Largest change of an entry of F in the last sweep."""
 
 
-def reconstruction_links(known: NeighbourRows, n_neighbors: int, rows: Rows | None = None) -> sp.csr_array:
+def reconstruction_links(known: Neighbourhood, n_neighbors: int, rows: Rows | None = None) -> sp.csr_array:
     """Return the weights with which the nearest known rows rebuild each row, scaled to sum 1.
 
     Parameters
     ----------
-    known : NeighbourRows
+    known : Neighbourhood
         m rows.
     n_neighbors : int
     rows : ndarray or CSR matrix of shape (n, d), optional
@@ -46,9 +46,9 @@ def reconstruction_links(known: NeighbourRows, n_neighbors: int, rows: Rows | No
     csr_array of shape (n, m)
         k entries a row; those of a row that no neighbour helps to rebuild are 0.
     """
-    targets = known.rows if rows is None else known.alike(rows)
-    _, neighbours = known.nearest(None if rows is None else targets, n_neighbors)
-    weights = reconstruction_weights(known.rows, targets, neighbours)
+    targets = known.points(rows)
+    _, neighbours = known.nearest(n_neighbors, rows).by_row(targets.shape[0])
+    weights = reconstruction_weights(known.points(), targets, neighbours)
     total = weights.sum(axis=1, keepdims=True)
     return link(neighbours, weights / np.where(total > 0, total, 1.0), len(known))
 

@@ -1,0 +1,6 @@
+"""Which rows to have labelled next, and how much faster a method learns from them."""
+
+from oneof.active.queries import Query, query
+from oneof.active.simulation import Simulation, simulate
+
+__all__ = ["Query", "Simulation", "query", "simulate"]

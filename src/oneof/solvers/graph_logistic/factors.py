@@ -23,8 +23,7 @@ class Factor:
         """Factorise a dense or sparse matrix."""
         if is_diagonal:
             return cls(np.sqrt(np.asarray(matrix.diagonal())))
-        dense = matrix.toarray() if sp.issparse(matrix) else matrix
-        return cls(scipy.linalg.cholesky(dense, lower=True, check_finite=False))
+        return cls(scipy.linalg.cholesky(dense(matrix), lower=True, check_finite=False))
 
     def half(self, rows: Rows) -> Floats:
         """Return R with R R^T = x Lambda^-1 x^T for t rows, (t, D); sparse where rows and factor are."""
@@ -32,15 +31,13 @@ class Factor:
             if sp.issparse(rows):
                 return rows @ sp.dia_array((1.0 / self.root[None], 0), shape=(len(self.root),) * 2)
             return rows / self.root
-        dense = rows.toarray() if sp.issparse(rows) else rows
-        return scipy.linalg.solve_triangular(self.root, dense.T, lower=True, check_finite=False).T
+        return scipy.linalg.solve_triangular(self.root, dense(rows).T, lower=True, check_finite=False).T
 
     def solve_rows(self, rows: Rows) -> Floats:
         """Return x Lambda^-1 for t rows, (t, D)."""
         if self.root.ndim == 1:
             return dense(self.half(self.half(rows)))
-        dense = rows.toarray() if sp.issparse(rows) else rows
-        return scipy.linalg.cho_solve((self.root, True), dense.T, check_finite=False).T
+        return scipy.linalg.cho_solve((self.root, True), dense(rows).T, check_finite=False).T
 
     @property
     def log_determinant(self) -> float:

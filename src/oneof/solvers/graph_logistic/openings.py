@@ -2,8 +2,8 @@
 
 The prior is improper there. A direction that the labelled rows see is left to them, but for a vague precision of
 `VAGUE` times their curvature, so that an optimum exists where they could be told apart without end, or where a class
-has no row. In a direction that they do not see either nothing is known: the weights are 0 there, and determinants, inverses
-and covariances are those of the rest.
+has no row. In a direction that they do not see either nothing is known: the weights are 0 there, and determinants,
+inverses and covariances are those of the rest.
 """
 
 from dataclasses import dataclass

@@ -6,8 +6,8 @@ With w^T P w the square of the weights under a term, both rules have a fixed poi
 
 `em` is the E-step of Krishnapuram et al. (2004): n is the number of directions that the precision governs (the rank of
 P, or 1 for a weight of its own, times the number of classes that share it). `evidence` is MacKay's (1992): n is how
-many of these the data determine, gamma = lambda tr[(Lambda^+ - H^-1) P], where the derivative of the Laplace evidence by
-log lambda vanishes, at the curvature where the mode stands. For one term gamma = d - lambda tr(H^-1 A).
+many of these the data determine, gamma = lambda tr[(Lambda^+ - H^-1) P], where the derivative of the Laplace evidence
+by log lambda vanishes, at the curvature where the mode stands. For one term gamma = d - lambda tr(H^-1 A).
 """
 
 from dataclasses import dataclass

@@ -2,5 +2,6 @@
 
 from oneof.active.queries import Query, query
 from oneof.active.simulation import Simulation, simulate
+from oneof.active.subsets import SubsetQuery, query_subsets
 
-__all__ = ["Query", "Simulation", "query", "simulate"]
+__all__ = ["Query", "Simulation", "SubsetQuery", "query", "query_subsets", "simulate"]

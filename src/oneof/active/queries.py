@@ -8,10 +8,11 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from oneof.active.batches import most_informative
+from oneof.active.posterior import known_of
 from oneof.errors import InputError
 from oneof.estimators.base import check_positive
 from oneof.likelihoods import entropies
+from oneof.solvers.graph_logistic.greedy import choose_batch
 from oneof.typing import Floats, Ints
 
 
@@ -88,20 +89,34 @@ def query(estimator: Any, X: Any, n: int = 1, strategy: str = "information", *, 
     """
     if not isinstance(strategy, str) or strategy not in _SCORES:
         raise InputError(f"strategy={strategy!r} is not known: choose one of {', '.join(map(repr, _SCORES))}.")
+    pool, n_rows = read_pool(X, n)
+    if strategy == "random":
+        return _largest(check_random_state(random_state).random_sample(n_rows), n)
+    if strategy == "information":
+        known = known_of(estimator, pool)
+        return Query(*choose_batch(known.posterior, known.lookup, n_rows, int(n)))
+    score = _SCORES[strategy]
+    assert score is not None
+    return _largest(score(_probabilities(estimator, pool, strategy)), n)
+
+
+def read_rows(X: Any) -> Any:
+    """Return rows that can be indexed."""
+    if sp.issparse(X):
+        return X.tocsr()
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def read_pool(X: Any, n: int) -> tuple[Any, int]:
+    """Return the rows of a pool and their number, after refusing to choose `n` of them where that is impossible."""
     check_positive("n", n, integer=True)
-    pool = X if hasattr(X, "shape") and not sp.issparse(X) else X.tocsr() if sp.issparse(X) else np.asarray(X)
+    pool = read_rows(X)
     n_rows = _num_samples(pool)
     if n_rows == 0:
         raise InputError("the pool is empty: X needs at least one row to choose from.")
     if n > n_rows:
         raise InputError(f"n={n} rows are asked for, but the pool has {n_rows}: ask for at most {n_rows}.")
-    if strategy == "random":
-        return _largest(check_random_state(random_state).random_sample(n_rows), n)
-    if strategy == "information":
-        return Query(*most_informative(estimator, pool, n_rows, int(n)))
-    score = _SCORES[strategy]
-    assert score is not None
-    return _largest(score(_probabilities(estimator, pool, strategy)), n)
+    return pool, n_rows
 
 
 def _entropy(shares: Floats) -> Floats:

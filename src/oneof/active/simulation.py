@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from oneof.active.oracle import Oracle
-from oneof.active.queries import query
+from oneof.active.queries import query, read_rows
 from oneof.candidates.labels import is_missing
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, check_positive
@@ -114,7 +113,7 @@ def simulate(
     >>> run.indices.tolist(), run.n_labelled.tolist(), run.found[-1].tolist()
     ([2, 4], [2, 3, 4], [2, 2])
     """
-    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+    X = read_rows(X)
     n_rows = _num_samples(X)
     check_positive("n_queries", n_queries, integer=True, or_zero=True)
     check_positive("batch", batch, integer=True)

@@ -6,6 +6,7 @@ adds to log det H. With R_v R_v^T = S_v and J = [.. R_v kron x_v ..] it is 1/2 l
 V(K - 1): a view that a row lacks has rows and columns of 0, so that all rows of a block have matrices of one size.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -81,7 +82,7 @@ def curvature_roots(weights: Floats, features: Rows) -> Floats:
     return inside
 
 
-def whitened_covariances(posterior: Posterior, views: list[View], roots: list[Floats], n_rows: int) -> Floats:
+def whitened_covariances(posterior: Posterior, views: list[View], roots: Sequence[Floats], n_rows: int) -> Floats:
     """Return N = J^T H^-1 J of each row, (n_rows, V(K - 1), V(K - 1)), from the views and their `curvature_roots`."""
     size = len(posterior.weights)
     found = np.zeros((n_rows, len(views), size, len(views), size))

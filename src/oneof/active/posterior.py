@@ -1,6 +1,6 @@
-"""Batches by mutual information: from an estimator and the rows of a pool to views and a posterior."""
+"""From an estimator to its posterior, and from the rows of a pool to their instances in each view."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,22 +9,27 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.errors import InputError
-from oneof.solvers.graph_logistic.greedy import Chosen, choose_batch
-from oneof.solvers.graph_logistic.information import View
-from oneof.typing import Ints
+from oneof.solvers.graph_logistic.greedy import Lookup
+from oneof.solvers.graph_logistic.information import Posterior, View
+from oneof.typing import Ints, Labels
 
 
-def most_informative(estimator: Any, pool: Any, n_rows: int, n: int) -> Chosen:
-    """Return the rows whose labels would together tell most of the weights, the first that which tells most alone.
+class Known(NamedTuple):
+    """What a fitted estimator knows of its weights, and of a pool."""
+
+    posterior: Posterior
+    lookup: Lookup
+    """The views of rows of the pool."""
+    classes: Labels
+
+
+def known_of(estimator: Any, pool: Any) -> Known:
+    """Read an estimator that has ``posterior_`` and ``posterior_instances``, alone or at the end of a pipeline.
 
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Fitted, with ``posterior_`` and ``posterior_instances``.
     pool : array, DataFrame or CSR matrix of shape (n_rows, n_features)
-    n_rows : int
-    n : int
-        At most `n_rows`.
 
     Raises
     ------
@@ -36,7 +41,7 @@ def most_informative(estimator: Any, pool: Any, n_rows: int, n: int) -> Chosen:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not hasattr(last, "posterior_instances"):
         raise InputError(
-            f"{type(last).__name__} has no posterior of its weights, which strategy='information' needs: take "
+            f"{type(last).__name__} has no posterior of its weights, which queries by information need: take "
             "strategy='entropy', 'margin' or 'random', or GraphLogisticRegression."
         )
     check_is_fitted(estimator)
@@ -50,7 +55,7 @@ def most_informative(estimator: Any, pool: Any, n_rows: int, n: int) -> Chosen:
             _check_finite(view, rows)
         return views
 
-    return choose_batch(last.posterior_, views_of, n_rows, n)
+    return Known(last.posterior_, views_of, last.classes_)
 
 
 def _check_finite(view: View, rows: Ints) -> None:

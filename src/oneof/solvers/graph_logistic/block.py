@@ -7,9 +7,9 @@
 g the gradient of l. Each step raises the objective. For candidate sets g is that of the responsibilities, and the step
 one of the generalised EM algorithm, as B bounds the likelihood of whatever they are.
 
-I - 1 1^T / K over the K-1 classes has the eigenvalue 1/K along 1 and 1 across: where all classes have one Lambda, two
-D x D factorisations are all. Otherwise B + Lambda is factorised as a whole, or where that is too large the bound is
-relaxed to 1/2 I kron X^T V X, which is the class-by-class one.
+Where all classes have one Lambda, two D x D factorisations are all, by the eigenvalues of I - 1 1^T / K. Otherwise
+B + Lambda is factorised as a whole, or where that is too large the bound is relaxed to 1/2 I kron X^T V X, which is the
+class-by-class one.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,10 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from oneof.solvers.graph_logistic.curvature import MOST_COORDINATES
+from oneof.solvers.graph_logistic.curvature import MOST_COORDINATES, weighted_gram
 from oneof.solvers.graph_logistic.ending import Ending
 from oneof.solvers.graph_logistic.factors import dense
+from oneof.solvers.graph_logistic.newton import shared_solver
 from oneof.solvers.graph_logistic.openings import VAGUE
 from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.terms import Precisions, Prior
@@ -46,22 +47,15 @@ def block(
 def _solver(likelihood: Likelihood, prior: Prior, precisions: Precisions) -> Callable[[Floats], Floats]:
     """Factorise B + Lambda, and return what solves with it."""
     n_vectors, n_weights = prior.n_vectors, prior.n_weights
-    X = dense(likelihood.features)
-    gram = X.T @ (likelihood.row_weight[:, None] * X) / 2.0
+    gram = weighted_gram(likelihood.features, likelihood.row_weight / 2.0)
     matrices = [dense(prior.openings.closed(prior.matrix(precisions, c), VAGUE)) for c in range(prior.n_distinct)]
+
+    if len(matrices) == 1:
+        return shared_solver(gram, matrices[0], n_vectors)
 
     def factor(matrix: Floats) -> tuple[Floats, bool]:
         return scipy.linalg.cholesky(matrix, lower=True, check_finite=False), True
 
-    if len(matrices) == 1:
-        along, across = factor(gram / (n_vectors + 1) + matrices[0]), factor(gram + matrices[0])
-
-        def solve(target: Floats) -> Floats:
-            mean = target.mean(axis=0)
-            solved: Floats = scipy.linalg.cho_solve(across, (target - mean).T, check_finite=False).T
-            return solved + scipy.linalg.cho_solve(along, mean, check_finite=False)
-
-        return solve
     if n_vectors * n_weights <= MOST_COORDINATES:
         whole = np.kron(np.eye(n_vectors) - 1.0 / (n_vectors + 1), gram)
         whole += scipy.linalg.block_diag(*matrices)

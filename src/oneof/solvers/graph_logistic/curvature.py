@@ -27,7 +27,7 @@ def whole_hessian(space: Space, curvatures: Floats) -> Floats:
         left = space.features_of_class(c)
         hessian[at, at] = space.prior_of_class(c)
         for k in range(c, n_vectors):
-            block = _weighted_gram(left, curvatures[:, c, k], space.features_of_class(k))
+            block = _weighted_product(left, curvatures[:, c, k], space.features_of_class(k))
             hessian[at, k * r : (k + 1) * r] += block
             if k > c:
                 hessian[k * r : (k + 1) * r, at] = block.T
@@ -37,10 +37,20 @@ def whole_hessian(space: Space, curvatures: Floats) -> Floats:
 def class_hessian(space: Space, curvature: Floats, c: int) -> Floats:
     """Return the block of H of a class, (size, size), from its (m,) curvature."""
     own = space.features_of_class(c)
-    return space.prior_of_class(c) + _weighted_gram(own, curvature, own)
+    return space.prior_of_class(c) + weighted_gram(own, curvature)
 
 
-def _weighted_gram(left: Any, weights: Floats, right: Any) -> Floats:
+def weighted_gram(rows: Any, weights: Floats) -> Floats:
+    """Return sum_i v_i x_i x_i^T, with weights of at least 0."""
+    roots = np.sqrt(weights)
+    if sp.issparse(rows):
+        scaled = sp.dia_array((roots[None], 0), shape=(len(roots),) * 2) @ rows
+        return (scaled.T @ scaled).toarray()
+    scaled = roots[:, None] * rows
+    return scaled.T @ scaled  # of one array: half the work
+
+
+def _weighted_product(left: Any, weights: Floats, right: Any) -> Floats:
     if sp.issparse(right):
         return (left.T @ sp.dia_array((weights[None], 0), shape=(len(weights),) * 2) @ right).toarray()
     return left.T @ (weights[:, None] * right)

@@ -52,8 +52,8 @@ def _inverse(matrix: Floats) -> tuple[Floats, float]:
     factor = cholesky(matrix)
     if factor is None:
         raise InputError("the posterior precision is not positive definite: scale the features, or raise a precision.")
-    inverse = scipy.linalg.cho_solve((factor, True), np.eye(len(matrix)), check_finite=False)
-    return (inverse + inverse.T) / 2.0, 2.0 * float(np.log(factor.diagonal()).sum())
+    lower = np.tril(scipy.linalg.lapack.dpotri(factor, lower=True)[0])
+    return lower + np.tril(lower, -1).T, 2.0 * float(np.log(factor.diagonal()).sum())
 
 
 @dataclass(frozen=True)

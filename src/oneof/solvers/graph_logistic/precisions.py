@@ -48,8 +48,22 @@ class Hyper:
         count, square = 2.0 * self.alpha + counts, 2.0 * self.beta + quadratic
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             found = np.where(square > 0, count / square, np.inf)
-        found = np.clip(found, self.lowest[term.name], self.largest[term.name])
-        return np.asarray(np.where(term.diagonal > 0, found, 0.0) if term.per_weight else found)
+        return self.within(term, found)
+
+    def within(self, term: Term, precision: Floats) -> Floats:
+        """Return the precisions within their range."""
+        inside = np.clip(precision, self.lowest[term.name], self.largest[term.name])
+        return np.asarray(np.where(term.diagonal > 0, inside, 0.0) if term.per_weight else inside)
+
+    def slopes(self, term: Term, precision: Floats, counts: Floats, quadratic: Floats) -> Floats:
+        """Return the derivatives by log lambda of what the update makes stationary, in the shape of the precisions.
+
+        They are alpha + n / 2 - lambda (beta + w^T P w / 2), or 0 where they lead out of the range.
+        """
+        slopes = self.alpha + counts / 2.0 - precision * (self.beta + quadratic / 2.0)
+        rising = (slopes > 0) & (precision >= self.largest[term.name])
+        falling = (slopes < 0) & (precision <= self.lowest[term.name])
+        return np.asarray(np.where(rising | falling, 0.0, slopes))
 
     def log_prior(self, precision: Floats) -> float:
         """Return the logarithm of the hyper-prior, as a density of log lambda, but for a constant."""

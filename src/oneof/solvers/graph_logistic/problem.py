@@ -9,10 +9,11 @@ responsibilities of the generalised EM algorithm, which an exact label makes 1 a
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from oneof.likelihoods import likelihood_slopes, log_likelihoods, restricted_softmax, softmax, softmax_moves
+from oneof.likelihoods import likelihood_slopes, log_likelihoods, restricted_softmax, softmax
 from oneof.typing import Floats, Mask, Rows
 
 
@@ -53,7 +54,7 @@ class Likelihood:
         """K-1."""
         return self.mask.shape[1] - 1
 
-    @property
+    @cached_property
     def is_exact(self) -> bool:
         """Whether every set is a single label, so that l is concave."""
         return bool((self.mask.sum(axis=1) == 1).all())
@@ -73,11 +74,19 @@ class Likelihood:
 
     def bends(self, at: Point, moves: Floats) -> Floats:
         """Return minus the Hessian of l by the scores, times (m, K-1) moves of theirs."""
-        whole = np.concatenate([moves, np.zeros((len(moves), 1))], axis=1)
-        bent = softmax_moves(at.shares, whole)
+        bent = _moved(at.shares[:, :-1], moves)
         if not self.is_exact:
-            bent = bent - softmax_moves(at.inside, whole)
-        return self.row_weight[:, None] * bent[:, :-1]
+            bent -= _moved(at.inside[:, :-1], moves)
+        bent *= self.row_weight[:, None]
+        return bent
+
+    def bend(self, at: Point) -> Floats:
+        """Return about the trace of minus the Hessian of l by each row's K scores, (m,), at least 0."""
+        trace = 1.0 - (at.shares**2).sum(axis=1)
+        if not self.is_exact:
+            missed = np.where(self.mask, 0.0, at.shares).sum(axis=1)
+            trace = np.minimum(trace, 2.0 * missed)
+        return np.maximum(trace, 0.0)
 
     def curvatures(self, at: Point, *, convex: bool) -> Floats:
         """Return minus the Hessian of l by the scores of each row, (m, K-1, K-1).
@@ -94,6 +103,13 @@ class Likelihood:
                 less = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.mT
             curved[several] = less
         return self.row_weight[:, None, None] * curved[:, :-1, :-1]
+
+
+def _moved(shares: Floats, moves: Floats) -> Floats:
+    """Return p_ik (v_ik - sum_j p_ij v_ij), where the score of class K does not move."""
+    moved = shares * moves
+    moved -= shares * moved.sum(axis=1, keepdims=True)
+    return moved
 
 
 def _spread(shares: Floats) -> Floats:

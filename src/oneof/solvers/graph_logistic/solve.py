@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from oneof.solvers.graph_logistic.ascent import Ascent
 from oneof.solvers.graph_logistic.block import block
 from oneof.solvers.graph_logistic.newton import newton
 from oneof.solvers.graph_logistic.openings import Openings
@@ -18,6 +19,8 @@ MSTEPS = {"newton": newton, "block": block, "sequential": sequential}
 MOST_STEPS = {"newton": 200, "block": 100_000, "sequential": 100_000}
 START = {"evidence": 1e-1, "em": 1e-3}
 """First precisions, in units of those that weigh as much as the labelled rows; low for em, which may collapse."""
+SETBACK = 0.1
+"""Fall of the log evidence in one round at which an accelerated step is taken back for the plain one."""
 NO_SCORES = 1e-6
 """Largest score, over the labelled rows, of weights that are as good as 0."""
 
@@ -76,8 +79,8 @@ def solve_graph_logistic(
     initial : ndarray of shape (K-1, D), optional
         Where the weights start, in place of 0.
     tol : float
-        Each M-step ends where the scores are accurate to about `tol` of theirs; all ends where a round changes neither
-        precisions nor weights by more.
+        Each M-step ends where the scores are accurate to about `tol` of theirs. All ends where the derivative by the
+        logarithm of each precision is at most `tol` of how many directions it governs.
     max_iter : int
         Rounds of M-step and update, at most.
     """
@@ -103,22 +106,33 @@ def solve_graph_logistic(
         return GraphLogisticSolution(weights, current, np.array([value]), 1, converged=True, collapsed=False)
     counts = {term.name: term.counts(prior.n_vectors) for term in terms} if precision == "em" else {}
     trace: list[float] = []
-    converged = False
-    while len(trace) < max_iter and not converged:
+    ascent = Ascent(hyper, terms, current)
+    converged, n_iter = False, 0
+    while n_iter < max_iter and not converged:
+        n_iter += 1
         weights = maximised(weights, current)
         if precision == "em":
             trace.append(_integrated(likelihood, prior, weights, hyper, counts))
         else:
             evidence = Evidence.of(likelihood, prior, current, weights, hyper)
+            if ascent.plain is not None and evidence.value < trace[-1] - SETBACK:
+                current = ascent.taken_back()
+                continue
             trace.append(evidence.value)
             counts = evidence.learnt
-        updated = {term.name: hyper.updated(term, counts[term.name], term.quadratic(weights)) for term in terms}
-        converged = _settled(current, updated, tol) and len(trace) > 1
-        current = updated
+        squares = {term.name: term.quadratic(weights) for term in terms}
+        slopes = {
+            term.name: hyper.slopes(term, current[term.name], counts[term.name], squares[term.name]) for term in terms
+        }
+        steepest = max((float(np.abs(slope).max()) for slope in slopes.values()), default=0.0)
+        converged = steepest <= tol * max([1.0, *(float(count.max()) for count in counts.values())])
+        if not converged:
+            plain = {term.name: hyper.updated(term, counts[term.name], squares[term.name]) for term in terms}
+            current = ascent.ahead(current, plain, slopes) if precision == "evidence" else plain
     collapsed = precision == "em" and _is_nothing(likelihood, prior, weights)
     if collapsed:
         weights = weights @ prior.openings.seen @ prior.openings.seen.T
-    return GraphLogisticSolution(weights, current, np.array(trace), len(trace), converged, collapsed)
+    return GraphLogisticSolution(weights, current, np.array(trace), n_iter, converged, collapsed)
 
 
 def _start(prior: Prior, likelihood: Likelihood, hyper: Hyper, rule: str, precisions: Precisions | None) -> Precisions:
@@ -131,10 +145,6 @@ def _start(prior: Prior, likelihood: Likelihood, hyper: Hyper, rule: str, precis
         value = np.array(np.broadcast_to(value, term.shape(prior.n_vectors)))
         started[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else value
     return started
-
-
-def _settled(before: Precisions, after: Precisions, tol: float) -> bool:
-    return all(np.all(np.abs(after[name] - before[name]) <= 10 * tol * np.abs(after[name])) for name in before)
 
 
 def _integrated(likelihood: Likelihood, prior: Prior, weights: Floats, hyper: Hyper, counts: Precisions) -> float:

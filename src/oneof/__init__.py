@@ -12,6 +12,7 @@ _HOME = {
     "AvgPerceptron": "oneof.estimators.perceptron",
     "CLPL": "oneof.estimators.clpl",
     "CandidateSets": "oneof.candidates",
+    "GraphLogisticRegression": "oneof.estimators.graph_logistic",
     "HarmonicField": "oneof.estimators.harmonic",
     "IPAL": "oneof.estimators.ipal",
     "LocalGlobalConsistency": "oneof.estimators.consistency",

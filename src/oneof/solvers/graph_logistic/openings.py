@@ -23,6 +23,9 @@ VAGUE = 1e-8
 NOTHING = 1e-10
 """Share of the largest eigenvalue, of a matrix scaled to a diagonal of 1, below which one counts as 0."""
 
+UNSEEN = 1e-8
+"""Share of a row's norm below which its score in an open direction counts as 0."""
+
 
 @dataclass(frozen=True)
 class Openings:
@@ -44,6 +47,9 @@ class Openings:
         if open_.shape[1] == 0:
             return cls(open_, np.zeros(0), open_, along_axes=True)
         scores = np.sqrt(row_weight)[:, None] / 2.0 * np.asarray(features @ open_)
+        # Rows outside the null space have scores of rounding there, which are no sight of it.
+        norms = np.sqrt(np.asarray((features * features).sum(axis=1)).ravel() * row_weight) / 2.0
+        scores[np.abs(scores) <= UNSEEN * norms[:, None]] = 0.0
         gram = scores.T @ scores
         hidden = null_vectors(gram)
         if hidden.shape[1] == 0 and along_axes and np.count_nonzero(gram) == np.count_nonzero(gram.diagonal()):

@@ -105,6 +105,9 @@ def solve_graph_logistic(
         value = at.likelihood - prior.penalty(weights, current)
         return GraphLogisticSolution(weights, current, np.array([value]), 1, converged=True, collapsed=False)
     counts = {term.name: term.counts(prior.n_vectors) for term in terms} if precision == "em" else {}
+    own = tuple(term for term in terms if not term.couples)
+    apart = Prior(own, prior.n_vectors, Openings.of(own, likelihood.features, likelihood.row_weight))
+    coupled = len(own) < len(terms)
     trace: list[float] = []
     ascent = Ascent(hyper, terms, current)
     converged, n_iter = False, 0
@@ -115,11 +118,14 @@ def solve_graph_logistic(
             trace.append(_integrated(likelihood, prior, weights, hyper, counts))
         else:
             evidence = Evidence.of(likelihood, prior, current, weights, hyper)
-            if ascent.plain is not None and evidence.value < trace[-1] - SETBACK:
+            # With terms apart the update is stationary where no one objective is, that could say it went wrong.
+            if not coupled and ascent.plain is not None and evidence.value < trace[-1] - SETBACK:
                 current = ascent.taken_back()
                 continue
             trace.append(evidence.value)
             counts = evidence.learnt
+            if coupled:
+                counts = {**counts, **Evidence.of(likelihood, apart, current, weights, hyper).learnt}
         squares = {term.name: term.quadratic(weights) for term in terms}
         slopes = {
             term.name: hyper.slopes(term, current[term.name], counts[term.name], squares[term.name]) for term in terms

@@ -36,6 +36,9 @@ class Term:
     """A precision for each class, in place of one for all."""
     largest: float = np.inf
     """The precision does not rise above this."""
+    couples: bool = False
+    """It ties parts of the weights together that are models of the same labels: the evidence of the other terms leaves
+    it out, for the tied parts would count each label several times."""
 
     @property
     def diagonal(self) -> Floats:

@@ -92,6 +92,11 @@ class Evidence:
     learnt: Precisions
     """gamma, in the shape of the precisions."""
 
+    @property
+    def total(self) -> float:
+        """How many directions the data determine in all."""
+        return sum(float(learnt.sum()) for learnt in self.learnt.values())
+
     @classmethod
     def of(
         cls, likelihood: Likelihood, space: Space, precisions: Precisions, weights: Floats, hyper: Hyper

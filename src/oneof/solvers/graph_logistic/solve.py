@@ -20,8 +20,9 @@ BOUNDS = {"block": block, "sequential": sequential}
 MOST_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
 START = {"evidence": 1e-1, "em": 1e-3}
 """First precisions, in units of those that weigh as much as the labelled rows; low for em, which may collapse."""
-SETBACK = 0.1
-"""Fall of the log evidence in one round at which an accelerated step is taken back for the plain one."""
+SETBACK = 2.0
+"""Fall of the log evidence in one round, for up to 100 directions that the data determine and in proportion beyond, at
+which an accelerated step is taken back. Plain ones lower it a little too, as their equation holds the curvature."""
 NO_SCORES = 1e-6
 """Largest score, over the labelled rows, of weights that are as good as 0."""
 
@@ -120,7 +121,7 @@ def solve_graph_logistic(
             trace.append(_integrated(likelihood, prior, weights, hyper, counts))
         else:
             evidence = Evidence.of(likelihood, space, current, weights, hyper)
-            if ascent.plain is not None and evidence.value < trace[-1] - SETBACK:
+            if ascent.plain is not None and evidence.value < trace[-1] - SETBACK * max(1.0, evidence.total / 100.0):
                 current = ascent.taken_back()
                 continue
             trace.append(evidence.value)

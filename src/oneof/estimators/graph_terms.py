@@ -59,7 +59,7 @@ def prior_terms(
                 terms.append(ScaledTerm(term, float(np.float64(view.features.unit) ** 2), own))
     parts, pairs = _disagreements(rows, told, weight, views)
     if parts:
-        # Its diagonal would have a mean of 1, as features have mean variance 1, if all were centred: sparse ones are not.
+        # Features have mean variance 1, and so has the diagonal where they are centred, which sparse ones are not.
         rough = 2.0 * pairs / len(views)
         agreement = Term("agreement", blocks(parts, sizes) / rough, couples=True)
         terms.append(ScaledTerm(agreement, 1.0 / rough, slice(None)))

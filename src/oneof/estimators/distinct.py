@@ -37,7 +37,7 @@ def merge_rows(rows: Rows, weight: Floats) -> tuple[Ints, Floats]:
         group[i] = places.setdefault(key, len(places))
     first = np.full(len(places), len(kept), dtype=np.int64)
     np.minimum.at(first, group, np.arange(len(kept)))
-    total: Floats = np.bincount(group, weights=weight[kept], minlength=len(places))
+    total = np.bincount(group, weights=weight[kept], minlength=len(places)).astype(np.float64)
     return kept[first], total
 
 

@@ -46,7 +46,8 @@ def prior_terms(
     for place, view in enumerate(views):
         suffix = f" {place}" if numbered else ""
         own = slice(int(starts[place]), int(starts[place + 1]) - view.features.has_constant)
-        rough = float(view.smoothness.diagonal().sum()) / max(own.stop - own.start, 1) or 1.0
+        changes = view.smoothness.diagonal()
+        rough = float(changes[changes > 0].mean()) if (changes > 0).any() else 1.0
         smooth = Term(f"graph{suffix}", blocks({(place, place): view.smoothness / rough}, sizes), per_class=per_class)
         terms.append(ScaledTerm(smooth, 1.0 / rough, own))
         if prior != "graph":

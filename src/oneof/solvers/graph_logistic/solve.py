@@ -112,6 +112,7 @@ def solve_graph_logistic(
     counts = {term.name: term.counts(prior.n_vectors) for term in terms} if precision == "em" else {}
     trace: list[float] = []
     ascent = Ascent(hyper, terms, current)
+    kept = weights, current  # weights with the precisions that led to them
     converged, n_iter = False, 0
     while n_iter < max_iter and not converged:
         n_iter += 1
@@ -126,6 +127,7 @@ def solve_graph_logistic(
                 continue
             trace.append(evidence.value)
             counts = evidence.learnt
+        kept = weights, current
         squares = {term.name: term.quadratic(weights) for term in terms}
         slopes = {
             term.name: hyper.slopes(term, current[term.name], counts[term.name], squares[term.name]) for term in terms
@@ -135,6 +137,7 @@ def solve_graph_logistic(
         if not converged:
             plain = {term.name: hyper.updated(term, counts[term.name], squares[term.name]) for term in terms}
             current = ascent.ahead(current, plain, slopes) if precision == "evidence" else plain
+    weights, current = kept
     collapsed = precision == "em" and _is_nothing(likelihood, prior, weights)
     if collapsed:
         weights = weights @ prior.openings.seen @ prior.openings.seen.T

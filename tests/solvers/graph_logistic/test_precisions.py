@@ -161,3 +161,15 @@ def test_other_msteps_reach_the_same_precisions():
     for other in found[1:]:
         np.testing.assert_allclose(other.precisions["ridge"], found[0].precisions["ridge"], rtol=1e-4)
         np.testing.assert_allclose(other.weights, found[0].weights, atol=1e-4)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 5, 8])
+def test_weights_belong_to_the_precisions_wherever_the_rounds_end(max_iter):
+    """Cut short at any round, the weights are the mode at the precisions beside them."""
+    X, mask, A, ridge = problem(60, 8, 3)
+    terms = terms_of("graph+ridge", A, ridge)
+    found = solve_graph_logistic(X, mask, terms, max_iter=max_iter)
+    assert found.n_iter <= max_iter
+    slope = oracle.gradient(X, mask, found.weights).ravel()
+    slope -= oracle.precision_matrix(terms, found.precisions, 2) @ found.weights.ravel()
+    assert np.abs(slope).max() <= 1e-4

@@ -115,6 +115,7 @@ def solve_graph_logistic(
     coupled = len(own) < len(terms)
     trace: list[float] = []
     ascent = Ascent(hyper, terms, current)
+    kept = weights, current  # weights with the precisions that led to them
     converged, n_iter = False, 0
     while n_iter < max_iter and not converged:
         n_iter += 1
@@ -132,10 +133,9 @@ def solve_graph_logistic(
             trace.append(evidence.value)
             counts = evidence.learnt
             if coupled:
-                counts = {
-                    **counts,
-                    **Evidence.of(likelihood, space_of(apart, current, likelihood), current, weights, hyper).learnt,
-                }
+                separate = space_of(apart, current, likelihood)
+                counts = {**counts, **Evidence.of(likelihood, separate, current, weights, hyper).learnt}
+        kept = weights, current
         squares = {term.name: term.quadratic(weights) for term in terms}
         slopes = {
             term.name: hyper.slopes(term, current[term.name], counts[term.name], squares[term.name]) for term in terms
@@ -145,6 +145,7 @@ def solve_graph_logistic(
         if not converged:
             plain = {term.name: hyper.updated(term, counts[term.name], squares[term.name]) for term in terms}
             current = ascent.ahead(current, plain, slopes) if precision == "evidence" else plain
+    weights, current = kept
     collapsed = precision == "em" and _is_nothing(likelihood, prior, weights)
     if collapsed:
         weights = weights @ prior.openings.seen @ prior.openings.seen.T

@@ -58,7 +58,7 @@ def test_weights_balance_likelihood_and_prior(prior, precision):
 
 
 def test_the_precision_of_the_published_evidence():
-    """Without a hyper-prior lambda is (d (K - 1) - lambda tr(H^-1 A)) / sum_c w_c^T A w_c, H of weights and intercepts."""
+    """Without a hyper-prior lambda is (d (K - 1) - lambda tr(H^-1 A)) / sum_c w_c^T A w_c, H with the intercepts."""
     X, y = few_labels(200, 100)
     model = GraphLogisticRegression("graph", alpha=0.0, beta=0.0, tol=1e-8).fit(X, y)
     A, told, precision = literal_prior(X), y >= 0, float(model.precisions_["graph"])
@@ -71,7 +71,7 @@ def test_the_precision_of_the_published_evidence():
 
 
 def test_unlabelled_rows_matter_through_the_graph_alone():
-    """With the graph of all rows given as labelled rows' A, unlabelled rows change nothing; through links they do."""
+    """Where they have no links, what unlabelled rows hold changes nothing; through links it does."""
     X, y = few_labels()
     near = GraphLogisticRegression().fit(X, y)
     moved = np.where((y < 0)[:, None], X * [1.0, 5.0, 1.0, 1.0], X)
@@ -79,7 +79,7 @@ def test_unlabelled_rows_matter_through_the_graph_alone():
     links = np.zeros((len(X), len(X)))
     told = np.flatnonzero(y >= 0)
     links[np.ix_(told, told)] = 1.0
-    lonely = GraphLogisticRegression(affinity=links, fit_intercept=False, alpha=0.0, beta=0.0)
+    lonely = GraphLogisticRegression("graph", affinity=links, fit_intercept=False, alpha=0.0, beta=0.0)
     np.testing.assert_allclose(
         clone(lonely).fit(moved, y).predict_proba(X), lonely.fit(X, y).predict_proba(X), atol=1e-5
     )
@@ -108,7 +108,7 @@ def test_kernel_features_are_kernels_with_the_labelled_rows():
     """Features are [1, k(x, x_i)] over rows that are not full; the prior is A of these features over all rows."""
     X, y = few_labels()
     told = y >= 0
-    model = GraphLogisticRegression(features="kernel", gamma=0.2).fit(X, y)
+    model = GraphLogisticRegression("graph", features="kernel", gamma=0.2).fit(X, y)
     phi = rbf_kernel(X, X[told], gamma=0.2)
     assert model.coef_.shape == (2, told.sum())
     scores = np.column_stack([phi @ model.coef_.T + model.intercept_, np.zeros(len(X))])
@@ -155,7 +155,7 @@ def test_transduction_keeps_to_the_sets():
 @pytest.mark.parametrize("prior", ["graph", "graph+ridge", "graph+ard"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_difficult_rows_leave_numbers(prior):
-    """Parts without links between them, more features than rows, a class without rows: all probabilities are numbers."""
+    """Parts without links between them, more features than rows, a class without rows: probabilities are numbers."""
     X, y = few_labels()
     parts = np.vstack([X, X + 1000.0])
     wide = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 200))])
@@ -189,7 +189,7 @@ def test_sparse_text_keeps_its_form():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
     assert model.score(X, y) > 0.9
-    (_, instances), = model.posterior_instances(X)
+    ((_, instances),) = model.posterior_instances(X)
     assert sp.issparse(instances)
 
 

@@ -37,7 +37,8 @@ def merge_rows(rows: Rows, weight: Floats) -> tuple[Ints, Floats]:
         group[i] = places.setdefault(key, len(places))
     first = np.full(len(places), len(kept), dtype=np.int64)
     np.minimum.at(first, group, np.arange(len(kept)))
-    return kept[first], np.bincount(group, weights=weight[kept], minlength=len(places))
+    total = np.bincount(group, weights=weight[kept], minlength=len(places)).astype(np.float64)
+    return kept[first], total
 
 
 def _keys(rows: Rows) -> Any:

@@ -11,13 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive
-from oneof.estimators.graph_encoding import View, labelled_instances, precisions_of_rows, prior_terms, read_view
+from oneof.estimators.graph_encoding import Labelled, View, labelled_instances, read_view
+from oneof.estimators.graph_terms import ScaledTerm, prior_terms
 from oneof.estimators.view_model import ViewModel
 from oneof.estimators.views import read_views, rows_with
 from oneof.graphs import GraphRule
 from oneof.kernels import Kernel
 from oneof.likelihoods import restricted_softmax, softmax
 from oneof.solvers.graph_logistic import GraphLogisticSolution, LaplacePosterior, solve_graph_logistic
+from oneof.solvers.graph_logistic.left_out import gain, left_out_scores
 from oneof.typing import Floats, Ints, Mask, Rows
 from oneof.weights import read_sample_weight
 
@@ -74,9 +76,10 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     symmetrize : {"either", "mutual"}, default="either"
     neighbors : {"exact", "approximate"}, default="exact"
     alpha, beta : float or "auto", default="auto"
-        Of the Gamma hyper-prior of every precision, at least 0; both 0 is the limit that knows no scale. "auto": 1 by
-        the evidence and 0 by EM. Units are such that 1 is the precision that C = 1 stands for in scikit-learn's
-        `LogisticRegression`, on features of mean variance 1: see Notes.
+        Of the Gamma hyper-prior of every precision, at least 0; both 0 is the limit that knows no scale. "auto": 1 and
+        10 by the evidence, .01 and .1 with ARD, which is to switch weights off, and 0 by EM. Units are such that 1 is
+        the precision that C = 1 stands for in scikit-learn's `LogisticRegression`, on features of mean variance 1: see
+        Notes.
     max_iter : int, default=200
         Rounds, at most, of finding the weights and the precisions; a ConvergenceWarning says if they were not enough.
     tol : float, default=1e-6
@@ -91,6 +94,10 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     precisions_ : dict of str to ndarray
         lambda of "graph", "ridge" and "ard", with views of "graph 0", "graph 1", ... and "agreement", for features as
         they were given; with `per_class` the first axis is the class, with ARD the last one the weight.
+    view_weights_ : ndarray of shape (n_views,)
+        How much better each view foretells the labels of labelled rows than the frequencies of the classes do, if it
+        has not seen the label in question: a mean log likelihood, as a share of the sum over the views. All are alike
+        where none is better.
     objective_ : ndarray
         After each round the Laplace log evidence, or with "em" the objective with the precisions integrated out.
     transduction_ : ndarray of shape (n_samples,)
@@ -113,9 +120,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     As published, w_c = 0 is a maximum of what EM climbs, and with few labels the only one: a larger precision makes
     smaller weights, and these a larger precision. The evidence counts how many weights the labels determine in place of
     all of them. With some 20 labels of several classes it has no maximum either, in the limit that knows no scale, and
-    runs to weights of 0 or to infinite ones; a hyper-prior of the weight of one row or two prevents that, and is hardly
-    noticed where labels are many. It is the default with "evidence", at a mean of 1 in the unit of each part of the
-    prior: where the features have mean variance 1, and A is scaled to a mean diagonal of 1.
+    runs to weights of 0 or to infinite ones; the hyper-prior prevents that, and is hardly noticed where labels are
+    many. Its mean is .1 in the unit of each part of the prior: where the features have mean variance 1, and A is scaled
+    to a mean diagonal of 1.
 
     A graph in several parts leaves A with a lower rank: differences of level between the parts are then free, as the
     intercept is, if features can tell the parts apart. Weights that neither prior nor labels say anything of, as of
@@ -125,9 +132,10 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     Equal rows are one vertex, with the sum of their weights, so that a row of weight 2 is the row twice in the graph
     too.
 
-    With views, each labelled row counts once for each view that it has, and the precisions of a view are found from its
-    own evidence. New rows, and those of fit, are predicted from the views that they have, by the mean of their
-    log-odds; a row without any has equal shares.
+    With views, each labelled row counts once for each view that it has. The precisions of a view are found from its own
+    evidence, without the agreement, for views that are tied to one another would count each label several times: a view
+    that is given twice then makes no difference. New rows, and those of fit, are predicted by the mean of the log-odds
+    of the views that they have, in which a view counts by `view_weights_`; a row without any has equal shares.
 
     References
     ----------
@@ -228,7 +236,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         told = ~candidates.is_unlabelled
         weight = read_sample_weight(sample_weight, rows.shape[0], told=told)
         views = self._read_views(rows, told, weight, rule)
-        terms = prior_terms(
+        prior = prior_terms(
             rows,
             told,
             weight,
@@ -237,23 +245,23 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             per_class=bool(self.per_class),
             numbered=self.views is not None,
         )
-        instances, mask, weights = labelled_instances(rows, candidates.mask, told, weight, views)
+        labelled = labelled_instances(rows, candidates.mask, weight, views)
         found = solve_graph_logistic(
-            instances,
-            mask,
-            terms,
+            labelled.instances,
+            labelled.mask,
+            [scaled.term for scaled in prior],
             precision=self.precision,
             mstep=self.mstep,
-            sample_weight=weights,
+            sample_weight=labelled.weight,
             alpha=self._hyper("alpha"),
             beta=self._hyper("beta"),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
         self._warn(found)
-        self._problem: Any = (instances, terms, found.precisions, weights)
-        self._posterior: LaplacePosterior | None = None
-        return self._keep(X, y, rows, candidates, views, found)
+        self._keep(views, prior, labelled, found)
+        self._decide(rows, candidates)
+        return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any, view: int | None = None) -> Floats:
         """Return the probabilities of the classes.
@@ -293,12 +301,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     def posterior_(self) -> LaplacePosterior:
         """The Laplace approximation of the weights' distribution; worked out when it is first asked for."""
         check_is_fitted(self)
-        if self._posterior is None:
-            if self._problem is None:
-                raise InputError("a saved model keeps no posterior, which needs the labelled rows: fit it again.")
-            instances, terms, precisions, weights = self._problem
-            self._posterior = LaplacePosterior.of(instances, self._model.stacked, terms, precisions, weights)
-        return self._posterior
+        return self._laplace()
 
     # -- how it is done ---------------------------------------------------------------------------------------------
 
@@ -316,7 +319,10 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
 
     def _hyper(self, name: str) -> Any:
         value = getattr(self, name)
-        return float(self.precision == "evidence") if isinstance(value, str) and value == "auto" else value
+        if not (isinstance(value, str) and value == "auto"):
+            return value
+        strength = {"graph+ard": 0.01}.get(self.prior, 1.0) if self.precision == "evidence" else 0.0
+        return strength * (10.0 if name == "beta" else 1.0)
 
     def _read_views(self, rows: Rows, told: Mask, weight: Floats, rule: GraphRule) -> list[View]:
         names = getattr(self, "feature_names_in_", None)
@@ -359,26 +365,45 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             )
 
     def _keep(
-        self,
-        X: Any,
-        y: Any,
-        rows: Rows,
-        candidates: CandidateSets,
-        views: list[View],
-        found: GraphLogisticSolution,
-    ) -> Self:
+        self, views: list[View], prior: list[ScaledTerm], labelled: Labelled, found: GraphLogisticSolution
+    ) -> None:
         cuts = np.cumsum([view.size for view in views])[:-1]
-        features, weights = [view.features for view in views], np.split(found.weights, cuts, axis=1)
-        self._model = ViewModel(tuple(features), tuple(weights), getattr(self, "feature_names_in_", None))
+        features, weights = tuple(view.features for view in views), tuple(np.split(found.weights, cuts, axis=1))
         raw = [own.in_units_of_rows(part) for own, part in zip(features, weights, strict=True)]
         self.coef_: Any = [slopes for slopes, _ in raw] if self.views is not None else raw[0][0]
         self.intercept_: Any = [constants for _, constants in raw] if self.views is not None else raw[0][1]
-        self.precisions_ = precisions_of_rows(found.precisions, views)
+        self.precisions_ = {own.term.name: own.precision_of_rows(found.precisions[own.term.name]) for own in prior}
         self.objective_ = found.objective
         self.n_iter_ = max(found.n_iter, 1)
+        self._problem: Any = (labelled, [own.term for own in prior], found)
+        self._posterior: LaplacePosterior | None = None
+        self.view_weights_ = self._trust(labelled, len(views))
+        self._model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
+
+    def _laplace(self) -> LaplacePosterior:
+        if self._posterior is None:
+            if self._problem is None:
+                raise InputError("a saved model keeps no posterior, which needs the labelled rows: fit it again.")
+            labelled, terms, found = self._problem
+            self._posterior = LaplacePosterior.of(
+                labelled.instances, found.weights, terms, found.precisions, labelled.weight, labelled.mask
+            )
+        return self._posterior
+
+    def _trust(self, labelled: Labelled, n_views: int) -> Floats:
+        """Return by how much each view, without a label, foretells it better than the frequencies do, as shares."""
+        if n_views == 1:
+            return np.ones(1)
+        scores = left_out_scores(self._laplace(), labelled.instances, labelled.mask, labelled.weight)
+        gains = np.zeros(n_views)
+        for place in np.unique(labelled.place):
+            own = labelled.place == place
+            gains[place] = gain(scores[own], labelled.mask[own], labelled.weight[own])
+        return gains / gains.sum() if gains.any() else np.full(n_views, 1.0 / n_views)
+
+    def _decide(self, rows: Rows, candidates: CandidateSets) -> None:
         shares = restricted_softmax(self._scores(rows), candidates.mask)
         self.transduction_ = candidates.classes[np.where(candidates.mask, shares, -1.0).argmax(axis=1)]
-        return self._finish_fit(X, y, candidates)
 
     def _scores(self, rows: Rows) -> Floats:
         return self._model.scores(rows)

@@ -8,6 +8,9 @@ import scipy.sparse as sp
 from oneof.kernels import Kernel
 from oneof.typing import Floats, Ints, Rows
 
+_ROUNDING = 1e-12
+"""Share of a feature's mean square below which its variance counts as 0."""
+
 
 @dataclass(frozen=True)
 class ViewFeatures:
@@ -56,13 +59,14 @@ class ViewFeatures:
         raw = _kernel_or_raw(rows, kernel, basis)
         power = _power(raw)
         raw = _divided(raw, power)
-        mean, variance = _moments(raw, weight)
+        mean, square, variance = _moments(raw, weight)
         if sp.issparse(raw) or not has_constant:
             offset = None
         else:  # a constant feature becomes exactly 0, which its mean may miss by rounding
             offset = np.where((raw == raw[0]).all(axis=0), raw[0], mean)
-        scale = float(np.sqrt(variance.mean())) if variance.size else 1.0
-        return cls(columns, kernel, basis, power, offset, scale if scale > 0 else 1.0, has_constant)
+        varied = variance > _ROUNDING * square  # constant features have no say in the unit
+        scale = float(np.sqrt(variance[varied].mean())) if varied.any() else 1.0
+        return cls(columns, kernel, basis, power, offset, scale, has_constant)
 
     @property
     def unit(self) -> float:
@@ -118,10 +122,11 @@ def _divided(values: Rows, power: int) -> Rows:
         return np.ldexp(values, -power)
 
 
-def _moments(values: Rows, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the weighted means and variances of the features."""
+def _moments(values: Rows, weight: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the weighted means of the features, of their squares, and their variances."""
     share = weight / weight.sum()
     mean = np.asarray(values.T @ share).ravel()
+    square = np.asarray((values.multiply(values) if sp.issparse(values) else values**2).T @ share).ravel()
     if sp.issparse(values):
-        return mean, np.maximum(np.asarray(values.multiply(values).T @ share).ravel() - mean**2, 0.0)
-    return mean, np.asarray(share @ (values - mean) ** 2)
+        return mean, square, np.maximum(square - mean**2, 0.0)
+    return mean, square, np.asarray(share @ (values - mean) ** 2)

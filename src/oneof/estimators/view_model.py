@@ -21,12 +21,15 @@ class ViewModel:
     features : tuple of ViewFeatures
     weights : tuple of ndarray of shape (K - 1, p)
         In the units of the features, the constant's last.
+    trust : ndarray of shape (V,)
+        How much the views count in the mean, beside one another.
     names : ndarray of shape (d,) or None
         Of the columns, for errors.
     """
 
     features: tuple[ViewFeatures, ...]
     weights: tuple[Floats, ...]
+    trust: Floats
     names: Labels | None
 
     @property
@@ -48,10 +51,16 @@ class ViewModel:
         return out, here
 
     def scores(self, rows: Rows) -> Floats:
-        """Return (n, K) log-odds against the last class: the mean of the views that a row has, 0 where it has none."""
+        """Return (n, K) log-odds against the last class: the mean of the views that a row has, 0 where it has none.
+
+        Views count as they are trusted; where a row has only such as are not trusted at all, all that it has alike.
+        """
         found = [self.scores_of(rows, place) for place in range(len(self.features))]
-        count = np.sum([here for _, here in found], axis=0)
-        return np.sum([scores for scores, _ in found], axis=0) / np.maximum(count, 1)[:, None]
+        have = np.column_stack([here for _, here in found]).astype(np.float64)
+        share = have * self.trust
+        share = np.where(share.any(axis=1, keepdims=True), share, have)
+        share /= np.maximum(share.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return np.sum([share[:, [place]] * scores for place, (scores, _) in enumerate(found)], axis=0)
 
     def instances(self, rows: Rows, place: int) -> tuple[Ints, Rows]:
         """Return the rows that have a view, and their features in the columns of all views, (t, D)."""

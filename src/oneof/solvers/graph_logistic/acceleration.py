@@ -10,8 +10,12 @@ from oneof.typing import Floats
 
 DEPTH = 4
 """Earlier rounds that are looked back on."""
+MANY = 20
+"""Precisions beyond which the steps are plain: those of single weights, whose ways have little in common."""
 FURTHEST = 3.0
 """Most by which a logarithm may move beyond the plain step."""
+GROWTH = 1.3
+"""Of that distance with each step, up to there; a step taken back quarters it."""
 NO_SLOPE, NO_END = 0.01, 0.03
 """A precision by whose logarithm the evidence changes by less than the first, and which moves by more than the second,
 is sent to the end."""
@@ -45,11 +49,12 @@ class Acceleration:
             return np.where(idle, np.where(residual > 0, self._range[1], self._range[0]), image)
         self._points = [*self._points[-DEPTH:], x]
         self._residuals = [*self._residuals[-DEPTH:], residual]
-        if len(self._points) == 1:
+        if len(self._points) == 1 or len(x) > MANY:
             return image
         moves = np.diff(np.array(self._points), axis=0).T
         changes = np.diff(np.array(self._residuals), axis=0).T
         mixed = np.linalg.lstsq(changes, residual, rcond=1e-6)[0]
         beyond = -(moves + changes) @ mixed
-        self._reach = min(1.5 * self._reach, FURTHEST)
-        return np.asarray(np.clip(image + np.clip(beyond, -self._reach, self._reach), *self._range))
+        beyond *= min(1.0, self._reach / max(float(np.abs(beyond).max()), 1e-300))
+        self._reach = min(GROWTH * self._reach, FURTHEST)
+        return np.asarray(np.clip(image + beyond, *self._range))

@@ -29,8 +29,8 @@ from oneof.typing import Floats
 
 def block(
     likelihood: Likelihood, prior: Prior, precisions: Precisions, start: Floats, *, tol: float, max_iter: int
-) -> Floats:
-    """Maximise l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c) from a start; return the (K-1, D) weights."""
+) -> tuple[Floats, bool]:
+    """Maximise l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
     solve = _solver(likelihood, prior, precisions)
     weights, ending = start, Ending(tol)
     for _ in range(max_iter):
@@ -40,8 +40,8 @@ def block(
         weights = weights + step
         moved = np.asarray(likelihood.features @ step.T)
         if ending.reached(moved, np.asarray(likelihood.features @ weights.T)):
-            break
-    return weights
+            return weights, True
+    return weights, False
 
 
 def _solver(likelihood: Likelihood, prior: Prior, precisions: Precisions) -> Callable[[Floats], Floats]:

@@ -9,7 +9,7 @@ class Ending:
     """Tells the end from the steps: what is left is step * rate / (1 - rate), by the rate at which steps shrink."""
 
     def __init__(self, tol: float) -> None:
-        self.tol = 0.03 * tol  # of weights, not of what they are measured by, which may be blind to a part of them
+        self.tol = 0.01 * tol  # of weights, not of what they are measured by, which may be blind to a part of them
         self._before = np.inf
 
     def reached(self, step: Floats, whole: Floats) -> bool:

@@ -13,8 +13,7 @@ import scipy.linalg
 
 from oneof.solvers.graph_logistic.curvature import cholesky, class_hessian, weighted_gram, whole_hessian
 from oneof.solvers.graph_logistic.problem import Likelihood, Point
-from oneof.solvers.graph_logistic.spaces import Space, space_of
-from oneof.solvers.graph_logistic.terms import Precisions, Prior
+from oneof.solvers.graph_logistic.spaces import Space
 from oneof.typing import Floats
 
 FACTORISED = 200
@@ -29,15 +28,13 @@ LOOSEST = 0.1
 Solve = Callable[[Floats], Floats]
 
 
-def newton(
-    likelihood: Likelihood, prior: Prior, precisions: Precisions, start: Floats, *, tol: float, max_iter: int
-) -> Floats:
-    """Maximise l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c) from a start; return the (K-1, D) weights."""
-    space = space_of(prior, precisions, likelihood)
-    return space.leave(climb(likelihood, space, space.enter(start), tol=tol, max_iter=max_iter))
+def newton(likelihood: Likelihood, space: Space, start: Floats, *, tol: float, max_iter: int) -> tuple[Floats, bool]:
+    """Maximise l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
+    z, arrived = climb(likelihood, space, space.enter(start), tol=tol, max_iter=max_iter)
+    return space.leave(z), arrived
 
 
-def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_iter: int) -> Floats:
+def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_iter: int) -> tuple[Floats, bool]:
     """Maximise in the coordinates of a space.
 
     A step of the relative length delta, in the metric of H, leaves an error of about delta^2, and its own relative
@@ -67,13 +64,13 @@ def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_it
                 break
             length /= 2.0
         else:
-            return z
+            return z, True  # to rounding
         z, at, value = ahead, there, found
         scores, penalised = scores + length * moved, penalised + length * penalised_step
         whole = float((scores * likelihood.bends(at, scores)).sum()) + float((z * penalised).sum())
         if exact and length == 1.0 and rise <= 0.01 * tol * max(whole, 1e-12):
-            break
-    return z
+            return z, True
+    return z, False
 
 
 def _product(likelihood: Likelihood, space: Space, at: Point) -> Solve:

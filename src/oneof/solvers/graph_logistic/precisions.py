@@ -16,8 +16,8 @@ import numpy as np
 
 from oneof.solvers.graph_logistic.posterior import Inverse
 from oneof.solvers.graph_logistic.problem import Likelihood
-from oneof.solvers.graph_logistic.spaces import Space, space_of
-from oneof.solvers.graph_logistic.terms import Precisions, Prior, Term
+from oneof.solvers.graph_logistic.spaces import Space
+from oneof.solvers.graph_logistic.terms import Precisions, Term
 from oneof.typing import Floats
 
 ALL_BUT_ZERO = 1e8
@@ -63,7 +63,8 @@ class Hyper:
         slopes = self.alpha + counts / 2.0 - precision * (self.beta + quadratic / 2.0)
         rising = (slopes > 0) & (precision >= self.largest[term.name])
         falling = (slopes < 0) & (precision <= self.lowest[term.name])
-        return np.asarray(np.where(rising | falling, 0.0, slopes))
+        slopes = np.where(rising | falling, 0.0, slopes)
+        return np.asarray(np.where(term.diagonal > 0, slopes, 0.0) if term.per_weight else slopes)
 
     def log_prior(self, precision: Floats) -> float:
         """Return the logarithm of the hyper-prior, as a density of log lambda, but for a constant."""
@@ -91,12 +92,17 @@ class Evidence:
     learnt: Precisions
     """gamma, in the shape of the precisions."""
 
+    @property
+    def total(self) -> float:
+        """How many directions the data determine in all."""
+        return sum(float(learnt.sum()) for learnt in self.learnt.values())
+
     @classmethod
     def of(
-        cls, likelihood: Likelihood, prior: Prior, precisions: Precisions, weights: Floats, hyper: Hyper
+        cls, likelihood: Likelihood, space: Space, precisions: Precisions, weights: Floats, hyper: Hyper
     ) -> "Evidence":
         """Work out H at the mode."""
-        space: Space = space_of(prior, precisions, likelihood)
+        prior = space.prior
         at = likelihood.point(np.asarray(likelihood.features @ weights.T))
         inverse = Inverse.of(space, likelihood.curvatures(at, convex=True))
         value = at.likelihood - prior.penalty(weights, precisions)

@@ -25,8 +25,8 @@ from oneof.typing import Floats
 
 def sequential(
     likelihood: Likelihood, prior: Prior, precisions: Precisions, start: Floats, *, tol: float, max_iter: int
-) -> Floats:
-    """Maximise l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c) from a start; return the (K-1, D) weights."""
+) -> tuple[Floats, bool]:
+    """Maximise l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
     X = likelihood.features
     columns = view_rows(sp.csr_array(X.T) if sp.issparse(X) else X.T)
     squares = (X * X).T @ likelihood.row_weight
@@ -47,8 +47,8 @@ def sequential(
             own = c % len(matrices)
             _sweep(columns, views[own], diagonals[own], mask, likelihood.row_weight, c, weights[c], shares)
         if ending.reached(np.asarray(X @ (weights - before).T), np.asarray(X @ weights.T)):
-            break
-    return weights
+            return weights, True
+    return weights, False
 
 
 @compiled

@@ -12,15 +12,17 @@ from oneof.solvers.graph_logistic.openings import Openings
 from oneof.solvers.graph_logistic.precisions import Evidence, Hyper, scale_of
 from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.sequential import sequential
+from oneof.solvers.graph_logistic.spaces import Space, space_of
 from oneof.solvers.graph_logistic.terms import Precisions, Prior, Term
 from oneof.typing import Floats, Mask, Rows
 
-MSTEPS = {"newton": newton, "block": block, "sequential": sequential}
-MOST_STEPS = {"newton": 200, "block": 100_000, "sequential": 100_000}
+BOUNDS = {"block": block, "sequential": sequential}
+MOST_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
 START = {"evidence": 1e-1, "em": 1e-3}
 """First precisions, in units of those that weigh as much as the labelled rows; low for em, which may collapse."""
-SETBACK = 0.1
-"""Fall of the log evidence in one round at which an accelerated step is taken back for the plain one."""
+SETBACK = 2.0
+"""Fall of the log evidence in one round, for up to 100 directions that the data determine and in proportion beyond, at
+which an accelerated step is taken back. Plain ones lower it a little too, as their equation holds the curvature."""
 NO_SCORES = 1e-6
 """Largest score, over the labelled rows, of weights that are as good as 0."""
 
@@ -94,47 +96,56 @@ def solve_graph_logistic(
     current = _start(prior, likelihood, hyper, precision, precisions)
     own_tol = tol if precision == "fixed" else 0.1 * tol
 
-    def maximised(start: Floats, at: Precisions) -> Floats:
+    def maximised(start: Floats, at: Precisions, space: Space | None) -> tuple[Floats, bool]:
         if len(likelihood.mask) == 0:
-            return np.zeros(shape)
-        return MSTEPS[mstep](likelihood, prior, at, start, tol=own_tol, max_iter=MOST_STEPS[mstep])
+            return np.zeros(shape), True
+        if mstep == "newton":
+            space = space_of(prior, at, likelihood) if space is None else space
+            return newton(likelihood, space, start, tol=own_tol, max_iter=MOST_STEPS[mstep])
+        return BOUNDS[mstep](likelihood, prior, at, start, tol=own_tol, max_iter=MOST_STEPS[mstep])
 
     if precision == "fixed" or len(likelihood.mask) == 0:
-        weights = maximised(weights, current)
+        weights, converged = maximised(weights, current, None)
         at = likelihood.point(np.asarray(likelihood.features @ weights.T))
         value = at.likelihood - prior.penalty(weights, current)
-        return GraphLogisticSolution(weights, current, np.array([value]), 1, converged=True, collapsed=False)
+        return GraphLogisticSolution(weights, current, np.array([value]), 1, converged, collapsed=False)
     counts = {term.name: term.counts(prior.n_vectors) for term in terms} if precision == "em" else {}
     own = tuple(term for term in terms if not term.couples)
     apart = Prior(own, prior.n_vectors, Openings.of(own, likelihood.features, likelihood.row_weight))
     coupled = len(own) < len(terms)
     trace: list[float] = []
     ascent = Ascent(hyper, terms, current)
+    kept = weights, current  # weights with the precisions that led to them
     converged, n_iter = False, 0
     while n_iter < max_iter and not converged:
         n_iter += 1
-        weights = maximised(weights, current)
-        if precision == "em":
+        space = space_of(prior, current, likelihood) if precision == "evidence" else None
+        weights, arrived = maximised(weights, current, space)
+        if space is None:
             trace.append(_integrated(likelihood, prior, weights, hyper, counts))
         else:
-            evidence = Evidence.of(likelihood, prior, current, weights, hyper)
+            evidence = Evidence.of(likelihood, space, current, weights, hyper)
             # With terms apart the update is stationary where no one objective is, that could say it went wrong.
-            if not coupled and ascent.plain is not None and evidence.value < trace[-1] - SETBACK:
+            fallen = evidence.value < trace[-1] - SETBACK * max(1.0, evidence.total / 100.0) if trace else False
+            if not coupled and ascent.plain is not None and fallen:
                 current = ascent.taken_back()
                 continue
             trace.append(evidence.value)
             counts = evidence.learnt
             if coupled:
-                counts = {**counts, **Evidence.of(likelihood, apart, current, weights, hyper).learnt}
+                separate = space_of(apart, current, likelihood)
+                counts = {**counts, **Evidence.of(likelihood, separate, current, weights, hyper).learnt}
+        kept = weights, current
         squares = {term.name: term.quadratic(weights) for term in terms}
         slopes = {
             term.name: hyper.slopes(term, current[term.name], counts[term.name], squares[term.name]) for term in terms
         }
         steepest = max((float(np.abs(slope).max()) for slope in slopes.values()), default=0.0)
-        converged = steepest <= tol * max([1.0, *(float(count.max()) for count in counts.values())])
+        converged = arrived and steepest <= tol * max([1.0, *(float(count.max()) for count in counts.values())])
         if not converged:
             plain = {term.name: hyper.updated(term, counts[term.name], squares[term.name]) for term in terms}
             current = ascent.ahead(current, plain, slopes) if precision == "evidence" else plain
+    weights, current = kept
     collapsed = precision == "em" and _is_nothing(likelihood, prior, weights)
     if collapsed:
         weights = weights @ prior.openings.seen @ prior.openings.seen.T

@@ -158,7 +158,7 @@ class RowSpace:
             spread = factor.solve_rows(X) - open_scores / openings.curvature @ openings.seen.T
             gram = np.asarray(X @ spread.T)
             values, vectors = np.linalg.eigh((gram + gram.T) / 2.0)
-            roots = np.sqrt(np.where(values > NO_EIGENVALUE * max(values[-1], 0.0), values, 0.0))
+            roots = np.sqrt(np.where(values > NO_EIGENVALUE * values.max(initial=0.0), values, 0.0))
             inverse = np.where(roots > 0, 1.0 / np.where(roots > 0, roots, 1.0), 0.0)
             factors.append(factor)
             features.append(np.hstack([open_scores, vectors * roots]))

@@ -52,6 +52,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/lost.py
 	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/semi_supervised.py
+	$(BIN)/python benchmarks/active.py
+	$(BIN)/python benchmarks/two_sensors.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

@@ -12,6 +12,7 @@ _HOME = {
     "AvgPerceptron": "oneof.estimators.perceptron",
     "CLPL": "oneof.estimators.clpl",
     "CandidateSets": "oneof.candidates",
+    "GraphLogisticRegression": "oneof.estimators.graph_logistic",
     "HarmonicField": "oneof.estimators.harmonic",
     "IPAL": "oneof.estimators.ipal",
     "LocalGlobalConsistency": "oneof.estimators.consistency",
@@ -29,7 +30,7 @@ _HOME = {
     "make_partial": "oneof.datasets",
     "regularized_laplacian_kernel": "oneof.graphs",
 }
-_ROOMS = ("datasets", "errors", "graphs", "metrics", "model_selection", "persistence")
+_ROOMS = ("active", "datasets", "errors", "graphs", "metrics", "model_selection", "persistence")
 
 __all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
 

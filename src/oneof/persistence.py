@@ -32,6 +32,9 @@ _PROCESS_KERNELS = (
 TRUSTED: tuple[str, ...] = (
     "oneof.estimators.clpl.CLPL",
     "oneof.estimators.consistency.LocalGlobalConsistency",
+    "oneof.estimators.graph_logistic.GraphLogisticRegression",
+    "oneof.estimators.view_features.ViewFeatures",
+    "oneof.estimators.view_model.ViewModel",
     "oneof.estimators.harmonic.HarmonicField",
     "oneof.estimators.ipal.IPAL",
     "oneof.estimators.pegasos.AvgPegasos",

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oneof import PLECOC, PLGP, PLSVM, CandidateSets, SpectralGraphTransducer
+from oneof import PLECOC, PLGP, PLSVM, CandidateSets, GraphLogisticRegression, SpectralGraphTransducer
 from oneof.model_selection import (
     CandidateKFold,
     approximated_accuracy_scorer,
@@ -24,11 +24,12 @@ from tests.estimators.panel import ALL, ONLINE, name, same_model, scores, table
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
 
 
-# The suites' settings, the defaults where those differ, and other forms of PLSVM, PLGP and the transducer.
+# The suites' settings, the defaults where those differ, and other forms of some methods.
 CHECKED = [
     *ALL,
     *(PLECOC(random_state=0), PLSVM(), PLSVM(kernel="rbf"), PLSVM(solver="pegasos"), PLGP(random_state=0)),
     *(SpectralGraphTransducer(n_neighbors=5), SpectralGraphTransducer(affinity="gaussian", n_neighbors=10)),
+    *(GraphLogisticRegression("graph"), GraphLogisticRegression(features="kernel")),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
 ]
 

@@ -49,6 +49,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
 
     from oneof.estimators.clpl import CLPL
     from oneof.estimators.consistency import LocalGlobalConsistency
+    from oneof.estimators.graph_logistic import GraphLogisticRegression
     from oneof.estimators.harmonic import HarmonicField
     from oneof.estimators.ipal import IPAL
     from oneof.estimators.pegasos import AvgPegasos, MaxPegasos
@@ -77,6 +78,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
         PLECOC(LinearSVC(dual="auto") if sparse or rows > MOST_ROWS_OF_A_KERNEL else None, random_state=random_state),
         PLKNN(),
         IPAL(),
+        GraphLogisticRegression(),
         HarmonicField(),
         LocalGlobalConsistency(),
         MarkovWalk(),

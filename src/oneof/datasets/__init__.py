@@ -5,5 +5,16 @@ from oneof.datasets.listing import DatasetInfo, describe, names
 from oneof.datasets.loading import load
 from oneof.datasets.matlab import load_mat
 from oneof.datasets.partial import make_partial
+from oneof.datasets.sensors import TwoSensors, make_two_sensors
 
-__all__ = ["load", "names", "describe", "load_mat", "make_partial", "Dataset", "DatasetInfo"]
+__all__ = [
+    "load",
+    "names",
+    "describe",
+    "load_mat",
+    "make_partial",
+    "make_two_sensors",
+    "Dataset",
+    "DatasetInfo",
+    "TwoSensors",
+]

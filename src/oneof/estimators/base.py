@@ -130,7 +130,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         self._fitted_on: Any = (X, y)
         return self
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> Rows:
+    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> Rows:
         if not reset:
             check_is_fitted(self)
         rows = validate_data(

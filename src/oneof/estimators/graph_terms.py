@@ -1,0 +1,90 @@
+"""The terms of the prior of graph-prior logistic regression, each in a unit of its own."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.estimators.graph_encoding import View
+from oneof.estimators.graph_prior import blocks, disagreement
+from oneof.solvers.graph_logistic import Term
+from oneof.typing import Floats, Mask, Rows
+
+
+@dataclass(frozen=True)
+class ScaledTerm:
+    """A term whose matrix has a mean diagonal of about 1, so that one hyper-prior does for all.
+
+    Attributes
+    ----------
+    term : Term
+    unit : float
+        The precision that 1 stands for, with features as they were given.
+    weights : slice
+        Of all D, those that an ARD term is about.
+    """
+
+    term: Term
+    unit: float
+    weights: slice
+
+    def precision_of_rows(self, found: Floats) -> Floats:
+        """Return precisions for features as they were given; those of ARD for the view's features alone."""
+        with np.errstate(over="ignore", under="ignore"):
+            value = np.asarray(found * np.float64(self.unit))
+        return value[..., self.weights] if self.term.per_weight else value
+
+
+def prior_terms(
+    rows: Rows, told: Mask, weight: Floats, views: list[View], *, prior: str, per_class: bool, numbered: bool
+) -> list[ScaledTerm]:
+    """Return the terms of the prior: of each view its graph, and ridge or ARD; and the agreement of the views."""
+    sizes = [view.size for view in views]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    terms = []
+    for place, view in enumerate(views):
+        suffix = f" {place}" if numbered else ""
+        own = slice(int(starts[place]), int(starts[place + 1]) - view.features.has_constant)
+        changes = view.smoothness.diagonal()
+        rough = float(changes[changes > 0].mean()) if (changes > 0).any() else 1.0
+        smooth = Term(f"graph{suffix}", blocks({(place, place): view.smoothness / rough}, sizes), per_class=per_class)
+        terms.append(ScaledTerm(smooth, 1.0 / rough, own))
+        if prior != "graph":
+            held = np.zeros(starts[-1])
+            held[own] = 1.0
+            kind = prior.removeprefix("graph+")
+            diagonal = sp.csr_array(sp.diags_array(held, format="csr"))
+            term = Term(f"{kind}{suffix}", diagonal, per_weight=kind == "ard", per_class=per_class)
+            with np.errstate(over="ignore", under="ignore"):
+                terms.append(ScaledTerm(term, float(np.float64(view.features.unit) ** 2), own))
+    parts, pairs = _disagreements(rows, told, weight, views)
+    if parts:
+        # Features have mean variance 1, and so has the diagonal where they are centred, which sparse ones are not.
+        rough = 2.0 * pairs / len(views)
+        agreement = Term("agreement", blocks(parts, sizes) / rough, couples=True)
+        terms.append(ScaledTerm(agreement, 1.0 / rough, slice(None)))
+    return terms
+
+
+def _disagreements(
+    rows: Rows, told: Mask, weight: Floats, views: list[View]
+) -> tuple[dict[tuple[int, int], Any], float]:
+    """Return how much views disagree on unlabelled rows that have two, and the total weight of such pairs.
+
+    The former is the blocks on the diagonal and above of C.
+    """
+    parts: dict[tuple[int, int], Any] = {}
+    pairs = 0.0
+    for a in range(len(views)):
+        for b in range(a + 1, len(views)):
+            both = np.flatnonzero(views[a].here & views[b].here & ~told & (weight > 0))
+            if not len(both):
+                continue
+            left, right = views[a].features.instances(rows[both]), views[b].features.instances(rows[both])
+            own, across, other = disagreement(left, right, weight[both])
+            parts[a, a] = parts[a, a] + own if (a, a) in parts else own
+            parts[b, b] = parts[b, b] + other if (b, b) in parts else other
+            parts[a, b] = across
+            pairs += float(weight[both].sum())
+    return parts, pairs

@@ -1,0 +1,67 @@
+"""Laws of the made-up rows of two sensors."""
+
+import numpy as np
+import pytest
+
+from oneof.datasets import make_two_sensors
+from oneof.errors import InputError
+
+
+def test_sizes_are_those_asked_for_and_views_are_there_or_lacking_as_a_whole():
+    rows = make_two_sensors(random_state=0)
+    first, second = (np.isfinite(rows.X[:, columns]) for columns in rows.views)
+    assert [first.shape[1], second.shape[1]] == [420, 9]
+    for held in (first, second):
+        assert (held.all(axis=1) == held.any(axis=1)).all()
+    first, second = first[:, 0], second[:, 0]
+    assert [(first & ~second).sum(), (second & ~first).sum(), (first & second).sum()] == [123, 398, 316]
+    assert (rows.y == "mine").sum() == round(0.25 * 837)
+
+
+def test_a_seed_gives_the_same_rows_and_another_seed_others():
+    first, again, other = (make_two_sensors(random_state=seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.X, again.X)
+    np.testing.assert_array_equal(first.y, again.y)
+    assert (first.y != other.y).any()
+
+
+def test_mines_seen_are_as_far_from_clutter_as_asked_for():
+    rows = make_two_sensors((0, 0, 20_000), (15, 9), separation=(4.0, 2.0), share=0.5, random_state=0)
+    for sensor, (columns, distance) in enumerate(zip(rows.views, (4.0, 2.0), strict=True)):
+        x, seen = rows.X[:, columns], rows.seen[:, sensor]
+        clutter = x[~seen]
+        moved = x[seen].mean(axis=0) - clutter.mean(axis=0)
+        assert np.sqrt(moved @ np.linalg.solve(np.cov(clutter.T), moved)) == pytest.approx(distance, rel=0.05)
+
+
+def test_one_sensor_sees_a_mine_as_often_whether_the_other_does_or_not():
+    rows = make_two_sensors((0, 0, 20_000), (2, 2), visible=(0.8, 0.5), share=0.5, random_state=0)
+    assert not rows.seen[rows.y == "clutter"].any()
+    first, second = rows.seen[rows.y == "mine"].T
+    assert first.mean() == pytest.approx(0.8, abs=0.02)
+    assert second[first].mean() == pytest.approx(0.5, abs=0.02)
+    assert second[~first].mean() == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_rows": (1, 2)},
+        {"n_rows": (1, 2, -1)},
+        {"n_rows": (0, 0, 0)},
+        {"n_rows": 5},
+        {"n_features": (0, 9)},
+        {"n_features": (1.5, 9)},
+        {"share": 0.0},
+        {"share": 1},
+        {"share": "half"},
+        {"visible": (0.5, 1.1)},
+        {"separation": (1.0, np.nan)},
+        {"separation": (1.0, np.inf)},
+        {"random_state": "seed"},
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_named(wrong):
+    with pytest.raises(InputError, match=f"{next(iter(wrong))}=.* is not possible"):
+        make_two_sensors(**wrong)

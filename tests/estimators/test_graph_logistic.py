@@ -1,0 +1,229 @@
+"""GraphLogisticRegression of one view: its prior, its equations, and what becomes of difficult rows."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+
+from oneof import CandidateSets, GraphLogisticRegression
+from oneof.errors import InputError
+from oneof.graphs import GraphRule, laplacian
+from oneof.likelihoods import restricted_softmax, softmax
+from tests.estimators.panel import table
+
+
+def few_labels(n=90, known=15, d=4, K=3, seed=0):
+    """Return rows of K clusters, and their labels, most of them missing."""
+    X, mask = table(n, d=d, K=K, seed=seed)
+    truth = np.argmax(mask, axis=1)
+    y = truth.copy()
+    y[known:] = -1
+    return X, y
+
+
+def literal_prior(X, **rule):
+    """Return A = X^T L X."""
+    return X.T @ laplacian(GraphRule(**rule).graph(X).affinity).toarray() @ X
+
+
+def gradient(model, X, mask):
+    """Return the gradient of the log likelihood by weights and intercepts, (K - 1, d) and (K - 1,)."""
+    p = model.predict_proba(X)
+    with np.errstate(divide="ignore"):
+        q = restricted_softmax(np.log(p), mask)
+    slopes = (q - p)[~mask.all(axis=1), :-1]
+    return slopes.T @ X[~mask.all(axis=1)], slopes.sum(axis=0)
+
+
+@pytest.mark.parametrize("prior", ["graph", "graph+ridge", "graph+ard"])
+@pytest.mark.parametrize("precision", ["evidence", "em"])
+def test_weights_balance_likelihood_and_prior(prior, precision):
+    """The gradient of l is (lambda_0 A + Lambda) w, with A, precisions and weights of the rows as they were given."""
+    X, mask = table(120)
+    X = 3.0 + X * [1.0, 2.0, 0.5, 4.0]
+    model = GraphLogisticRegression(prior, precision, alpha=0.5, beta=0.5).fit(X, mask)
+    found = model.precisions_
+    pull = found["graph"] * model.coef_ @ literal_prior(X)
+    if prior != "graph":
+        pull = pull + found[prior.removeprefix("graph+")] * model.coef_
+    slopes, constants = gradient(model, X, mask)
+    np.testing.assert_allclose(slopes, pull, atol=1e-4 * np.abs(X).sum())
+    np.testing.assert_allclose(constants, 0, atol=1e-4)
+    scores = np.column_stack([X @ model.coef_.T + model.intercept_, np.zeros(len(X))])
+    np.testing.assert_allclose(model.predict_proba(X), softmax(scores), atol=1e-9)
+
+
+def test_the_precision_of_the_published_evidence():
+    """Without a hyper-prior lambda is (d (K - 1) - lambda tr(H^-1 A)) / sum_c w_c^T A w_c, H with the intercepts."""
+    X, y = few_labels(200, 100)
+    model = GraphLogisticRegression("graph", alpha=0.0, beta=0.0, tol=1e-8).fit(X, y)
+    A, told, precision = literal_prior(X), y >= 0, float(model.precisions_["graph"])
+    rows, p = np.column_stack([X, np.ones(len(X))])[told], model.predict_proba(X)[told][:, :2]
+    spread = p[:, :, None] * np.eye(2) - p[:, :, None] * p[:, None, :]
+    H = np.einsum("iab,ij,ik->ajbk", spread, rows, rows).reshape(10, 10)
+    prior = np.kron(np.eye(2), np.pad(A, (0, 1)))
+    learnt = 8 - precision * np.trace(np.linalg.solve(H + precision * prior, prior))
+    assert precision == pytest.approx(learnt / np.trace(model.coef_ @ A @ model.coef_.T), rel=1e-4)
+
+
+def test_unlabelled_rows_matter_through_the_graph_alone():
+    """Where they have no links, what unlabelled rows hold changes nothing; through links it does."""
+    X, y = few_labels()
+    near = GraphLogisticRegression().fit(X, y)
+    moved = np.where((y < 0)[:, None], X * [1.0, 5.0, 1.0, 1.0], X)
+    assert np.abs(GraphLogisticRegression().fit(moved, y).predict_proba(X) - near.predict_proba(X)).max() > 1e-3
+    links = np.zeros((len(X), len(X)))
+    told = np.flatnonzero(y >= 0)
+    links[np.ix_(told, told)] = 1.0
+    lonely = GraphLogisticRegression("graph", affinity=links, fit_intercept=False, alpha=0.0, beta=0.0)
+    np.testing.assert_allclose(
+        clone(lonely).fit(moved, y).predict_proba(X), lonely.fit(X, y).predict_proba(X), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("form", ["matrix", "sparse", "function"])
+def test_a_given_affinity_is_that_of_the_rule(form):
+    """The links of the default rule, given as a matrix or by a function, give the default model."""
+    X, y = few_labels()
+    W = GraphRule().graph(X).affinity
+    given = {"matrix": W.toarray(), "sparse": W, "function": lambda rows: GraphRule().graph(rows).affinity}[form]
+    expected = GraphLogisticRegression().fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(GraphLogisticRegression(affinity=given).fit(X, y).predict_proba(X), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("mstep", ["block", "sequential"])
+def test_all_m_steps_reach_the_same_weights(mstep):
+    """The published steps end where Newton's do."""
+    X, y = few_labels()
+    expected = GraphLogisticRegression("graph+ridge", tol=1e-8).fit(X, y)
+    model = GraphLogisticRegression("graph+ridge", mstep=mstep, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-5)
+
+
+def test_kernel_features_are_kernels_with_the_labelled_rows():
+    """Features are [1, k(x, x_i)] over rows that are not full; the prior is A of these features over all rows."""
+    X, y = few_labels()
+    told = y >= 0
+    model = GraphLogisticRegression("graph", features="kernel", gamma=0.2).fit(X, y)
+    phi = rbf_kernel(X, X[told], gamma=0.2)
+    assert model.coef_.shape == (2, told.sum())
+    scores = np.column_stack([phi @ model.coef_.T + model.intercept_, np.zeros(len(X))])
+    np.testing.assert_allclose(model.predict_proba(X), softmax(scores), atol=1e-8)
+    A = phi.T @ laplacian(GraphRule().graph(X).affinity).toarray() @ phi
+    p = model.predict_proba(X)
+    slopes = (np.eye(3)[y[told]] - p[told])[:, :2].T @ phi[told]
+    np.testing.assert_allclose(slopes, model.precisions_["graph"] * model.coef_ @ A, atol=1e-3)
+
+
+def test_a_weight_is_a_repetition_in_likelihood_and_graph():
+    """Weighting rows by whole numbers, labelled or not, equals repeating them, with raw features and with kernels."""
+    X, y = few_labels(60, 20)
+    weight = np.random.default_rng(0).integers(0, 4, 60)
+    weight[:3] = 1
+    for features in ("raw", "kernel"):
+        model = GraphLogisticRegression(features=features)
+        weighted = clone(model).fit(X, y, sample_weight=weight).predict_proba(X)
+        repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict_proba(X)
+        np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
+
+
+def test_em_collapses_at_few_labels_and_says_so():
+    """With 10 labels the paper's EM runs to weights of 0, warns, and names the way out; the evidence does not."""
+    X, y = few_labels(100, 10, d=10, K=2)
+    with pytest.warns(ConvergenceWarning, match='precision="evidence"'):
+        model = GraphLogisticRegression(precision="em").fit(X, y)
+    assert np.ptp(model.predict_proba(X), axis=0).max() < 1e-4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.ptp(GraphLogisticRegression().fit(X, y).predict_proba(X), axis=0).max() > 0.5
+
+
+def test_transduction_keeps_to_the_sets():
+    """The label of a row of fit is the most probable member of its set; of an unlabelled one it is the prediction."""
+    X, mask = table(120)
+    model = GraphLogisticRegression().fit(X, mask)
+    shares = np.where(mask, model.predict_proba(X), -1)
+    np.testing.assert_array_equal(model.transduction_, shares.argmax(axis=1))
+    full = mask.all(axis=1)
+    np.testing.assert_array_equal(model.transduction_[full], model.predict(X)[full])
+
+
+@pytest.mark.parametrize("prior", ["graph", "graph+ridge", "graph+ard"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_difficult_rows_leave_numbers(prior):
+    """Parts without links between them, more features than rows, a class without rows: probabilities are numbers."""
+    X, y = few_labels()
+    parts = np.vstack([X, X + 1000.0])
+    wide = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 200))])
+    lost = CandidateSets.from_labels(np.array(["a", "b", "c", None], dtype=object)[y], classes=["a", "b", "c", "zebra"])
+    for rows, labels in ((parts, np.r_[y, np.full(len(y), -1)]), (wide, y), (X, lost)):
+        model = GraphLogisticRegression(prior).fit(rows, labels)
+        assert np.isfinite(model.predict_proba(rows)).all()
+        assert np.isfinite(model.coef_).all()
+    assert model.predict_proba(X).shape == (len(X), 4)
+    assert model.predict_proba(X)[:, 3].max() < 0.5
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-6, 1e6, 1e200])
+def test_the_common_unit_of_the_features_is_immaterial(scale):
+    """Features in another unit, and far from the origin, give the same probabilities."""
+    X, y = few_labels()
+    expected = GraphLogisticRegression("graph+ridge").fit(X, y).predict_proba(X)
+    model = GraphLogisticRegression("graph+ridge").fit(X * scale, y)
+    np.testing.assert_allclose(model.predict_proba(X * scale), expected, atol=1e-6)
+    moved = GraphLogisticRegression("graph+ridge").fit(X + 1e4, y).predict_proba(X + 1e4)
+    np.testing.assert_allclose(moved, expected, atol=1e-6)
+
+
+def test_sparse_text_keeps_its_form():
+    """CSR rows of many features are neither centred nor made dense."""
+    random = np.random.default_rng(0)
+    X = sp.random_array((300, 3000), density=0.01, rng=random, format="csr")
+    y = np.where(np.arange(300) < 60, (np.asarray(X[:, :30].sum(axis=1)).ravel() > 0.15).astype(int), -1)
+    model = GraphLogisticRegression("graph+ridge", affinity="cosine", max_iter=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert model.score(X, y) > 0.9
+    ((_, instances),) = model.posterior_instances(X)
+    assert sp.issparse(instances)
+
+
+def test_the_posterior_is_that_of_the_instances():
+    """The posterior's curvature holds the labelled instances; a pickled model has none and says so."""
+    X, y = few_labels()
+    model = GraphLogisticRegression().fit(X, y)
+    ((here, instances),) = model.posterior_instances(X)
+    np.testing.assert_array_equal(here, np.arange(len(X)))
+    covariance = model.posterior_.covariance(instances)
+    assert covariance.shape == (len(X), 2, 2)
+    assert (np.linalg.eigvalsh(covariance) > -1e-12).all()
+    model.__setstate__(model.__getstate__())
+    with pytest.raises(InputError, match="keeps no posterior"):
+        model.posterior_  # noqa: B018 - a property
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"prior": "ridge"}, "prior='ridge'"),
+        ({"precision": "map"}, "precision='map'"),
+        ({"mstep": 3}, "mstep=3"),
+        ({"features": "poly"}, "features='poly'"),
+        ({"alpha": -1.0}, "alpha=-1.0"),
+        ({"beta": "much"}, "beta='much'"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"tol": 0.0}, "tol=0.0"),
+        ({"n_neighbors": 0}, "n_neighbors=0"),
+        ({"features": "kernel", "kernel": "sigmoid"}, "kernel='sigmoid'"),
+    ],
+)
+def test_parameters_are_checked(parameters, message):
+    """A parameter that is not possible is named."""
+    X, y = few_labels()
+    with pytest.raises(InputError, match=message):
+        GraphLogisticRegression(**parameters).fit(X, y)

@@ -1,0 +1,277 @@
+"""Co-training: views as groups of columns, rows that lack some, and what several views say together."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from oneof import GraphLogisticRegression
+from oneof.errors import InputError
+from oneof.estimators.views import read_views, rows_with
+from oneof.likelihoods import softmax
+from oneof.persistence import load, save
+
+pytestmark = pytest.mark.filterwarnings("error")
+HALVES = [[0, 1, 2], [3, 4, 5]]
+
+
+def two_views(n=120, known=40, noise=1.0, seed=0):
+    """Return rows with three features of each of two views, truth of three classes, and labels of some."""
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, 3, n)
+    truth[:3] = [0, 1, 2]
+    centres = np.random.default_rng(9).normal(size=(3, 6)) * 2.5
+    X = centres[truth] + noise * random.normal(size=(n, 6))
+    return X, truth, np.where(np.arange(n) < known, truth, -1)
+
+
+def with_gaps(X, seed=1):
+    """Return rows of which some lack the first view, some the second."""
+    lack = np.random.default_rng(seed).integers(0, 4, len(X))
+    X = X.copy()
+    X[np.ix_(lack == 0, HALVES[0])] = np.nan
+    X[np.ix_(lack == 1, HALVES[1])] = np.nan
+    return X, lack
+
+
+@pytest.mark.parametrize("precision", ["evidence", "em"])
+@pytest.mark.parametrize("prior", ["graph", "graph+ridge"])
+def test_copies_of_a_view_are_one_view(prior, precision):
+    """Two and three views that are copies give the answer of the one."""
+    X, _, y = two_views()
+    model = GraphLogisticRegression(prior, precision, alpha=0.5, beta=0.5, tol=1e-7)
+    expected = clone(model).fit(X, y).predict_proba(X)
+    for times in (2, 3):
+        groups = [np.arange(6) + 6 * view for view in range(times)]
+        copies = np.tile(X, times)
+        found = clone(model).set_params(views=groups).fit(copies, y)
+        np.testing.assert_allclose(found.predict_proba(copies), expected, atol=1e-4)
+
+
+def test_a_view_of_noise_costs_little():
+    """Beside a good view, one of noise costs at most 2 points of accuracy, and is hardly trusted."""
+    alone, both, trust = [], [], []
+    for seed in range(6):
+        X, truth, y = two_views(200, 50, noise=2.0, seed=seed)
+        noisy = np.hstack([X, np.random.default_rng(50 + seed).normal(size=X.shape)])
+        model = GraphLogisticRegression(views=[range(6), range(6, 12)]).fit(noisy, y)
+        alone.append((GraphLogisticRegression().fit(X, y).predict(X) == truth)[50:].mean())
+        both.append((model.predict(noisy) == truth)[50:].mean())
+        trust.append(model.view_weights_[1])
+    assert np.mean(both) >= np.mean(alone) - 0.02
+    assert np.mean(trust) < 0.1
+
+
+def test_two_views_are_better_than_each():
+    """What two sensors say together of rows that have both is right more often than what either says."""
+    right = []
+    for seed in range(6):
+        X, truth, y = two_views(200, 40, noise=3.0, seed=seed)
+        model = GraphLogisticRegression(views=HALVES).fit(X, y)
+        said = [model.predict_proba(X, view=view).argmax(axis=1) for view in (0, 1)]
+        right.append([(labels == truth)[40:].mean() for labels in (*said, model.predict(X))])
+    first, second, together = np.mean(right, axis=0)
+    assert together > max(first, second)
+
+
+def test_what_one_view_says():
+    """predict_proba(view=s) is the softmax of the view's own scores; of all views it is that of their trusted mean."""
+    X, _, y = two_views()
+    X, lack = with_gaps(X)
+    model = GraphLogisticRegression(views=HALVES).fit(X, y)
+    odds = []
+    for view, columns in enumerate(HALVES):
+        here = lack != view
+        scores = np.zeros((len(X), 3))
+        scores[here, :2] = X[np.ix_(here, columns)] @ model.coef_[view].T + model.intercept_[view]
+        said = model.predict_proba(X, view=view)
+        np.testing.assert_allclose(said, softmax(scores), atol=1e-9)
+        np.testing.assert_allclose(said[~here], 1 / 3)
+        blind = X.copy()
+        blind[:, HALVES[1 - view]] = np.nan
+        np.testing.assert_allclose(model.predict_proba(blind), said, atol=1e-12)
+        odds.append(scores)
+    share = np.column_stack([lack != 0, lack != 1]) * model.view_weights_
+    share /= share.sum(axis=1, keepdims=True)
+    mean = share[:, [0]] * odds[0] + share[:, [1]] * odds[1]
+    np.testing.assert_allclose(model.predict_proba(X), softmax(mean), atol=1e-9)
+    np.testing.assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
+
+
+def test_rows_without_any_view():
+    """A row without a view teaches nothing, and has equal shares of all classes."""
+    X, _, y = two_views()
+    X, _ = with_gaps(X)
+    model = GraphLogisticRegression(views=HALVES).fit(X, y)
+    empty = np.full((2, 6), np.nan)
+    np.testing.assert_allclose(model.predict_proba(empty), 1 / 3)
+    more = clone(model).fit(np.vstack([X, empty]), np.r_[y, 2, -1])
+    np.testing.assert_allclose(more.predict_proba(X), model.predict_proba(X), atol=1e-6)
+
+
+def test_unlabelled_rows_draw_views_together():
+    """With a few labelled rows and many of both views, views disagree less than if each were fitted alone."""
+    X, _, y = two_views(300, 15, noise=2.5)
+    model = GraphLogisticRegression(views=HALVES).fit(X, y)
+    together = [model.predict_proba(X, view=view) for view in (0, 1)]
+    alone = [GraphLogisticRegression().fit(X[:, columns], y).predict_proba(X[:, columns]) for columns in HALVES]
+    assert np.abs(together[0] - together[1]).mean() < np.abs(alone[0] - alone[1]).mean()
+    assert model.precisions_["agreement"] > 0
+    assert set(model.precisions_) == {"graph 0", "ridge 0", "graph 1", "ridge 1", "agreement"}
+
+
+def test_without_rows_of_both_views_each_is_fitted_alone():
+    """Views that no unlabelled row has both of do not know of each other."""
+    X, _, y = two_views()
+    first, second = X.copy(), X.copy()
+    first[:, 3:], second[:, :3] = np.nan, np.nan
+    model = GraphLogisticRegression(views=HALVES).fit(np.vstack([first, second]), np.r_[y, y])
+    assert "agreement" not in model.precisions_
+    for view, columns in enumerate(HALVES):
+        alone = GraphLogisticRegression().fit(X[:, columns], y)
+        np.testing.assert_allclose(model.predict_proba(X, view=view), alone.predict_proba(X[:, columns]), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "views",
+    [
+        [slice(0, 3), slice(3, 6)],
+        [[2, 0, 1], (5, 4, 3)],
+        [np.array([True] * 3 + [False] * 3), [-3, -2, -1]],
+        [range(3), pd.Series([3, 4, 5])],
+    ],
+    ids=["slices", "another order", "mask", "range"],
+)
+def test_forms_of_column_groups(views):
+    """Groups say which columns, in any form; their order is immaterial."""
+    X, _, y = two_views()
+    expected = GraphLogisticRegression(views=HALVES).fit(X, y)
+    model = GraphLogisticRegression(views=views).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+
+
+def test_columns_by_name():
+    """Of a table, groups may name columns; errors name them too."""
+    X, _, y = two_views()
+    X, _ = with_gaps(X)
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    model = GraphLogisticRegression(views=[["a", "b", "c"], ["d", "e", "f"]]).fit(table, y)
+    expected = GraphLogisticRegression(views=HALVES).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(table), expected.predict_proba(X), atol=1e-9)
+    table.loc[7, ["d", "e", "f"]] = [np.nan, 1.0, 2.0]
+    with pytest.raises(InputError, match="row 7, column 'd': NaN"):
+        model.predict(table)
+
+
+@pytest.mark.parametrize("features", ["raw", "kernel"])
+def test_sparse_rows_with_views(features):
+    """CSR rows give the model of dense ones; a view is lacking where its NaN are stored."""
+    X, _, y = two_views()
+    X, _ = with_gaps(np.where(np.abs(X) < 0.5, 0.0, X))
+    model = GraphLogisticRegression(views=HALVES, features=features)
+    dense, sparse = clone(model).fit(X, y), clone(model).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), atol=1e-5)
+
+
+def test_a_weight_is_a_repetition_in_views():
+    """Weighting rows by whole numbers equals repeating them, in all that views bring: agreement and trust too."""
+    X, _, y = two_views(80, 30)
+    X, _ = with_gaps(X)
+    weight = np.random.default_rng(0).integers(0, 4, 80)
+    weight[:3] = 1
+    model = GraphLogisticRegression(views=HALVES)
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(weighted.view_weights_, repeated.view_weights_, rtol=1e-5)
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-5)
+
+
+def test_instances_of_the_posterior():
+    """Each view's instances are 0 in the columns of the other, and cover the rows that have it."""
+    X, _, y = two_views()
+    X, lack = with_gaps(X)
+    model = GraphLogisticRegression(views=HALVES).fit(X, y)
+    for view, (here, instances) in enumerate(model.posterior_instances(X)):
+        np.testing.assert_array_equal(here, np.flatnonzero(lack != view))
+        assert instances.shape == (len(here), 8)
+        assert not instances[:, 4 * (1 - view) : 4 * (2 - view)].any()
+        assert model.posterior_.covariance(instances).shape == (len(here), 2, 2)
+
+
+def test_views_are_saved(tmp_path):
+    """A saved model of views, with kernel features, predicts the same, missing views included."""
+    X, _, y = two_views()
+    X, _ = with_gaps(X)
+    for features in ("raw", "kernel"):
+        model = GraphLogisticRegression(views=HALVES, features=features).fit(X, y)
+        save(tmp_path / "model.skops", model)
+        loaded = load(tmp_path / "model.skops")
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        with pytest.raises(InputError, match="keeps no posterior"):
+            loaded.posterior_  # noqa: B018 - a property
+
+
+@pytest.mark.parametrize(
+    ("views", "message"),
+    [
+        ([], "views is empty"),
+        ("ab", "give a list of groups"),
+        (3, "give a list of groups"),
+        ([[0, 1], []], r"views\[1\] is empty"),
+        ([0, 1], r"views\[0\]=0 is not possible"),
+        ([[0, 1], [7]], r"views\[1\] names column 7, but X has 6 columns"),
+        ([[0, -6]], r"views\[0\] names column 0 twice"),
+        ([["a", "b"]], "X is no table"),
+        ([[True, False]], r"views\[0\] is a mask of 2 columns, but X has 6"),
+        ([slice(6, 9)], r"views\[0\] holds no column"),
+        ([[[0, 1]]], r"views\[0\] is empty or no list"),
+    ],
+)
+def test_groups_that_are_not_possible(views, message):
+    """An error names the group and what is wrong with it."""
+    X, _, y = two_views()
+    with pytest.raises(InputError, match=message):
+        GraphLogisticRegression(views=views).fit(X, y)
+
+
+def test_gaps_that_are_not_possible():
+    """NaN in a part of a view is an error with its place; so is a view that no row has, and NaN without views."""
+    X, _, y = two_views()
+    torn = X.copy()
+    torn[4, 1] = np.nan
+    with pytest.raises(InputError, match="row 4, column 1: NaN in a view"):
+        GraphLogisticRegression(views=HALVES).fit(torn, y)
+    with pytest.raises(ValueError, match="NaN"):
+        GraphLogisticRegression().fit(torn, y)
+    lost = X.copy()
+    lost[:, 3:] = np.nan
+    with pytest.raises(InputError, match=r"views\[1\]: no row has it"):
+        GraphLogisticRegression(views=HALVES).fit(lost, y)
+    lost[60:] = X[60:]
+    unseen = GraphLogisticRegression(views=HALVES).fit(lost, y)
+    assert np.isfinite(unseen.predict_proba(X)).all()
+    with pytest.raises(InputError, match=r"views\[1\]: no labelled row has it"):
+        GraphLogisticRegression(views=HALVES, features="kernel").fit(lost, y)
+    with pytest.raises(InputError, match="view=2 is not possible"):
+        unseen.predict_proba(X, view=2)
+
+
+def test_views_may_share_columns_and_leave_some_out():
+    """A column may be in two views, or in none: what is in none is not looked at, NaN included."""
+    X, _, y = two_views()
+    model = GraphLogisticRegression(views=[[0, 1, 2], [2, 3]]).fit(X, y)
+    X[:, 5] = np.nan
+    np.testing.assert_array_equal(
+        GraphLogisticRegression(views=[[0, 1, 2], [2, 3]]).fit(X, y).predict_proba(X), model.predict_proba(X)
+    )
+
+
+def test_reading_groups_and_gaps():
+    """Names and numbers become column numbers; a row has a view unless all its columns are NaN."""
+    groups = read_views([["b", "a"], slice(2, None)], 4, np.array(["a", "b", "c", "d"]))
+    assert [group.tolist() for group in groups] == [[1, 0], [2, 3]]
+    X = sp.csr_array(np.array([[np.nan, np.nan, 1.0], [0.0, 2.0, 0.0]]))
+    assert rows_with(X, np.array([0, 1])).tolist() == [False, True]
+    with pytest.raises(InputError, match="row 0, column 0"):
+        rows_with(X, np.array([0, 2]))

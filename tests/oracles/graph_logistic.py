@@ -1,0 +1,105 @@
+"""Graph-prior logistic regression as written in the papers, by dense matrices formed whole."""
+
+import numpy as np
+from scipy.optimize import approx_fprime, minimize
+
+
+def precision_matrix(terms, precisions, n_vectors):
+    """Return Lambda over all classes, ((K-1) D,) * 2."""
+    D = terms[0].matrix.shape[0]
+    whole = np.zeros((n_vectors * D, n_vectors * D))
+    for c in range(n_vectors):
+        for term in terms:
+            P = term.matrix.toarray() if hasattr(term.matrix, "toarray") else term.matrix
+            own = precisions[term.name][c] if term.per_class else precisions[term.name]
+            whole[c * D : (c + 1) * D, c * D : (c + 1) * D] += np.diag(own * np.diag(P)) if term.per_weight else own * P
+    return whole
+
+
+def probabilities(X, W):
+    """Return the softmax of the scores, the last class's being 0."""
+    scores = np.hstack([X @ W.T, np.zeros((len(X), 1))])
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def likelihood(X, mask, W, sample_weight=None):
+    """Return sum_i v_i log sum_{k in S_i} p_ik."""
+    weight = np.ones(len(X)) if sample_weight is None else sample_weight
+    return float(weight @ np.log(np.where(mask, probabilities(X, W), 0.0).sum(axis=1)))
+
+
+def gradient(X, mask, W, sample_weight=None):
+    """Return the gradient of the likelihood, (K-1, D)."""
+    p = probabilities(X, W)
+    q = np.where(mask, p, 0.0)
+    q /= q.sum(axis=1, keepdims=True)
+    weight = np.ones(len(X)) if sample_weight is None else sample_weight
+    return ((q - p) * weight[:, None])[:, :-1].T @ X
+
+
+def mode(X, mask, Lambda, start, sample_weight=None):
+    """Maximise l(w) - 1/2 w^T Lambda w by scipy."""
+
+    def loss(w):
+        W = w.reshape(start.shape)
+        value = 0.5 * w @ Lambda @ w - likelihood(X, mask, W, sample_weight)
+        return value, Lambda @ w - gradient(X, mask, W, sample_weight).ravel()
+
+    options = {"gtol": 1e-10, "maxiter": 10_000}
+    return minimize(loss, start.ravel(), jac=True, method="BFGS", options=options).x.reshape(start.shape)
+
+
+def data_hessian(X, W, sample_weight=None):
+    """Return sum_i v_i (diag p_i - p_i p_i^T) kron x_i x_i^T, by kron."""
+    p = probabilities(X, W)[:, :-1]
+    weight = np.ones(len(X)) if sample_weight is None else sample_weight
+    return sum(v * np.kron(np.diag(q) - np.outer(q, q), np.outer(x, x)) for x, q, v in zip(X, p, weight, strict=True))
+
+
+def log_determinant(matrix):
+    """Return the logarithm of the product of the eigenvalues that are not 0."""
+    values = np.linalg.eigvalsh(matrix)
+    return float(np.log(values[values > 1e-10 * values[-1]]).sum())
+
+
+def evidence(X, mask, W, terms, precisions):
+    """Return the Laplace evidence at a mode, by brute force."""
+    Lambda = precision_matrix(terms, precisions, len(W))
+    w = W.ravel()
+    H = Lambda + data_hessian(X, W)
+    return likelihood(X, mask, W) - 0.5 * w @ Lambda @ w + 0.5 * (log_determinant(Lambda) - log_determinant(H))
+
+
+def evidence_slopes(X, mask, W, terms, precisions):
+    """Differentiate the evidence by each log precision, the mode moving along and the curvature held."""
+    shapes = [precisions[term.name].shape for term in terms]
+    start = np.log(np.concatenate([precisions[term.name].ravel() for term in terms]))
+    curvature = data_hessian(X, W)
+
+    def value(x):
+        parts = np.split(np.exp(x), np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
+        at = {term.name: part.reshape(shape) for term, part, shape in zip(terms, parts, shapes, strict=True)}
+        Lambda = precision_matrix(terms, at, len(W))
+        w = W.ravel()  # the objective is stationary in the mode, so that its move does not count
+        fit = likelihood(X, mask, W) - 0.5 * w @ Lambda @ w
+        return fit + 0.5 * (log_determinant(Lambda) - log_determinant(Lambda + curvature))
+
+    return approx_fprime(start, value, 1e-5)
+
+
+def integrated(X, mask, W, terms, alpha, beta):
+    """Return F(w) of METHODS: the precisions integrated out."""
+    total = likelihood(X, mask, W)
+    for term in terms:
+        P = term.matrix.toarray() if hasattr(term.matrix, "toarray") else term.matrix
+        if term.per_weight:
+            held = np.diag(P) > 0
+            squares, rank = W[:, held] ** 2, 1
+        else:
+            squares, rank = np.array([w @ P @ w for w in W]), np.linalg.matrix_rank(P)
+        counts = np.full(squares.shape, float(rank))
+        if not term.per_class:
+            squares, counts = squares.sum(axis=0), counts.sum(axis=0)
+        total -= float(np.sum((alpha + counts / 2) * np.log(2 * beta + squares)))
+    return total

@@ -9,9 +9,9 @@ Right: from 10 labelled rows drawn at random, 100 labels are queried, 5 at a tim
 what is counted are the mines among the rows queried. The classifiers that result are judged on the rows left, as in
 the paper, and on as many that could not be queried, since who finds more mines leaves other rows to be judged by.
 
-What had been looked at: 20 draws with a hyper-prior of larger weight (alpha=1, beta=10 in units of the features), where
-queries by information all fell on rows of the first sensor alone, since its 420 weights were left far too uncertain,
-and the classifiers that resulted were worse than those of random queries.
+What had been looked at before the hyper-priors were fixed: these 20 draws with one of larger weight (alpha=1, beta=10),
+where queries by information all fell on rows of the first sensor alone, whose 420 weights were left far too uncertain,
+and made worse classifiers than random queries; and three of the draws with diffuse ones.
 
 Run with `python benchmarks/two_sensors.py [--draws 20] [--figure PATH]`; the figure needs `pip install 'oneof[plots]'`.
 """

@@ -227,3 +227,18 @@ def test_parameters_are_checked(parameters, message):
     X, y = few_labels()
     with pytest.raises(InputError, match=message):
         GraphLogisticRegression(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 3e-8, 1e-7, 1e-6])
+def test_columns_that_nearly_depend_on_others_say_nothing_of_their_own(noise):
+    """What rounding leaves of a null space of the graph's A is no feature: the weights are those without it."""
+    random = np.random.default_rng(0)
+    Z, N = random.normal(size=(300, 4)), random.normal(size=(300, 2))
+    label = (Z @ random.normal(size=(4, 3))).argmax(axis=1)
+    y = np.where(np.arange(300) < 40, label, -1)
+
+    def proba(noise):
+        X = np.column_stack([Z, Z[:, 0] + Z[:, 1] + noise * N[:, 0], Z[:, 1] - Z[:, 2] + noise * N[:, 1]])
+        return GraphLogisticRegression("graph").fit(X, y).predict_proba(X)
+
+    np.testing.assert_allclose(proba(noise), proba(0.0), atol=1e-4)

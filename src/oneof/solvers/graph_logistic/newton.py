@@ -22,6 +22,8 @@ ENOUGH_PRODUCTS = 15
 """Products of a step beyond which the next one gets a preconditioner of its own."""
 MOST_PRODUCTS = 300
 MOST_HALVINGS = 40
+NEARLY = 1e-8
+"""Share of its diagonal added to a preconditioner that rounding has left without a factor."""
 LOOSEST = 0.1
 """Largest relative error of a step."""
 
@@ -118,7 +120,10 @@ def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Solve:
 
 
 def _root(matrix: Floats) -> tuple[Floats, bool]:
-    return scipy.linalg.cholesky(matrix, lower=True, check_finite=False), True
+    factor = cholesky(matrix)
+    if factor is None:  # but for rounding it has one; of a preconditioner no more is asked
+        factor = scipy.linalg.cholesky(matrix + np.diag(NEARLY * matrix.diagonal()), lower=True, check_finite=False)
+    return factor, True
 
 
 def _conjugate_gradients(product: Solve, nearly: Solve, target: Floats, size: float) -> tuple[Floats, int, bool]:

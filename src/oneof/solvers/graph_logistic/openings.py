@@ -24,8 +24,8 @@ NOTHING = 1e-10
 """Share of the largest eigenvalue, of a matrix scaled to a diagonal of 1, below which one counts as 0."""
 
 UNSEEN = 1e-5
-"""Share of a row's norm below which its score in an open direction counts as 0: the root of `NOTHING`, for what the prior
-sees as nothing the labelled rows would have to tell by the digits that remain of it."""
+"""Share of a row's norm below which its score in an open direction counts as 0: the root of `NOTHING`, for of what is
+nothing to the prior rows hold the rounding alone."""
 
 
 @dataclass(frozen=True)

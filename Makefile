@@ -52,6 +52,9 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/lost.py
 	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/semi_supervised.py
+	$(BIN)/python benchmarks/graph_logistic.py
+	$(BIN)/python benchmarks/label_curves.py
+	$(BIN)/python benchmarks/views.py
 	$(BIN)/python benchmarks/active.py
 	$(BIN)/python benchmarks/two_sensors.py
 

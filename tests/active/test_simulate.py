@@ -214,3 +214,20 @@ def test_what_cannot_be_simulated_is_said_in_one_sentence():
     run("has no posterior", strategy="information")
     run("all 60 rows labelled at the start are of class 'a'", y=np.full(60, "a"))
     run("row [0-9]+ was queried, but y has no label for it", LabelError, y=np.full(60, None))
+
+
+def test_what_cannot_be_used_is_said_before_the_first_fit():
+    """An unknown strategy, or labels of the test rows that are too few, do not wait for the end of the run."""
+
+    class NeverFitted(LogisticRegression):
+        def fit(self, *_):
+            raise AssertionError("this was to be refused first")
+
+    X, y = np.arange(12.0)[:, None], np.repeat([0, 1], 6)
+    for options, words in (
+        ({"strategy": "best"}, "strategy"),
+        ({"X_test": X, "y_test": y[:5]}, "y_test"),
+        ({"start": []}, "start is empty"),
+    ):
+        with pytest.raises(InputError, match=words):
+            simulate(NeverFitted(), X, y, **{"start": [0, 11], "n_queries": 2, "strategy": "random"} | options)

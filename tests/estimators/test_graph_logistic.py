@@ -242,3 +242,32 @@ def test_columns_that_nearly_depend_on_others_say_nothing_of_their_own(noise):
         return GraphLogisticRegression("graph").fit(X, y).predict_proba(X)
 
     np.testing.assert_allclose(proba(noise), proba(0.0), atol=1e-4)
+
+
+@pytest.mark.parametrize("options", [{}, {"views": [[0, 1], [2, 3]]}, {"features": "kernel"}])
+def test_rows_say_the_same_in_either_form(options):
+    """A model of dense rows, far from the origin, is asked for sparse ones, and the other way round."""
+    X = np.random.default_rng(0).normal(size=(80, 4)) + 3.0
+    y = np.full(80, -1)
+    y[:20] = X[:20, 0] + X[:20, 1] > 6
+    for fitted, asked in ((X, sp.csr_array(X)), (sp.csr_array(X), X)):
+        model = GraphLogisticRegression(**options).fit(fitted, y)
+        np.testing.assert_allclose(model.predict_proba(asked), model.predict_proba(fitted), atol=1e-12)
+
+
+@pytest.mark.parametrize("group", [None, [0.0, 1.0], [True, 0], slice("a", "b")])
+def test_groups_that_are_no_columns_are_refused(group):
+    """By a sentence that names the view."""
+    X, y = np.zeros((6, 3)), [0, 1, 0, 1, -1, -1]
+    with pytest.raises(InputError, match=r"views\[0\]"):
+        GraphLogisticRegression(views=[group, [2]]).fit(X, y)
+
+
+def test_em_does_not_collapse_where_no_precision_holds_anything():
+    """Without a link A is 0, and weights are the labels' alone."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.where(X[:, 0] > 0, 1, 0)
+    model = GraphLogisticRegression("graph", precision="em", affinity=sp.csr_array((40, 40)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (model.fit(X, y).predict(X) == y).mean() > 0.9

@@ -87,8 +87,7 @@ def query(estimator: Any, X: Any, n: int = 1, strategy: str = "information", *, 
     >>> query(model, [[-3.0], [0.6], [2.0]], n=2, strategy="entropy").indices.tolist()
     [1, 2]
     """
-    if not isinstance(strategy, str) or strategy not in _SCORES:
-        raise InputError(f"strategy={strategy!r} is not known: choose one of {', '.join(map(repr, _SCORES))}.")
+    check_strategy(strategy)
     pool, n_rows = read_pool(X, n)
     if strategy == "random":
         return _largest(check_random_state(random_state).random_sample(n_rows), n)
@@ -142,6 +141,12 @@ _SCORES: dict[str, Callable[[Floats], Floats] | None] = {
 def _largest(scores: Floats, n: int) -> Query:
     rows = np.argsort(-scores, kind="stable")[:n]
     return Query(rows, scores[rows])
+
+
+def check_strategy(strategy: Any) -> None:
+    """Raise where there is no such strategy."""
+    if not isinstance(strategy, str) or strategy not in _SCORES:
+        raise InputError(f"strategy={strategy!r} is not known: choose one of {', '.join(map(repr, _SCORES))}.")
 
 
 def _probabilities(estimator: Any, pool: Any, strategy: str) -> Floats:

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from oneof.active.oracle import Oracle
-from oneof.active.queries import query, read_rows
+from oneof.active.queries import check_strategy, query, read_rows
 from oneof.candidates.labels import is_missing
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, check_positive
@@ -119,7 +119,9 @@ def simulate(
     check_positive("batch", batch, integer=True)
     if (X_test is None) != (y_test is None):
         raise InputError("X_test and y_test belong together: give both, or neither.")
+    check_strategy(strategy)
     rng = check_random_state(random_state)
+    judge = None if y_test is None else Oracle(y_test, _num_samples(read_rows(X_test)), "y_test", "X_test")
     oracle = Oracle(y, n_rows)
     _show_start(oracle, start, n_rows, rng)
     n_start = len(oracle.rows)
@@ -142,8 +144,7 @@ def simulate(
         oracle.ask(silent[asked.indices])
         scores.extend(asked.scores.tolist())
     order, classes = np.array(oracle.rows, dtype=np.int64), oracle.classes
-    judged = Oracle(y, n_rows) if y_test is None else Oracle(y_test, len(predicted[0]), "y_test", "X_test")
-    truth = judged.reveal()
+    truth = (judge or Oracle(y, n_rows)).reveal()
     if y_test is None:
         accuracy = [_accuracy(labels, np.delete(truth, order[:size])) for labels, size in zip(predicted, sizes)]
     else:
@@ -170,7 +171,7 @@ def _show_start(oracle: Oracle, start: Any, n_rows: int, rng: np.random.RandomSt
                 return
             oracle.ask([row])
     else:
-        rows = np.asarray(start)
+        rows = np.asarray(start if len(np.shape(start)) != 1 or len(start) else np.zeros(0, dtype=np.int64))
         if rows.dtype == bool and rows.shape == (n_rows,):
             rows = np.flatnonzero(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(set(rows.tolist())) < len(rows):

@@ -11,15 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive
-from oneof.estimators.graph_encoding import Labelled, View, labelled_instances, read_view
+from oneof.estimators.graph_encoding import View, labelled_instances, read_view
+from oneof.estimators.graph_posterior import Learnt
 from oneof.estimators.graph_terms import ScaledTerm, prior_terms
 from oneof.estimators.view_model import ViewModel
 from oneof.estimators.views import read_views, rows_with
 from oneof.graphs import GraphRule
 from oneof.kernels import Kernel
 from oneof.likelihoods import restricted_softmax, softmax
-from oneof.solvers.graph_logistic import GraphLogisticSolution, LaplacePosterior, solve_graph_logistic
-from oneof.solvers.graph_logistic.left_out import gain, left_out_scores
+from oneof.solvers.graph_logistic import LaplacePosterior, solve_graph_logistic
 from oneof.typing import Floats, Ints, Mask, Rows
 from oneof.weights import read_sample_weight
 
@@ -104,7 +104,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     transduction_ : ndarray of shape (n_samples,)
         The labels of the rows of fit: the most probable member of each one's set.
     posterior_ : LaplacePosterior
-        Of the weights, for active learning; worked out when first asked for, and not part of a saved model.
+        Of the weights, for active learning; worked out when first asked for, and not part of a model that was saved,
+        pickled or copied.
     n_iter_ : int
         Rounds.
     n_features_in_ : int
@@ -127,7 +128,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
 
     A graph in several parts leaves A with a lower rank: differences of level between the parts are then free, as the
     intercept is, if features can tell the parts apart. Weights that neither prior nor labels say anything of, as of
-    constant features, are 0. As the last class has weights of 0, classes other than two are not treated alike: another
+    constant features, are 0. As the last class has weights of 0, three classes or more are not treated alike: another
     order of them gives a slightly different prior.
 
     Equal rows are one vertex, with the sum of their weights, so that a row of weight 2 is the row twice in the graph
@@ -259,8 +260,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        self._warn(found)
-        self._keep(views, prior, labelled, found)
+        learnt = Learnt(labelled, tuple(scaled.term for scaled in prior), found)
+        self._warn(learnt)
+        self._keep(views, prior, learnt)
         self._decide(rows, candidates)
         return self._finish_fit(X, y, candidates)
 
@@ -302,7 +304,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     def posterior_(self) -> LaplacePosterior:
         """The Laplace approximation of the weights' distribution; worked out when it is first asked for."""
         check_is_fitted(self)
-        return self._laplace()
+        if self._learnt is None:
+            raise InputError("a model that was saved, pickled or copied keeps no posterior: fit it again.")
+        return self._learnt.posterior
 
     # -- how it is done ---------------------------------------------------------------------------------------------
 
@@ -349,12 +353,13 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     def _kernel_of(self, rows: Rows) -> Kernel:
         return Kernel.of(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
-    def _warn(self, found: GraphLogisticSolution) -> None:
+    def _warn(self, learnt: Learnt) -> None:
+        found = learnt.solution
         if found.collapsed:
             warnings.warn(
-                'precision="em" has run to weights of 0, with the same probabilities for every row: with so few labels '
-                "a larger precision makes smaller weights, and these a larger precision; pass "
-                'precision="evidence", which counts only what the labels tell of.',
+                f'precision="em" has run to weights of 0: {len(learnt.labelled.mask)} labelled rows do not hold '
+                f"{found.weights.size} weights against it, where a larger precision makes smaller weights, and these a "
+                'larger precision; pass precision="evidence", which counts only what the labels tell of.',
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -365,10 +370,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
                 stacklevel=3,
             )
 
-    def _keep(
-        self, views: list[View], prior: list[ScaledTerm], labelled: Labelled, found: GraphLogisticSolution
-    ) -> None:
-        cuts = np.cumsum([view.size for view in views])[:-1]
+    def _keep(self, views: list[View], prior: list[ScaledTerm], learnt: Learnt) -> None:
+        found, cuts = learnt.solution, np.cumsum([view.size for view in views])[:-1]
         features, weights = tuple(view.features for view in views), tuple(np.split(found.weights, cuts, axis=1))
         raw = [own.in_units_of_rows(part) for own, part in zip(features, weights, strict=True)]
         self.coef_: Any = [slopes for slopes, _ in raw] if self.views is not None else raw[0][0]
@@ -376,31 +379,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self.precisions_ = {own.term.name: own.precision_of_rows(found.precisions[own.term.name]) for own in prior}
         self.objective_ = found.objective
         self.n_iter_ = max(found.n_iter, 1)
-        self._problem: Any = (labelled, [own.term for own in prior], found)
-        self._posterior: LaplacePosterior | None = None
-        self.view_weights_ = self._trust(labelled, len(views))
+        self._learnt: Learnt | None = learnt
+        self.view_weights_ = learnt.trust(len(views))
         self._model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
-
-    def _laplace(self) -> LaplacePosterior:
-        if self._posterior is None:
-            if self._problem is None:
-                raise InputError("a saved model keeps no posterior, which needs the labelled rows: fit it again.")
-            labelled, terms, found = self._problem
-            self._posterior = LaplacePosterior.of(
-                labelled.instances, found.weights, terms, found.precisions, labelled.weight, labelled.mask
-            )
-        return self._posterior
-
-    def _trust(self, labelled: Labelled, n_views: int) -> Floats:
-        """Return by how much each view, without a label, foretells it better than the frequencies do, as shares."""
-        if n_views == 1:
-            return np.ones(1)
-        scores = left_out_scores(self._laplace(), labelled.instances, labelled.mask, labelled.weight)
-        gains = np.zeros(n_views)
-        for place in np.unique(labelled.place):
-            own = labelled.place == place
-            gains[place] = gain(scores[own], labelled.mask[own], labelled.weight[own])
-        return gains / gains.sum() if gains.any() else np.full(n_views, 1.0 / n_views)
 
     def _decide(self, rows: Rows, candidates: CandidateSets) -> None:
         shares = restricted_softmax(self._scores(rows), candidates.mask)
@@ -414,9 +395,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("_problem", "_posterior"):  # large, and made of the rows of fit
-            if name in state:
-                state[name] = None
+        if "_learnt" in state:  # large, and made of the rows of fit
+            state["_learnt"] = None
         return state
 
     def __sklearn_tags__(self) -> Any:

@@ -81,6 +81,8 @@ class ViewFeatures:
     def of_part(self, part: Rows) -> Rows:
         """Return the features of rows of which only the view's columns are given."""
         plain = _divided(_kernel_or_raw(part, self.kernel, self.basis), self.power)
+        if sp.issparse(plain) and self.offset is not None:  # fit had dense rows, which were centred
+            plain = plain.toarray()
         if sp.issparse(plain):
             plain = plain / self.scale
             if self.has_constant:

@@ -46,11 +46,20 @@ def read_views(views: Any, n_features: int, names: Labels | None = None) -> list
 
 def _columns(group: Any, place: int, n_features: int, names: Labels | None) -> Ints:
     if isinstance(group, slice):
-        found = np.arange(n_features)[group]
+        try:
+            found = np.arange(n_features)[group]
+        except TypeError:
+            raise InputError(f"views[{place}]={group!r} is not possible: give a slice of column numbers.") from None
     else:
         if isinstance(group, str | numbers.Integral):
             raise InputError(f"views[{place}]={group!r} is not possible: give a list, also of one column: [{group!r}].")
-        members = np.asarray(list(group) if not isinstance(group, np.ndarray) else group)
+        if not hasattr(group, "__iter__"):
+            raise InputError(f"views[{place}]={group!r} is not possible: give numbers, names, a slice or a mask.")
+        listed = group if isinstance(group, np.ndarray) else list(group)
+        members = np.asarray(listed)
+        mixed = members.dtype.kind in "iu" and any(isinstance(each, bool) for each in listed)
+        if mixed or (members.size and members.dtype.kind == "f"):
+            raise InputError(f"views[{place}]={group!r} is not possible: give whole numbers, or a mask of all columns.")
         if members.ndim != 1 or members.size == 0:
             raise InputError(f"views[{place}] is empty or no list of columns: give numbers, names, a slice or a mask.")
         if members.dtype.kind == "b":

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from oneof.solvers.graph_logistic.curvature import MOST_COORDINATES, weighted_gram
+from oneof.solvers.graph_logistic.curvature import MOST_COORDINATES, near_cholesky, weighted_gram
 from oneof.solvers.graph_logistic.ending import Ending
 from oneof.solvers.graph_logistic.factors import dense
 from oneof.solvers.graph_logistic.newton import shared_solver
@@ -54,7 +54,7 @@ def _solver(likelihood: Likelihood, prior: Prior, precisions: Precisions) -> Cal
         return shared_solver(gram, matrices[0], n_vectors)
 
     def factor(matrix: Floats) -> tuple[Floats, bool]:
-        return scipy.linalg.cholesky(matrix, lower=True, check_finite=False), True
+        return near_cholesky(matrix), True  # a larger matrix bounds as well
 
     if n_vectors * n_weights <= MOST_COORDINATES:
         whole = np.kron(np.eye(n_vectors) - 1.0 / (n_vectors + 1), gram)

@@ -56,6 +56,18 @@ def _weighted_product(left: Any, weights: Floats, right: Any) -> Floats:
     return left.T @ (weights[:, None] * right)
 
 
+NEARLY = 1e-8
+"""Share of its diagonal added to a matrix that rounding has left without a factor."""
+
+
+def near_cholesky(matrix: Floats) -> Floats:
+    """Return the lower Cholesky factor of a positive semi-definite matrix, or of one a little larger."""
+    factor = cholesky(matrix)
+    if factor is None:
+        return scipy.linalg.cholesky(matrix + np.diag(NEARLY * matrix.diagonal()), lower=True, check_finite=False)
+    return factor
+
+
 def cholesky(matrix: Floats) -> Floats | None:
     """Return the lower Cholesky factor, or None where the matrix is not positive definite."""
     try:

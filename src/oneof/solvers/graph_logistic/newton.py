@@ -11,7 +11,13 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from oneof.solvers.graph_logistic.curvature import cholesky, class_hessian, weighted_gram, whole_hessian
+from oneof.solvers.graph_logistic.curvature import (
+    cholesky,
+    class_hessian,
+    near_cholesky,
+    weighted_gram,
+    whole_hessian,
+)
 from oneof.solvers.graph_logistic.problem import Likelihood, Point
 from oneof.solvers.graph_logistic.spaces import Space
 from oneof.typing import Floats
@@ -22,8 +28,6 @@ ENOUGH_PRODUCTS = 15
 """Products of a step beyond which the next one gets a preconditioner of its own."""
 MOST_PRODUCTS = 300
 MOST_HALVINGS = 40
-NEARLY = 1e-8
-"""Share of its diagonal added to a preconditioner that rounding has left without a factor."""
 LOOSEST = 0.1
 """Largest relative error of a step."""
 
@@ -120,10 +124,7 @@ def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Solve:
 
 
 def _root(matrix: Floats) -> tuple[Floats, bool]:
-    factor = cholesky(matrix)
-    if factor is None:  # but for rounding it has one; of a preconditioner no more is asked
-        factor = scipy.linalg.cholesky(matrix + np.diag(NEARLY * matrix.diagonal()), lower=True, check_finite=False)
-    return factor, True
+    return near_cholesky(matrix), True
 
 
 def _conjugate_gradients(product: Solve, nearly: Solve, target: Floats, size: float) -> tuple[Floats, int, bool]:

@@ -18,6 +18,9 @@ from oneof.typing import Floats, Mask, Rows
 
 BOUNDS = {"block": block, "sequential": sequential}
 MOST_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
+"""In an M-step."""
+MOST_STEPS_A_ROUND = 1000
+"""In an M-step that is followed by others: where it creeps, precisions move on before it has arrived."""
 START = {"evidence": 1e-1, "em": 1e-3}
 """First precisions, in units of those that weigh as much as the labelled rows; low for em, which may collapse."""
 SETBACK = 2.0
@@ -102,7 +105,8 @@ def solve_graph_logistic(
         if mstep == "newton":
             space = space_of(prior, at, likelihood) if space is None else space
             return newton(likelihood, space, start, tol=own_tol, max_iter=MOST_STEPS[mstep])
-        return BOUNDS[mstep](likelihood, prior, at, start, tol=own_tol, max_iter=MOST_STEPS[mstep])
+        most = MOST_STEPS[mstep] if precision == "fixed" else MOST_STEPS_A_ROUND
+        return BOUNDS[mstep](likelihood, prior, at, start, tol=own_tol, max_iter=most)
 
     if precision == "fixed" or len(likelihood.mask) == 0:
         weights, converged = maximised(weights, current, None)
@@ -185,5 +189,7 @@ def _integrated(likelihood: Likelihood, prior: Prior, weights: Floats, hyper: Hy
 
 def _is_nothing(likelihood: Likelihood, prior: Prior, weights: Floats) -> bool:
     seen = prior.openings.seen
+    if seen.shape[1] + prior.openings.unseen.shape[1] == prior.n_weights:
+        return False  # there is nothing that a precision could hold
     held = weights - weights @ seen @ seen.T
     return bool(np.abs(np.asarray(likelihood.features @ held.T)).max(initial=0.0) <= NO_SCORES)

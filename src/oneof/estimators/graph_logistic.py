@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive
+from oneof.estimators.base import CandidateClassifier, DecisionValues
 from oneof.estimators.graph_encoding import View, labelled_instances, read_view
+from oneof.estimators.graph_parameters import check_choices, hyper_prior
 from oneof.estimators.graph_posterior import Learnt
 from oneof.estimators.graph_terms import ScaledTerm, prior_terms
 from oneof.estimators.view_model import ViewModel
@@ -22,13 +23,6 @@ from oneof.likelihoods import restricted_softmax, softmax
 from oneof.solvers.graph_logistic import LaplacePosterior, solve_graph_logistic
 from oneof.typing import Floats, Ints, Mask, Rows
 from oneof.weights import read_sample_weight
-
-CHOICES = {
-    "prior": ("graph", "graph+ridge", "graph+ard"),
-    "precision": ("evidence", "em"),
-    "mstep": ("newton", "block", "sequential"),
-    "features": ("raw", "kernel"),
-}
 
 
 class GraphLogisticRegression(DecisionValues, CandidateClassifier):
@@ -233,7 +227,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         InputError
             If X, y or a parameter cannot be used, a row has NaN in a part of a view, or a view is missing everywhere.
         """
-        rule = self._checked_rule()
+        check_choices(self)
+        alpha, beta = hyper_prior(self.alpha, self.beta, self.prior, self.precision)
+        rule = GraphRule(self.affinity, self.n_neighbors, self.radius, self.width, self.symmetrize, self.neighbors)
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabelled
         weight = read_sample_weight(sample_weight, rows.shape[0], told=told)
@@ -255,8 +251,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             precision=self.precision,
             mstep=self.mstep,
             sample_weight=labelled.weight,
-            alpha=self._hyper("alpha"),
-            beta=self._hyper("beta"),
+            alpha=alpha,
+            beta=beta,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
@@ -309,25 +305,6 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         return self._learnt.posterior
 
     # -- how it is done ---------------------------------------------------------------------------------------------
-
-    def _checked_rule(self) -> GraphRule:
-        for name, choices in CHOICES.items():
-            value = getattr(self, name)
-            if not isinstance(value, str) or value not in choices:
-                wanted = " or ".join(f'"{choice}"' for choice in choices)
-                raise InputError(f"{name}={value!r} is not possible: choose {wanted}.")
-        for name in ("alpha", "beta"):
-            check_positive(name, self._hyper(name), or_zero=True)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-        return GraphRule(self.affinity, self.n_neighbors, self.radius, self.width, self.symmetrize, self.neighbors)
-
-    def _hyper(self, name: str) -> Any:
-        value = getattr(self, name)
-        if not (isinstance(value, str) and value == "auto"):
-            return value
-        strength = {"graph+ard": 0.01}.get(self.prior, 1.0) if self.precision == "evidence" else 0.0
-        return strength * (10.0 if name == "beta" else 1.0)
 
     def _read_views(self, rows: Rows, told: Mask, weight: Floats, rule: GraphRule) -> list[View]:
         names = getattr(self, "feature_names_in_", None)

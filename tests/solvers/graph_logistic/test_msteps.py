@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from oneof.solvers.graph_logistic import Term, newton, sequential, solve, solve_graph_logistic
 from oneof.solvers.graph_logistic.block import block
 from oneof.solvers.graph_logistic.openings import Openings
+from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
-from oneof.solvers.graph_logistic.terms import Prior
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import problem, soften, some_precisions, terms_of
 

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from oneof.solvers.graph_logistic import Term, solve_graph_logistic
 from oneof.solvers.graph_logistic.openings import Openings
 from oneof.solvers.graph_logistic.precisions import Evidence, Hyper
+from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.spaces import space_of
-from oneof.solvers.graph_logistic.terms import Prior
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import problem, soften, some_precisions, terms_of
 

@@ -22,8 +22,9 @@ from oneof.solvers.graph_logistic.ending import Ending
 from oneof.solvers.graph_logistic.factors import dense
 from oneof.solvers.graph_logistic.newton import shared_solver
 from oneof.solvers.graph_logistic.openings import VAGUE
+from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
-from oneof.solvers.graph_logistic.terms import Precisions, Prior
+from oneof.solvers.graph_logistic.terms import Precisions
 from oneof.typing import Floats
 
 

@@ -7,22 +7,17 @@ inverses and covariances are those of the rest.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from oneof.solvers.graph_logistic.terms import NOTHING, Term
 from oneof.typing import Floats, Rows
-
-if TYPE_CHECKING:
-    from oneof.solvers.graph_logistic.terms import Term
 
 VAGUE = 1e-8
 """Precision of open directions, in units of the labelled rows' curvature there."""
-NOTHING = 1e-10
-"""Share of the largest eigenvalue, of a matrix scaled to a diagonal of 1, below which one counts as 0."""
-
 UNSEEN = 1e-5
 """Share of a row's norm below which its score in an open direction counts as 0: the root of `NOTHING`, for of what is
 nothing to the prior rows hold the rounding alone."""
@@ -42,7 +37,7 @@ class Openings:
     """Whether each direction is that of a single weight."""
 
     @classmethod
-    def of(cls, terms: "tuple[Term, ...]", features: Rows, row_weight: Floats) -> "Openings":
+    def of(cls, terms: tuple[Term, ...], features: Rows, row_weight: Floats) -> "Openings":
         """Find the null space of the terms' sum, and what the labelled rows see of it."""
         open_, along_axes = _null_space(terms, features.shape[1])
         if open_.shape[1] == 0:
@@ -82,7 +77,7 @@ class Openings:
         return matrix + roots @ roots.T
 
 
-def _null_space(terms: "tuple[Term, ...]", n_weights: int) -> tuple[Floats, bool]:
+def _null_space(terms: tuple[Term, ...], n_weights: int) -> tuple[Floats, bool]:
     """Return an orthonormal basis of what no term penalises, and whether it lies along single weights."""
     total, covered = np.zeros(n_weights), np.zeros(n_weights, dtype=bool)
     for term in terms:

@@ -18,9 +18,10 @@ import scipy.linalg
 from oneof.errors import InputError
 from oneof.solvers.graph_logistic.curvature import cholesky, class_hessian, is_whole, whole_hessian
 from oneof.solvers.graph_logistic.openings import Openings
+from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.spaces import Space, space_of
-from oneof.solvers.graph_logistic.terms import Precisions, Prior, Term
+from oneof.solvers.graph_logistic.terms import Precisions, Term
 from oneof.typing import Floats, Mask, Rows
 
 CHUNK = 20_000

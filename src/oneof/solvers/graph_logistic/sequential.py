@@ -17,8 +17,9 @@ from oneof.solvers.compiled import compiled
 from oneof.solvers.graph_logistic.ending import Ending
 from oneof.solvers.graph_logistic.entries import entry_column, entry_value, row_range
 from oneof.solvers.graph_logistic.openings import VAGUE
+from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
-from oneof.solvers.graph_logistic.terms import Precisions, Prior
+from oneof.solvers.graph_logistic.terms import Precisions
 from oneof.solvers.rows import view_rows
 from oneof.typing import Floats
 

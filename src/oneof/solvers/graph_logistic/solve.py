@@ -10,10 +10,11 @@ from oneof.solvers.graph_logistic.block import block
 from oneof.solvers.graph_logistic.newton import newton
 from oneof.solvers.graph_logistic.openings import Openings
 from oneof.solvers.graph_logistic.precisions import Evidence, Hyper, scale_of
+from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.sequential import sequential
 from oneof.solvers.graph_logistic.spaces import Space, space_of
-from oneof.solvers.graph_logistic.terms import Precisions, Prior, Term
+from oneof.solvers.graph_logistic.terms import Precisions, Term
 from oneof.typing import Floats, Mask, Rows
 
 BOUNDS = {"block": block, "sequential": sequential}

@@ -18,8 +18,9 @@ import numpy as np
 
 from oneof.solvers.graph_logistic.factors import Factor, dense, log_determinants
 from oneof.solvers.graph_logistic.openings import VAGUE
+from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
-from oneof.solvers.graph_logistic.terms import Precisions, Prior, Term
+from oneof.solvers.graph_logistic.terms import Precisions, Term
 from oneof.typing import Floats, Rows
 
 NO_EIGENVALUE = 1e-15

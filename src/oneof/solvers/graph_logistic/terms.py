@@ -1,4 +1,4 @@
-"""The prior of graph-prior logistic regression: a sum of known matrices, each times a precision that sets itself.
+"""The terms of the prior of graph-prior logistic regression: known matrices, each times a precision that sets itself.
 
 Each weight vector w^(c), c = 1..K-1, has a prior N(0, Lambda_c^-1) with
 
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.solvers.graph_logistic.openings import Openings
 from oneof.typing import Floats
 
 Precisions = dict[str, Floats]
@@ -88,55 +87,3 @@ class Term:
         if self.per_weight:
             return self.summed(np.tile((self.diagonal > 0).astype(np.float64), (n_vectors, 1)))
         return self.summed(np.full(n_vectors, float(self.rank())))
-
-
-@dataclass(frozen=True)
-class Prior:
-    """The terms over K-1 weight vectors, with what closes the directions that they leave open."""
-
-    terms: tuple[Term, ...]
-    n_vectors: int
-    """K-1."""
-    openings: Openings
-
-    @property
-    def n_weights(self) -> int:
-        """D."""
-        return int(self.openings.seen.shape[0])
-
-    @property
-    def n_distinct(self) -> int:
-        """1 where all classes have one Lambda, K-1 otherwise."""
-        return self.n_vectors if any(term.per_class for term in self.terms) else 1
-
-    @property
-    def is_diagonal(self) -> bool:
-        """Whether every term is diagonal, and closed so."""
-        return all(term.is_diagonal for term in self.terms) and self.openings.along_axes
-
-    def penalised(self, weights: Floats, precisions: Precisions) -> Floats:
-        """Return Lambda w with the vague precision of what is open, (K-1, D)."""
-        total = self.openings.penalised(weights)
-        for term in self.terms:
-            precision = precisions[term.name]
-            if term.per_weight:
-                total = total + precision * term.diagonal * weights
-            else:
-                total = total + np.reshape(precision, (-1, 1)) * term.times(weights)
-        return total
-
-    def penalty(self, weights: Floats, precisions: Precisions) -> float:
-        """Return 1/2 sum_c w^(c)T Lambda_c w^(c)."""
-        return 0.5 * float((weights * self.penalised(weights, precisions)).sum())
-
-    def matrix(self, precisions: Precisions, c: int) -> Any:
-        """Return sum_j lambda_j P_j of class c, nothing closed: csr_array if all terms are, else ndarray."""
-        total: Any = sp.csr_array((self.n_weights, self.n_weights))
-        for term in self.terms:
-            precision = precisions[term.name]
-            own = precision[c] if term.per_class else precision
-            if term.per_weight:
-                total = total + sp.dia_array(((own * term.diagonal)[None], 0), shape=total.shape).tocsr()
-            else:
-                total = total + float(own) * term.matrix
-        return sp.csr_array(total) if sp.issparse(total) else np.asarray(total)

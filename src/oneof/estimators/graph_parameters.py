@@ -1,0 +1,37 @@
+"""Parameters of graph-prior logistic regression: which are possible, and the hyper-prior that stands for "auto"."""
+
+from typing import Any
+
+from oneof.errors import InputError
+from oneof.estimators.base import check_positive
+
+CHOICES = {
+    "prior": ("graph", "graph+ridge", "graph+ard"),
+    "precision": ("evidence", "em"),
+    "mstep": ("newton", "block", "sequential"),
+    "features": ("raw", "kernel"),
+}
+
+
+def check_choices(estimator: Any) -> None:
+    """Raise where a parameter is not possible, but those of the graph."""
+    for name, choices in CHOICES.items():
+        value = getattr(estimator, name)
+        if not isinstance(value, str) or value not in choices:
+            wanted = " or ".join(f'"{choice}"' for choice in choices)
+            raise InputError(f"{name}={value!r} is not possible: choose {wanted}.")
+    check_positive("max_iter", estimator.max_iter, integer=True)
+    check_positive("tol", estimator.tol)
+
+
+def hyper_prior(alpha: Any, beta: Any, prior: str, precision: str) -> tuple[float, float]:
+    """Return the Gamma hyper-prior of the precisions, in units of their terms: see decision 0017 for "auto"."""
+    strength = 0.0 if precision == "em" else 0.01 if prior == "graph+ard" else 1.0
+    found = []
+    for name, value, auto in (("alpha", alpha, strength), ("beta", beta, 10.0 * strength)):
+        if isinstance(value, str) and value == "auto":
+            found.append(auto)
+            continue
+        check_positive(name, value, or_zero=True)
+        found.append(float(value))
+    return found[0], found[1]

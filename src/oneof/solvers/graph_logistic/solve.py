@@ -116,8 +116,10 @@ def solve_graph_logistic(
         return GraphLogisticSolution(weights, current, np.array([value]), 1, converged, collapsed=False)
     counts = {term.name: term.counts(prior.n_vectors) for term in terms} if precision == "em" else {}
     own = tuple(term for term in terms if not term.couples)
-    apart = Prior(own, prior.n_vectors, Openings.of(own, likelihood.features, likelihood.row_weight))
     coupled = len(own) < len(terms)
+    apart = prior
+    if coupled:
+        apart = Prior(own, prior.n_vectors, Openings.of(own, likelihood.features, likelihood.row_weight))
     trace: list[float] = []
     ascent = Ascent(hyper, terms, current)
     kept = weights, current  # weights with the precisions that led to them

@@ -88,7 +88,7 @@ class LocalGlobalConsistency(GraphClassifier):
         n_neighbors: int = 5,
         radius: float | None = None,
         width: float | Literal["local"] = "local",
-        symmetrize: Literal["either", "mutual"] = "either",
+        symmetrize: Literal["either", "mutual", "sum"] = "either",
         neighbors: Literal["exact", "approximate"] = "exact",
         max_iter: int = 10000,
         tol: float = 1e-6,

@@ -8,11 +8,11 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.estimators.distinct import merge_rows
-from oneof.estimators.graph_prior import smoothness
 from oneof.estimators.view_features import ViewFeatures
 from oneof.estimators.view_model import stack
 from oneof.graphs import GraphRule, check_affinity
 from oneof.kernels import Kernel
+from oneof.solvers.graph_logistic.matrices import smoothness
 from oneof.typing import Floats, Ints, Mask, Rows
 
 

@@ -177,7 +177,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         n_neighbors: int = 5,
         radius: float | None = None,
         width: float | Literal["local"] = "local",
-        symmetrize: Literal["either", "mutual"] = "either",
+        symmetrize: Literal["either", "mutual", "sum"] = "either",
         neighbors: Literal["exact", "approximate"] = "exact",
         alpha: float | Literal["auto"] = "auto",
         beta: float | Literal["auto"] = "auto",

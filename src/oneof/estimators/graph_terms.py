@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.estimators.graph_encoding import View
-from oneof.estimators.graph_prior import blocks, disagreement
 from oneof.solvers.graph_logistic import Term
+from oneof.solvers.graph_logistic.matrices import blocks, disagreement
 from oneof.typing import Floats, Mask, Rows
 
 

@@ -32,11 +32,6 @@ class ViewModel:
     trust: Floats
     names: Labels | None
 
-    @property
-    def stacked(self) -> Floats:
-        """The weights of all views side by side, (K - 1, D)."""
-        return np.concatenate(self.weights, axis=1)
-
     def rows_with(self, rows: Rows, place: int) -> Mask:
         """Return which rows have a view."""
         columns = self.features[place].columns
@@ -85,9 +80,10 @@ def stack(parts: list[Rows], places: list[int], sizes: list[int]) -> Rows:
     if any(sp.issparse(part) for part in parts):
         moved = []
         for part, place in zip(parts, places, strict=True):
-            part = sp.coo_array(part)  # noqa: PLW2901 - the same instances in another form
-            row, column = part.coords
-            moved.append(sp.csr_array((part.data, (row, column + starts[place])), shape=(part.shape[0], starts[-1])))
+            entries = sp.coo_array(part)
+            row, column = entries.coords
+            shape = (part.shape[0], starts[-1])
+            moved.append(sp.csr_array((entries.data, (row, column + starts[place])), shape=shape))
         return sp.csr_array(sp.vstack(moved))
     out = np.zeros((sum(len(part) for part in parts), starts[-1]))
     row = 0

@@ -91,7 +91,7 @@ class MarkovWalk(GraphClassifier):
         n_neighbors: int = 5,
         radius: float | None = None,
         width: float | Literal["local"] = "local",
-        symmetrize: Literal["either", "mutual"] = "either",
+        symmetrize: Literal["either", "mutual", "sum"] = "either",
         neighbors: Literal["exact", "approximate"] = "exact",
         max_iter: int = 1000,
         tol: float = 1e-6,

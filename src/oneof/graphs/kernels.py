@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity
 from oneof.graphs.laplacian import Kind, laplacian
-from oneof.graphs.memory import check_memory
+from oneof.memory import check_memory
 from oneof.typing import Floats
 
 LARGEST_PRODUCT = 1e13

@@ -146,11 +146,9 @@ class LinearSystem:
                 change = _movement(x, seen, x.sum(axis=1, keepdims=True) if size is None else size / scale)
                 seen[:] = x
                 look = max(look + APART, int(PACE * look))
-        for _ in range(REFINED):
-            if self._parts is None:
-                break
-            # Residuals that rounding has left are small, and may still move the levels far.
-            x += self._parts.correction(scale * residual(self.matrix, self._slack, x * scale, right))
+        if self._parts is not None:
+            for _ in range(REFINED):  # residuals that rounding has left are small, and may still move the levels far
+                x += self._parts.correction(scale * residual(self.matrix, self._slack, x * scale, right))
         return LinearSolution(x * scale, n_iter, 0.0 if at_floor else change, at_floor or change <= tol)
 
     def _preconditioned(self, r: Floats) -> Floats:

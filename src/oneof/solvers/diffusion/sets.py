@@ -51,7 +51,6 @@ def diffuse(
     mask: Mask,
     *,
     mass: Floats | None = None,
-    initial: Floats | None = None,
     pull: float = 0.0,
     tol: float = 1e-6,
     max_iter: int = 1000,
@@ -68,8 +67,6 @@ def diffuse(
         The sets. Rows with one member or all are rows of the linear system, for which `right` says what is known.
     mass : ndarray of shape (n, 1), optional
         What each row of F sums to, M mass = B 1, which cutting to sets does not change. It is worked out if not given.
-    initial : ndarray of shape (n, K), optional
-        A start for the rows of the linear system, in place of 0. Rows with sets start from equal shares.
     pull : float
         As in `LinearSystem`.
     tol : float
@@ -85,14 +82,14 @@ def diffuse(
     sizes = mask.sum(axis=1)
     sets = np.flatnonzero((sizes > 1) & (sizes < mask.shape[1]))
     if not len(sets):
-        return _solve_all(matrix, right, mass, initial, pull, tol, max_iter)
+        return _solve_all(matrix, right, mass, None, pull, tol, max_iter)
     converged = True
     if mass is None:
         weighed = _solve_all(matrix, right.sum(axis=1, keepdims=True), None, None, pull, tol, max_iter)
         mass, converged = weighed.values, weighed.converged
     cut = np.zeros(len(mask), dtype=bool)
     cut[sets] = True
-    sweep = _Sweep(matrix, right, mask, mass, initial, pull, tol, max_iter)
+    sweep = _Sweep(matrix, right, mask, mass, pull, tol, max_iter)
     leaps = Leaps(matrix, mass, mask, cut)
     shares = uniform(mask[sets])
     n_iter, since, leapt, rested = 0, 0, False, False
@@ -125,7 +122,7 @@ class _Sweep:
 
     Parameters
     ----------
-    matrix, right, mask, mass, initial, pull, max_iter
+    matrix, right, mask, mass, pull, max_iter
         As in `diffuse`.
     tol : float
         Of the linear system, which may be set anew before a sweep.
@@ -137,7 +134,6 @@ class _Sweep:
         right: Floats,
         mask: Mask,
         mass: Floats,
-        initial: Floats | None,
         pull: float,
         tol: float,
         max_iter: int,
@@ -145,7 +141,7 @@ class _Sweep:
         sizes = mask.sum(axis=1)
         several = (sizes > 1) & (sizes < mask.shape[1])
         self.sets, self.others = np.flatnonzero(several), np.flatnonzero(~several)
-        self.values = np.zeros(right.shape) if initial is None else initial.copy()
+        self.values: Floats = np.zeros(right.shape)
         self.tol, self.change = tol, np.inf
         self.total: Floats = np.zeros(len(self.sets))
         self._right, self._mass, self._members, self._max_iter = right, mass, mask[self.sets], max_iter
@@ -154,7 +150,7 @@ class _Sweep:
         own = matrix.diagonal()[self.sets]
         place = np.arange(len(self.sets)), self.sets
         self._toward = self._toward + sp.csr_array((own, place), shape=self._toward.shape)
-        self._before = self.values[self.others]
+        self._before: Floats = self.values[self.others]
 
     def __call__(self, shares: Floats) -> Floats:
         """Return the shares of the rows with sets after a sweep."""

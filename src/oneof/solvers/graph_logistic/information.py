@@ -72,14 +72,19 @@ def curvature_roots(weights: Floats, features: Rows) -> Floats:
 
     With u = sqrt(p) it is diag(u) (I - u u^T / (1 + sqrt(p_K))): no factorisation, and exact where some p is 0.
     """
-    scores = np.asarray(features @ weights.T)
-    shares = softmax(np.column_stack([scores, np.zeros(len(scores))]))
+    shares = class_shares(weights, features)
     u = np.sqrt(shares[:, :-1])
     inside = -u[:, :, None] * (u / (1.0 + np.sqrt(shares[:, -1:])))[:, None, :]
     diagonal = np.arange(u.shape[1])
     inside[:, diagonal, diagonal] += 1.0
     inside *= u[:, :, None]
     return inside
+
+
+def class_shares(weights: Floats, features: Rows) -> Floats:
+    """Return the probabilities of all K classes for each instance, (t, K)."""
+    scores = np.asarray(features @ weights.T)
+    return softmax(np.column_stack([scores, np.zeros(len(scores))]))
 
 
 def whitened_covariances(posterior: Posterior, views: list[View], roots: Sequence[Floats], n_rows: int) -> Floats:

@@ -8,8 +8,13 @@ more than the label. For two classes the question is the label, and F is S.
 
 import numpy as np
 
-from oneof.likelihoods import softmax
-from oneof.solvers.graph_logistic.information import Posterior, View, half_log_determinants, whitened_covariances
+from oneof.solvers.graph_logistic.information import (
+    Posterior,
+    View,
+    class_shares,
+    half_log_determinants,
+    whitened_covariances,
+)
 from oneof.typing import Floats, Mask
 
 
@@ -42,8 +47,7 @@ def question_information(posterior: Posterior, views: list[View], n_rows: int, s
 
 def answer_slopes(weights: Floats, view: View, subsets: Mask) -> Floats:
     """Return f = g / sqrt(p_S (1 - p_S)) over the first K - 1 classes, (t, K - 1, n_subsets); 0 for sure answers."""
-    scores = np.asarray(view.features @ weights.T)
-    shares = softmax(np.column_stack([scores, np.zeros(len(scores))]))
+    shares = class_shares(weights, view.features)
     # Both sums, since 1 less the one has no digits left where the other is small.
     yes, no = shares @ subsets.T, shares @ ~subsets.T
     slopes = np.where(subsets.T, no[:, None, :], -yes[:, None, :]) * shares[:, :, None]

@@ -9,10 +9,11 @@ from array_api_compat import array_namespace, is_torch_array
 from oneof.errors import InputError
 from oneof.kernels import covariance, is_psd_by_construction, variances
 from oneof.likelihoods import softmax
+from oneof.memory import check_memory
 from oneof.solvers.laplace.cholesky import find_mode_by_factors
 from oneof.solvers.laplace.jitter import least_jitter
 from oneof.solvers.laplace.landmarks import NystroemFeatures
-from oneof.solvers.laplace.limits import LARGEST_VARIANCE, TOO_LARGE, check_memory, refused_if_too_large
+from oneof.solvers.laplace.limits import LARGEST_VARIANCE, TOO_LARGE, refused_if_too_large
 from oneof.solvers.laplace.mode import LaplaceMode, find_mode
 from oneof.solvers.laplace.posterior import LaplacePosterior, double, prior_of
 from oneof.solvers.laplace.prior import FeaturePrior, GramPrior

@@ -10,12 +10,13 @@ from array_api_compat import array_namespace, device, is_torch_array
 
 from oneof.errors import InputError
 from oneof.kernels import covariance, variances
+from oneof.memory import check_memory
 from oneof.solvers.laplace.covariance import LatentCovariance
 from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.landmarks import NystroemFeatures
 from oneof.solvers.laplace.leave_one_out import cavities
 from oneof.solvers.laplace.likelihood import Likelihood
-from oneof.solvers.laplace.limits import TOO_LARGE, check_memory, refused_if_too_large
+from oneof.solvers.laplace.limits import TOO_LARGE, refused_if_too_large
 from oneof.solvers.laplace.prior import FeaturePrior, GramPrior, Prior, by_class
 from oneof.solvers.laplace.reduced import ReducedCovariance
 from oneof.solvers.laplace.weights import WeightCovariance

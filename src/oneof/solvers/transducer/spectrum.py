@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from oneof.graphs import laplacian
-from oneof.graphs.memory import check_memory
+from oneof.memory import check_memory
 from oneof.solvers.transducer.parts import Parts, parts
 from oneof.solvers.transducer.sphere import minimise_on_sphere
 from oneof.typing import Floats

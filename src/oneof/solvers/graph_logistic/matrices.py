@@ -1,4 +1,4 @@
-"""The parts of a prior on weights: smooth along a graph, small, and in agreement between views."""
+"""The matrices of a prior on weights: smooth along a graph, small, and in agreement between views."""
 
 from typing import Any
 

@@ -9,9 +9,9 @@ Right: from 10 labelled rows drawn at random, 100 labels are queried, 5 at a tim
 what is counted are the mines among the rows queried. The classifiers that result are judged on the rows left, as in
 the paper, and on as many that could not be queried, since who finds more mines leaves other rows to be judged by.
 
-What had been looked at before the hyper-priors were fixed: these 20 draws with one of larger weight (alpha=1, beta=10),
-where queries by information all fell on rows of the first sensor alone, whose 420 weights were left far too uncertain,
-and made worse classifiers than random queries; and three of the draws with diffuse ones.
+What had been looked at before the hyper-prior's unit was fixed: these 20 draws with the same unit for any number of
+features, where queries by information all fell on rows of the first sensor alone, whose 420 weights were left far too
+uncertain, and made worse classifiers than random queries; and four of the draws with the unit that is now the default.
 
 Run with `python benchmarks/two_sensors.py [--draws 20] [--figure PATH]`; the figure needs `pip install 'oneof[plots]'`.
 """
@@ -36,8 +36,8 @@ from oneof.datasets import make_two_sensors
 RATES = np.linspace(0.0, 1.0, 201)
 N_ROWS = (123, 398, 316)
 N_START, N_QUERIES, BATCH = 10, 100, 5
-# Diffuse hyper-priors as in the paper, and precisions to a hundredth, which does not show in any figure here.
-SETTINGS = {"alpha": 0.0, "beta": 0.0, "tol": 1e-2}
+# Precisions to a hundredth, which does not show in any figure here.
+SETTINGS = {"tol": 1e-2}
 SENSORS = ("first sensor alone", "second sensor alone", "both sensors")
 STRATEGIES = {"information": "mutual information", "entropy": "entropy", "random": "at random"}
 

@@ -63,6 +63,24 @@ def test_a_view_of_noise_costs_little():
     assert np.mean(trust) < 0.1
 
 
+def test_agreement_is_kept_where_labels_are_foretold_as_well():
+    """By "auto" a model is with agreement or without, and without it each view is as it were alone."""
+    kept = []
+    for seed in range(4):
+        X, _, y = two_views(200, 20, noise=2.5, seed=seed)
+        models = {
+            kind: GraphLogisticRegression(views=HALVES, agreement=kind).fit(X, y) for kind in ("auto", True, False)
+        }
+        said = {kind: model.predict_proba(X) for kind, model in models.items()}
+        kept.append(models["auto"].precisions_["agreement"] > 0)
+        np.testing.assert_array_equal(said["auto"], said[bool(kept[-1])])
+        assert np.abs(said[True] - said[False]).max() > 1e-3
+        assert models[False].precisions_["agreement"] == 0
+        for view, columns in enumerate(HALVES):
+            alone = GraphLogisticRegression().fit(X[:, columns], y).predict_proba(X[:, columns])
+            np.testing.assert_allclose(models[False].predict_proba(X, view=view), alone, atol=1e-5)
+
+
 def test_two_views_are_better_than_each():
     """What two sensors say together of rows that have both is right more often than what either says."""
     right = []
@@ -111,12 +129,16 @@ def test_rows_without_any_view():
 
 
 def test_unlabelled_rows_draw_views_together():
-    """With a few labelled rows and many of both views, views disagree less than if each were fitted alone."""
+    """With a few labelled rows and many of both views, scores disagree far less than if views were fitted alone."""
     X, _, y = two_views(300, 15, noise=2.5)
-    model = GraphLogisticRegression(views=HALVES).fit(X, y)
-    together = [model.predict_proba(X, view=view) for view in (0, 1)]
-    alone = [GraphLogisticRegression().fit(X[:, columns], y).predict_proba(X[:, columns]) for columns in HALVES]
-    assert np.abs(together[0] - together[1]).mean() < np.abs(alone[0] - alone[1]).mean()
+
+    def apart(agreement):
+        model = GraphLogisticRegression(views=HALVES, agreement=agreement).fit(X, y)
+        odds = [np.log(model.predict_proba(X[15:], view=view)) for view in (0, 1)]
+        return np.mean(((odds[0] - odds[0][:, [2]]) - (odds[1] - odds[1][:, [2]])) ** 2), model
+
+    together, model = apart(True)
+    assert together < 0.5 * apart(False)[0]
     assert model.precisions_["agreement"] > 0
     assert set(model.precisions_) == {"graph 0", "ridge 0", "graph 1", "ridge 1", "agreement"}
 

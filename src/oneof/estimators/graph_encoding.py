@@ -110,12 +110,15 @@ class Labelled(NamedTuple):
     weight : ndarray of shape (m,)
     place : ndarray of shape (m,)
         The number of the view.
+    row : ndarray of shape (m,)
+        The number of the row among those of fit.
     """
 
     instances: Rows
     mask: Mask
     weight: Floats
     place: Ints
+    row: Ints
 
 
 def labelled_instances(rows: Rows, mask: Mask, weight: Floats, views: list[View]) -> Labelled:
@@ -126,4 +129,4 @@ def labelled_instances(rows: Rows, mask: Mask, weight: Floats, views: list[View]
     every = np.concatenate(members)
     places = list(range(len(views)))
     instances = stack(parts, places, [view.size for view in views])
-    return Labelled(instances, mask[every], weight[every], np.repeat(places, [len(known) for known in members]))
+    return Labelled(instances, mask[every], weight[every], np.repeat(places, [len(known) for known in members]), every)

@@ -20,7 +20,7 @@ from oneof.estimators.views import read_views, rows_with
 from oneof.graphs import GraphRule
 from oneof.kernels import Kernel
 from oneof.likelihoods import restricted_softmax, softmax
-from oneof.solvers.graph_logistic import LaplacePosterior, solve_graph_logistic
+from oneof.solvers.graph_logistic import LaplacePosterior
 from oneof.typing import Floats, Ints, Mask, Rows
 from oneof.weights import read_sample_weight
 
@@ -51,6 +51,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         Co-training. Each group, by numbers, names, a slice or a boolean mask, is a view, such as one of several
         sensors, with a graph, weights and precisions of its own, and a prior that all agree on unlabelled rows. A row
         lacks a view where all its columns are NaN; NaN in only a part of a view is an error.
+    agreement : {"auto", True, False}, default="auto"
+        Whether views are drawn together on unlabelled rows. "auto": if labels that are left out are foretold as well.
     per_class : bool, default=False
         Whether each class but the last has precisions of its own.
     fit_intercept : bool, default=True
@@ -72,9 +74,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     neighbors : {"exact", "approximate"}, default="exact"
     alpha, beta : float or "auto", default="auto"
         Of the Gamma hyper-prior of every precision, at least 0; both 0 is the limit that knows no scale. "auto": 1 and
-        10 by the evidence, .01 and .1 with ARD, which is to switch weights off, and 0 by EM. Units are such that 1 is
-        the precision that C = 1 stands for in scikit-learn's `LogisticRegression`, on features of mean variance 1: see
-        Notes.
+        10 by the evidence, .01 and .1 with ARD, which is to switch weights off, and 0 by EM. The unit is a precision of
+        1 for every 30 features, of mean variance 1: see Notes.
     max_iter : int, default=200
         Rounds, at most, of finding the weights and the precisions; a ConvergenceWarning says if they were not enough.
     tol : float, default=1e-6
@@ -87,8 +88,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         The last class has 0. With views one for each, in the order of its columns; with kernel features those.
     intercept_ : ndarray of shape (n_classes - 1,), or a list of them
     precisions_ : dict of str to ndarray
-        lambda of "graph", "ridge" and "ard", with views of "graph 0", "graph 1", ... and "agreement", for features as
-        they were given; with `per_class` the first axis is the class, with ARD the last one the weight.
+        lambda of "graph", "ridge" and "ard", with views of "graph 0", "graph 1", ... and "agreement" (0 where it was
+        given up), for features as they were given; with `per_class` the first axis is the class, with ARD the last one
+        the weight.
     view_weights_ : ndarray of shape (n_views,)
         How much better each view foretells the labels of labelled rows than the frequencies of the classes do, if it
         has not seen the label in question: a mean log likelihood, as a share of the sum over the views. All are alike
@@ -117,8 +119,14 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     smaller weights, and these a larger precision. The evidence counts how many weights the labels determine in place of
     all of them. With some 20 labels of several classes it has no maximum either, in the limit that knows no scale, and
     runs to weights of 0 or to infinite ones; the hyper-prior prevents that, and is hardly noticed where labels are
-    many. Its mean is .1 in the unit of each part of the prior: where the features have mean variance 1, and A is scaled
-    to a mean diagonal of 1.
+    many. Its mean is .1 in the unit of each part of the prior: p / 300 for p features of mean variance 1, with A scaled
+    to a mean diagonal of 1, so that scores have a prior variance of about 300 whatever the number of features. (C = 1
+    of scikit-learn's `LogisticRegression` is a precision of 1.) The precision of a single weight, and of the agreement,
+    has the unit 1.
+
+    The agreement is a prior, and not always a good one: where views differ, it draws the better one to the other. So it
+    is given up ("auto") where the mean of the views, by weights that have not seen the label in question, foretells
+    labels less well with it than without.
 
     A graph in several parts leaves A with a lower rank: differences of level between the parts are then free, as the
     intercept is, if features can tell the parts apart. Weights that neither prior nor labels say anything of, as of
@@ -167,6 +175,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         features: Literal["raw", "kernel"] = "raw",
         views: Any = None,
         *,
+        agreement: bool | Literal["auto"] = "auto",
         per_class: bool = False,
         fit_intercept: bool = True,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
@@ -189,6 +198,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self.mstep = mstep
         self.features = features
         self.views = views
+        self.agreement = agreement
         self.per_class = per_class
         self.fit_intercept = fit_intercept
         self.kernel = kernel
@@ -244,19 +254,18 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             numbered=self.views is not None,
         )
         labelled = labelled_instances(rows, candidates.mask, weight, views)
-        found = solve_graph_logistic(
-            labelled.instances,
-            labelled.mask,
-            [scaled.term for scaled in prior],
+        learnt = Learnt.of(
+            labelled,
+            tuple(scaled.term for scaled in prior),
+            len(views),
+            agreement=self.agreement if isinstance(self.agreement, str) else bool(self.agreement),
             precision=self.precision,
             mstep=self.mstep,
-            sample_weight=labelled.weight,
             alpha=alpha,
             beta=beta,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        learnt = Learnt(labelled, tuple(scaled.term for scaled in prior), found)
         self._warn(learnt)
         self._keep(views, prior, learnt)
         self._decide(rows, candidates)
@@ -353,11 +362,13 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         raw = [own.in_units_of_rows(part) for own, part in zip(features, weights, strict=True)]
         self.coef_: Any = [slopes for slopes, _ in raw] if self.views is not None else raw[0][0]
         self.intercept_: Any = [constants for _, constants in raw] if self.views is not None else raw[0][1]
-        self.precisions_ = {own.term.name: own.precision_of_rows(found.precisions[own.term.name]) for own in prior}
+        self.precisions_ = {
+            own.term.name: own.precision_of_rows(found.precisions.get(own.term.name, np.zeros(()))) for own in prior
+        }
         self.objective_ = found.objective
         self.n_iter_ = max(found.n_iter, 1)
         self._learnt: Learnt | None = learnt
-        self.view_weights_ = learnt.trust(len(views))
+        self.view_weights_ = learnt.trust
         self._model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
 
     def _decide(self, rows: Rows, candidates: CandidateSets) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from oneof.errors import InputError
 from oneof.estimators.base import check_positive
 
@@ -20,6 +22,9 @@ def check_choices(estimator: Any) -> None:
         if not isinstance(value, str) or value not in choices:
             wanted = " or ".join(f'"{choice}"' for choice in choices)
             raise InputError(f"{name}={value!r} is not possible: choose {wanted}.")
+    value = estimator.agreement
+    if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
+        raise InputError(f'agreement={value!r} is not possible: choose "auto", True or False.')
     check_positive("max_iter", estimator.max_iter, integer=True)
     check_positive("tol", estimator.tol)
 

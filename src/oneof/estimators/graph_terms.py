@@ -11,10 +11,14 @@ from oneof.solvers.graph_logistic import Term
 from oneof.solvers.graph_logistic.matrices import blocks, disagreement
 from oneof.typing import Floats, Mask, Rows
 
+_FEATURES_OF_A_UNIT = 30.0
+"""A precision counts in units of one for so many features, in proportion to how many there are. What scores of a row
+may be beforehand, of variance p / lambda, then does not grow with the number of features."""
+
 
 @dataclass(frozen=True)
 class ScaledTerm:
-    """A term whose matrix has a mean diagonal of about 1, so that one hyper-prior does for all.
+    """A term in a unit of its own, so that one hyper-prior does for all.
 
     Attributes
     ----------
@@ -48,16 +52,19 @@ def prior_terms(
         own = slice(int(starts[place]), int(starts[place + 1]) - view.features.has_constant)
         changes = view.smoothness.diagonal()
         rough = float(changes[changes > 0].mean()) if (changes > 0).any() else 1.0
-        smooth = Term(f"graph{suffix}", blocks({(place, place): view.smoothness / rough}, sizes), per_class=per_class)
-        terms.append(ScaledTerm(smooth, 1.0 / rough, own))
+        many = max(own.stop - own.start, 1) / _FEATURES_OF_A_UNIT
+        scaled = view.smoothness * (many / rough)
+        smooth = Term(f"graph{suffix}", blocks({(place, place): scaled}, sizes), per_class=per_class)
+        terms.append(ScaledTerm(smooth, many / rough, own))
         if prior != "graph":
-            held = np.zeros(starts[-1])
-            held[own] = 1.0
             kind = prior.removeprefix("graph+")
+            unit = 1.0 if kind == "ard" else many
+            held = np.zeros(starts[-1])
+            held[own] = unit
             diagonal = sp.csr_array(sp.diags_array(held, format="csr"))
             term = Term(f"{kind}{suffix}", diagonal, per_weight=kind == "ard", per_class=per_class)
             with np.errstate(over="ignore", under="ignore"):
-                terms.append(ScaledTerm(term, float(np.float64(view.features.unit) ** 2), own))
+                terms.append(ScaledTerm(term, float(unit * np.float64(view.features.unit) ** 2), own))
     parts, pairs = _disagreements(rows, told, weight, views)
     if parts:
         # Features have mean variance 1, and so has the diagonal where they are centred, which sparse ones are not.

@@ -51,10 +51,7 @@ class ViewModel:
         Views count as they are trusted; where a row has only such as are not trusted at all, all that it has alike.
         """
         found = [self.scores_of(rows, place) for place in range(len(self.features))]
-        have = np.column_stack([here for _, here in found]).astype(np.float64)
-        share = have * self.trust
-        share = np.where(share.any(axis=1, keepdims=True), share, have)
-        share /= np.maximum(share.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        share = shares_of_views(np.column_stack([here for _, here in found]), self.trust)
         return np.sum([share[:, [place]] * scores for place, (scores, _) in enumerate(found)], axis=0)
 
     def instances(self, rows: Rows, place: int) -> tuple[Ints, Rows]:
@@ -70,6 +67,13 @@ class ViewModel:
                 f"view={view!r} is not possible: give a number from 0 to {len(self.features) - 1}, or None for all."
             )
         return int(view)
+
+
+def shares_of_views(have: Mask, trust: Floats) -> Floats:
+    """Return (n, V) shares of the views in the mean of a row: as trusted, or alike where none of a row's is."""
+    share = have * trust
+    share = np.where(share.any(axis=1, keepdims=True), share, have.astype(np.float64))
+    return share / np.maximum(share.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
 
 def stack(parts: list[Rows], places: list[int], sizes: list[int]) -> Rows:

@@ -30,6 +30,7 @@ _PROCESS_KERNELS = (
     *("Product", "RBF", "RationalQuadratic", "Sum", "WhiteKernel"),
 )
 TRUSTED: tuple[str, ...] = (
+    "builtins.range",  # columns of a view
     "oneof.estimators.clpl.CLPL",
     "oneof.estimators.consistency.LocalGlobalConsistency",
     "oneof.estimators.graph_logistic.GraphLogisticRegression",

@@ -1,6 +1,7 @@
 """Oracles of active selection: a Laplace posterior as one dense matrix, and a logistic regression that has it."""
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
@@ -22,6 +23,7 @@ class DensePosterior:
 
     def cross_covariance(self, left, right):
         size, n_features = self.weights.shape
+        left, right = (rows.toarray() if sp.issparse(rows) else rows for rows in (left, right))
         blocks = self.inverse.reshape(size, n_features, size, n_features)
         return np.einsum("td,adbe,se->tsab", left, blocks, right, optimize=True)
 

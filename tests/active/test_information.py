@@ -126,9 +126,6 @@ def test_sparse_instances_are_dense_ones_with_less_memory():
         def covariance(self, left, right=None):
             return super().covariance(left.toarray(), None if right is None else right.toarray())
 
-        def cross_covariance(self, left, right):
-            return super().cross_covariance(left.toarray(), right.toarray())
-
     light = [View(views[0].rows, sp.csr_array(views[0].features))]
     found = choose_batch(Sparse(posterior.weights, posterior.precision), lookup(light), 10, 5)
     assert found.rows.tolist() == choose_batch(posterior, lookup(views), 10, 5).rows.tolist()

@@ -214,6 +214,7 @@ def test_what_cannot_be_simulated_is_said_in_one_sentence():
     run("has no posterior", strategy="information")
     run("all 60 rows labelled at the start are of class 'a'", y=np.full(60, "a"))
     run("row [0-9]+ was queried, but y has no label for it", LabelError, y=np.full(60, None))
+    run(r"y\[[0-9]+\] is \[1\], which is no label", LabelError, y=[[1]] * 60)
 
 
 def test_what_cannot_be_used_is_said_before_the_first_fit():

@@ -220,6 +220,8 @@ def test_the_posterior_is_that_of_the_instances():
         ({"tol": 0.0}, "tol=0.0"),
         ({"n_neighbors": 0}, "n_neighbors=0"),
         ({"features": "kernel", "kernel": "sigmoid"}, "kernel='sigmoid'"),
+        ({"kernel": "precomputed"}, "kernel='precomputed' is not possible for kernel features"),
+        ({"agreement": "never"}, "agreement='never'"),
     ],
 )
 def test_parameters_are_checked(parameters, message):

@@ -1,6 +1,6 @@
 """Labels that are shown only when they are asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ class Oracle:
             raise InputError(
                 f"{rows_name} has {n_rows} rows, but {name} has {len(y)} labels: give one label for each row."
             )
-        self._source, self._column = y, column
+        self._source, self._column, self._name = y, column, name
         self.rows: list[int] = []
         self.labels: list[Any] = []
 
@@ -51,6 +51,10 @@ class Oracle:
         """
         for row in rows:
             label = self._read(row)
+            if not isinstance(label, Hashable):
+                raise LabelError(
+                    f"{self._name}[{row}] is {label!r}, which is no label: give the one true label of each row."
+                )
             if is_missing(label):
                 raise LabelError(f"row {row} was queried, but y has no label for it: leave rows without labels out.")
             self.rows.append(int(row))

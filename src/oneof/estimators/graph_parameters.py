@@ -6,6 +6,7 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.estimators.base import check_positive
+from oneof.kernels.svc import KERNELS
 
 CHOICES = {
     "prior": ("graph", "graph+ridge", "graph+ard"),
@@ -22,6 +23,12 @@ def check_choices(estimator: Any) -> None:
         if not isinstance(value, str) or value not in choices:
             wanted = " or ".join(f'"{choice}"' for choice in choices)
             raise InputError(f"{name}={value!r} is not possible: choose {wanted}.")
+    kernel = estimator.kernel
+    if not callable(kernel) and not (isinstance(kernel, str) and kernel in KERNELS):
+        names = ", ".join(KERNELS)
+        raise InputError(
+            f"kernel={kernel!r} is not possible for kernel features: choose one of {names}, or a function of rows."
+        )
     value = estimator.agreement
     if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
         raise InputError(f'agreement={value!r} is not possible: choose "auto", True or False.')

@@ -59,28 +59,6 @@ def test_directions_that_nothing_sees_are_left_out(m):
     assert posterior.log_determinant == pytest.approx(oracle.log_determinant(H), abs=1e-5)
 
 
-@sizes
-@priors
-def test_updating_is_recomputing(m, space, prior):
-    """Observations added one by one or together give the posterior with their curvature in H."""
-    X, W, terms, precisions, new = setting(m, prior)
-    shares = np.random.default_rng(4).dirichlet(np.ones(4), size=3)[:, :-1]
-    curvatures = np.array([np.diag(p) - np.outer(p, p) for p in shares])
-    H = oracle.precision_matrix(terms, precisions, 3) + oracle.data_hessian(X, W)
-    before = LaplacePosterior.of(X, W, terms, precisions)
-    for x, own in zip(new[:3], curvatures, strict=True):
-        H = H + np.kron(own, np.outer(x, x))
-    expected = covariances(H, new, new, 3)
-    together = before.updated(new[:3], curvatures)
-    one_by_one = before.updated(new[:1], curvatures[:1]).updated(sp.csr_array(new[1:3]), curvatures[1:])
-    for posterior in (together, one_by_one):
-        np.testing.assert_allclose(posterior.cross_covariance(new, new), expected, atol=1e-6 * expected.max())
-        np.testing.assert_allclose(
-            posterior.covariance(new), np.einsum("ttck->tck", expected), atol=1e-6 * expected.max()
-        )
-        assert posterior.log_determinant == pytest.approx(oracle.log_determinant(H), abs=1e-5)
-
-
 def test_large_problems_have_the_block_of_each_class(monkeypatch):
     """Beyond the size that is worked out whole, it is the inverse of each class's block of H, and nothing between."""
     monkeypatch.setattr(curvature, "MOST_COORDINATES", 0)

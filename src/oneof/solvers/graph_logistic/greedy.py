@@ -119,10 +119,10 @@ class _Pool:
         whitened = self._current(rows, views, roots)[0]
         n_classes, n_features, _ = self.factors.shape
         columns = np.zeros((n_classes, n_features, len(views), n_classes))
+        units = sp.eye_array(n_features, format="csr")
         for v, (view, root) in enumerate(zip(views, roots)):
             if len(view.rows):
                 # With the unit vectors on the left these are the columns of H^-1 (I kron x).
-                units = sp.eye_array(n_features, format="csr") if sp.issparse(view.features) else np.eye(n_features)
                 solved = self.posterior.cross_covariance(units, view.features)[:, 0]
                 columns[:, :, v] = solved.transpose(1, 0, 2) @ root[0]
         solved = columns.reshape(n_classes, n_features, self.size)

@@ -9,8 +9,7 @@ p_i over the first K-1 classes (section 5 of Krishnapuram et al. 2004). A candid
 only the block of each class is, as if the classes were independent given the rows.
 """
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -65,10 +64,6 @@ class LaplacePosterior:
     """(K-1, D): its mode."""
     space: Space
     inverse: Inverse
-    added: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    """(r, D): instances added by `updated`."""
-    roots: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
-    """(r, K-1, K-1): roots R R^T of their curvatures."""
 
     @classmethod
     def of(
@@ -129,51 +124,27 @@ class LaplacePosterior:
             whole[part] = self._of_pairs(own, own if left is right else right[part])
         return whole
 
-    def cross_covariance(self, left: Rows, right: Rows) -> Floats:
-        """Return the posterior covariance of all pairs: (t, D) and (s, D) instances -> (t, s, K-1, K-1)."""
-        base = self._base_cross(left, right)
-        if len(self.added) == 0:
-            return base
-        a, b = self._seen_by_added(left), self._seen_by_added(right)
-        return base - np.einsum("tcj,skj->tsck", a, b, optimize=True)
-
-    def updated(self, instances: Rows, curvatures: Floats) -> "LaplacePosterior":
-        """Return the posterior after more observations at unchanged weights, by a low-rank update.
-
-        Parameters
-        ----------
-        instances : ndarray or csr_array of shape (r, D)
-        curvatures : ndarray of shape (r, K-1, K-1)
-            Positive semi-definite: diag p - p p^T for a label.
-        """
-        x = instances.toarray() if hasattr(instances, "toarray") else np.asarray(instances, dtype=np.float64)
-        values, vectors = np.linalg.eigh(curvatures)
-        roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-        if len(self.added):
-            x, roots = np.concatenate([self.added, x]), np.concatenate([self.roots, roots])
-        return replace(self, added=x, roots=roots)
-
     @property
     def log_determinant(self) -> float:
         """Log |H|, outside the directions that neither prior nor rows see."""
-        more = 2.0 * float(np.log(self._added_factor.diagonal()).sum()) if len(self.added) else 0.0
-        return self.inverse.log_determinant + self.space.log_outside + more
+        return self.inverse.log_determinant + self.space.log_outside
 
-    @cached_property
-    def _added_factor(self) -> Floats:
-        """The Cholesky factor of I + R^T V R, V the covariance of the added instances."""
-        among = self._base_cross(self.added, self.added)
-        size = self.roots.shape[0] * self.n_vectors
-        inner = np.einsum("icj,ikcd,kde->ijke", self.roots, among, self.roots, optimize=True).reshape(size, size)
-        return np.linalg.cholesky(np.eye(size) + inner)
-
-    def _seen_by_added(self, rows: Rows) -> Floats:
-        """Return A with A A^T what the added instances take from the covariance of rows, (t, K-1, r (K-1))."""
-        cross = self._base_cross(rows, self.added)
-        seen = np.einsum("tick,ikj->tcij", cross, self.roots, optimize=True)
-        flat = seen.reshape(-1, self.roots.shape[0] * self.n_vectors)
-        solved = scipy.linalg.solve_triangular(self._added_factor, flat.T, lower=True, check_finite=False).T
-        return solved.reshape(rows.shape[0], self.n_vectors, -1)
+    def cross_covariance(self, left: Rows, right: Rows) -> Floats:
+        """Return the posterior covariance of all pairs: (t, D) and (s, D) instances -> (t, s, K-1, K-1)."""
+        n = self.n_vectors
+        whole = np.zeros((left.shape[0], right.shape[0], n, n))
+        a, b, missed = [], [], []
+        for c in range(self.space.prior.n_distinct):
+            a.append(self.space.features_of(left, c))
+            b.append(self.space.features_of(right, c))
+            missed.append(self.space.missed_cross(left, right, c))
+        for (c, k), block in self.inverse.blocks.items():
+            whole[:, :, c, k] = a[c % len(a)] @ (block @ b[k % len(b)].T)
+            if c == k:
+                whole[:, :, c, c] += missed[c % len(missed)]
+            else:
+                whole[:, :, k, c] = a[k % len(a)] @ (block.T @ b[c % len(b)].T)
+        return whole
 
     def _of_pairs(self, left: Rows, right: Rows) -> Floats:
         n, same = self.n_vectors, left is right
@@ -187,24 +158,4 @@ class LaplacePosterior:
                 whole[:, c, c] += missed[c % len(missed)]
             else:
                 whole[:, k, c] = whole[:, c, k] if same else ((a[k % len(a)] @ block.T) * b[c % len(b)]).sum(axis=1)
-        if len(self.added):
-            seen = self._seen_by_added(left)
-            whole -= np.matmul(seen, (seen if same else self._seen_by_added(right)).mT)
-        return whole
-
-    def _base_cross(self, left: Rows, right: Rows) -> Floats:
-        """Return the covariance of all pairs before any update, (t, s, K-1, K-1)."""
-        n = self.n_vectors
-        whole = np.zeros((left.shape[0], right.shape[0], n, n))
-        a, b, missed = [], [], []
-        for c in range(self.space.prior.n_distinct):
-            a.append(self.space.features_of(left, c))
-            b.append(self.space.features_of(right, c))
-            missed.append(self.space.missed_cross(left, right, c))
-        for (c, k), block in self.inverse.blocks.items():
-            whole[:, :, c, k] = a[c % len(a)] @ block @ b[k % len(b)].T
-            if c == k:
-                whole[:, :, c, c] += missed[c % len(missed)]
-            else:
-                whole[:, :, k, c] = a[k % len(a)] @ block.T @ b[c % len(b)].T
         return whole

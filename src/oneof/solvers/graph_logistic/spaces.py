@@ -235,9 +235,9 @@ class RowSpace:
         return known - (np.asarray(left @ unseen) * np.asarray(right @ unseen)).sum(axis=1)
 
     def missed_cross(self, left: Rows, right: Rows, c: int) -> Floats:
-        """Return the same of all pairs, (t, s)."""
+        """Return the same of all pairs, (t, s), of which the second are few."""
         factor, r = self.factors[c % self._n], self.n_open
-        known = dense(factor.half(left) @ factor.half(right).T)
+        known = np.asarray(left @ factor.solve_rows(right).T)
         a, b = self.features_of(left, c), self.features_of(right, c)
         known = known - (a[:, :r] / self.prior.openings.curvature @ b[:, :r].T + a[:, r:] @ b[:, r:].T)
         unseen = self.prior.openings.unseen

@@ -74,8 +74,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     neighbors : {"exact", "approximate"}, default="exact"
     alpha, beta : float or "auto", default="auto"
         Of the Gamma hyper-prior of every precision, at least 0; both 0 is the limit that knows no scale. "auto": 1 and
-        10 by the evidence, .01 and .1 with ARD, which is to switch weights off, and 0 by EM. The unit is a precision of
-        1 for every 30 features, of mean variance 1: see Notes.
+        10 by the evidence, .01 and .1 with ARD, which is to switch weights off, and 0 by EM. In units such that 1 is
+        the precision that C = 1 stands for in scikit-learn's `LogisticRegression`, on features of mean variance 1, and
+        p / 100 where these are more than 100: see Notes.
     max_iter : int, default=200
         Rounds, at most, of finding the weights and the precisions; a ConvergenceWarning says if they were not enough.
     tol : float, default=1e-6
@@ -119,10 +120,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     smaller weights, and these a larger precision. The evidence counts how many weights the labels determine in place of
     all of them. With some 20 labels of several classes it has no maximum either, in the limit that knows no scale, and
     runs to weights of 0 or to infinite ones; the hyper-prior prevents that, and is hardly noticed where labels are
-    many. Its mean is .1 in the unit of each part of the prior: p / 300 for p features of mean variance 1, with A scaled
-    to a mean diagonal of 1, so that scores have a prior variance of about 300 whatever the number of features. (C = 1
-    of scikit-learn's `LogisticRegression` is a precision of 1.) The precision of a single weight, and of the agreement,
-    has the unit 1.
+    many. Its mean is .1 in the unit of each part of the prior: where the features have mean variance 1, and A is scaled
+    to a mean diagonal of 1. Beyond 100 features it grows with their number, so that the scores of hundreds are no more
+    uncertain beforehand. The precision of a single weight, and of the agreement, has the unit 1 all the same.
 
     The agreement is a prior, and not always a good one: where views differ, it draws the better one to the other. So it
     is given up ("auto") where the mean of the views, by weights that have not seen the label in question, foretells

@@ -11,9 +11,9 @@ from oneof.solvers.graph_logistic import Term
 from oneof.solvers.graph_logistic.matrices import blocks, disagreement
 from oneof.typing import Floats, Mask, Rows
 
-_FEATURES_OF_A_UNIT = 30.0
-"""A precision counts in units of one for so many features, in proportion to how many there are. What scores of a row
-may be beforehand, of variance p / lambda, then does not grow with the number of features."""
+_USUAL_FEATURES = 100
+"""Number of features beyond which a precision counts in units that grow with it. What scores may be beforehand, of
+variance p / lambda, then grows no further."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def prior_terms(
         own = slice(int(starts[place]), int(starts[place + 1]) - view.features.has_constant)
         changes = view.smoothness.diagonal()
         rough = float(changes[changes > 0].mean()) if (changes > 0).any() else 1.0
-        many = max(own.stop - own.start, 1) / _FEATURES_OF_A_UNIT
+        many = max(own.stop - own.start, _USUAL_FEATURES) / _USUAL_FEATURES
         scaled = view.smoothness * (many / rough)
         smooth = Term(f"graph{suffix}", blocks({(place, place): scaled}, sizes), per_class=per_class)
         terms.append(ScaledTerm(smooth, many / rough, own))

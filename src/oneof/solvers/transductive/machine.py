@@ -100,7 +100,7 @@ def solve_machine(
     initial : Machine
     tol : float
         What a score may break a condition of optimality by: y_i f_i >= 1 where beta_i = 0, <= 1 where it is y_i C_i,
-        and = 1 between. P is then above its minimum by `tol` times the sum of the costs, at most.
+        and = 1 between; within tol C_i of a bound, beta_i counts as being at it.
     random : Generator
         For the order of the rows.
     most_passes : int
@@ -135,7 +135,7 @@ def solve_machine(
                 if len(order) == len(counted):
                     break
                 waiting[:] = done
-        found = _measure(problem, signs, costs, coefficients, float(intercept[0]))
+        found = _measure(problem, signs, costs, coefficients, float(intercept[0]), tol)
         risen = problem.objective(found, signs, costs) > ceiling * (1.0 + 1e-12)
         if done >= most_passes or aim < _CLOSEST or not (found.violation > tol or risen):
             return replace(found, converged=found.violation <= tol)
@@ -143,7 +143,9 @@ def solve_machine(
         aim *= 0.2
 
 
-def _measure(problem: MachineProblem, signs: Floats, costs: Floats, coefficients: Floats, multiplier: float) -> Machine:
+def _measure(
+    problem: MachineProblem, signs: Floats, costs: Floats, coefficients: Floats, multiplier: float, tol: float
+) -> Machine:
     """Return the machine of dual variables, without what rounding has added up on the way."""
     space = problem.space
     weights = space.gather(coefficients[:, None])
@@ -151,7 +153,9 @@ def _measure(problem: MachineProblem, signs: Floats, costs: Floats, coefficients
     intercept = best_intercept(products, signs, costs) if problem.has_intercept else 0.0
     short = 1.0 - signs * (products + intercept)
     sizes = signs * coefficients
-    broken = np.maximum(np.where(sizes < costs, short, 0.0), np.where(sizes > 0.0, -short, 0.0))
+    # Where all are at their bounds, many intercepts are best, and the middle of them is not that of the ascent.
+    inside = sizes > tol * costs, sizes < (1.0 - tol) * costs
+    broken = np.maximum(np.where(inside[1], short, 0.0), np.where(inside[0], -short, 0.0))
     violation = float(broken.max(where=costs > 0.0, initial=0.0))
     return Machine(coefficients.copy(), weights, products, intercept, multiplier, violation)
 

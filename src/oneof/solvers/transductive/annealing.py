@@ -105,18 +105,21 @@ def solve_transductive(
     signs = np.where(sides.signs == 0, -1.0, sides.signs)
     machine = problem.start()
     if costs.any():
-        machine = solve_machine(problem, signs, costs, initial=machine, tol=loose, random=random)
+        machine = solve_machine(problem, signs, costs, initial=machine, tol=loose, random=random, may_rise=True)
     ranks = machine.products if sides.start is None else problem.products(sides.start)
     highest = unlabelled[np.argsort(-ranks[unlabelled], kind="stable")[: sides.n_positive]]
     signs[highest] = 1.0
     trace: list[tuple[float, float, float]] = []
-    converged = True
+    converged, last = True, None
     for low, high, precision in _rounds(
         sides.n_positive, len(unlabelled), C_unlabelled, cost_ratio, growth, (loose, tol)
     ):
         while len(trace) < max_iter:
             costs[unlabelled] = np.where(signs[unlabelled] > 0, high, low)
-            machine = solve_machine(problem, signs, costs, initial=machine, tol=precision, random=random)
+            machine = solve_machine(
+                problem, signs, costs, initial=machine, tol=precision, random=random, may_rise=(low, high) != last
+            )
+            last = low, high
             converged &= machine.converged
             trace.append((problem.objective(machine, signs, costs), low, high))
             pairs = switchable_pairs(machine.scores, signs, unlabelled, margin=precision)

@@ -84,11 +84,13 @@ def solve_machine(
     initial: Machine,
     tol: float,
     random: np.random.Generator,
+    may_rise: bool = False,
     most_passes: int = MOST_PASSES,
 ) -> Machine:
     """Raise the dual from the coefficients of another machine, cut off at the bounds, until the conditions hold.
 
-    It goes on, to a closer tolerance, where P would otherwise be higher than at the weights that it began with.
+    It goes on, to a closer tolerance, where P would otherwise be higher than at the weights that it began with, unless
+    it may be.
 
     Parameters
     ----------
@@ -103,6 +105,7 @@ def solve_machine(
         and = 1 between; within tol C_i of a bound, beta_i counts as being at it.
     random : Generator
         For the order of the rows.
+    may_rise : bool
     most_passes : int
         Passes over the rows, at most.
 
@@ -111,7 +114,7 @@ def solve_machine(
     Machine
     """
     space = problem.space
-    ceiling = problem.objective(initial, signs, costs)
+    ceiling = np.inf if may_rise else problem.objective(initial, signs, costs)
     coefficients = signs * np.clip(signs * initial.coefficients, 0.0, costs)
     strength = float(space.squares.mean()) if problem.has_intercept else 0.0
     curvatures, rows = space.squares + strength, space.rows()
@@ -129,7 +132,7 @@ def solve_machine(
             )
             done += 1
             push = strength * float(coefficients.sum())
-            if abs(push) > worst:  # the rows agree on a b that is held back by its centre
+            if abs(push) > max(worst, aim):  # the rows agree on a b that is held back by its centre
                 intercept[0] += push
             elif worst <= aim:
                 if len(order) == len(counted):

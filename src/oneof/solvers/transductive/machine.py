@@ -20,11 +20,14 @@ import numpy as np
 from oneof.solvers.compiled import compiled
 from oneof.solvers.plsvm import Space
 from oneof.solvers.rows import row_add, row_scores
+from oneof.solvers.transductive.face import climb_faces
 from oneof.solvers.transductive.intercept import best_intercept
 from oneof.typing import Floats
 
 MOST_PASSES = 20_000
 """Passes over the rows for one machine, at most."""
+_FIRST_LEAP = 100
+"""Passes before a step over all free variables at once is tried."""
 _CLOSEST = 1e-13
 """Of scores: closer tolerances are lost in rounding."""
 
@@ -122,7 +125,8 @@ def solve_machine(
     intercept = np.array([initial.multiplier])
     waiting, idle = np.zeros((2, space.n_rows), dtype=np.int64)
     entered = space.enter(space.gather(coefficients[:, None]))
-    aim, done = tol, 0
+    low, high = np.minimum(0.0, signs * costs), np.maximum(0.0, signs * costs)
+    aim, done, leap = tol, 0, _FIRST_LEAP
     while True:
         waiting[:] = done  # rows that looked settled are looked at again
         while done < most_passes:
@@ -138,6 +142,13 @@ def solve_machine(
                 if len(order) == len(counted):
                     break
                 waiting[:] = done
+            if done >= leap:
+                leap = done + max(_FIRST_LEAP, done // 4)
+                products = np.asarray(space.scores(space.leave(entered, coefficients[:, None])))[:, 0]
+                before = float(coefficients.sum())
+                if climb_faces(space, signs - products - intercept[0], low, high, coefficients, strength):
+                    intercept[0] += strength * (float(coefficients.sum()) - before)
+                    entered = space.enter(space.gather(coefficients[:, None]))
         found = _measure(problem, signs, costs, coefficients, float(intercept[0]), tol)
         risen = problem.objective(found, signs, costs) > ceiling * (1.0 + 1e-12)
         if done >= most_passes or aim < _CLOSEST or not (found.violation > tol or risen):

@@ -121,7 +121,7 @@ def test_unlabelled_rows_help_where_labels_are_few():
     """Two clouds and a label in each: the boundary goes through the gap, which the labels alone do not know."""
     random = np.random.default_rng(1)
     truth = np.repeat([0, 1], 50)
-    X = random.normal(size=(100, 2)) * [0.4, 3.0] + np.where(truth[:, None], [1.5, 0.0], [-1.5, 0.0])
+    X = random.normal(size=(100, 2)) * [0.3, 1.5] + np.where(truth[:, None], [1.5, 0.0], [-1.5, 0.0])
     labels = np.full(100, -1)
     labels[[X[:50, 1].argmin(), 50 + X[50:, 1].argmax()]] = 0, 1
     known = labels >= 0

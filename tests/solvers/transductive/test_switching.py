@@ -115,20 +115,19 @@ def test_two_clouds_far_apart_get_the_best_of_all_labelings(seed):
     for space in SPACES:
         found = solved(problem(X, space), sides, tol=1e-8)
         np.testing.assert_array_equal(found.signs, signs)
-        assert found.objective[-1] == pytest.approx(value, rel=1e-6)
+        assert found.objective[-1] == pytest.approx(value, rel=1e-5)
 
 
-def test_no_labelling_beats_brute_force_and_few_are_missed():
-    """Where clouds overlap, the local minimum is never below the global one, and mostly is it."""
-    reached = []
+def test_no_labelling_beats_brute_force():
+    """Where clouds overlap, the value of the labelling is that of libsvm, and never below the least of all."""
     for seed in range(6):
         X, _, sides = few_labels(13, 3, 4, seed=seed, apart=0.7)
-        value, _ = oracle.best_labelling(X @ X.T, sides.signs, sides.n_positive, 1.0, 1.0)
+        best, _ = oracle.best_labelling(X @ X.T, sides.signs, sides.n_positive, 1.0, 1.0)
         for switching in KINDS:
             found = solved(problem(X), sides, C=1.0, C_unlabelled=1.0, switching=switching, tol=1e-8)
-            assert found.objective[-1] >= value * (1 - 1e-6)
-            reached.append(found.objective[-1] <= value * (1 + 1e-6))
-    assert sum(reached) >= len(reached) / 2
+            value, _ = oracle.machine(X @ X.T, found.signs, np.ones(13))
+            assert found.objective[-1] == pytest.approx(value, rel=1e-5)
+            assert found.objective[-1] >= best * (1 - 1e-5)
 
 
 def test_without_unlabelled_rows_it_is_one_ordinary_machine():

@@ -223,6 +223,13 @@ def test_a_precomputed_kernel_must_be_of_all_pairs():
         TransductiveSVM(kernel="precomputed").fit(np.random.default_rng(0).random((80, 80)), labels)
 
 
+def test_a_kernel_that_is_none_is_refused():
+    """A matrix by which weights have a negative square has no best machine."""
+    _, _, labels = two_clouds()
+    with pytest.raises(InputError, match="not positive semi-definite"):
+        TransductiveSVM(kernel="precomputed").fit(1.0 - np.eye(80), labels)
+
+
 def test_a_kernel_that_would_not_fit_in_memory_is_refused(monkeypatch):
     """Before the matrix of all pairs is made, its size is compared with the machine's."""
     X, _, labels = two_clouds()

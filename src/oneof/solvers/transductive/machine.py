@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from oneof.errors import InputError
 from oneof.solvers.compiled import compiled
 from oneof.solvers.plsvm import Space
 from oneof.solvers.rows import row_add, row_scores
@@ -115,6 +116,11 @@ def solve_machine(
     Returns
     -------
     Machine
+
+    Raises
+    ------
+    InputError
+        If the squared length of the weights is below 0, so that the kernel is none.
     """
     space = problem.space
     ceiling = np.inf if may_rise else problem.objective(initial, signs, costs)
@@ -164,6 +170,8 @@ def _measure(
     space = problem.space
     weights = space.gather(coefficients[:, None])
     products = np.asarray(space.scores(weights))[:, 0]
+    if products @ coefficients < -1e-6 * (np.abs(products) @ np.abs(coefficients)):
+        raise InputError("the kernel is not positive semi-definite, so that no machine is best: choose another.")
     intercept = best_intercept(products, signs, costs) if problem.has_intercept else 0.0
     short = 1.0 - signs * (products + intercept)
     sizes = signs * coefficients

@@ -223,6 +223,15 @@ def test_a_precomputed_kernel_must_be_of_all_pairs():
         TransductiveSVM(kernel="precomputed").fit(np.random.default_rng(0).random((80, 80)), labels)
 
 
+@pytest.mark.parametrize("name", ["C", "C_unlabelled"])
+def test_a_cost_beyond_the_arithmetic_is_refused(name):
+    """A cost by which sums would overflow is no number to compute with; a tiny one is."""
+    X, _, labels = two_clouds()
+    with pytest.raises(InputError, match="cost of 1e\\+300 is too large"):
+        TransductiveSVM(**{name: 1e300}).fit(X, labels)
+    assert np.isfinite(TransductiveSVM(**{name: 1e-300}).fit(X, labels).decision_function(X)).all()
+
+
 def test_a_kernel_that_is_none_is_refused():
     """A matrix by which weights have a negative square has no best machine."""
     _, _, labels = two_clouds()

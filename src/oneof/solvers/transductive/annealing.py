@@ -123,7 +123,8 @@ def solve_transductive(
             converged &= machine.converged
             trace.append((problem.objective(machine, signs, costs), low, high))
             pairs = switchable_pairs(machine.scores, signs, unlabelled, margin=precision)
-            if not len(pairs[0]):
+            # From a machine that is not solved, trades need not lower the objective, and so might go on for ever.
+            if not len(pairs[0]) or not machine.converged:
                 break
             for rows in pairs:
                 traded = rows if switching == "multiple" else rows[:1]

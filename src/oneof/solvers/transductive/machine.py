@@ -25,7 +25,7 @@ from oneof.solvers.transductive.face import climb_faces
 from oneof.solvers.transductive.intercept import best_intercept
 from oneof.typing import Floats
 
-MOST_PASSES = 20_000
+MOST_PASSES = 10_000
 """Passes over the rows for one machine, at most."""
 _FIRST_LEAP = 100
 """Passes before a step over all free variables at once is tried."""

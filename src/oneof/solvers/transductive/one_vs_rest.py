@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from oneof.errors import InputError
 from oneof.solvers.plsvm import Space
 from oneof.solvers.transductive.annealing import TransductiveSolution, solve_transductive
 from oneof.solvers.transductive.machine import MachineProblem
@@ -73,18 +74,26 @@ def solve_classes(
     Returns
     -------
     ClassMachines
+
+    Raises
+    ------
+    InputError
+        If a cost is so large that sums would overflow.
     """
     n_classes = mask.shape[1]
     if C is None:
         mean = float(space.squares.mean())
         C = 1.0 / mean if mean > 0 else 1.0
+    C_unlabelled = C if C_unlabelled is None else C_unlabelled
+    if not max(C, C_unlabelled) * max(float(space.squares.max()), 1.0) < 1e100:
+        raise InputError(f"a cost of {max(C, C_unlabelled):.4g} is too large beside the features: lower it.")
     problem = MachineProblem(space, fit_intercept)
     solutions = tuple(
         solve_transductive(
             problem,
             sides_of(mask, k, None if positive_fractions is None else positive_fractions[k]),
             C=C,
-            C_unlabelled=C if C_unlabelled is None else C_unlabelled,
+            C_unlabelled=C_unlabelled,
             switching=switching,
             cost_ratio=cost_ratio,
             tol=tol,

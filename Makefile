@@ -52,6 +52,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/lost.py
 	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/semi_supervised.py
+	$(BIN)/python benchmarks/transductive_svm.py
 	$(BIN)/python benchmarks/graph_logistic.py
 	$(BIN)/python benchmarks/label_curves.py
 	$(BIN)/python benchmarks/views.py

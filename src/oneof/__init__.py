@@ -25,6 +25,7 @@ _HOME = {
     "PLKNN": "oneof.estimators.plknn",
     "PLSVM": "oneof.estimators.plsvm",
     "SpectralGraphTransducer": "oneof.estimators.transducer",
+    "TransductiveSVM": "oneof.estimators.transductive_svm",
     "compare": "oneof.compare",
     "diffusion_kernel": "oneof.graphs",
     "make_partial": "oneof.datasets",

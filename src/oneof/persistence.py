@@ -50,6 +50,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.plknn.PLKNN",
     "oneof.estimators.plsvm.PLSVM",
     "oneof.estimators.transducer.SpectralGraphTransducer",
+    "oneof.estimators.transductive_svm.TransductiveSVM",
     "oneof.estimators.walk.MarkovWalk",
     "oneof.graphs.gaussian_process.PrecomputedKernel",
     "oneof.graphs.graph.Graph",  # plain arrays and parameters: the rows of fit without an index of them

@@ -18,6 +18,7 @@ ARGUMENTS = {
     # For the same reason this one goes on beyond its default tolerance; and on features in the thousands, which the
     # suites have, its default lam would be lost in rounding.
     "PLSVM": {"lam": 0.1, "tol": 1e-12},
+    "TransductiveSVM": {"tol": 1e-10},
 }
 
 
@@ -31,7 +32,7 @@ def public_estimators():
 
 ALL = public_estimators()
 ONLINE = [e for e in ALL if isinstance(e, OnlineLearner)]
-TRANSDUCTIVE = [type(e).__name__ for e in ALL if "affinity" in e.get_params()]
+TRANSDUCTIVE = [type(e).__name__ for e in ALL if {"affinity", "C_unlabelled"} & set(e.get_params())]
 OF_NEIGHBOURS = [type(e).__name__ for e in ALL if "n_neighbors" in e.get_params()]
 BATCH = [e for e in ALL if not isinstance(e, OnlineLearner)]
 

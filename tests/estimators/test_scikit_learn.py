@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oneof import PLECOC, PLGP, PLSVM, CandidateSets, GraphLogisticRegression, SpectralGraphTransducer
+from oneof import PLECOC, PLGP, PLSVM, CandidateSets, GraphLogisticRegression, SpectralGraphTransducer, TransductiveSVM
 from oneof.model_selection import (
     CandidateKFold,
     approximated_accuracy_scorer,
@@ -30,6 +30,7 @@ CHECKED = [
     *(PLECOC(random_state=0), PLSVM(), PLSVM(kernel="rbf"), PLSVM(solver="pegasos"), PLGP(random_state=0)),
     *(SpectralGraphTransducer(n_neighbors=5), SpectralGraphTransducer(affinity="gaussian", n_neighbors=10)),
     *(GraphLogisticRegression("graph"), GraphLogisticRegression(features="kernel")),
+    *(TransductiveSVM(), TransductiveSVM(kernel="rbf", switching="single")),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
 ]
 

@@ -60,6 +60,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     from oneof.estimators.plknn import PLKNN
     from oneof.estimators.plsvm import PLSVM
     from oneof.estimators.transducer import SpectralGraphTransducer
+    from oneof.estimators.transductive_svm import TransductiveSVM
     from oneof.estimators.walk import MarkovWalk
 
     rows = 1000 if n_rows is None else max(n_rows, 1)
@@ -83,6 +84,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
         LocalGlobalConsistency(),
         MarkovWalk(),
         SpectralGraphTransducer(),
+        TransductiveSVM(),
         AvgPerceptron(**online),
         MaxPerceptron(**online),
         AvgPegasos(lam=lam, **online),

@@ -8,21 +8,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
-from oneof.kernels import Kernel, check_gram
+from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.estimators.kernel_machine import KernelMachine
 from oneof.solvers.plsvm import (
     FeatureSpace,
-    KernelSpace,
     PLSVMProblem,
     PLSVMSolution,
-    Space,
     solve_cccp,
     solve_pegasos,
 )
-from oneof.typing import Floats, Ints, Rows
 
 
-class PLSVM(LinearScores, CandidateClassifier):
+class PLSVM(KernelMachine, CandidateClassifier):
     """Support vector machine whose best candidate must beat the best of the other classes.
 
     Minimises J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik) over the n rows
@@ -146,34 +143,17 @@ class PLSVM(LinearScores, CandidateClassifier):
         if self.solver not in ("cccp", "pegasos"):
             raise InputError(f'solver={self.solver!r} is not possible: choose "cccp" or "pegasos".')
         rows, candidates = self._read_fit(X, y)
-        if self.__sklearn_tags__().input_tags.pairwise and rows.shape[0] != rows.shape[1]:
-            raise InputError(f"fit takes a precomputed kernel of all pairs of rows, square, got shape {rows.shape}.")
         told = np.flatnonzero(~candidates.is_unlabelled)
-        space, kernel = self._space(rows, told)
+        space, kernel = self._space(rows, told, has_constant=bool(self.fit_intercept))
         found = self._solve(PLSVMProblem(space, candidates.mask[told], float(self.lam)))
         self.objective_, self.objective_time_, self.n_iter_ = found.objective, found.seconds, found.n_iter
-        for name in ("coef_", "dual_coef_", "_support", "_support_rows"):  # of an earlier fit with another kernel
-            self.__dict__.pop(name, None)
-        self._kernel = kernel
         if isinstance(space, FeatureSpace):
-            self._keep_weights(found.weights.astype(rows.dtype, copy=False))
+            self._keep_linear(found.weights.astype(rows.dtype, copy=False), kernel)
         else:
-            self._keep_coefficients(space.coefficients(found.weights), rows, told)
+            coefficients = space.coefficients(found.weights)
+            constant = coefficients.sum(axis=0) * bool(self.fit_intercept)
+            self._keep_coefficients(coefficients, constant, kernel, rows, told)
         return self._finish_fit(X, y, candidates)
-
-    def _space(self, rows: Rows, told: Ints) -> tuple[Space, Kernel | None]:
-        """Return the weights' space, over the rows that are not full, and its kernel, if that is not precomputed."""
-        known = rows if len(told) == rows.shape[0] else rows[told]
-        kernel = None
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            gram = known if known.shape[1] == len(told) else known[:, told]
-        else:
-            kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-            if kernel.name == "linear":
-                return FeatureSpace(known.astype(np.float64, copy=False), has_constant=bool(self.fit_intercept)), kernel
-            gram = kernel.gram(known, known)
-        gram = check_gram(gram, told)
-        return KernelSpace(gram + 1.0 if self.fit_intercept else gram), kernel
 
     def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:
         if self.solver == "pegasos":
@@ -187,25 +167,3 @@ class PLSVM(LinearScores, CandidateClassifier):
                 stacklevel=3,
             )
         return found
-
-    def _keep_coefficients(self, coefficients: Floats, rows: Rows, told: Ints) -> None:
-        self.dual_coef_ = np.zeros((rows.shape[0], coefficients.shape[1]))
-        self.dual_coef_[told] = coefficients
-        self.intercept_ = self.dual_coef_.sum(axis=0) * bool(self.fit_intercept)
-        self._support = np.flatnonzero(self.dual_coef_.any(axis=1))
-        self._support_rows = None if self._kernel is None else rows[self._support]
-
-    def _scores(self, rows: Rows) -> Floats:
-        if hasattr(self, "coef_"):
-            return super()._scores(rows)
-        if not len(self._support):  # the best machine is 0: no kernel of no rows is asked for
-            return np.tile(self.intercept_, (rows.shape[0], 1))
-        gram = rows[:, self._support] if self._kernel is None else self._kernel.gram(rows, self._support_rows)
-        return gram @ self.dual_coef_[self._support] + self.intercept_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.pairwise = precomputed
-        tags.input_tags.sparse = not precomputed
-        return tags

@@ -1,0 +1,153 @@
+"""Label switching while the cost of the unlabelled rows grows (Joachims 1999, Algorithm TSVM).
+
+Over w, b and the signs y*_j of the unlabelled rows, num_+ of which are 1, what is to be minimised is
+
+    1/2 ||w||^2 + C sum_i xi_i + C* sum_j xi*_j,
+
+the first sum over labelled rows, the second over unlabelled ones. There are as many minima as labelings, and the one
+that is reached depends on the way. The costs C*_- and C*_+ of the two kinds of unlabelled rows begin so low that labels
+alone count, and grow round by round; in each round machines are solved and signs traded until no pair is switchable.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from oneof.solvers.transductive.machine import Machine, MachineProblem, solve_machine
+from oneof.solvers.transductive.switching import switchable_pairs
+from oneof.typing import Floats
+
+LOWEST_COST = 1e-5
+"""C*_- in the first round, in units of C*."""
+GROWTH = 1.5
+"""Of the costs from one round to the next: that of the author's program; 2 is printed."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What is known of one class against the others."""
+
+    signs: Floats
+    """(n,): 1 for rows of the class, -1 for rows of others, 0 for the unlabelled."""
+    n_positive: int
+    """num_+, from 0 to the number of the unlabelled rows."""
+    start: Floats | None = None
+    """(n,): coefficients of the rows in the scores sum_i start_i k(x_i, x) by which the unlabelled rows are first
+    ranked; None for the scores of the machine of the labelled rows."""
+
+
+@dataclass(frozen=True)
+class TransductiveSolution:
+    """Where the last round ended."""
+
+    machine: Machine
+    signs: Floats
+    """(n,): y, and y* for the unlabelled rows."""
+    objective: Floats
+    """After each machine, from the hinge losses at the costs of its round."""
+    costs: Floats
+    """(len(objective), 2): C*_- and C*_+ of that round."""
+    converged: bool
+    """Whether every machine was solved to its tolerance, and switching came to its end."""
+
+    @property
+    def n_iter(self) -> int:
+        """Machines solved."""
+        return len(self.objective)
+
+
+def solve_transductive(
+    problem: MachineProblem,
+    sides: Sides,
+    *,
+    C: float,
+    C_unlabelled: float,
+    switching: Literal["multiple", "single"] = "multiple",
+    cost_ratio: Literal["balanced", "printed"] = "balanced",
+    growth: float = GROWTH,
+    tol: float = 1e-3,
+    max_iter: int = 10_000,
+    random: np.random.Generator,
+) -> TransductiveSolution:
+    """Find signs of the unlabelled rows of which no pair is switchable, and their machine.
+
+    Parameters
+    ----------
+    problem : MachineProblem
+    sides : Sides
+    C, C_unlabelled : float
+        Above 0.
+    switching : {"multiple", "single"}
+        Between two machines, trade the signs of all pairs that `switchable_pairs` returns, or of the first.
+    cost_ratio : {"balanced", "printed"}
+        C*_+ / C*_- at first: "balanced" is (1 - p) / p with p the share of num_+ in the unlabelled rows, so that both
+        kinds have the same total cost; "printed" is p / (1 - p).
+    growth : float
+        Above 1.
+    tol : float
+        Above 0: tolerance of the scores of the last machine, and margin of its switchable pairs. Until the end both are
+        sqrt(tol).
+    max_iter : int
+        Machines solved, at most.
+    random : Generator
+        For the order in which rows are visited.
+
+    Returns
+    -------
+    TransductiveSolution
+        Its objective never rises while the costs stay as they are.
+    """
+    unlabelled = np.flatnonzero(sides.signs == 0)
+    costs = np.where(sides.signs == 0, 0.0, C)
+    loose = max(tol, float(np.sqrt(tol))) if len(unlabelled) else tol
+    signs = np.where(sides.signs == 0, -1.0, sides.signs)
+    machine = problem.start()
+    if costs.any():
+        machine = solve_machine(problem, signs, costs, initial=machine, tol=loose, random=random, may_rise=True)
+    ranks = machine.products if sides.start is None else problem.products(sides.start)
+    highest = unlabelled[np.argsort(-ranks[unlabelled], kind="stable")[: sides.n_positive]]
+    signs[highest] = 1.0
+    trace: list[tuple[float, float, float]] = []
+    converged, last = True, None
+    for low, high, precision in _rounds(
+        sides.n_positive, len(unlabelled), C_unlabelled, cost_ratio, growth, (loose, tol)
+    ):
+        while len(trace) < max_iter:
+            costs[unlabelled] = np.where(signs[unlabelled] > 0, high, low)
+            machine = solve_machine(
+                problem, signs, costs, initial=machine, tol=precision, random=random, may_rise=(low, high) != last
+            )
+            last = low, high
+            converged &= machine.converged
+            trace.append((problem.objective(machine, signs, costs), low, high))
+            pairs = switchable_pairs(machine.scores, signs, unlabelled, margin=precision)
+            # From a machine that is not solved, trades need not lower the objective, and so might go on for ever.
+            if not len(pairs[0]) or not machine.converged:
+                break
+            for rows in pairs:
+                traded = rows if switching == "multiple" else rows[:1]
+                signs[traded] *= -1.0
+        else:
+            converged = False
+    found = np.array(trace)
+    return TransductiveSolution(machine, signs, found[:, 0], found[:, 1:], converged)
+
+
+def _rounds(
+    n_positive: int, n_unlabelled: int, top: float, cost_ratio: str, growth: float, tolerances: tuple[float, float]
+) -> Iterator[tuple[float, float, float]]:
+    """Yield C*_-, C*_+ and the tolerance of each round: two at full cost come last, of which one is exact."""
+    loose, tol = tolerances
+    n_negative = n_unlabelled - n_positive
+    if n_unlabelled:
+        ratio = 1.0  # where all have one sign, nothing is to be balanced, nor switched
+        if n_positive and n_negative:
+            ratio = n_negative / n_positive if cost_ratio == "balanced" else n_positive / n_negative
+        low, high = LOWEST_COST * top, min(LOWEST_COST * top * ratio, top)
+        while low < top or high < top:
+            yield low, high, loose
+            low, high = min(growth * low, top), min(growth * high, top)
+        yield top, top, loose
+    yield top, top, tol

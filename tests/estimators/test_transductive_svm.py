@@ -1,0 +1,247 @@
+"""The transductive machine as an estimator: what its parameters mean, what it keeps, what it refuses."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.svm import SVC, LinearSVC
+
+from oneof import CandidateSets, TransductiveSVM
+from oneof.errors import InputError
+from tests.estimators.panel import table
+
+NAMES = np.array(["ant", "bee", "cat"])
+
+
+def two_clouds(n=80, n_known=6, seed=0, apart=1.5):
+    """Return rows, true classes 0 and 1, and labels of the first rows."""
+    random = np.random.default_rng(seed)
+    truth = (random.random(n) < 0.35).astype(int)
+    truth[:2] = 0, 1
+    X = random.normal(size=(n, 3)) + apart * (2 * truth[:, None] - 1) * [1, 1, 0]
+    return X, truth, np.where(np.arange(n) < n_known, truth, -1)
+
+
+def test_on_exact_labels_it_is_svc():
+    """Without unlabelled rows scores are those of libsvm, of which decision_function is twice."""
+    X, truth, _ = two_clouds(apart=0.5)
+    model = TransductiveSVM(C=0.7, tol=1e-8).fit(X, truth)
+    peer = SVC(C=0.7, kernel="linear", tol=1e-8).fit(X, truth)
+    np.testing.assert_allclose(model.decision_function(X), 2 * peer.decision_function(X), atol=1e-5)
+    np.testing.assert_allclose(model.coef_, np.vstack([-peer.coef_, peer.coef_]), atol=1e-5)
+    np.testing.assert_array_equal(model.transduction_, truth)
+    assert model.n_iter_ == 1
+
+
+def test_on_exact_labels_of_many_classes_it_is_linear_svc():
+    """Without an intercept each class has the weights of LinearSVC with the hinge loss."""
+    X, _ = table(90)
+    y = NAMES[np.arange(90) % 3]
+    X[np.arange(90), np.arange(90) % 3] += 2.0
+    model = TransductiveSVM(C=0.2, fit_intercept=False, tol=1e-8).fit(X, y)
+    peer = LinearSVC(C=0.2, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=10**6).fit(X, y)
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-4)
+    np.testing.assert_array_equal(model.intercept_, 0.0)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "precomputed", rbf_kernel])
+@pytest.mark.parametrize("switching", ["multiple", "single"])
+def test_every_kernel_transduces(kernel, switching):
+    """Clouds are told apart with any kernel; labels of few rows alone would not do as well."""
+    X, truth, labels = two_clouds(seed=3)
+    options = {"gamma": 0.2, "coef0": 1.0, "degree": 2, "switching": switching}
+    rows = X @ X.T if kernel == "precomputed" else X
+    model = TransductiveSVM(kernel=kernel, positive_fraction=float(truth[6:].mean()), **options).fit(rows, labels)
+    assert (model.transduction_ == truth).mean() > 0.9
+    assert (model.predict(rows) == truth).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("kernel", "function"),
+    [
+        ("rbf", lambda X, Y: rbf_kernel(X, Y, gamma=0.3)),
+        ("poly", lambda X, Y: polynomial_kernel(X, Y, degree=2, gamma=0.3, coef0=1.0)),
+        ("linear", lambda X, Y: X @ Y.T),
+    ],
+)
+def test_a_kernel_by_name_by_function_and_by_its_values_is_one_model(kernel, function):
+    """The same Gram matrix gives the same scores, for new rows too; coefficients are sums over the rows."""
+    X, _, labels = two_clouds()
+    new = np.random.default_rng(9).normal(size=(5, 3))
+    options = {"gamma": 0.3, "coef0": 1.0, "degree": 2, "tol": 1e-9}
+    named = TransductiveSVM(kernel=kernel, **options).fit(X, labels)
+    given = TransductiveSVM(kernel=function, **options).fit(X, labels)
+    values = TransductiveSVM(kernel="precomputed", **options).fit(function(X, X), labels)
+    expected = named.decision_function(new)
+    np.testing.assert_allclose(given.decision_function(new), expected, atol=1e-5)
+    np.testing.assert_allclose(values.decision_function(function(new, X)), expected, atol=1e-5)
+    scores = function(new, X) @ given.dual_coef_ + given.intercept_
+    np.testing.assert_allclose(scores[:, 1] - scores[:, 0], given.decision_function(new), atol=1e-9)
+    assert (getattr(named, "coef_", None) is not None) == (kernel == "linear")
+
+
+def test_the_share_of_positives_is_kept():
+    """Exactly the rounded share of the unlabelled rows ends positive: that of the labelled rows, or the one given."""
+    X, truth, labels = two_clouds(apart=0.4)
+    rest = labels < 0
+    default = TransductiveSVM().fit(X, labels)
+    assert default.transduction_[rest].sum() == int(np.floor(rest.sum() * truth[~rest].mean() + 0.5))
+    for share, number in ((0.0, 0), (0.25, 19), (1.0, 74)):
+        model = TransductiveSVM(positive_fraction=share).fit(X, labels)
+        assert model.transduction_[rest].sum() == number
+        np.testing.assert_array_equal(model.transduction_[~rest], truth[~rest])
+        np.testing.assert_array_equal(model.disambiguate().labels, model.transduction_)
+
+
+def test_transduction_keeps_to_the_sets():
+    """Of more than two classes each row gets the highest score in its set; disambiguate says the same."""
+    X, mask = table(120)
+    model = TransductiveSVM().fit(X, CandidateSets(mask, NAMES))
+    scores = np.where(mask, model.decision_function(X), -np.inf)
+    np.testing.assert_array_equal(model.transduction_, NAMES[scores.argmax(axis=1)])
+    np.testing.assert_array_equal(model.disambiguate().labels, model.transduction_)
+    assert [len(trace) for trace in model.objective_] == [len(costs) for costs in model.unlabelled_costs_]
+    assert model.n_iter_ == max(map(len, model.objective_))
+
+
+def test_defaults_do_not_depend_on_the_scale_of_the_features():
+    """C = 1 / mean ||x||^2 makes scores the same for features in another unit."""
+    X, _, labels = two_clouds()
+    plain = TransductiveSVM(tol=1e-9).fit(X, labels)
+    scaled = TransductiveSVM(tol=1e-9).fit(1000 * X, labels)
+    np.testing.assert_allclose(scaled.decision_function(1000 * X), plain.decision_function(X), atol=1e-6)
+    C = 1 / (X**2).sum(axis=1).mean()
+    np.testing.assert_allclose(plain.unlabelled_costs_[0][-1], C)
+    given = TransductiveSVM(C, C, tol=1e-9).fit(X, labels)
+    np.testing.assert_allclose(given.decision_function(X), plain.decision_function(X), atol=1e-6)
+
+
+def test_unlabelled_rows_help_where_labels_are_few():
+    """Two clouds and a label in each: the boundary goes through the gap, which the labels alone do not know."""
+    random = np.random.default_rng(1)
+    truth = np.repeat([0, 1], 50)
+    X = random.normal(size=(100, 2)) * [0.3, 1.5] + np.where(truth[:, None], [1.5, 0.0], [-1.5, 0.0])
+    labels = np.full(100, -1)
+    labels[[X[:50, 1].argmin(), 50 + X[50:, 1].argmax()]] = 0, 1
+    known = labels >= 0
+    alone = TransductiveSVM().fit(X[known], labels[known])
+    both = TransductiveSVM().fit(X, labels)
+    assert (both.transduction_ == truth).mean() > 0.98
+    assert (alone.predict(X) == truth).mean() < 0.9
+
+
+def test_labels_of_one_class_alone_leave_numbers():
+    """Where no row is known to be of the second class, a given share of it is found farthest from the first."""
+    X, truth, _ = two_clouds(apart=2.5)
+    mask = np.ones((80, 2), dtype=bool)
+    mask[np.flatnonzero(truth == 0)[:10], 1] = False
+    y = CandidateSets(mask, ["no", "yes"])
+    share = truth.sum() / 70
+    model = TransductiveSVM(positive_fraction=share).fit(X, y)
+    assert ((model.transduction_ == "yes") == (truth == 1)).mean() > 0.95
+    plain = TransductiveSVM().fit(X, y)  # all labelled rows are of the first class, and so are all others
+    assert (plain.transduction_ == "no").all()
+    np.testing.assert_allclose(plain.decision_function(X), -2.0, atol=1e-6)
+
+
+def test_sparse_text_of_many_features():
+    """CSR rows of 50,000 features are never made dense, and give the scores of a small dense copy of what they use."""
+    random = np.random.default_rng(0)
+    columns = np.sort(random.choice(50_000, 40, replace=False))
+    small = np.where(random.random((200, 40)) < 0.2, random.random((200, 40)), 0.0)
+    wide = sp.lil_array((200, 50_000))
+    wide[:, columns] = small
+    labels = np.where(np.arange(200) < 20, small[:, 0] + small[:, 1] > small[:, 2] + small[:, 3], -1).astype(int)
+    dense, sparse = (TransductiveSVM(tol=1e-9).fit(rows, labels) for rows in (small, sp.csr_array(wide)))
+    np.testing.assert_allclose(sparse.coef_[:, columns], dense.coef_, atol=1e-6)
+    assert sparse.coef_.shape == (2, 50_000)
+
+
+def test_a_refit_with_another_kernel_forgets_the_first():
+    """After a fit with another kernel only what belongs to it is there."""
+    X, _, labels = two_clouds()
+    model = TransductiveSVM().fit(X, labels)
+    model.set_params(kernel="rbf").fit(X, labels)
+    assert not hasattr(model, "coef_")
+    model.set_params(kernel="linear").fit(X, labels)
+    assert not hasattr(model, "dual_coef_")
+
+
+def test_too_few_machines_are_told():
+    """A fit that max_iter ended warns, in one sentence."""
+    X, _, labels = two_clouds()
+    with pytest.warns(ConvergenceWarning, match="did not converge in 2 machines"):
+        TransductiveSVM(max_iter=2).fit(X, labels)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("C", 0.0),
+        ("C", "1"),
+        ("C_unlabelled", -1.0),
+        ("C_unlabelled", np.inf),
+        ("positive_fraction", 1.2),
+        ("positive_fraction", np.nan),
+        ("positive_fraction", True),
+        ("positive_fraction", [0.5, 0.5]),
+        ("kernel", "sigmoid"),
+        ("gamma", 0.0),
+        ("switching", "both"),
+        ("cost_ratio", 1.0),
+        ("max_iter", 0),
+        ("tol", 0.0),
+    ],
+)
+def test_impossible_parameters_are_named(name, value):
+    """A parameter that is not possible is refused by its name."""
+    X, _, labels = two_clouds()
+    options = {"kernel": "rbf"} if name == "gamma" else {}
+    with pytest.raises(InputError, match=f"{name}="):
+        TransductiveSVM(**options).set_params(**{name: value}).fit(X, labels)
+
+
+def test_impossible_shares_of_many_classes_are_named():
+    """Of more than two classes each needs a share of its own, from 0 to 1."""
+    X, mask = table()
+    for value in (0.5, [0.5, 0.5], ["a", "b", "c"]):
+        with pytest.raises(InputError, match="for 3 classes: give one number for each"):
+            TransductiveSVM(positive_fraction=value).fit(X, mask)
+    with pytest.raises(InputError, match=r"positive_fraction\[1\] is 1.5: give numbers from 0 to 1"):
+        TransductiveSVM(positive_fraction=[0.2, 1.5, 0.1]).fit(X, mask)
+    model = TransductiveSVM(positive_fraction=[0.3, 0.3, 0.4]).fit(X, mask)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_a_precomputed_kernel_must_be_of_all_pairs():
+    """A rectangle is no kernel of the rows of fit with each other."""
+    X, _, labels = two_clouds()
+    with pytest.raises(InputError, match="square"):
+        TransductiveSVM(kernel="precomputed").fit(X, labels)
+    with pytest.raises(InputError, match="not symmetric"):
+        TransductiveSVM(kernel="precomputed").fit(np.random.default_rng(0).random((80, 80)), labels)
+
+
+@pytest.mark.parametrize("name", ["C", "C_unlabelled"])
+def test_a_cost_beyond_the_arithmetic_is_refused(name):
+    """A cost by which sums would overflow is no number to compute with; a tiny one is."""
+    X, _, labels = two_clouds()
+    with pytest.raises(InputError, match="cost of 1e\\+300 is too large"):
+        TransductiveSVM(**{name: 1e300}).fit(X, labels)
+    assert np.isfinite(TransductiveSVM(**{name: 1e-300}).fit(X, labels).decision_function(X)).all()
+
+
+def test_a_kernel_that_is_none_is_refused():
+    """A matrix by which weights have a negative square has no best machine."""
+    _, _, labels = two_clouds()
+    with pytest.raises(InputError, match="not positive semi-definite"):
+        TransductiveSVM(kernel="precomputed").fit(1.0 - np.eye(80), labels)
+
+
+def test_a_kernel_that_would_not_fit_in_memory_is_refused(monkeypatch):
+    """Before the matrix of all pairs is made, its size is compared with the machine's."""
+    X, _, labels = two_clouds()
+    monkeypatch.setattr("os.sysconf", lambda _: 100)
+    with pytest.raises(InputError, match=r'all pairs of 80 rows would take .* take kernel="linear"'):
+        TransductiveSVM(kernel="rbf").fit(X, labels)

@@ -1,0 +1,56 @@
+"""The transductive machine by trying every labelling, each with a machine of scikit-learn."""
+
+import warnings
+from itertools import combinations
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+
+def objective(w_square, scores, signs, costs):
+    """Return 1/2 ||w||^2 + sum_i C_i xi_i."""
+    return 0.5 * w_square + float(costs @ np.maximum(0.0, 1.0 - signs * scores))
+
+
+def machine(gram, signs, costs):
+    """Return the least objective and the scores for given signs; they must be of both kinds."""
+    used = np.flatnonzero(costs > 0)
+    svc = SVC(C=1.0, kernel="precomputed", tol=1e-7, max_iter=100_000)
+    with warnings.catch_warnings():
+        # Where features are few, libsvm can go round in circles of rounding; where it stops, it is close enough.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        svc.fit(gram[np.ix_(used, used)], signs[used], costs[used])
+    support, dual = used[svc.support_], svc.dual_coef_[0]
+    scores = gram[:, support] @ dual + svc.intercept_[0]
+    return objective(dual @ gram[np.ix_(support, support)] @ dual, scores, signs, costs), scores
+
+
+def best_labelling(gram, signs, n_positive, C, C_unlabelled):
+    """Return the least objective over all signs of the rows of sign 0 of which n_positive are 1, and those signs."""
+    unlabelled = np.flatnonzero(signs == 0)
+    costs = np.where(signs == 0, C_unlabelled, C)
+    best = np.inf, signs
+    for chosen in combinations(unlabelled, n_positive):
+        tried = np.where(signs == 0, -1.0, signs)
+        tried[list(chosen)] = 1.0
+        value, _ = machine(gram, tried, costs)
+        if value < best[0]:
+            best = value, tried
+    return best
+
+
+def switchable(scores, signs, unlabelled, margin):
+    """Return all pairs (m, l) that meet the printed conditions by more than the margin."""
+    xi = 1.0 - signs * scores
+    return [
+        (m, l)
+        for m in unlabelled
+        for l in unlabelled  # noqa: E741 - the paper's name
+        if signs[m] > 0 > signs[l] and xi[m] > margin and xi[l] > margin and xi[m] + xi[l] > 2 + margin
+    ]
+
+
+def intercept_loss(products, signs, costs, b):
+    """Return the losses at an intercept."""
+    return float(costs @ np.maximum(0.0, 1.0 - signs * (products + b)))

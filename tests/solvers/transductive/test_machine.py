@@ -1,0 +1,147 @@
+"""The machine whose rows have costs of their own: optimality, peers, warm starts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.svm import SVC, LinearSVC
+
+from oneof.solvers.transductive import solve_machine
+from oneof.solvers.transductive.face import climb_faces
+from oneof.solvers.transductive.intercept import best_intercept
+from tests.oracles import transductive as oracle
+from tests.solvers.transductive.problems import SPACES, generator, problem, rows
+
+
+def solved(p, signs, costs, tol=1e-8, **options):
+    return solve_machine(p, signs, costs, initial=p.start(), tol=tol, random=generator(), **options)
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+def test_conditions_of_optimality_hold_and_the_gap_is_closed(space, C):
+    """Dual variables are in their boxes and balanced, margins fit them, and primal and dual meet."""
+    X, signs = rows()
+    costs = C * np.random.default_rng(1).random(60)
+    costs[5:9] = 0.0
+    p = problem(X, space)
+    m = solved(p, signs, costs)
+    assert m.converged
+    assert m.violation <= 1e-8
+    alphas, margins = signs * m.coefficients, signs * m.scores
+    assert (alphas >= 0).all()
+    assert (alphas <= costs).all()
+    assert abs(m.coefficients.sum()) <= 1e-7
+    np.testing.assert_allclose(m.products, X @ (X.T @ m.coefficients), atol=1e-9)
+    inside = (alphas > 1e-6 * costs) & (alphas < (1 - 1e-6) * costs)
+    np.testing.assert_allclose(margins[inside], 1.0, atol=1e-7)
+    assert (margins[(alphas <= 1e-9) & (costs > 0)] >= 1 - 1e-7).all()
+    assert (margins[(alphas >= (1 - 1e-9) * costs) & (costs > 0)] <= 1 + 1e-7).all()
+    w = X.T @ m.coefficients
+    primal, dual = p.objective(m, signs, costs), alphas.sum() - 0.5 * w @ w
+    assert primal == pytest.approx(oracle.objective(w @ w, m.scores, signs, costs), rel=1e-12)
+    assert abs(primal - dual) <= 1e-6 * costs.sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_machine_of_svc(seed):
+    """With a free intercept, objective and scores are those of libsvm."""
+    X, signs = rows(seed=seed)
+    costs = np.random.default_rng(seed).random(60)
+    gram = np.exp(-0.2 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    value, scores = oracle.machine(gram, signs, costs)
+    p = problem(X)
+    p = type(p)(type(problem(X, "gram").space)(gram), True)
+    m = solved(p, signs, costs)
+    assert p.objective(m, signs, costs) == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(m.scores, scores, atol=1e-4)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_without_an_intercept_it_is_that_of_liblinear(space):
+    """Without b, the weights are those of LinearSVC with the hinge loss."""
+    X, signs = rows()
+    peer = LinearSVC(C=0.3, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10**6).fit(X, signs)
+    m = solved(problem(X, space, has_intercept=False), signs, np.full(60, 0.3))
+    assert m.intercept == 0.0
+    np.testing.assert_allclose(m.scores, X @ peer.coef_[0], atol=1e-4)
+
+
+def test_a_warm_start_ends_where_a_cold_one_does():
+    """From the machine of other signs and costs the same minimum is reached, never above where it began."""
+    X, signs = rows()
+    p = problem(X)
+    other = solved(p, -signs, np.full(60, 5.0), tol=1e-2)
+    costs = np.full(60, 0.4)
+    warm = solve_machine(p, signs, costs, initial=other, tol=1e-9, random=generator())
+    cold = solved(p, signs, costs, tol=1e-9)
+    np.testing.assert_allclose(warm.scores, cold.scores, atol=1e-6)
+    loose = solve_machine(p, signs, costs, initial=cold, tol=0.5, random=generator())
+    assert p.objective(loose, signs, costs) <= p.objective(cold, signs, costs) * (1 + 1e-11)
+
+
+def test_many_rows_of_few_features_are_solved_to_rounding():
+    """Steps over faces end what ascent row by row cannot."""
+    X, signs = rows(1000, 5, seed=2, apart=0.5)
+    costs = np.full(1000, 15.0)
+    m = solved(problem(X), signs, costs, tol=1e-9)
+    assert m.converged
+    peer = SVC(C=15.0, kernel="linear", tol=1e-8).fit(X, signs)
+    np.testing.assert_allclose(m.scores, peer.decision_function(X), atol=2e-3)
+
+
+def test_too_few_passes_are_told():
+    """A machine that ran out of passes says so."""
+    X, signs = rows(200)
+    m = solved(problem(X), signs, np.full(200, 100.0), tol=1e-12, most_passes=2)
+    assert not m.converged
+    assert m.violation > 1e-12
+
+
+def test_a_step_over_faces_raises_the_dual_within_the_bounds():
+    """Whatever the start, the dual rises by what it is said to, and no variable leaves its box."""
+    X, signs = rows(80, 3)
+    p = problem(X)
+    low, high = np.minimum(0, signs), np.maximum(0, signs)
+    K = X @ X.T + 2.0
+    for seed in range(5):
+        coefficients = signs * np.random.default_rng(seed).random(80)
+
+        def dual(beta):
+            return signs @ beta - 0.5 * beta @ K @ beta
+
+        before = coefficients.copy()
+        slopes = signs - K @ coefficients
+        assert climb_faces(p.space, slopes, low, high, coefficients, 2.0)
+        assert dual(coefficients) > dual(before)
+        assert (coefficients >= low).all()
+        assert (coefficients <= high).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(-3, 3), st.booleans(), st.sampled_from([0.0, 0.5, 1.0, 2.0])), min_size=1, max_size=8)
+)
+def test_the_best_intercept_is_best(table):
+    """No bend of the piecewise linear losses, where a minimum must lie, has a lower value."""
+    products, positive, costs = (np.array(column, dtype=float) for column in zip(*table, strict=True))
+    signs = np.where(positive > 0, 1.0, -1.0)
+    if not costs.any():
+        costs[0] = 1.0
+    b = best_intercept(products, signs, costs)
+    least = min(oracle.intercept_loss(products, signs, costs, t) for t in signs - products)
+    assert oracle.intercept_loss(products, signs, costs, b) <= least + 1e-9
+
+
+def test_rows_of_zeros_and_rows_of_one_sign():
+    """Rows of zeros have the loss that the intercept leaves; of one sign alone w = 0, b is that sign."""
+    p = problem(np.zeros((6, 2)))
+    signs = np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0])
+    m = solved(p, signs, np.ones(6))
+    assert m.converged
+    np.testing.assert_allclose(m.scores, 1.0)
+    p = problem(np.zeros((6, 2)), has_intercept=False)
+    assert solved(p, signs, np.ones(6)).converged
+    X, _ = rows(20)
+    m = solved(problem(X), -np.ones(20), np.ones(20))
+    np.testing.assert_allclose(m.scores, -1.0, atol=1e-6)

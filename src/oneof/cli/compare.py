@@ -27,6 +27,8 @@ def run(
     classes: options.Classes = None,
     drop: options.Drop = None,
     text: options.Text = None,
+    stop_words: options.StopWords = "none",
+    stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
     folds: options.Folds = 5,
@@ -46,7 +48,8 @@ def run(
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
-        prepared = prepare(table, Reading(options.split(labels), truth, separator, named, overrides))
+        reading = Reading(options.split(labels), truth, separator, named, overrides, stop_words, stem)
+        prepared = prepare(table, reading)
         methods = find_methods(prepared, method, seed)
         with terminal.progress("Comparing methods") as progress:
             comparison = compare(

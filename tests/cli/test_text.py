@@ -112,6 +112,22 @@ def test_compare_takes_them_too(run: Run, table: Path) -> None:
     assert json.loads(done.out)["winner"] == "CLPL"
 
 
+def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many words, the method that needs all pairs of them is compared only if it is named, which a note says."""
+    from oneof.cli.prepared import Reading, find_methods, prepare
+    from oneof.compare import methods
+
+    prepared = prepare(table, Reading(("topic",)))
+    assert "GraphLogisticRegression" in find_methods(prepared, "auto", 0)
+    assert prepared.notes == []
+    monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
+    found = find_methods(prepared, "auto", 0)
+    assert "GraphLogisticRegression" not in found
+    assert "CLPL" in found
+    assert "--method GraphLogisticRegression fits it" in prepared.notes[0]
+    assert list(find_methods(prepared, "graphlogisticregression", 0)) == ["GraphLogisticRegression"]
+
+
 def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
     """The bytes of all messages in one array give the model that the table gives."""
     texts = [text.encode() for text in MESSAGES]

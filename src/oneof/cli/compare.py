@@ -21,7 +21,7 @@ def run(
     labels: options.Labels,
     truth: options.Truth = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of one method, or auto: all but PLGP, which is slow.")
+        str, typer.Option("--method", help="Name of one method, or auto: all but slow ones, as PLGP.")
     ] = "auto",
     separator: options.Separator = "|",
     classes: options.Classes = None,

@@ -23,7 +23,7 @@ def run(
     *,
     labels: options.Labels,
     method: Annotated[
-        str, typer.Option("--method", help="Name of a method, or auto: the best of all but PLGP, which is slow.")
+        str, typer.Option("--method", help="Name of a method, or auto: the best of all but slow ones, as PLGP.")
     ] = "auto",
     truth: options.Truth = None,
     out: Annotated[

@@ -90,13 +90,21 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.compare import panel, without_slow
+    from oneof.compare import CUBIC, panel, without_slow
 
     encoder = make_encoder(prepared.columns, prepared.words)
     encoded = encoder.fit_transform(prepared.frame)
     n_rows = int((~prepared.candidates.is_unlabelled).sum())
     known = panel(sparse=sp.issparse(encoded), n_rows=n_rows, random_state=seed)
-    names = list(without_slow(known)) if method.lower() == "auto" else [_name(method, known)]
+    if method.lower() == "auto":
+        names = list(without_slow(known, encoded.shape[1]))
+        prepared.notes.extend(
+            f"{name} is not compared: of {encoded.shape[1]:,} features it takes long; --method {name} fits it."
+            for name in CUBIC
+            if name not in names
+        )
+    else:
+        names = [_name(method, known)]
     # The steps of a method's own pipeline go into ours: steps within steps would hide the last one.
     return {
         name: Pipeline([("columns", encoder), *(getattr(known[name], "steps", None) or [("method", known[name])])])

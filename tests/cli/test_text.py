@@ -106,6 +106,15 @@ def test_stop_words_of_a_file(run: Run, table: Path) -> None:
     assert run("predict", "out/model.skops", "new.parquet").code == 0
 
 
+def test_tfidf_is_not_scaled_again(run: Run, table: Path) -> None:
+    """The method has the rows of the encoder, whose length is 1: rare words would otherwise weigh as much as any."""
+    _fit(run, table, *WORDS)
+    pipeline = persistence.load("out/model.skops").pipeline
+    assert [name for name, _ in pipeline.steps] == ["columns", "clpl"]
+    lengths = (pipeline[0].transform(pl.DataFrame({"body": list(MESSAGES)})).power(2)).sum(axis=1)
+    np.testing.assert_allclose(lengths, [0 if text in ("", "the of and") else 1 for text in MESSAGES])
+
+
 def test_compare_takes_them_too(run: Run, table: Path) -> None:
     done = run("compare", table, *FIT, *WORDS, "--json")
     assert done.code == 0, done.err

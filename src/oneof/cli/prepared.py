@@ -105,11 +105,10 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
         )
     else:
         names = [_name(method, known)]
-    # The steps of a method's own pipeline go into ours: steps within steps would hide the last one.
-    return {
-        name: Pipeline([("columns", encoder), *(getattr(known[name], "steps", None) or [("method", known[name])])])
-        for name in names
-    }
+    # The steps of a method's own pipeline go into ours: steps within steps would hide the last one. Sparse features are
+    # left as they are: each is scaled by the encoder, and a word that occurs once would weigh as much as any other.
+    first = -1 if sp.issparse(encoded) else 0
+    return {name: Pipeline([("columns", encoder), *known[name].steps[first:]]) for name in names}
 
 
 def _name(method: str, known: Mapping[str, Any]) -> str:

@@ -58,6 +58,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/views.py
 	$(BIN)/python benchmarks/active.py
 	$(BIN)/python benchmarks/two_sensors.py
+	$(BIN)/python benchmarks/reuters.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 import oneof.compare
 from oneof import AvgPerceptron, CandidateSets, MaxPerceptron
-from oneof.compare import compare, learning_curve, panel
-from oneof.compare.methods import SLOW
+from oneof.compare import compare, learning_curve, panel, without_slow
+from oneof.compare.methods import CUBIC, MOST_FEATURES_OF_A_CUBE, SLOW
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.estimators.base import CandidateClassifier
 from oneof.metrics import covering_rate
@@ -374,6 +374,15 @@ def test_shares_beyond_the_rows_are_an_error(shares):
     X, y, _ = draw()
     with pytest.raises(InputError, match="shares="):
         learning_curve(Frequencies(), X, y, shares=shares)
+
+
+def test_auto_leaves_out_what_many_features_slow_down():
+    """Beyond some features, methods that solve with all pairs of them must be named, too."""
+    known = panel(sparse=True)
+    few, many = (set(without_slow(known, n)) for n in (MOST_FEATURES_OF_A_CUBE, MOST_FEATURES_OF_A_CUBE + 1))
+    assert few == set(known) - set(SLOW)
+    assert many == few - set(CUBIC)
+    assert many < few
 
 
 def test_the_panel_is_what_auto_compares():

@@ -21,6 +21,7 @@ from oneof.metrics import (
     precision_recall_break_even,
     win_tie_loss,
 )
+from tests.oracles.break_even import break_even
 
 seeds = st.integers(0, 2**32 - 1)
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
@@ -210,6 +211,20 @@ def test_break_even_is_the_expected_precision_at_r(seed):
     orders = [sorted(order, key=lambda i: -scores[i]) for order in itertools.permutations(range(n))]
     expected = np.mean([truth[order[:positives]].mean() for order in orders])
     assert precision_recall_break_even(truth, scores) == pytest.approx(expected)
+
+
+@given(seed=seeds)
+@settings(deadline=None)
+def test_break_even_is_where_a_walk_along_the_curve_ends(seed):
+    """With few or many ties, infinite scores among them, it is the oracle's fraction."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    truth = rng.random(n) < rng.random()
+    truth[rng.integers(n)] = True
+    scores = rng.integers(0, rng.integers(1, 12), n).astype(float)
+    scores[scores == 3] = np.inf
+    scores[scores == 5] = -np.inf
+    assert precision_recall_break_even(truth, scores) == pytest.approx(float(break_even(truth, scores)), abs=1e-15)
 
 
 @given(seed=seeds)

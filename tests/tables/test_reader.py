@@ -117,6 +117,15 @@ def test_arrays(tmp_path: Path) -> None:
     assert table.frame["candidates"].to_list() == [["a", "b"], ["c"], None]
 
 
+def test_texts_of_an_array(tmp_path: Path) -> None:
+    """Each row is its part of the bytes, which may be empty."""
+    np.savez(tmp_path / "t.npz", text=LETTERS, text_offsets=np.array([0, 2, 2, 3]))
+    assert read_table(tmp_path / "t.npz").frame["text"].to_list() == ["\u00fc", "", "a"]
+
+
+LETTERS = np.frombuffer("\u00fca".encode(), dtype=np.uint8)
+
+
 def test_arrays_that_are_no_table(tmp_path: Path) -> None:
     X = np.zeros((3, 2))
     for arrays, said in (
@@ -125,6 +134,12 @@ def test_arrays_that_are_no_table(tmp_path: Path) -> None:
         ({"X": X, "y": np.zeros(2, dtype=int)}, "y has shape"),
         ({"X": X, "y": np.array([0, 1, 5]), "classes": np.array(["a", "b"])}, "indices into the 2 classes"),
         ({"X": X.astype(object)}, "pickles are never opened"),
+        ({"text": LETTERS, "text_offsets": np.array([0, 1, 3])}, "the text of row 0 is not UTF-8"),
+        ({"text": LETTERS, "text_offsets": np.array([0, 3, 2])}, "does not cut the 3 bytes"),
+        ({"text": LETTERS, "text_offsets": np.array([0, 2, 99])}, "does not cut the 3 bytes"),
+        ({"text": LETTERS, "text_offsets": np.array([0, 3, 2, 3])}, "does not cut the 3 bytes"),
+        ({"text": LETTERS, "text_offsets": np.array([0.0, 3.0])}, "does not cut the 3 bytes"),
+        ({"text": LETTERS.astype(int), "text_offsets": np.array([0, 3])}, "expected the bytes of all rows"),
     ):
         np.savez(tmp_path / "t.npz", **arrays)
         with pytest.raises(DataError, match=said):

@@ -21,12 +21,14 @@ def run(
     labels: options.Labels,
     truth: options.Truth = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of one method, or auto: all but PLGP, which is slow.")
+        str, typer.Option("--method", help="Name of one method, or auto: all but slow ones, as PLGP.")
     ] = "auto",
     separator: options.Separator = "|",
     classes: options.Classes = None,
     drop: options.Drop = None,
     text: options.Text = None,
+    stop_words: options.StopWords = "none",
+    stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
     folds: options.Folds = 5,
@@ -46,7 +48,8 @@ def run(
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
-        prepared = prepare(table, Reading(options.split(labels), truth, separator, named, overrides))
+        reading = Reading(options.split(labels), truth, separator, named, overrides, stop_words, stem)
+        prepared = prepare(table, reading)
         methods = find_methods(prepared, method, seed)
         with terminal.progress("Comparing methods") as progress:
             comparison = compare(

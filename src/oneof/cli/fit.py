@@ -13,6 +13,7 @@ EXAMPLES = """\b
 Examples:
   oneof fit birds.csv --labels species
   oneof fit birds.csv --labels species --separator ';' --drop id --truth checked
+  oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
 """
 
@@ -22,7 +23,7 @@ def run(
     *,
     labels: options.Labels,
     method: Annotated[
-        str, typer.Option("--method", help="Name of a method, or auto: the best of all but PLGP, which is slow.")
+        str, typer.Option("--method", help="Name of a method, or auto: the best of all but slow ones, as PLGP.")
     ] = "auto",
     truth: options.Truth = None,
     out: Annotated[
@@ -32,6 +33,8 @@ def run(
     classes: options.Classes = None,
     drop: options.Drop = None,
     text: options.Text = None,
+    stop_words: options.StopWords = "none",
+    stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
     folds: options.Folds = 5,
@@ -52,7 +55,7 @@ def run(
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
-        reading = Reading(options.split(labels), truth, separator, named, overrides)
+        reading = Reading(options.split(labels), truth, separator, named, overrides, stop_words, stem)
         folder = out or Path(f"{table.stem}-oneof")
         again = command_line(table, reading, method=method, folder=folder, folds=folds, seed=seed)
         trained = train(

@@ -31,6 +31,22 @@ Drop: TypeAlias = Annotated[
 Text: TypeAlias = Annotated[
     list[str] | None, typer.Option("--text", metavar="COLUMN", help="Read a column as text: its words are features.")
 ]
+StopWords: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--stop-words",
+        metavar="LIST",
+        help="Words of text columns to leave out: english, none, or a file with one word a line.",
+    ),
+]
+Stem: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--stem",
+        metavar="LANGUAGE",
+        help="Cut the words of text columns to their stems: english, german, ..., or none. The stop words go first.",
+    ),
+]
 Categorical: TypeAlias = Annotated[
     list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="Read the values of a column as categories.")
 ]

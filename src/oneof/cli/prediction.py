@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -51,7 +52,7 @@ def predict(model_file: Path, table_file: Path, *, truth: str | None = None) -> 
     known = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
     rows = conform(table.frame, columns, table_file)
     labels = model.pipeline.predict(rows)
-    notes: list[str] = []
+    notes = _other_stems(model)
     covered = _covered(model, table, labels, notes)
     return Predicted(
         frame=_as_frame(model, rows, labels),
@@ -86,6 +87,15 @@ def _load(path: Path) -> SavedModel:
             f"{path} names a kind of column, {unknown[0]!r}, that this version does not know: update oneof."
         )
     return model
+
+
+def _other_stems(model: SavedModel) -> list[str]:
+    """Return a sentence if words are stemmed by another version than in training, which may cut them elsewhere."""
+    words = model.summary.get("words")
+    then = words.get("snowballstemmer") if isinstance(words, dict) else None
+    if then is None or then == (now := version("snowballstemmer")):
+        return []
+    return [f"the model was fitted with snowballstemmer {then}, and {now} is installed: some stems may differ."]
 
 
 def _as_frame(model: SavedModel, rows: Any, labels: Any) -> "pl.DataFrame":

@@ -12,6 +12,8 @@ from oneof.tables import (
     Column,
     Overrides,
     Table,
+    Words,
+    check_words,
     choose_columns,
     conform,
     make_encoder,
@@ -19,6 +21,7 @@ from oneof.tables import (
     read_labels,
     read_table,
     read_truth,
+    read_words,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ class Reading:
     separator: str = "|"
     classes: tuple[str, ...] | None = None
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
+    stop_words: str = "none"
+    stem: str = "none"
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class Prepared:
         The features.
     frame : polars.DataFrame
         Only the features, in the types that the encoder takes.
+    words : Words
+        Stop words and stems of the text columns.
     notes : list of str
     """
 
@@ -57,6 +64,7 @@ class Prepared:
     truth: Any
     columns: list[Column]
     frame: "pl.DataFrame"
+    words: Words
     notes: list[str]
 
 
@@ -64,6 +72,7 @@ def prepare(path: Path, reading: Reading) -> Prepared:
     """Read a table of a file; every fault of it is an error of `oneof.errors`."""
     if not reading.labels:
         raise InputError("--labels names no column.")
+    words = read_words(reading.stop_words, reading.stem)
     verbatim = {*reading.labels, *([reading.truth] if reading.truth else [])}
     as_text = {*reading.overrides.texts, *reading.overrides.categories}
     table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
@@ -71,7 +80,9 @@ def prepare(path: Path, reading: Reading) -> Prepared:
     truth = None if reading.truth is None else read_truth(table, reading.truth, candidates.classes)
     columns, notes = choose_columns(table, exclude=verbatim, overrides=reading.overrides)
     notes = [*odd_labels(candidates, reading.separator), *notes]
-    return Prepared(table, candidates, truth, columns, conform(table.frame, columns, path), notes)
+    frame = conform(table.frame, columns, path)
+    check_words(frame, columns, words, path)
+    return Prepared(table, candidates, truth, columns, frame, words, notes)
 
 
 def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
@@ -79,18 +90,25 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.compare import panel, without_slow
+    from oneof.compare import CUBIC, panel, without_slow
 
-    encoder = make_encoder(prepared.columns)
+    encoder = make_encoder(prepared.columns, prepared.words)
     encoded = encoder.fit_transform(prepared.frame)
     n_rows = int((~prepared.candidates.is_unlabelled).sum())
     known = panel(sparse=sp.issparse(encoded), n_rows=n_rows, random_state=seed)
-    names = list(without_slow(known)) if method.lower() == "auto" else [_name(method, known)]
-    # The steps of a method's own pipeline go into ours: steps within steps would hide the last one.
-    return {
-        name: Pipeline([("columns", encoder), *(getattr(known[name], "steps", None) or [("method", known[name])])])
-        for name in names
-    }
+    if method.lower() == "auto":
+        names = list(without_slow(known, encoded.shape[1]))
+        prepared.notes.extend(
+            f"{name} is not compared: of {encoded.shape[1]:,} features it takes long; --method {name} fits it."
+            for name in CUBIC
+            if name not in names
+        )
+    else:
+        names = [_name(method, known)]
+    # The steps of a method's own pipeline go into ours: steps within steps would hide the last one. Sparse features are
+    # left as they are: each is scaled by the encoder, and a word that occurs once would weigh as much as any other.
+    first = -1 if sp.issparse(encoded) else 0
+    return {name: Pipeline([("columns", encoder), *known[name].steps[first:]]) for name in names}
 
 
 def _name(method: str, known: Mapping[str, Any]) -> str:

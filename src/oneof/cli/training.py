@@ -85,6 +85,8 @@ def command_line(path: Path, reading: Reading, *, method: str, folder: Path, fol
         ("--numeric", chosen.numbers),
     ):
         words += [word for name in names for word in (option, name)]
+    for option, value in (("--stop-words", reading.stop_words), ("--stem", reading.stem)):
+        words += [option, value] * (value.lower() != "none")
     words += ["--method", method, "--folds", str(folds), "--seed", str(seed), "--out", str(folder)]
     return shlex.join(words)
 
@@ -104,6 +106,7 @@ def _summarise(
         "unlabelled": unlabelled,
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
+        "words": prepared.words.facts() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.winner,
         "estimate": comparison.to_dict()["results"][0],
         "comparison": comparison.to_dict(),
@@ -121,7 +124,7 @@ def _write_model(path: Path, model: Any, prepared: Prepared, reading: Reading, s
         columns=[(column.name, column.kind) for column in prepared.columns],
         label_columns=list(reading.labels),
         method=summary["method"],
-        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabelled", "estimate")}
+        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabelled", "estimate", "words")}
         | {"separator": reading.separator},
     )
     save(path, saved)

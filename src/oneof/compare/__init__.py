@@ -5,10 +5,11 @@ from types import ModuleType
 
 from oneof.compare.comparison import compare
 from oneof.compare.curve import LearningCurve, learning_curve
-from oneof.compare.methods import panel, without_slow
+from oneof.compare.methods import CUBIC, panel, without_slow
 from oneof.compare.results import Comparison, FoldResult, MethodResult
 
 __all__ = [
+    "CUBIC",
     "Comparison",
     "FoldResult",
     "LearningCurve",

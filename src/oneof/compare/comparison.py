@@ -31,8 +31,9 @@ def compare(
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` takes.
     methods : "auto", a list of names, or a dict of estimators by name, default="auto"
-        "auto" is the `panel` without `PLGP`, which takes minutes where the others take seconds; names choose from the
-        whole panel. Estimators are cloned, never fitted themselves.
+        "auto" is the `panel` without `PLGP`, which takes minutes where the others take seconds, and, of more than 5,000
+        features, without `GraphLogisticRegression`, whose time grows with their cube; names choose from the whole
+        panel. Estimators are cloned, never fitted themselves.
     cv : int, splitter or iterable of (train, test), default=5
         The number of folds of a `CandidateKFold`, or another way to split.
     truth : array-like of shape (n_samples,), optional

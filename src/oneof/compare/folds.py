@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets, as_candidates, over_all_labels
@@ -77,6 +78,8 @@ def fit_and_judge(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldRe
     model.fit(rows, candidates[train])
     seconds = time.perf_counter() - start
     rows, sets = _safe_indexing(X, test), candidates[test]
+    if isinstance(model, Pipeline) and len(model) > 1:  # texts need be counted once for both questions below
+        rows, model = model[:-1].transform(rows), model[-1]
     predicted, approximated = model.predict(rows), math.nan
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         approximated = approximated_accuracy(sets, probabilities(model, rows).proba, classes=model.classes_)

@@ -12,6 +12,10 @@ from oneof.errors import InputError, InputTypeError
 
 SLOW = ("PLGP",)
 """Methods of the panel that take minutes where others take seconds, and are compared only when they are named."""
+CUBIC = ("GraphLogisticRegression",)
+"""Methods that solve with matrices of all pairs of features."""
+MOST_FEATURES_OF_A_CUBE = 5_000
+"""Most features with which those are compared without being named: beyond, a fit takes minutes and gigabytes."""
 MOST_ROWS_OF_A_KERNEL = 10_000
 """Most labelled rows for which the panel fits machines with a kernel, whose time grows with the square of them."""
 
@@ -99,9 +103,10 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     return {type(estimator).__name__: make_pipeline(clone(scaler), estimator) for estimator in estimators}
 
 
-def without_slow(known: Mapping[str, Any]) -> dict[str, Any]:
+def without_slow(known: Mapping[str, Any], n_features: int) -> dict[str, Any]:
     """Return what "auto" stands for: all but the methods that must be asked for by name."""
-    return {name: known[name] for name in known if name not in SLOW}
+    left_out = SLOW + (CUBIC if n_features > MOST_FEATURES_OF_A_CUBE else ())
+    return {name: known[name] for name in known if name not in left_out}
 
 
 def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
@@ -116,7 +121,7 @@ def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
             sparse=sp.issparse(task.X), n_rows=int((~task.candidates.is_unlabelled).sum()), random_state=random_state
         )
         if isinstance(methods, str) and methods == "auto":
-            chosen = without_slow(chosen)
+            chosen = without_slow(chosen, task.X.shape[1])
         else:
             names = [methods] if isinstance(methods, str) else list(methods)
             unknown = [name for name in names if name not in chosen]

@@ -45,8 +45,7 @@ def _features(path: Path, parts: dict[str, Any]) -> "pl.DataFrame":
     import polars as pl
 
     if "text" in parts and "text_offsets" in parts:
-        whole, ends = parts["text"].tobytes(), parts["text_offsets"].tolist()
-        return pl.DataFrame({"text": [whole[a:b].decode("utf-8", "replace") for a, b in itertools.pairwise(ends)]})
+        return pl.DataFrame({"text": _texts(path, parts["text"], parts["text_offsets"])})
     if "X" not in parts and "X_shape" in parts:
         raise DataError(f"{path} holds a sparse matrix, which is no table: use oneof.datasets.load and Python for it.")
     if "X" not in parts or parts["X"].ndim != 2:
@@ -55,6 +54,22 @@ def _features(path: Path, parts: dict[str, Any]) -> "pl.DataFrame":
     if X.dtype.kind not in "biuf":
         raise DataError(f"{path}: X holds values of type {X.dtype}, expected numbers.")
     return pl.DataFrame({f"x{j}": np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])})
+
+
+def _texts(path: Path, whole: Any, cuts: Any) -> list[str]:
+    if whole.dtype != np.uint8 or whole.ndim != 1:
+        raise DataError(f"{path}: text has shape {whole.shape} and type {whole.dtype}, expected the bytes of all rows.")
+    sound = cuts.ndim == 1 and cuts.dtype.kind in "iu" and len(cuts) > 0
+    ends = cuts.tolist() if sound else []
+    if not sound or ends[0] != 0 or ends[-1] != len(whole) or any(a > b for a, b in itertools.pairwise(ends)):
+        raise DataError(f"{path}: text_offsets does not cut the {len(whole)} bytes of text into rows.")
+    content, texts = whole.tobytes(), []
+    for row, (start, end) in enumerate(itertools.pairwise(ends)):
+        try:
+            texts.append(content[start:end].decode())
+        except UnicodeDecodeError:
+            raise DataError(f"{path}: the text of row {row} is not UTF-8: save it as UTF-8.") from None
+    return texts
 
 
 def _one_a_row(path: Path, name: str, values: Any, n_rows: int) -> Any:

@@ -1,0 +1,187 @@
+"""Words of a text as features: stop words, stems, and scikit-learn's TF-IDF for the rest."""
+
+import difflib
+import functools
+import re
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from oneof.errors import InputError, InputTypeError, MissingExtraError
+
+__all__ = ["StemTokenizer", "languages", "make_vectorizer"]
+
+# Letters, digits and underscores; and the marks above, below and beside letters, which `\w` alone leaves out: it would
+# cut words of Hindi, Tamil or vocalised Hebrew and Arabic, and those whose accents are signs of their own.
+_MARKS = (
+    r"\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963\u0b82\u0bbe-\u0bcd\u0bd7"
+)
+WORD = rf"[\w{_MARKS}]+"
+"""What counts as a word: a `token_pattern` of scikit-learn's vectorizers."""
+
+StopWords: TypeAlias = str | tuple[str, ...] | None
+"""The list of scikit-learn, "english"; words; or none."""
+
+_MOST_STEMS = 2**18
+"""Stems that are remembered for each language, since most words of most texts occur again and again."""
+
+
+@dataclass(frozen=True)
+class StemTokenizer:
+    """The words of a text without stop words, cut to their stems: a `tokenizer` for scikit-learn's vectorizers.
+
+    Stop words are left out before the others are stemmed. scikit-learn's own `stop_words` would be looked for among
+    the stems, where "having" is no longer found; leave it at None beside this tokenizer. `make_vectorizer` puts the
+    two together.
+
+    Parameters
+    ----------
+    language : str, default="english"
+        One of `languages()`.
+    stop_words : "english", iterable of str or None, default=None
+        Words to leave out, in any case of letters; "english" is scikit-learn's list.
+
+    Raises
+    ------
+    InputError
+        If there is no stemmer for the language, or "english" is the name of no such list.
+    MissingExtraError
+        If snowballstemmer is not installed.
+
+    References
+    ----------
+    Porter (2001), Snowball: a language for stemming algorithms, https://snowballstem.org.
+
+    Examples
+    --------
+    >>> from oneof.text import StemTokenizer
+    >>> StemTokenizer("english", stop_words="english")("physics and the physical, having connected connections")
+    ['physic', 'physic', 'have', 'connect', 'connect']
+    """
+
+    language: str = "english"
+    stop_words: Any = None
+
+    def __post_init__(self) -> None:
+        _stemmer(self.language)  # so that a language without a stemmer is found here, not among the texts
+        object.__setattr__(self, "stop_words", _check_words(self.stop_words))
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the stems of the words of a text in lower case, in order."""
+        stem, left_out = _stemmer(self.language), _left_out(self.stop_words)
+        return [stem(word) for word in _CUT(text) if word not in left_out]
+
+
+def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **options: Any) -> Any:
+    """Return scikit-learn's TF-IDF with stop words left out and words cut to their stems, as asked for.
+
+    No language is assumed: by default there are neither stop words nor stems. A model file can hold the vectorizer.
+
+    Parameters
+    ----------
+    stop_words : "english", iterable of str or None, default=None
+        Words to leave out before the others are stemmed; "english" is scikit-learn's list. One with an apostrophe
+        stands for its parts, as texts are cut there too.
+    stem : str, optional
+        Language of the stemmer, one of `languages()`. It needs the package's extra `text`.
+    **options
+        Other parameters of ``sklearn.feature_extraction.text.TfidfVectorizer``, as ``ngram_range`` or ``min_df``.
+
+    Returns
+    -------
+    sklearn.feature_extraction.text.TfidfVectorizer
+        Not fitted.
+
+    Raises
+    ------
+    InputError
+        If `stem` is no language, or `stop_words` is text other than "english".
+    MissingExtraError
+        If snowballstemmer is not installed, and `stem` is given.
+
+    Examples
+    --------
+    >>> from oneof.text import make_vectorizer
+    >>> words = make_vectorizer(stop_words="english", stem="english")
+    >>> words.fit_transform(["The cats are sleeping", "A sleeping cat", "dogs bark"]).shape
+    (3, 4)
+    >>> words.get_feature_names_out().tolist()
+    ['bark', 'cat', 'dog', 'sleep']
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    if stem is not None:
+        return TfidfVectorizer(tokenizer=StemTokenizer(stem, stop_words), token_pattern=None, **options)
+    # Words are given as they are cut, since scikit-learn warns of others.
+    checked = _check_words(stop_words)
+    listed = sorted(_left_out(checked)) if isinstance(checked, tuple) else checked
+    return TfidfVectorizer(stop_words=listed, token_pattern=WORD, **options)
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages that have a stemmer.
+
+    Raises
+    ------
+    MissingExtraError
+        If snowballstemmer is not installed.
+    """
+    return tuple(sorted(_snowball().algorithms()))
+
+
+_CUT = re.compile(WORD).findall
+
+
+def _check_words(stop_words: Any) -> StopWords:
+    """Return stop words in a form that can be compared, and held by a model file."""
+    if stop_words is None or (isinstance(stop_words, str) and stop_words == "english"):
+        return stop_words
+    if isinstance(stop_words, str) or not isinstance(stop_words, Iterable):
+        raise InputError(f"stop_words={stop_words!r} names no list: give 'english', or the words themselves.")
+    listed = list(stop_words)
+    for word in listed:
+        if not isinstance(word, str):
+            raise InputTypeError(f"stop_words holds {word!r}, which is no text: give words.")
+    return tuple(sorted(set(listed)))
+
+
+@functools.lru_cache(maxsize=16)
+def _left_out(stop_words: StopWords) -> frozenset[str]:
+    """Return the words that are left out, as a text in lower case is cut into them."""
+    if stop_words is None:
+        return frozenset()
+    words: Iterable[str] = stop_words
+    if stop_words == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        words = ENGLISH_STOP_WORDS
+    return frozenset(part for word in words for part in _CUT(word.lower()))
+
+
+@functools.cache
+def _stemmer(language: str) -> Callable[[str], str]:
+    """Return the stemmer of a language with its memory, the same one for all tokenizers of a process."""
+    known = languages()
+    if language not in known:
+        close = difflib.get_close_matches(str(language).lower(), known, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise InputError(f"there is no stemmer for {language!r}: {hint}The languages are {', '.join(known)}.")
+    stemmer = _snowball().stemmer(language)
+    alone = threading.Lock()  # a stemmer works on one word at a time, which it keeps in itself
+
+    @functools.lru_cache(maxsize=_MOST_STEMS)
+    def stem(word: str) -> str:
+        with alone:
+            return str(stemmer.stemWord(word))
+
+    return stem
+
+
+def _snowball() -> Any:
+    try:
+        import snowballstemmer
+    except ImportError:
+        raise MissingExtraError("snowballstemmer", "text") from None
+    return snowballstemmer

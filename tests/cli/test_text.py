@@ -1,0 +1,207 @@
+"""Raw texts from the command line: stop words and stems, from a table to predictions."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof import persistence
+from tests.cli.conftest import Done, Run
+
+MESSAGES = {
+    "Subject: connection\n\nThe modem was connected, and is connecting again.": "net",
+    "Connections of modems to the network drop": "net",
+    "My network card and its connector": "net",
+    "is the network down? connecting fails": "net|sea",
+    "a modem, connected to nothing": "net",
+    "networks of modems": None,
+    "A ship was sailing from the harbour": "sea",
+    "The ships sailed past this harbour": "sea",
+    "sailors, harbours and \U0001f6a2 shipping": "sea",
+    "Sailing, and a shipper's caf\u00e9 in the harbour": "net|sea",
+    "": None,
+    "the of and": None,
+}
+NEW = {"the connector of a network": "net", "shipped to harbours, sail": "sea", "": None, "\u4f60\u597d": None}
+FIT = ("--labels", "topic", "--method", "CLPL", "--folds", "2")
+WORDS = ("--stop-words", "english", "--stem", "english")
+
+
+@pytest.fixture
+def table(run: Run) -> Path:
+    """Write the messages to messages.parquet in the working folder, and others to new.parquet."""
+    for name, rows in (("messages", MESSAGES), ("new", NEW)):
+        pl.DataFrame({"body": list(rows), "topic": list(rows.values())}).write_parquet(f"{name}.parquet")
+    return Path("messages.parquet")
+
+
+def _fit(run: Run, table: Path, *words: str) -> Done:
+    done = run("fit", table, *FIT, *words, "--out", "out")
+    assert done.code == 0, done.err
+    assert "Warning" not in done.err
+    return done
+
+
+def test_stems_and_stop_words_reach_the_model(run: Run, table: Path) -> None:
+    """The features are stems, without stop words, and the summary, the file and the report say how they were made."""
+    _fit(run, table, *WORDS)
+    model = persistence.load("out/model.skops")
+    features = set(model.pipeline[0].get_feature_names_out())
+    assert {"text0__ship", "text0__sail", "text0__connect", "text0__network", "text0__caf\u00e9"} <= features
+    assert not features & {"text0__the", "text0__connected", "text0__ships", "text0__sailing"}
+    words = json.loads(Path("out/summary.json").read_text())["words"]
+    assert (words["stop_words"], words["stem"]) == ("english", "english")
+    assert model.summary["words"] == words
+    assert "--stop-words english --stem english" in Path("out/report.html").read_text()
+
+
+def test_a_new_process_treats_words_the_same(run: Run, table: Path) -> None:
+    """`predict` needs no options: texts with stems never seen in these forms, empty ones and others get their label."""
+    _fit(run, table, *WORDS)
+    here = run("predict", "out/model.skops", "new.parquet", "--out", "-")
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "oneof.cli",
+        "predict",
+        "out/model.skops",
+        "new.parquet",
+        "--out",
+        "-",
+    ]
+    there = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (there.stdout, there.stderr) == (here.out, "")
+    rows = pl.read_csv(there.stdout.encode())
+    assert rows["label"].to_list()[:2] == ["net", "sea"]
+    assert rows.null_count().sum_horizontal().to_list() == [0]
+
+
+def test_without_options_words_stay_as_they_are(run: Run, table: Path) -> None:
+    """No language is assumed, and naming none is saying nothing."""
+    _fit(run, table)
+    features = set(persistence.load("out/model.skops").pipeline[0].get_feature_names_out())
+    assert {"text0__the", "text0__connected", "text0__s"} <= features
+    labels = Path("out/training_labels.csv").read_text()
+    _fit(run, table, "--stop-words", "none", "--stem", "None")
+    assert Path("out/training_labels.csv").read_text() == labels
+    assert "--stem" not in Path("out/report.html").read_text()
+
+
+def test_stop_words_of_a_file(run: Run, table: Path) -> None:
+    """A file has a word a line, in any case of letters; the words themselves stand in the model."""
+    Path("mine.txt").write_text("The\n\nshipper's\n  of \n")
+    _fit(run, table, "--stop-words", "mine.txt")
+    Path("mine.txt").unlink()
+    model = persistence.load("out/model.skops")
+    features = set(model.pipeline[0].get_feature_names_out())
+    assert not features & {"text0__the", "text0__of", "text0__shipper", "text0__s"}
+    assert "text0__and" in features
+    assert model.summary["words"]["stop_words"] == ["The", "of", "shipper's"]
+    assert run("predict", "out/model.skops", "new.parquet").code == 0
+
+
+def test_tfidf_is_not_scaled_again(run: Run, table: Path) -> None:
+    """The method has the rows of the encoder, whose length is 1: rare words would otherwise weigh as much as any."""
+    _fit(run, table, *WORDS)
+    pipeline = persistence.load("out/model.skops").pipeline
+    assert [name for name, _ in pipeline.steps] == ["columns", "clpl"]
+    rows = pipeline[0].transform(pl.DataFrame({"body": list(MESSAGES)})).toarray()
+    np.testing.assert_allclose((rows**2).sum(axis=1), [0 if text in ("", "the of and") else 1 for text in MESSAGES])
+
+
+def test_compare_takes_them_too(run: Run, table: Path) -> None:
+    done = run("compare", table, *FIT, *WORDS, "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["winner"] == "CLPL"
+
+
+def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many words, the method that needs all pairs of them is compared only if it is named, which a note says."""
+    from oneof.cli.prepared import Reading, find_methods, prepare
+    from oneof.compare import methods
+
+    prepared = prepare(table, Reading(("topic",)))
+    assert "GraphLogisticRegression" in find_methods(prepared, "auto", 0)
+    assert prepared.notes == []
+    monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
+    found = find_methods(prepared, "auto", 0)
+    assert "GraphLogisticRegression" not in found
+    assert "CLPL" in found
+    assert "--method GraphLogisticRegression fits it" in prepared.notes[0]
+    assert list(find_methods(prepared, "graphlogisticregression", 0)) == ["GraphLogisticRegression"]
+
+
+def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
+    """The bytes of all messages in one array give the model that the table gives."""
+    texts = [text.encode() for text in MESSAGES]
+    ends = np.cumsum([0, *map(len, texts)])
+    names = ["net", "sea"]
+    mask = [[label is None or name in label for name in names] for label in MESSAGES.values()]
+    whole = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    bits = np.packbits(mask, axis=1)
+    np.savez("messages.npz", text=whole, text_offsets=ends, classes=np.array(names), candidates=bits)
+    _fit(run, table, *WORDS)
+    expected = run("predict", "out/model.skops", table, "--out", "-").out
+    done = run("fit", "messages.npz", "--labels", "candidates", *FIT[2:], *WORDS, "--out", "again")
+    assert done.code == 0, done.err
+    assert run("predict", "again/model.skops", "messages.npz", "--out", "-").out == expected
+
+
+def test_other_stems_are_told(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that another version of the stemmer made predicts, with a note."""
+    _fit(run, table, *WORDS)
+    monkeypatch.setattr("oneof.cli.prediction.version", lambda _: "99.0")
+    done = run("predict", "out/model.skops", "new.parquet")
+    assert done.code == 0
+    assert "99.0 is installed: some stems may differ" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--stem", "englsh"), "no stemmer for 'englsh': did you mean 'english'?"),
+        (("--stop-words", "german"), "there is no file german of stop words: give english, none, or a file"),
+        (("--stop-words", "empty.txt"), "empty.txt holds no stop words"),
+        (("--stop-words", "latin.txt"), "latin.txt is not text in UTF-8"),
+        (("--stop-words", "."), "there is no file . of stop words"),
+        (("--stem", "english", "--categorical", "body"), "has no column of text for --stop-words or --stem"),
+        (
+            ("--stop-words", "english", "--drop", "body", "--text", "more"),
+            "column 'more' holds no words but stop words",
+        ),
+        (("--drop", "body", "--text", "signs"), "column 'signs' holds no words: leave it out by --drop signs"),
+    ],
+)
+def test_what_is_refused(run: Run, table: Path, words: tuple[str, ...], said: str) -> None:
+    """One sentence, exit code 2 and nothing written."""
+    Path("empty.txt").write_text(" \n")
+    Path("latin.txt").write_bytes("\u00fcber".encode("latin-1"))
+    frame = pl.read_parquet(table)
+    frame.with_columns(more=pl.lit("and the of"), signs=pl.lit("!?")).write_parquet(table)
+    before = sorted(Path.cwd().rglob("*"))
+    done = run("fit", table, *FIT, *words, *([] if "signs" in words else ["--drop", "signs"]))
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert sorted(Path.cwd().rglob("*")) == before
+
+
+def test_without_the_extra_there_is_a_sentence(run: Run, table: Path) -> None:
+    """Where snowballstemmer is absent, fitting with stems, and predicting by such a model, say what to install."""
+    _fit(run, table, *WORDS)
+    for words in (["fit", str(table), *FIT, *WORDS], ["predict", "out/model.skops", "new.parquet"]):
+        code = (
+            "import sys; sys.modules['snowballstemmer'] = None\n"
+            "from oneof.cli import main\n"
+            f"sys.argv = ['oneof', *{words!r}]\nmain()"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr == (
+            "Error: This needs snowballstemmer, which is not installed: run `pip install 'oneof[text]'`.\n"
+        )

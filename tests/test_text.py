@@ -1,0 +1,148 @@
+"""Stop words, stems and TF-IDF."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import snowballstemmer
+from sklearn.base import clone
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from oneof import persistence
+from oneof.errors import InputError, InputTypeError
+from oneof.text import StemTokenizer, languages, make_vectorizer
+
+TEXTS = [
+    "Having had the physics of it explained, a physicist was having doubts.",
+    "The physical world: connections, connected, connecting!",
+    "",
+    "the of and",
+    "A wheat harvest and a corn harvest; harvesting both",
+]
+
+
+def test_stop_words_go_before_stems():
+    """Each text is its words without stop words, each stemmed; stemmed first, stop words would be missed."""
+    stem = snowballstemmer.stemmer("english").stemWord
+    cut = CountVectorizer(token_pattern=r"\w+", stop_words="english").build_analyzer()
+    ours = make_vectorizer(stop_words="english", stem="english").build_analyzer()
+    for text in TEXTS:
+        assert ours(text) == [stem(word) for word in cut(text)]
+    stop_words = {stem(word) for word in ENGLISH_STOP_WORDS} - ENGLISH_STOP_WORDS
+    assert stop_words, "some stop words are not their own stems, so that the order matters"
+
+
+def test_without_words_of_its_own_it_is_plain_tfidf():
+    """By default nothing of a language is assumed: the features are scikit-learn's, words of one letter included."""
+    ours, theirs = make_vectorizer(sublinear_tf=True), TfidfVectorizer(token_pattern=r"\w+", sublinear_tf=True)
+    np.testing.assert_array_equal(ours.fit_transform(TEXTS).toarray(), theirs.fit_transform(TEXTS).toarray())
+    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize("stem", [None, "english"])
+def test_listed_words_are_cut_as_texts_are(stem):
+    """A word with an apostrophe or a capital in the list is left out of texts, without a warning."""
+    found = make_vectorizer(stop_words=["Don't", "it"], stem=stem).fit(["I DON'T like it", "it's good"])
+    assert found.get_feature_names_out().tolist() == ["good", "i", "like", "s"]
+
+
+def test_other_parameters_are_scikit_learns():
+    """Pairs of words are pairs of stems, with stop words gone from between them."""
+    found = make_vectorizer(stop_words="english", stem="english", ngram_range=(2, 2)).fit(["the cats of the houses"])
+    assert found.get_feature_names_out().tolist() == ["cat hous"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        (None, "हिन्दी में किताबें", ["हिन्दी", "में", "किताबें"]),
+        (None, "cafe\u0301 noir", ["cafe\u0301", "noir"]),
+        (None, "தமிழ் மொழி", ["தமிழ்", "மொழி"]),
+        ("german", "Häuser und Straßen", ["haus", "und", "strass"]),
+        ("russian", "Книги и книга", ["книг", "и", "книг"]),
+    ],
+)
+def test_words_of_other_languages_are_whole(language, text, words):
+    """Signs above and beside letters do not cut a word, and stemmers see words in lower case."""
+    assert make_vectorizer(stem=language).build_analyzer()(text) == words
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_language_has_a_stemmer(language):
+    assert StemTokenizer(language)("a b") == [snowballstemmer.stemmer(language).stemWord(w) for w in "ab"]
+
+
+def test_tokenizers_are_values():
+    """Equal parameters are equal tokenizers, through clone, copy and pickle, in whatever form stop words came."""
+    given = StemTokenizer("english", stop_words=["the", "of", "the"])
+    assert given == StemTokenizer("english", stop_words=("of", "the"))
+    for other in (copy.deepcopy(given), pickle.loads(pickle.dumps(given))):
+        assert other == given
+        assert other("the rivers of") == ["river"]
+    vectorizer = make_vectorizer(stop_words="english", stem="english")
+    assert clone(vectorizer).tokenizer == vectorizer.tokenizer
+
+
+def test_threads_share_a_stemmer():
+    """What threads stem at once is what one stems alone."""
+    texts = [" ".join(f"{word}ing{i}s {word}ations" for word in ("connect", "nation", "relat")) for i in range(200)]
+    alone = [[snowballstemmer.stemmer("porter").stemWord(word) for word in text.split()] for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(StemTokenizer("porter"), texts)) == alone
+
+
+def test_a_model_file_holds_the_words(tmp_path: Path) -> None:
+    """Saved and read in a new process, a pipeline with stems and stop words predicts the same."""
+    y = ["p", "p", "w", "w", "w"]
+    for stop_words in ("english", ["the", "a"], None):
+        model = make_pipeline(make_vectorizer(stop_words=stop_words, stem="english"), LogisticRegression())
+        persistence.save(tmp_path / "m.skops", model.fit(TEXTS, y))
+        code = (
+            "from oneof.persistence import load\n"
+            f"print(load('m.skops').predict_proba({TEXTS!r}).tolist() == {model.predict_proba(TEXTS).tolist()!r})"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout == "True\n"
+
+
+def test_another_tokenizer_is_no_part_of_a_model_file(tmp_path: Path) -> None:
+    """Functions and foreign types in the tokenizer's place are still refused."""
+    model = make_pipeline(TfidfVectorizer(tokenizer=str.split, token_pattern=None), LogisticRegression())
+    with pytest.raises(InputTypeError, match="cannot be saved"):
+        persistence.save(tmp_path / "m.skops", model.fit(["a b", "c d"], [0, 1]))
+
+
+def test_what_is_wrong_is_said_at_once():
+    with pytest.raises(InputError, match="no stemmer for 'englsh': did you mean 'english'"):
+        make_vectorizer(stem="englsh")
+    with pytest.raises(InputError, match="no stemmer for 3"):
+        StemTokenizer(3)
+    with pytest.raises(InputError, match="stop_words='german' names no list"):
+        make_vectorizer(stop_words="german")
+    with pytest.raises(InputError, match="stop_words=7 names no list"):
+        make_vectorizer(stop_words=7)
+    with pytest.raises(InputTypeError, match="holds 7, which is no text"):
+        make_vectorizer(stop_words=["a", 7], stem="english")
+
+
+def test_without_the_extra_there_is_a_sentence() -> None:
+    """Stems need the extra, and say so before any text is read; stop words do not need it."""
+    code = (
+        "import sys; sys.modules['snowballstemmer'] = None\n"
+        "from oneof.text import make_vectorizer\n"
+        "print(len(make_vectorizer(stop_words='english').fit(['the wheat']).vocabulary_))\n"
+        "make_vectorizer(stem='english')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n"
+    assert done.stderr.splitlines()[-1] == (
+        "oneof.errors.MissingExtraError: This needs snowballstemmer, which is not installed: "
+        "run `pip install 'oneof[text]'`."
+    )

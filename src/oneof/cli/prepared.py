@@ -79,12 +79,13 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.compare import panel, without_slow
+    from oneof.compare import holds_negative, panel, without_slow
 
     encoder = make_encoder(prepared.columns)
     encoded = encoder.fit_transform(prepared.frame)
     n_rows = int((~prepared.candidates.is_unlabelled).sum())
-    known = panel(sparse=sp.issparse(encoded), n_rows=n_rows, random_state=seed)
+    negative = holds_negative(encoded)
+    known = panel(sparse=sp.issparse(encoded), negative=negative, n_rows=n_rows, random_state=seed)
     names = list(without_slow(known)) if method.lower() == "auto" else [_name(method, known)]
     # The steps of a method's own pipeline go into ours: steps within steps would hide the last one.
     return {

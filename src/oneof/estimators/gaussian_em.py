@@ -20,11 +20,12 @@ class GaussianEM(GenerativeClassifier):
     """Gaussian classes that also learn from rows of several candidates, and of none.
 
     Maximises by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i}
-    p(x, k) + lambda sum_unlabelled log sum_k p(x, k), where p(x, k) = pi_k N(x; mu_k, Sigma_k). The prior is log p(theta)
-    = -nu/2 sum (log |Sigma| + tr T Sigma^-1), over the matrices of covariances: that of nu rows whose covariance is T,
-    the diagonal of the variances of all rows. The M-step is Sigma_k = (S_k + nu T) / (N_k + nu), with S_k the scatter
-    of the class and N_k its mass. So no class collapses onto a row. With exact labels alone and nu = 0 it is quadratic or,
-    tied, linear discriminant analysis with covariances of maximum likelihood, and, diagonal, Gaussian naive Bayes.
+    p(x, k) + lambda sum_unlabelled log sum_k p(x, k), where p(x, k) = pi_k N(x; mu_k, Sigma_k). The prior log p(theta)
+    = -nu/2 sum (log |Sigma| + tr T Sigma^-1), over the matrices of covariances, is that of nu rows whose covariance is
+    T, the diagonal of the variances of all rows. The M-step is Sigma_k = (S_k + nu T) / (N_k + nu), with S_k the
+    scatter of the class and N_k its mass. So no class collapses onto a row. With exact labels alone and nu = 0 it is
+    quadratic or, tied, linear discriminant analysis with covariances of maximum likelihood, and, diagonal, Gaussian
+    naive Bayes.
 
     Parameters
     ----------
@@ -39,14 +40,14 @@ class GaussianEM(GenerativeClassifier):
         nu, at least 0. By default it is the number of features that vary where covariances are matrices, else 1.
     partial_weight : float, default=1.0
         lambda_partial, at least 0: of rows whose set holds several classes, but not all.
-    cv : int, default=5
+    n_folds : int, default=5
         With "cv": folds, at most, into which the rows that are not unlabelled are dealt; unlabelled rows are in every
         training part.
     cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
         With "cv": what to choose from.
     max_iter : int, default=1000
         Sweeps, at most; a ConvergenceWarning says if they were not enough.
-    tol : float, default=1e-6
+    tol : float, default=1e-4
         The search ends where a sweep moves no more than this share of the rows' mass from component to component.
     random_state : int, RandomState instance or None, default=None
         For the random start that several components per class need; without them nothing is random.
@@ -115,10 +116,10 @@ class GaussianEM(GenerativeClassifier):
         *,
         shrinkage: float | None = None,
         partial_weight: float = 1.0,
-        cv: int = 5,
+        n_folds: int = 5,
         cv_weights: Sequence[float] = (0.0, 0.01, 0.1, 0.3, 1.0),
         max_iter: int = 1000,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
         self.unlabelled_weight = unlabelled_weight
@@ -126,7 +127,7 @@ class GaussianEM(GenerativeClassifier):
         self.covariance = covariance
         self.shrinkage = shrinkage
         self.partial_weight = partial_weight
-        self.cv = cv
+        self.n_folds = n_folds
         self.cv_weights = cv_weights
         self.max_iter = max_iter
         self.tol = tol

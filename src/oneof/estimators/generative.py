@@ -34,7 +34,7 @@ class GenerativeClassifier(CandidateClassifier):
     unlabelled_weight: float | Literal["cv"]
     partial_weight: float
     n_components: int
-    cv: int
+    n_folds: int
     cv_weights: Sequence[float]
     max_iter: int
     tol: float
@@ -143,7 +143,7 @@ class GenerativeClassifier(CandidateClassifier):
             _check_weight("unlabelled_weight", self.unlabelled_weight, "a number of at least 0, or 'cv'")
         _check_weight("partial_weight", self.partial_weight, "a number of at least 0")
         check_positive("n_components", self.n_components, integer=True)
-        check_positive("cv", self.cv, integer=True)
+        check_positive("n_folds", self.n_folds, integer=True)
         if isinstance(self.cv_weights, str) or not np.iterable(self.cv_weights) or len(list(self.cv_weights)) == 0:
             raise InputError(f"cv_weights={self.cv_weights!r} is not possible: give numbers of at least 0.")
         for weight in self.cv_weights:
@@ -167,7 +167,7 @@ class GenerativeClassifier(CandidateClassifier):
             return class_scores(found.joint, mask.shape[1])
 
         weights = sorted({float(w) for w in self.cv_weights})
-        return choose_weight(scores, mask, total, weights=weights, n_folds=self.cv)
+        return choose_weight(scores, mask, total, weights=weights, n_folds=self.n_folds)
 
     def _solve(self, rows: Rows, mask: Mask, sample_weight: Floats, unlabelled_weight: float) -> EMSolution[Any]:
         weight = row_weights(mask, sample_weight, unlabelled_weight, self.partial_weight)

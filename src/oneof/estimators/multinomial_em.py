@@ -30,14 +30,14 @@ class MultinomialEM(GenerativeClassifier):
         Above 0: what is added to every count.
     partial_weight : float, default=1.0
         lambda_partial, at least 0: of rows whose set holds several classes, but not all.
-    cv : int, default=5
+    n_folds : int, default=5
         With "cv": folds, at most, into which the rows that are not unlabelled are dealt; unlabelled rows are in every
         training part.
     cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
         With "cv": what to choose from.
     max_iter : int, default=1000
         Sweeps, at most; a ConvergenceWarning says if they were not enough.
-    tol : float, default=1e-6
+    tol : float, default=1e-4
         The search ends where a sweep moves no more than this share of the rows' mass from component to component.
     random_state : int, RandomState instance or None, default=None
         For the random start that several components per class need; without them nothing is random.
@@ -71,7 +71,7 @@ class MultinomialEM(GenerativeClassifier):
     The search starts from the rows that are not unlabelled, equally divided over their candidates. It ends at a
     stationary point, which need not be the best one. Unlabelled rows help where the components are the classes, and can
     do harm where they are not; "cv" is for that. It compares weights by the covering rate of held-out rows, for which
-    no true label is needed, and needs some labelled rows of each class: if a class has one alone, this is never predicted
+    no true label is needed, and needs some labelled rows of each class: one that is alone in its class is never covered
     when it is held out. With one labelled row per class all weights cover nothing, and the smallest is taken.
 
     A row of zeros is allowed. It says nothing of the features, and is given the shares of the classes.
@@ -97,17 +97,17 @@ class MultinomialEM(GenerativeClassifier):
         alpha: float = 1.0,
         *,
         partial_weight: float = 1.0,
-        cv: int = 5,
+        n_folds: int = 5,
         cv_weights: Sequence[float] = (0.0, 0.01, 0.1, 0.3, 1.0),
         max_iter: int = 1000,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
         self.unlabelled_weight = unlabelled_weight
         self.n_components = n_components
         self.alpha = alpha
         self.partial_weight = partial_weight
-        self.cv = cv
+        self.n_folds = n_folds
         self.cv_weights = cv_weights
         self.max_iter = max_iter
         self.tol = tol
@@ -137,4 +137,5 @@ class MultinomialEM(GenerativeClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # as MultinomialNB's, which it is on exact labels: shares see no length
         return tags

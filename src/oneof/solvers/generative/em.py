@@ -100,7 +100,7 @@ def class_scores(joint: Floats, n_classes: int) -> Floats:
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is looked for, and said in one sentence
 def solve_em(
-    family: Family[P], mask: Mask, weight: Floats, start: Floats, *, max_iter: int = 1000, tol: float = 1e-6
+    family: Family[P], mask: Mask, weight: Floats, start: Floats, *, max_iter: int = 1000, tol: float = 1e-4
 ) -> EMSolution[P]:
     """Climb to a stationary point of l, which for rows of one candidate each, and C = 1, is the maximum at once.
 

@@ -89,8 +89,8 @@ class GaussianEM(GenerativeClassifier):
     T weighs rows as the likelihood does. For spherical classes its diagonal is the mean variance. Features that are
     constant in the rows that count are left out. CSR rows are made dense, as centred rows are.
 
-    scikit-learn's QuadraticDiscriminantAnalysis with its default solver divides the scatter by n_k - 1, and "eigen" by
-    n_k, as here.
+    Scatter is divided by n_k, as likelihood asks. So do the discriminant analyses of scikit-learn 1.9 (linear: "lsqr"),
+    while its older QuadraticDiscriminantAnalysis divides by n_k - 1.
 
     References
     ----------

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 
 def sets(random, truth, K):
-    """Return a mask with a third exact, a third partial and a third full rows, of which every class has an exact one."""
+    """Return a mask with about a third exact, partial and full rows each; every class has an exact one."""
     n = len(truth)
     mask = random.random((n, K)) < 0.4
     mask[random.random(n) < 0.33] = False

@@ -13,7 +13,7 @@ from tests.oracles import generative as oracle
 from tests.solvers.generative.problems import clouds, documents
 
 WEIGHTS = {"all alike": (1.0, 1.0), "unlabelled count little": (0.2, 0.7), "unlabelled count more": (3.0, 1.0)}
-weights = pytest.mark.parametrize("unlabelled_weight, partial_weight", WEIGHTS.values(), ids=WEIGHTS)
+weights = pytest.mark.parametrize(("unlabelled_weight", "partial_weight"), WEIGHTS.values(), ids=WEIGHTS)
 components = pytest.mark.parametrize("C", [1, 2])
 forms = pytest.mark.parametrize("form", FORMS)
 
@@ -245,7 +245,7 @@ def test_classes_do_not_collapse_onto_a_row(form):
     assert ratio.min() >= 0.5 / 5.5 - 1e-9
     if form != "tied":
         np.testing.assert_allclose(ratio[0], 0.5 / 1.5)
-        with pytest.raises(InputError, match="component 0 .* is singular.*raise shrinkage"):
+        with pytest.raises(InputError, match=r"component 0 .* is singular.*raise shrinkage"):
             solve_em(Gaussian.of(X, c, form=form, shrinkage=0.0), mask, c, start_shares(mask, 1))
 
 

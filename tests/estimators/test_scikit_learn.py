@@ -13,7 +13,16 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oneof import PLECOC, PLGP, PLSVM, CandidateSets, GraphLogisticRegression, SpectralGraphTransducer
+from oneof import (
+    PLECOC,
+    PLGP,
+    PLSVM,
+    CandidateSets,
+    GaussianEM,
+    GraphLogisticRegression,
+    MultinomialEM,
+    SpectralGraphTransducer,
+)
 from oneof.model_selection import (
     CandidateKFold,
     approximated_accuracy_scorer,
@@ -29,6 +38,8 @@ CHECKED = [
     *ALL,
     *(PLECOC(random_state=0), PLSVM(), PLSVM(kernel="rbf"), PLSVM(solver="pegasos"), PLGP(random_state=0)),
     *(SpectralGraphTransducer(n_neighbors=5), SpectralGraphTransducer(affinity="gaussian", n_neighbors=10)),
+    *(GaussianEM(), *(GaussianEM("cv", covariance=form) for form in ("tied", "diagonal", "spherical"))),
+    *(MultinomialEM(), MultinomialEM("cv")),
     *(GraphLogisticRegression("graph"), GraphLogisticRegression(features="kernel")),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
 ]

@@ -37,16 +37,16 @@ def main():
     """Print one line for each form and weight."""
     for covariance in sys.argv[1:2] or FORMS:
         for weight in sys.argv[2:] or (["0", "1"] if covariance == "tied" else ["0", "1", "cv"]):
-            line, chosen, start = [], [], time.process_time()
+            print(f"{covariance:9s} {weight:2s}", end="", flush=True)
+            chosen, start = [], time.process_time()
             for name in SETS:
                 data = oneof.datasets.load(f"ssl_{name}")
                 for number in LABELLED:
                     found, taken = errors(data, number, covariance, weight)
-                    line.append(f"{np.mean(found):5.2f} +- {np.std(found, ddof=1):5.2f}")
+                    print(f"  {np.mean(found):5.2f} +- {np.std(found, ddof=1):5.2f}", end="", flush=True)
                     chosen.append(round(float(np.mean(taken)), 2))
             seconds = (time.process_time() - start) / (12 * len(SETS) * len(LABELLED))
-            print(f"{covariance:9s} {weight:2s}  " + "  ".join(line) + f"  {seconds:5.1f} s a fit", end="")
-            print(f", mean weights {chosen}" if weight == "cv" else "", flush=True)
+            print(f"  {seconds:5.1f} s a fit" + (f", mean weights {chosen}" if weight == "cv" else ""), flush=True)
 
 
 if __name__ == "__main__":

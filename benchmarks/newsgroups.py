@@ -10,8 +10,8 @@ the words of scikit-learn's English stop list are left out, nothing is stemmed, 
 scaled to one length, that of the mean training document (the paper names no length). "stopped" leaves out the last
 step, "counts" are the counts as they come. alpha = 1 and all other parameters are the defaults.
 
-Run with `python benchmarks/newsgroups.py [form] [draws] [weights]`; weights are a list such as 0,1,cv. The set is read
-from $ONEOF_DATA.
+Run with `python benchmarks/newsgroups.py [form] [draws] [weights] [labels]`; weights and labels are lists such as 0,1,cv
+and 20,100. The set is read from $ONEOF_DATA.
 """
 
 import os
@@ -57,9 +57,10 @@ def main():
     forms = sys.argv[1:2] or FORMS
     draws = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     weights = sys.argv[3].split(",") if len(sys.argv) > 3 else ["0", "1", "cv"]
+    numbers = [int(number) for number in sys.argv[4].split(",")] if len(sys.argv) > 4 else LABELLED
     for form in forms:
         X, y, n_train = documents(form)
-        for number in LABELLED:
+        for number in numbers:
             for weight in weights:
                 accuracies, chosen, start, sweeps = [], [], time.process_time(), []
                 for seed in range(draws):

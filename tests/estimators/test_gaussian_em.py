@@ -56,7 +56,7 @@ def test_exact_labels_give_gaussian_naive_bayes():
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal", "spherical"])
 def test_a_solution_is_a_fixed_point_of_gaussian_mixtures(covariance):
-    """A class of several components with exact labels is where scikit-learn's GaussianMixture stays when started there."""
+    """The components of a class of exact labels are where scikit-learn's GaussianMixture stays when started there."""
     X, _ = clouds(n=120, seed=3)
     both, y = np.vstack([X, X + 1.0]), np.repeat([0, 1], 120)
     model = GaussianEM(n_components=2, covariance=covariance, shrinkage=1e-9, tol=1e-12, random_state=1, max_iter=5000)
@@ -157,9 +157,7 @@ def test_cross_validation_is_deaf_to_rows_that_mislead():
     cloud = random.integers(0, 2, 600)
     X = np.column_stack([8.0 * cloud, 2.5 * y]) + random.normal(size=(600, 2))  # the wide gap says nothing of y
     known = np.where(np.arange(600) < 60, y, -1)
-    plain, misled, chosen = (
-        GaussianEM(w, covariance="spherical").fit(X, known) for w in (0.0, 1.0, "cv")
-    )
+    plain, misled, chosen = (GaussianEM(w, covariance="spherical").fit(X, known) for w in (0.0, 1.0, "cv"))
     errors = [(model.predict(X) != y).mean() for model in (plain, misled, chosen)]
     assert errors[1] > errors[0] + 0.1
     assert errors[2] <= errors[0] + 0.02
@@ -198,7 +196,7 @@ def test_a_class_with_too_few_rows_is_refused_without_shrinkage(covariance):
     X = [[0.0, 1.0], [3.0, 1.5], [3.5, 0.0], [4.0, 2.0]]
     y = ["a", "b", "b", "b"]
     if covariance != "tied":
-        with pytest.raises(InputError, match="component 0 .*raise shrinkage"):
+        with pytest.raises(InputError, match=r"component 0 .*raise shrinkage"):
             GaussianEM(covariance=covariance, shrinkage=0).fit(X, y)
     assert GaussianEM(covariance=covariance).fit(X, y).predict([[0.0, 1.0], [3.6, 1.0]]).tolist() == ["a", "b"]
 

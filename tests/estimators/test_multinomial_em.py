@@ -174,7 +174,7 @@ def test_bad_rows_are_named(sparse):
         model.predict(form(wrong))
     wrong = X.copy()
     wrong[5, 2] = 1e13
-    with pytest.raises(InputError, match="row 5 has a total of 1e.13.*scale the features"):
+    with pytest.raises(InputError, match=r"row 5 has a total of 1e.13.*scale the features"):
         model.predict(form(wrong))
     wrong[5, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):

@@ -10,8 +10,8 @@ the words of scikit-learn's English stop list are left out, nothing is stemmed, 
 scaled to one length, that of the mean training document (the paper names no length). "stopped" leaves out the last
 step, "counts" are the counts as they come. alpha = 1 and all other parameters are the defaults.
 
-Run with `python benchmarks/newsgroups.py [form] [draws] [weights] [labels]`; weights and labels are lists such as 0,1,cv
-and 20,100. The set is read from $ONEOF_DATA.
+Run with `python benchmarks/newsgroups.py [form] [draws] [weights] [labels]`; weights and labels are lists such as
+0,1,cv and 20,100. The set is read from $ONEOF_DATA.
 """
 
 import os

@@ -59,6 +59,9 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/active.py
 	$(BIN)/python benchmarks/two_sensors.py
 	$(BIN)/python benchmarks/reuters.py
+	$(BIN)/python benchmarks/generative.py
+	$(BIN)/python benchmarks/newsgroups.py
+	$(BIN)/python benchmarks/gaussian_em.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

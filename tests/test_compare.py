@@ -395,6 +395,10 @@ def test_the_panel_is_what_auto_compares():
         assert {result.method for result in found.results} == {"PLKNN", "AvgPegasos"}
         assert all(result.error is None for result in found.results)
     assert compare(X, y, "CLPL", cv=2).winner == "CLPL"
+    counts = sp.csr_array(np.abs(X))
+    assert compare(counts, y, "MultinomialEM", cv=2).results[0].error is None
+    with pytest.raises(InputError, match="'MultinomialEM' is not in the panel"):  # of values below 0
+        compare(sp.csr_array(X), y, "MultinomialEM", cv=2)
     with pytest.raises(InputError, match="'Oracle' is not in the panel: choose from CLPL"):
         compare(X, y, ["Oracle"])
 

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates.dealing import deal
 from oneof.errors import InputError
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
 from oneof.typing import Floats, Ints, Mask
@@ -129,46 +130,9 @@ class CandidateKFold(BaseCrossValidator):
         order = np.arange(len(labelled))
         if self.shuffle:
             order = check_random_state(self.random_state).permutation(order)
-        mask = candidates.mask[labelled[order]]
-        dealt = np.empty(len(labelled), dtype=np.int64)
-        dealt[_by_rarest_member(mask)] = np.arange(len(labelled)) % self.n_splits
-        _spread_classes(mask, dealt, self.n_splits)
         fold = np.full(len(candidates), -1, dtype=np.int64)
-        fold[labelled[order]] = dealt
+        fold[labelled[order]] = deal(candidates.mask[labelled[order]], self.n_splits)
         return fold
-
-
-def _by_rarest_member(mask: Mask) -> Ints:
-    """Return the rows ordered by the rarest member of their set, then by their set, then as they stand."""
-    counts = mask.sum(axis=0)
-    rarest = np.where(mask, counts, len(mask) + 1).argmin(axis=1)
-    _, same_set = np.unique(mask, axis=0, return_inverse=True)
-    return np.lexsort((same_set.ravel(), rarest, counts[rarest]))
-
-
-def _spread_classes(mask: Mask, fold: Ints, n_folds: int) -> None:
-    """Exchange rows between folds, in place, while that lowers the number of classes that one fold holds alone."""
-    counts = np.zeros((n_folds, mask.shape[1]), dtype=np.int64)
-    np.add.at(counts, fold, mask)
-    total = counts.sum(axis=0)
-
-    def held_alone(counts: Ints) -> int:
-        return int(((counts.max(axis=0) == total) & (total >= 2)).sum())
-
-    for k in np.flatnonzero((counts.max(axis=0) == total) & (total >= 2)):
-        if counts[:, k].max() < total[k]:
-            continue  # mended by an earlier exchange
-        home = int(counts[:, k].argmax())
-        now = held_alone(counts)
-        for i, j in ((i, j) for i in np.flatnonzero(mask[:, k]) for j in np.flatnonzero(fold != home)):
-            moved = mask[j].astype(np.int64) - mask[i]
-            counts[home] += moved
-            counts[fold[j]] -= moved
-            if held_alone(counts) < now:
-                fold[i], fold[j] = fold[j], home
-                break
-            counts[home] -= moved
-            counts[fold[j]] += moved
 
 
 class Scorer:

@@ -1,7 +1,9 @@
 """The estimators that the suites run over: every public class that fits candidate sets, as it is added."""
 
 import numpy as np
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import get_tags
 
 import oneof
 from oneof.estimators.base import CandidateClassifier
@@ -11,6 +13,9 @@ ARGUMENTS = {
     # The suites state laws of the solution: libsvm's default tolerance makes it depend on the order of the rows, and
     # its default width of the kernel on how many features there are, those that are 0 included.
     "PLECOC": {"estimator": SVC(gamma=0.1, tol=1e-10), "random_state": 0},
+    # EM ends where its tolerance lets it.
+    "GaussianEM": {"tol": 1e-9},
+    "MultinomialEM": {"tol": 1e-9},
     # Precisions are found to a tolerance, which the suites' laws are stricter than.
     "GraphLogisticRegression": {"tol": 1e-9},
     # The search for the kernel's parameters ends where its tolerance lets it, which is not the same for all forms.
@@ -32,7 +37,9 @@ def public_estimators():
 
 ALL = public_estimators()
 ONLINE = [e for e in ALL if isinstance(e, OnlineLearner)]
-TRANSDUCTIVE = [type(e).__name__ for e in ALL if {"affinity", "C_unlabelled"} & set(e.get_params())]
+TRANSDUCTIVE = [
+    type(e).__name__ for e in ALL if {"affinity", "C_unlabelled", "unlabelled_weight"} & set(e.get_params())
+]
 OF_NEIGHBOURS = [type(e).__name__ for e in ALL if "n_neighbors" in e.get_params()]
 BATCH = [e for e in ALL if not isinstance(e, OnlineLearner)]
 
@@ -42,12 +49,27 @@ def name(estimator):
     return type(estimator).__name__
 
 
-def table(n=60, d=4, K=3, seed=0):
-    """Return rows of K clusters and their candidate sets as a mask: exact, partial and full rows mixed."""
+def takes_counts(estimator):
+    """Return whether rows must not have values below 0."""
+    return get_tags(estimator).input_tags.positive_only
+
+
+def scaler(estimator):
+    """Return what to put before an estimator."""
+    return MinMaxScaler(clip=True) if takes_counts(estimator) else StandardScaler()
+
+
+def table(n=60, d=4, K=3, seed=0, like=None):
+    """Return rows of K clusters and their candidate sets as a mask: exact, partial and full rows mixed.
+
+    `like` is an estimator that the rows are for: where it takes no values below 0, they are moved.
+    """
     random = np.random.default_rng(seed)
     truth = random.integers(0, K, n)
     truth[:K] = np.arange(K)
     X = random.normal(size=(K, d))[truth] * 2 + random.normal(size=(n, d))
+    if like is not None and takes_counts(like):
+        X -= X.min(axis=0)
     mask = random.random((n, K)) < 0.25
     mask[random.random(n) < 0.1] = True
     mask[np.arange(n), truth] = True

@@ -90,12 +90,12 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.compare import CUBIC, panel, without_slow
+    from oneof.compare import CUBIC, holds_negative, panel, without_slow
 
     encoder = make_encoder(prepared.columns, prepared.words)
     encoded = encoder.fit_transform(prepared.frame)
     n_rows = int((~prepared.candidates.is_unlabelled).sum())
-    known = panel(sparse=sp.issparse(encoded), n_rows=n_rows, random_state=seed)
+    known = panel(sparse=sp.issparse(encoded), negative=holds_negative(encoded), n_rows=n_rows, random_state=seed)
     if method.lower() == "auto":
         names = list(without_slow(known, encoded.shape[1]))
         prepared.notes.extend(
@@ -108,7 +108,8 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
     # The steps of a method's own pipeline go into ours: steps within steps would hide the last one. Sparse features are
     # left as they are: each is scaled by the encoder, and a word that occurs once would weigh as much as any other.
     first = -1 if sp.issparse(encoded) else 0
-    return {name: Pipeline([("columns", encoder), *known[name].steps[first:]]) for name in names}
+    steps = {name: getattr(known[name], "steps", None) or [("method", known[name])] for name in names}
+    return {name: Pipeline([("columns", encoder), *steps[name][first:]]) for name in names}
 
 
 def _name(method: str, known: Mapping[str, Any]) -> str:

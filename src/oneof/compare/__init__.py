@@ -5,7 +5,7 @@ from types import ModuleType
 
 from oneof.compare.comparison import compare
 from oneof.compare.curve import LearningCurve, learning_curve
-from oneof.compare.methods import CUBIC, panel, without_slow
+from oneof.compare.methods import CUBIC, holds_negative, panel, without_slow
 from oneof.compare.results import Comparison, FoldResult, MethodResult
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "LearningCurve",
     "MethodResult",
     "compare",
+    "holds_negative",
     "learning_curve",
     "panel",
     "without_slow",

@@ -1,0 +1,78 @@
+"""The weight of unlabelled rows, by cross-validation.
+
+The rows that are not full are dealt into folds; unlabelled rows are in every training part. A weight is judged by how
+much of the held-out weight has its prediction in the set, for which no true label is needed. Taken is the smallest
+weight that is within one standard error of the best (Breiman et al. 1984): with d_i = 1, 0, -1 as the best weight
+covers row i and the smaller does not, both alike, or the smaller alone, that is sum_i w_i d_i <= sqrt(sum_i w_i d_i^2).
+So unlabelled rows are heard only where held-out rows speak for it more clearly than chance would: rows are few where
+unlabelled ones are needed, and differences of a row or two say nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from oneof.candidates.dealing import deal
+from oneof.typing import Floats, Mask
+
+
+@dataclass(frozen=True)
+class WeightChoice:
+    """What `choose_weight` found."""
+
+    weight: float
+    coverings: Floats
+    """The held-out covering rate of each weight; NaN where nothing could be held out."""
+
+
+def choose_weight(
+    scores: Callable[[float, Floats], Floats],
+    mask: Mask,
+    sample_weight: Floats,
+    *,
+    weights: Sequence[float],
+    n_folds: int,
+) -> WeightChoice:
+    """Choose one of some weights.
+
+    Parameters
+    ----------
+    scores : callable
+        From a weight of unlabelled rows and sample weights, (n,), 0 for rows held out, to (n, K) class scores of all
+        rows.
+    mask : ndarray of shape (n, K), bool
+    sample_weight : ndarray of shape (n,)
+    weights : sequence of float
+        Ascending.
+    n_folds : int
+        At most; with fewer rows that are not full, each is a fold. With one, the smallest weight is taken.
+
+    Returns
+    -------
+    WeightChoice
+    """
+    told = np.flatnonzero(~mask.all(axis=1) & (sample_weight > 0))
+    n_folds = min(n_folds, len(told))
+    unlabelled = mask.all(axis=1) & (sample_weight > 0)
+    if n_folds < 2 or not unlabelled.any() or len(weights) < 2:
+        return WeightChoice(weights[0], np.full(len(weights), np.nan))
+    fold = deal(mask[told], n_folds)
+    covered = np.zeros((len(weights), len(told)), dtype=bool)
+    for f in range(n_folds):
+        held_out = told[fold == f]
+        training = sample_weight.copy()
+        training[held_out] = 0.0
+        for w, weight in enumerate(weights):
+            predicted = scores(weight, training)[held_out].argmax(axis=1)
+            covered[w, fold == f] = mask[held_out, predicted]
+    return pick(covered, sample_weight[told], weights)
+
+
+def pick(covered: Mask, row_weight: Floats, weights: Sequence[float]) -> WeightChoice:
+    """Return the smallest weight within one standard error of the best, from what each of them covered, (W, n)."""
+    coverings = covered @ row_weight / row_weight.sum()
+    ahead = covered[coverings.argmax()].astype(np.float64) - covered
+    gain, error = ahead @ row_weight, np.sqrt(ahead**2 @ row_weight)
+    first = int(np.flatnonzero(gain <= error)[0])
+    return WeightChoice(float(weights[first]), coverings)

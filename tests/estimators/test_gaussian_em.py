@@ -1,0 +1,230 @@
+"""GaussianEM against scikit-learn on exact labels, and its own promises."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+from sklearn.naive_bayes import GaussianNB
+
+from oneof import CandidateSets, GaussianEM
+from oneof.errors import InputError
+from oneof.solvers.generative.covariances import FORMS
+from tests.solvers.generative.problems import clouds
+
+forms = pytest.mark.parametrize("covariance", FORMS)
+
+
+def test_exact_labels_give_quadratic_discriminant_analysis():
+    """Full covariances without shrinkage are those of scikit-learn, which in older versions divides by n_k - 1."""
+    X, _ = clouds(n=90)
+    y = np.arange(90) % 3
+    model = GaussianEM(shrinkage=0).fit(X, y)
+    peer = QuadraticDiscriminantAnalysis(store_covariance=True).fit(X, y)
+    n_k = np.bincount(y)
+    np.testing.assert_allclose(model.means_, peer.means_, rtol=1e-12)
+    np.testing.assert_allclose(model.priors_, peer.priors_, rtol=1e-12)
+    of_n = np.allclose(model.covariances_, peer.covariance_, rtol=1e-9, atol=1e-12)
+    shrunk = model.covariances_ if of_n else model.covariances_ * (n_k / (n_k - 1))[:, None, None]
+    np.testing.assert_allclose(shrunk, peer.covariance_, rtol=1e-9, atol=1e-12)
+    if of_n:
+        np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), rtol=1e-7, atol=1e-12)
+
+
+def test_exact_labels_give_linear_discriminant_analysis():
+    """One covariance without shrinkage is that of "lsqr", which divides by n as here."""
+    X, _ = clouds(n=90)
+    y = np.arange(90) % 3
+    model = GaussianEM(covariance="tied", shrinkage=0).fit(X, y)
+    peer = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)
+    np.testing.assert_allclose(model.covariances_, peer.covariance_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), rtol=1e-7, atol=1e-12)
+
+
+def test_exact_labels_give_gaussian_naive_bayes():
+    """Diagonal covariances without shrinkage are those of GaussianNB without smoothing, sample weights included."""
+    X, _ = clouds(n=90)
+    y = np.arange(90) % 3
+    w = np.random.default_rng(0).integers(0, 4, 90)
+    for sample_weight in (None, w):
+        model = GaussianEM(covariance="diagonal", shrinkage=0).fit(X, y, sample_weight=sample_weight)
+        peer = GaussianNB(var_smoothing=0).fit(X, y, sample_weight=sample_weight)
+        np.testing.assert_allclose(model.covariances_, peer.var_, rtol=1e-9)
+        np.testing.assert_allclose(model.predict_log_proba(X), peer.predict_log_proba(X), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "spherical"])
+def test_a_solution_is_a_fixed_point_of_gaussian_mixtures(covariance):
+    """The components of a class of exact labels are where scikit-learn's GaussianMixture stays when started there."""
+    X, _ = clouds(n=120, seed=3)
+    both, y = np.vstack([X, X + 1.0]), np.repeat([0, 1], 120)
+    model = GaussianEM(n_components=2, covariance=covariance, shrinkage=1e-9, tol=1e-12, random_state=1, max_iter=5000)
+    model.fit(both, y)
+    kind = {"diagonal": "diag"}.get(covariance, covariance)
+    values = model.covariances_[0]
+    precisions = np.linalg.inv(values) if kind == "full" else 1 / values
+    peer = GaussianMixture(
+        2,
+        covariance_type=kind,
+        weights_init=model.component_weights_[0],
+        means_init=model.means_[0],
+        precisions_init=precisions,
+        reg_covar=0,
+        tol=1e-9,
+    ).fit(X)
+    np.testing.assert_allclose(peer.means_, model.means_[0], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(peer.covariances_, values, rtol=1e-3, atol=1e-5)
+
+
+@forms
+def test_units_are_immaterial(covariance):
+    """Features in other units give the same probabilities; for the spherical form all in the same other unit."""
+    X, mask = clouds()
+    units = np.full(3, 1e4) if covariance == "spherical" else np.array([1e-3, 1.0, 1e4])
+    plain = GaussianEM(covariance=covariance, tol=1e-10).fit(X, mask)
+    moved = GaussianEM(covariance=covariance, tol=1e-10).fit(X * units + [1.0, 2.0, 3.0], mask)
+    np.testing.assert_allclose(
+        moved.predict_proba(X * units + [1.0, 2.0, 3.0]), plain.predict_proba(X), rtol=1e-5, atol=1e-9
+    )
+
+
+@forms
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_attributes_have_the_shapes_of_gaussian_mixtures(covariance, n_components):
+    """Means and covariances are those of each class, with an axis of components where there are several."""
+    X, mask = clouds(n=60)
+    model = GaussianEM(covariance=covariance, n_components=n_components, random_state=0).fit(X, mask)
+    lead = (3,) if n_components == 1 else (3, 2)
+    tail = {"full": (3, 3), "diagonal": (3,), "spherical": ()}
+    assert model.means_.shape == (*lead, 3)
+    assert model.covariances_.shape == ((3, 3) if covariance == "tied" else (*lead, *tail[covariance]))
+    assert model.priors_.sum() == pytest.approx(1)
+
+
+@forms
+def test_no_weight_leaves_unlabelled_rows_out(covariance):
+    """With unlabelled_weight 0 the model is that of the labelled rows, its target of shrinkage included."""
+    X, mask = clouds()
+    told = ~mask.all(axis=1)
+    model = GaussianEM(0.0, covariance=covariance, tol=1e-10).fit(X, mask)
+    without = GaussianEM(covariance=covariance, tol=1e-10).fit(X[told], mask[told])
+    np.testing.assert_allclose(model.means_, without.means_, rtol=1e-9)
+    np.testing.assert_allclose(model.covariances_, without.covariances_, rtol=1e-7, atol=1e-12)
+
+
+@forms
+@pytest.mark.parametrize("unlabelled_weight", [0.5, "cv"])
+def test_a_sample_weight_is_a_repetition(covariance, unlabelled_weight):
+    """Weighting rows by whole numbers equals repeating them, also where folds decide: equal rows are in one fold."""
+    X, mask = clouds(n=60)
+    w = np.random.default_rng(0).integers(0, 4, 60)
+    model = GaussianEM(unlabelled_weight, covariance=covariance, n_folds=2, tol=1e-11, max_iter=5000)
+    weighted = model.fit(X, mask, sample_weight=w)
+    proba, chosen, value = weighted.predict_proba(X), weighted.unlabelled_weight_, weighted.objective_[-1]
+    repeated = model.fit(np.repeat(X, w, axis=0), np.repeat(mask, w, axis=0))
+    assert repeated.unlabelled_weight_ == chosen
+    np.testing.assert_allclose(repeated.predict_proba(X), proba, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(repeated.objective_[-1], value, rtol=1e-10)
+
+
+def two_clouds(n=400, d=5, seed=0):
+    """Return two round clouds that overlap somewhat, and which is which."""
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    return random.normal(size=(n, d)) + 1.2 * y[:, None], y
+
+
+@forms
+def test_unlabelled_rows_help_where_classes_are_clouds(covariance):
+    """With two labels a class, unlabelled rows lower the error over ten draws."""
+    gains = []
+    for seed in range(10):
+        X, y = two_clouds(seed=seed)
+        known = np.where(np.arange(len(y)) < 4, y, -1)
+        wrong = [
+            (GaussianEM(w, covariance=covariance, max_iter=5000).fit(X, known).transduction_ != y).mean()
+            for w in (0.0, 1.0)
+        ]
+        gains.append(wrong[0] - wrong[1])
+    assert np.mean(gains) > 0.02
+
+
+def test_cross_validation_is_deaf_to_rows_that_mislead():
+    """Where the clouds are not the classes, unlabelled rows do harm, and "cv" does not hear them."""
+    random = np.random.default_rng(0)
+    y = np.arange(600) % 2
+    cloud = random.integers(0, 2, 600)
+    X = np.column_stack([8.0 * cloud, 2.5 * y]) + random.normal(size=(600, 2))  # the wide gap says nothing of y
+    known = np.where(np.arange(600) < 60, y, -1)
+    plain, misled, chosen = (GaussianEM(w, covariance="spherical").fit(X, known) for w in (0.0, 1.0, "cv"))
+    errors = [(model.predict(X) != y).mean() for model in (plain, misled, chosen)]
+    assert errors[1] > errors[0] + 0.1
+    assert errors[2] <= errors[0] + 0.02
+    assert chosen.unlabelled_weight_ < 1.0
+
+
+@forms
+def test_constant_features_are_left_out(covariance):
+    """They have their value for mean and no variance, and what they are in a new row changes nothing."""
+    X, mask = clouds()
+    wide = np.column_stack([X[:, :1], np.full(len(X), 0.1), X[:, 1:]])
+    plain = GaussianEM(covariance=covariance).fit(X, mask)
+    model = GaussianEM(covariance=covariance).fit(wide, mask)
+    np.testing.assert_allclose(model.means_[:, 1], 0.1)
+    if covariance == "full":
+        assert not model.covariances_[:, 1].any()
+        assert not model.covariances_[:, :, 1].any()
+    wide[:, 1] = 7.0
+    np.testing.assert_allclose(model.predict_proba(wide), plain.predict_proba(X), rtol=1e-9)
+
+
+def test_a_class_without_rows_has_no_share_and_no_nan():
+    """It is never predicted, has probability 0 and finite parameters."""
+    X, mask = clouds()
+    wide = np.column_stack([mask, mask.all(axis=1)])
+    model = GaussianEM().fit(X, CandidateSets(wide, list("abcd")))
+    assert model.priors_[3] == 0.0
+    np.testing.assert_array_equal(model.predict_proba(X)[:, 3], 0.0)
+    assert np.isfinite(model.means_).all()
+    assert np.isfinite(model.covariances_).all()
+
+
+@forms
+def test_a_class_with_too_few_rows_is_refused_without_shrinkage(covariance):
+    """The error says what to do; with the default shrinkage the same rows are learnt from."""
+    X = [[0.0, 1.0], [3.0, 1.5], [3.5, 0.0], [4.0, 2.0]]
+    y = ["a", "b", "b", "b"]
+    if covariance != "tied":
+        with pytest.raises(InputError, match=r"component 0 .*raise shrinkage"):
+            GaussianEM(covariance=covariance, shrinkage=0).fit(X, y)
+    assert GaussianEM(covariance=covariance).fit(X, y).predict([[0.0, 1.0], [3.6, 1.0]]).tolist() == ["a", "b"]
+
+
+def test_rows_beyond_the_arithmetic_are_refused_in_predict():
+    """A new row so far away that its densities are 0 in every class is an error, not NaN."""
+    X, mask = clouds()
+    model = GaussianEM().fit(X, mask)
+    with pytest.raises(InputError, match="scale the features"):
+        model.predict_proba(np.full((1, 3), 1e200))
+
+
+def test_sparse_rows_that_do_not_fit_are_refused():
+    """What would not fit in memory when made dense is said before it is tried."""
+    X = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=(2, 2**40))
+    with pytest.raises(InputError, match=r"GB.*fewer features"):
+        GaussianEM().fit(X, ["a", "b"])
+
+
+def test_too_few_sweeps_are_said():
+    """Where the sweeps run out, a ConvergenceWarning says so."""
+    X, mask = clouds()
+    with pytest.warns(ConvergenceWarning, match="still moved after 1 sweeps: raise max_iter"):
+        GaussianEM(max_iter=1, tol=1e-12).fit(X, mask)
+
+
+@pytest.mark.parametrize("options", [{"covariance": "round"}, {"shrinkage": -1.0}, {"shrinkage": "auto"}])
+def test_refused_parameters(options):
+    """Parameters that mean nothing are refused in fit, by name."""
+    with pytest.raises(InputError, match=next(iter(options))):
+        GaussianEM(**options).fit([[0.0], [1.0]], ["a", "b"])

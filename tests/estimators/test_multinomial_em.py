@@ -1,0 +1,221 @@
+"""MultinomialEM against scikit-learn on exact labels, and its own promises."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.naive_bayes import MultinomialNB
+
+from oneof import CandidateSets, MultinomialEM
+from oneof.errors import InputError
+from tests.solvers.generative.problems import documents
+
+forms = pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+
+
+@forms
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 10.0])
+def test_exact_labels_give_naive_bayes(sparse, alpha):
+    """On counts with exact labels every number is MultinomialNB's to the last bit, sample weights included."""
+    X, _ = documents(sparse=sparse, n=60)
+    y = np.array(["a", "b", "c"])[np.arange(60) % 3]
+    w = np.random.default_rng(0).integers(0, 4, 60)
+    for sample_weight in (None, w):
+        peer = MultinomialNB(alpha=alpha).fit(X, y, sample_weight=sample_weight)
+        model = MultinomialEM(alpha=alpha).fit(X, y, sample_weight=sample_weight)
+        np.testing.assert_array_equal(model.feature_log_prob_, peer.feature_log_prob_)
+        np.testing.assert_array_equal(model.class_log_prior_, peer.class_log_prior_)
+        np.testing.assert_array_equal(model.predict(X), peer.predict(X))
+        np.testing.assert_allclose(model.predict_log_proba(X), peer.predict_log_proba(X), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), rtol=1e-9, atol=1e-15)
+        assert model.n_iter_ == 1
+
+
+@forms
+def test_tfidf_with_exact_labels_gives_naive_bayes(sparse):
+    """On other numbers of at least 0 it is MultinomialNB to rounding."""
+    X, _ = documents(sparse=sparse, kind="tfidf")
+    y = np.arange(X.shape[0]) % 3
+    peer, model = MultinomialNB().fit(X, y), MultinomialEM().fit(X, y)
+    np.testing.assert_allclose(model.feature_log_prob_, peer.feature_log_prob_, rtol=1e-13)
+
+
+@forms
+def test_no_weight_leaves_unlabelled_rows_out(sparse):
+    """With unlabelled_weight 0 the model is that of the labelled rows, and with partial_weight 0 that of the exact."""
+    X, mask = documents(sparse=sparse)
+    full, exact = mask.all(axis=1), mask.sum(axis=1) == 1
+    without = MultinomialEM(tol=1e-10).fit(X[~full], mask[~full])
+    model = MultinomialEM(0.0, tol=1e-10).fit(X, mask)
+    np.testing.assert_allclose(model.feature_log_prob_, without.feature_log_prob_, rtol=1e-12)
+    model = MultinomialEM(0.0, partial_weight=0.0).fit(X, mask)
+    peer = MultinomialNB().fit(X[exact], mask[exact].argmax(axis=1))
+    np.testing.assert_array_equal(model.feature_log_prob_, peer.feature_log_prob_)
+
+
+def test_weights_are_repetitions_of_the_rows_they_weigh():
+    """unlabelled_weight 2 is every unlabelled row twice, partial_weight 3 every partial row three times."""
+    X, mask = documents()
+    size = mask.sum(axis=1)
+    times = np.where(size == 1, 1, np.where(size == 3, 2, 3))
+    weighted = MultinomialEM(2.0, partial_weight=3.0, tol=1e-12).fit(X, mask)
+    repeated = MultinomialEM(tol=1e-12).fit(np.repeat(X, times, axis=0), np.repeat(mask, times, axis=0))
+    np.testing.assert_allclose(weighted.feature_log_prob_, repeated.feature_log_prob_, rtol=1e-9)
+    np.testing.assert_allclose(weighted.objective_[-1], repeated.objective_[-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("unlabelled_weight", [1.0, "cv"])
+@forms
+def test_a_sample_weight_is_a_repetition(unlabelled_weight, sparse):
+    """Weighting rows by whole numbers equals repeating them, also where folds decide: equal rows are in one fold."""
+    X, mask = documents(sparse=sparse, n=60)
+    w = np.random.default_rng(0).integers(0, 4, 60)
+    model = MultinomialEM(unlabelled_weight, n_folds=3, tol=1e-12)
+    weighted = model.fit(X, mask, sample_weight=w)
+    theta, prior, chosen, rates = (
+        getattr(weighted, a) for a in ("feature_log_prob_", "class_log_prior_", "unlabelled_weight_", "cv_coverings_")
+    )
+    order = np.repeat(np.arange(60), w)
+    repeated = model.fit(X[order], mask[order])
+    assert repeated.unlabelled_weight_ == chosen
+    np.testing.assert_allclose(repeated.cv_coverings_, rates)
+    np.testing.assert_allclose(repeated.feature_log_prob_, theta, rtol=1e-9)
+    np.testing.assert_allclose(repeated.class_log_prior_, prior, rtol=1e-9)
+
+
+def topics(n, *, words=60, length=20, K=2, seed=0):
+    """Return documents of K topics that have most of their words in common, and the topics."""
+    random = np.random.default_rng(seed)
+    shares = 0.5 * random.dirichlet(np.ones(words)) + 0.5 * random.dirichlet(np.ones(words), K)
+    y = np.arange(n) % K
+    return np.array([random.multinomial(length, shares[k]) for k in y]), y
+
+
+def test_unlabelled_documents_help_where_classes_are_topics():
+    """Nigam et al.'s claim: with one label a class, hundreds of unlabelled documents lower the error; "cv" hears it."""
+    X, y = topics(600)
+    known = np.where(np.arange(600) < 2, y, -1)
+    errors = [(MultinomialEM(w).fit(X, known).predict(X) != y).mean() for w in (0.0, 1.0)]
+    assert errors[1] < 0.5 * errors[0]
+    known = np.where(np.arange(600) < 12, y, -1)
+    model = MultinomialEM("cv").fit(X, known)
+    rates = dict(zip(model.cv_weights, model.cv_coverings_, strict=True))
+    assert rates[model.unlabelled_weight_] >= rates[0.0]
+    assert (model.predict(X) != y).mean() <= (MultinomialEM(0.0).fit(X, known).predict(X) != y).mean()
+
+
+def test_one_label_a_class_gives_the_smallest_weight():
+    """Then no held-out row can be covered, and the choice by cross-validation is that of ties."""
+    X, y = topics(100)
+    model = MultinomialEM("cv", cv_weights=[1.0, 0.5]).fit(X, np.where(np.arange(100) < 2, y, -1))
+    assert model.unlabelled_weight_ == 0.5
+    np.testing.assert_array_equal(model.cv_coverings_, 0.0)
+    exact = MultinomialEM("cv").fit(X, y)
+    assert exact.unlabelled_weight_ == 0.0
+    assert np.isnan(exact.cv_coverings_).all()
+
+
+def test_several_components_fit_a_class_of_two_topics():
+    """A class that mixes two topics is likelier under two components, whose shares sum to 1; a seed fixes them."""
+    X, topic = topics(300, K=4, seed=1)
+    y = topic // 2
+    one, two = (MultinomialEM(n_components=C, alpha=0.01, random_state=0, tol=1e-8).fit(X, y) for C in (1, 2))
+    assert two.objective_[-1] > one.objective_[-1] + 100
+    assert two.feature_log_prob_.shape == (2, 2, 60)
+    np.testing.assert_allclose(two.component_weights_.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.exp(two.feature_log_prob_).sum(axis=2), 1.0)
+    np.testing.assert_allclose(np.exp(two.class_log_prior_), [0.5, 0.5])
+    again = MultinomialEM(n_components=2, alpha=0.01, random_state=0, tol=1e-8).fit(X, y)
+    np.testing.assert_array_equal(again.feature_log_prob_, two.feature_log_prob_)
+
+
+def test_partial_rows_keep_to_their_sets():
+    """What fit decides of its rows lies in their sets; new rows may be of any class."""
+    X, mask = documents(n=60)
+    model = MultinomialEM().fit(X, CandidateSets(mask, ["a", "b", "c"]))
+    codes = np.searchsorted(model.classes_, model.transduction_)
+    assert mask[np.arange(60), codes].all()
+    full = mask.all(axis=1)
+    np.testing.assert_array_equal(model.transduction_[full], model.predict(X[full]))
+
+
+def test_an_empty_document_has_the_shares_of_the_classes():
+    """A row of zeros says nothing of the words."""
+    X, mask = documents()
+    model = MultinomialEM().fit(X, mask)
+    np.testing.assert_allclose(model.predict_proba(np.zeros((1, 12)))[0], np.exp(model.class_log_prior_))
+
+
+def test_a_class_without_rows_has_no_share_and_no_nan():
+    """It is never predicted, has probability 0, and yet is named where a set holds nothing else."""
+    X, mask = documents()
+    full = mask.all(axis=1)
+    wide = np.column_stack([mask, full, full])
+    model = MultinomialEM().fit(X, CandidateSets(wide, list("abcde")))
+    assert model.class_log_prior_[3:].tolist() == [-np.inf, -np.inf]
+    np.testing.assert_array_equal(model.predict_proba(X)[:, 3:], 0.0)
+    np.testing.assert_array_equal(model.predict_log_proba(X)[:, 3:], -np.inf)
+    assert np.isfinite(model.predict_log_proba(X)[:, :3]).all()
+    decided = model.disambiguate(X[:1], [["d", "e"]])
+    assert (decided.labels.tolist(), decided.confidence.tolist()) == (["d"], [0.5])
+
+
+@forms
+def test_bad_rows_are_named(sparse):
+    """Negative entries are refused by row and column, in fit and in predict, and rows too long for the arithmetic."""
+    X, mask = documents()
+    form = sp.csr_array if sparse else np.asarray
+    model = MultinomialEM().fit(form(X), mask)
+    wrong = X.copy()
+    wrong[7, 3], wrong[9, 1] = -2.0, -1.0
+    with pytest.raises(InputError, match="row 7, column 3 holds -2"):
+        MultinomialEM().fit(form(wrong), mask)
+    with pytest.raises(InputError, match="row 7, column 3 holds -2"):
+        model.predict(form(wrong))
+    wrong = X.copy()
+    wrong[5, 2] = 1e13
+    with pytest.raises(InputError, match=r"row 5 has a total of 1e.13.*scale the features"):
+        model.predict(form(wrong))
+    wrong[5, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        MultinomialEM().fit(form(wrong), mask)
+
+
+def test_too_few_sweeps_are_said():
+    """Where the sweeps run out, a ConvergenceWarning says so."""
+    X, mask = documents()
+    with pytest.warns(ConvergenceWarning, match="still moved after 1 sweeps: raise max_iter"):
+        model = MultinomialEM(max_iter=1, tol=1e-12).fit(X, mask)
+    assert model.n_iter_ == 1
+    assert len(model.objective_) == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"unlabelled_weight": -1.0},
+        {"unlabelled_weight": "auto"},
+        {"unlabelled_weight": True},
+        {"partial_weight": np.inf},
+        {"n_components": 0},
+        {"alpha": 0.0},
+        {"n_folds": 0},
+        {"cv_weights": []},
+        {"cv_weights": [0.1, -1]},
+        {"cv_weights": 0.1},
+        {"tol": 0},
+        {"max_iter": 0},
+    ],
+)
+def test_refused_parameters(options):
+    """Parameters that mean nothing are refused in fit, by name."""
+    with pytest.raises(InputError, match=next(iter(options))):
+        MultinomialEM(**options).fit([[0.0], [1.0]], ["a", "b"])
+
+
+def test_labelled_rows_without_weight_are_refused():
+    """Partial rows of weight 0 leave nothing to start from."""
+    with pytest.raises(InputError, match="raise partial_weight"):
+        MultinomialEM(partial_weight=0.0).fit(np.eye(3), [["a", "b"], ["b", "c"], ["a", "c"]])
+    with pytest.raises(InputError, match="sample weight zero"):
+        MultinomialEM().fit(np.eye(3), ["a", "b", None], sample_weight=[0, 0, 1])

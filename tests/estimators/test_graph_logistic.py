@@ -57,6 +57,19 @@ def test_weights_balance_likelihood_and_prior(prior, precision):
     np.testing.assert_allclose(model.predict_proba(X), softmax(scores), atol=1e-9)
 
 
+@pytest.mark.parametrize("n_features", [30, 120])
+def test_more_than_a_hundred_features_are_no_more_uncertain(n_features):
+    """Beyond 100 features, giving each twice changes no probability: the hyper-prior's unit doubles with them."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, n_features))
+    y = np.where(np.arange(90) < 40, (X[:, 0] + random.normal(size=90) > 0).astype(int), -1)
+    model = GraphLogisticRegression(affinity=sp.csr_array((90, 90)))
+    once, twice = clone(model).fit(X, y), clone(model).fit(np.hstack([X, X]), y)
+    same = np.allclose(twice.predict_proba(np.hstack([X, X])), once.predict_proba(X), atol=1e-5)
+    assert same == (n_features > 100)
+    assert np.isclose(twice.precisions_["ridge"], 2 * once.precisions_["ridge"], rtol=1e-4) == (n_features > 100)
+
+
 def test_the_precision_of_the_published_evidence():
     """Without a hyper-prior lambda is (d (K - 1) - lambda tr(H^-1 A)) / sum_c w_c^T A w_c, H with the intercepts."""
     X, y = few_labels(200, 100)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from oneof.estimators.view_model import stack
 from oneof.graphs import GraphRule, check_affinity
 from oneof.kernels import Kernel
 from oneof.solvers.graph_logistic.matrices import smoothness
+from oneof.solvers.graph_logistic.views import Labelled
 from oneof.typing import Floats, Ints, Mask, Rows
 
 
@@ -96,29 +97,6 @@ def read_view(
     among = np.flatnonzero(used)
     affinity = check_affinity(rule.affinity, rows.shape[0])[among][:, among]
     return View(features, here, smoothness(features.of_part(part[among]), affinity, weight[among]))
-
-
-class Labelled(NamedTuple):
-    """An instance of each labelled row for each view that it has.
-
-    Attributes
-    ----------
-    instances : ndarray or csr_array of shape (m, D)
-        In the columns of all views.
-    mask : ndarray of shape (m, K), bool
-        The candidate sets.
-    weight : ndarray of shape (m,)
-    place : ndarray of shape (m,)
-        The number of the view.
-    row : ndarray of shape (m,)
-        The number of the row among those of fit.
-    """
-
-    instances: Rows
-    mask: Mask
-    weight: Floats
-    place: Ints
-    row: Ints
 
 
 def labelled_instances(rows: Rows, mask: Mask, weight: Floats, views: list[View]) -> Labelled:

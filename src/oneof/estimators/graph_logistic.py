@@ -13,7 +13,6 @@ from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues
 from oneof.estimators.graph_encoding import View, labelled_instances, read_view
 from oneof.estimators.graph_parameters import check_choices, hyper_prior
-from oneof.estimators.graph_posterior import Learnt
 from oneof.estimators.graph_terms import ScaledTerm, prior_terms
 from oneof.estimators.view_model import ViewModel
 from oneof.estimators.views import read_views, rows_with
@@ -21,6 +20,7 @@ from oneof.graphs import GraphRule
 from oneof.kernels import Kernel
 from oneof.likelihoods import restricted_softmax, softmax
 from oneof.solvers.graph_logistic import LaplacePosterior
+from oneof.solvers.graph_logistic.views import Learnt, learn_views
 from oneof.typing import Floats, Ints, Mask, Rows
 from oneof.weights import read_sample_weight
 
@@ -254,7 +254,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             numbered=self.views is not None,
         )
         labelled = labelled_instances(rows, candidates.mask, weight, views)
-        learnt = Learnt.of(
+        learnt = learn_views(
             labelled,
             tuple(scaled.term for scaled in prior),
             len(views),

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.estimators.view_features import ViewFeatures
 from oneof.estimators.views import rows_with
+from oneof.solvers.graph_logistic.views import shares_of_views
 from oneof.typing import Floats, Ints, Labels, Mask, Rows
 
 
@@ -67,13 +68,6 @@ class ViewModel:
                 f"view={view!r} is not possible: give a number from 0 to {len(self.features) - 1}, or None for all."
             )
         return int(view)
-
-
-def shares_of_views(have: Mask, trust: Floats) -> Floats:
-    """Return (n, V) shares of the views in the mean of a row: as trusted, or alike where none of a row's is."""
-    share = have * trust
-    share = np.where(share.any(axis=1, keepdims=True), share, have.astype(np.float64))
-    return share / np.maximum(share.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
 
 def stack(parts: list[Rows], places: list[int], sizes: list[int]) -> Rows:

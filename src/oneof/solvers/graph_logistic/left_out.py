@@ -33,7 +33,7 @@ def left_out_scores(posterior: LaplacePosterior, instances: Rows, mask: Mask, sa
 
 
 def gain(scores: Floats, mask: Mask, sample_weight: Floats) -> float:
-    """Return how much better scores foretell candidate sets than the frequencies of the classes do, at least 0.
+    """Return how much better scores foretell candidate sets than the frequencies of the classes do, in nats a row.
 
     It is the mean log likelihood, with (m, K-1) scores of rows left out and scaled by what is best from 0 to 1, less
     that of the frequencies.
@@ -47,4 +47,4 @@ def gain(scores: Floats, mask: Mask, sample_weight: Floats) -> float:
     best = scipy.optimize.minimize_scalar(
         lambda scale: -float(share @ log_likelihoods(scale * whole, mask)), bounds=(0.0, 1.0), method="bounded"
     )
-    return max(-float(best.fun) - known, 0.0)
+    return -float(best.fun) - known

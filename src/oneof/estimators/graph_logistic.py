@@ -52,7 +52,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         sensors, with a graph, weights and precisions of its own, and a prior that all agree on unlabelled rows. A row
         lacks a view where all its columns are NaN; NaN in only a part of a view is an error.
     agreement : {"auto", True, False}, default="auto"
-        Whether views are drawn together on unlabelled rows. "auto": if labels that are left out are foretold as well.
+        Whether views are drawn together on unlabelled rows. "auto": if they then foretell left-out labels no worse.
     per_class : bool, default=False
         Whether each class but the last has precisions of its own.
     fit_intercept : bool, default=True
@@ -125,8 +125,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     uncertain beforehand. The precision of a single weight, and of the agreement, has the unit 1 all the same.
 
     The agreement is a prior, and not always a good one: where views differ, it draws the better one to the other. So it
-    is given up ("auto") where the mean of the views, by weights that have not seen the label in question, foretells
-    labels less well with it than without.
+    is given up ("auto") where the views, each by weights that have not seen the label in question, foretell labels less
+    well with it than without.
 
     A graph in several parts leaves A with a lower rank: differences of level between the parts are then free, as the
     intercept is, if features can tell the parts apart. Weights that neither prior nor labels say anything of, as of

@@ -69,27 +69,27 @@ class Learnt:
         return left_out_scores(self.posterior, rows.instances, rows.mask, rows.weight)
 
     @cached_property
-    def trust(self) -> Floats:
-        """By how much each view foretells labels that are left out better than the frequencies do, as shares, (V,)."""
-        if self.n_views == 1:
-            return np.ones(1)
+    def gains(self) -> Floats:
+        """By how much each view foretells labels that are left out better than the frequencies do, in nats, (V,)."""
         rows, gains = self.labelled, np.zeros(self.n_views)
         for place in np.unique(rows.place):
             own = rows.place == place
-            gains[place] = max(gain(self.left_out[own], rows.mask[own], rows.weight[own]), 0.0)
+            gains[place] = gain(self.left_out[own], rows.mask[own], rows.weight[own])
+        return gains
+
+    @cached_property
+    def trust(self) -> Floats:
+        """How far the views are to be believed, as shares, (V,): as far as they foretell labels."""
+        if self.n_views == 1:
+            return np.ones(1)
+        gains = np.maximum(self.gains, 0.0)
         return gains / gains.sum() if gains.any() else np.full(self.n_views, 1.0 / self.n_views)
 
     @cached_property
     def foretells(self) -> float:
-        """By how much all views together do, in nats a row."""
-        rows = self.labelled
-        known, first, number = np.unique(rows.row, return_index=True, return_inverse=True)
-        have = np.zeros((len(known), self.n_views), dtype=bool)
-        have[number, rows.place] = True
-        share = shares_of_views(have, self.trust)
-        scores = np.zeros((len(known), self.left_out.shape[1]))
-        np.add.at(scores, number, share[number, rows.place][:, None] * self.left_out)
-        return gain(scores, rows.mask[first], rows.weight[first])
+        """What the views foretell of all labels that are left out, each of its own rows, in nats."""
+        rows = np.bincount(self.labelled.place, weights=self.labelled.weight, minlength=self.n_views)
+        return float(rows @ self.gains)
 
 
 def learn_views(
@@ -108,8 +108,8 @@ def learn_views(
     terms : tuple of Term
     n_views : int
     agreement : {"auto", True, False}
-        Whether views are coupled. By "auto" both are solved, and kept are the weights by which labels that are left out
-        are foretold better; where they are foretold alike, the coupled ones.
+        Whether views are coupled. By "auto" both are solved, and kept are the weights by which the views foretell
+        labels better that are left out; where they do alike, the coupled ones.
     **settings
         Of `solve_graph_logistic`.
     """

@@ -8,12 +8,22 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.metrics.pairwise import linear_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oneof import PLECOC, PLGP, PLSVM, CandidateSets, GraphLogisticRegression, SpectralGraphTransducer, TransductiveSVM
+from oneof import (
+    PLECOC,
+    PLGP,
+    PLSVM,
+    CandidateSets,
+    GraphLogisticRegression,
+    LOORidge,
+    SpectralGraphTransducer,
+    TransductiveSVM,
+)
 from oneof.model_selection import (
     CandidateKFold,
     approximated_accuracy_scorer,
@@ -30,6 +40,8 @@ CHECKED = [
     *(PLECOC(random_state=0), PLSVM(), PLSVM(kernel="rbf"), PLSVM(solver="pegasos"), PLGP(random_state=0)),
     *(SpectralGraphTransducer(n_neighbors=5), SpectralGraphTransducer(affinity="gaussian", n_neighbors=10)),
     *(GraphLogisticRegression("graph"), GraphLogisticRegression(features="kernel")),
+    *(LOORidge(approximation="nystroem", n_components=20, random_state=0), LOORidge(unlabelled="class_mass")),
+    *(LOORidge("rbf", features="unit", distractors="scene"), LOORidge(linear_kernel), LOORidge("precomputed")),
     *(TransductiveSVM(), TransductiveSVM(kernel="rbf", switching="single")),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
 ]

@@ -56,6 +56,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     from oneof.estimators.graph_logistic import GraphLogisticRegression
     from oneof.estimators.harmonic import HarmonicField
     from oneof.estimators.ipal import IPAL
+    from oneof.estimators.loo_ridge import LOORidge
     from oneof.estimators.pegasos import AvgPegasos, MaxPegasos
     from oneof.estimators.perceptron import AvgPerceptron, MaxPerceptron
     from oneof.estimators.plecoc import PLECOC
@@ -77,6 +78,7 @@ def panel(*, sparse: bool = False, n_rows: int | None = None, random_state: Any 
     }
     lam = 1.0 / rows
     estimators = (
+        LOORidge(random_state=random_state),
         CLPL(fit_intercept=True),
         PLEM(fit_intercept=True),
         PLSVM(lam=lam, fit_intercept=True),

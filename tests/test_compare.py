@@ -395,7 +395,7 @@ def test_the_panel_is_what_auto_compares():
         assert {result.method for result in found.results} == {"PLKNN", "AvgPegasos"}
         assert all(result.error is None for result in found.results)
     assert compare(X, y, "CLPL", cv=2).winner == "CLPL"
-    with pytest.raises(InputError, match="'Oracle' is not in the panel: choose from CLPL"):
+    with pytest.raises(InputError, match="'Oracle' is not in the panel: choose from LOORidge, CLPL"):
         compare(X, y, ["Oracle"])
 
 

@@ -192,7 +192,8 @@ class LOORidge(DecisionValues, CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             The softmax of the scores times ``sharpness_``; rows sum to 1.
         """
-        return softmax(self.sharpness_ * self._scores(self._read_rows(X)))
+        rows = self._read_rows(X)
+        return softmax(self.sharpness_ * self._scores(rows))
 
     def _check_parameters(self) -> None:
         check_choice(self.kernel, self.features)

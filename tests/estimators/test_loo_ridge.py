@@ -214,7 +214,7 @@ def test_refused_parameters(options, message):
 
 def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
     """What a machine of 10 kB cannot hold is refused in one sentence that names the way out."""
-    monkeypatch.setattr("oneof.memory.os.sysconf", lambda name: 100)
+    monkeypatch.setattr("oneof.memory.os.sysconf", lambda _: 100)
     X, mask = table(60)
     with pytest.raises(InputError, match='pass approximation="nystroem"'):
         LOORidge("rbf").fit(X, mask)

@@ -77,3 +77,12 @@ def test_what_is_no_kernel_is_refused():
     """A matrix with a negative eigenvalue beyond lam has no inverse that is one."""
     with pytest.raises(InputError, match="not positive definite"):
         ExactRidge.of(np.array([[1.0, 2.0], [2.0, 1.0]]), 0.05)
+
+
+def test_a_ridge_that_rounding_swallows_is_refused():
+    """Where lam is nothing beside the kernel, what would be left out of a row is rounding."""
+    X, _ = problem(6)
+    with pytest.raises(InputError, match="larger lam"):
+        NystroemRidge.of(gram_of(X), gram_of(X), 1e-14)
+    with pytest.raises(InputError, match="larger lam"):
+        ExactRidge.of(gram_of(np.repeat(X, 2, axis=0)), 1e-18)

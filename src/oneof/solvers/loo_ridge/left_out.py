@@ -25,6 +25,8 @@ from oneof.typing import Floats
 
 BLOCK = 4096
 """Rows whose features are worked out at a time."""
+LEAST_LEFT = 1e-10
+"""Of 1 - h_ii, below which it has hardly a digit left."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,11 @@ class NystroemRidge:
             k(z_i, z_j).
         lam : float
             > 0.
+
+        Raises
+        ------
+        InputError
+            If a row fits its own target but for rounding, so that nothing is known of it without that.
         """
         root = inverse_root(gram)
         features = np.empty((len(cross), root.shape[1]), order="F")
@@ -120,7 +127,10 @@ class NystroemRidge:
         # Phi B Phi^T = D D^T with B = (L L^T)^-1 and D = Phi L^-T.
         directions = dtrsm(1.0, factor, features, side=1, lower=1, trans_a=1, overwrite_b=1)
         back = dtrsm(1.0, factor, root, side=1, lower=1, trans_a=1)
-        return cls(directions, back, (1.0 - np.einsum("ij,ij->i", directions, directions))[:, None])
+        left = 1.0 - np.einsum("ij,ij->i", directions, directions)
+        if not left.min() > LEAST_LEFT:
+            raise InputError(f"lam={lam:.4g} is lost in rounding beside the kernel's values: give a larger lam.")
+        return cls(directions, back, left[:, None])
 
     def left_out(self, targets: Floats) -> Floats:
         """Return the (n, K) predictions of each row without its own target, its landmark kept."""

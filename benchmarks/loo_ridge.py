@@ -19,7 +19,7 @@ import numpy as np
 from oneof import LOORidge, make_partial
 from oneof.datasets import load
 
-SETS = {"lost": 5, "msrcv2": 5, "birdsong": 2}
+SETS = {"lost": 5, "msrcv2": 5, "birdsong": 5}
 PUBLISHED = {"lost": "0.812", "msrcv2": "0.548 to 0.602", "birdsong": "0.778"}
 
 
@@ -95,25 +95,39 @@ def accuracy(names=(), n_seeds=None):
 
 
 def unlabelled():
-    """Print test accuracies where rows have no label, which are ignored or join; with the kernels chosen above."""
-    for name, kernel in (("lost", ("rbf", "angle")), ("msrcv2", ("laplacian", "rank"))):
+    """Print test accuracies where rows have no label, which are ignored or join, with one kernel a set.
+
+    On Lost and MSRCv2 that is the one chosen above. Of satimage, 3,000 rows are drawn.
+    """
+    many, few = (("sets", 0.3), ("sets", 0.7), ("exact", 0.7), ("exact", 0.9)), (("exact", 0.9), ("exact", 0.98))
+    angle, rank = {"kernel": "rbf", "features": "angle"}, {"kernel": "laplacian", "features": "rank"}
+    for name, kernel, kinds in (
+        ("lost", angle, many),
+        ("msrcv2", rank, many),
+        ("segment", rank, few),
+        ("satimage", rank, few),
+    ):
         data = load(name)
-        X, truth = np.asarray(data.X, dtype=np.float64), codes(data)
-        for kind, share in (("sets", 0.3), ("sets", 0.7), ("exact", 0.7), ("exact", 0.9)):
+        X = np.asarray(data.X, dtype=np.float64)
+        truth = np.unique(data.y, return_inverse=True)[1] if data.candidates is None else codes(data)
+        n_classes = truth.max() + 1 if data.candidates is None else data.candidates.shape[1]
+        for kind, share in kinds:
             found = []
             for seed in range(5):
-                train, test = split(len(X), seed)
-                exact = np.eye(data.candidates.shape[1], dtype=bool)[truth[train]]
-                mask = exact if kind == "exact" else data.candidates.mask[train].copy()
+                some = np.random.default_rng(seed).permutation(len(X))[:3000]
+                train, test = np.split(some, [round(0.8 * len(some))])
+                mask = np.eye(n_classes, dtype=bool)[truth[train]]
+                if kind == "sets":
+                    mask = data.candidates.mask[train].copy()
                 mask[np.random.default_rng(100 + seed).random(len(train)) < share] = True
-                models = [
-                    LOORidge(kernel[0], features=kernel[1], unlabelled=way).fit(X[train], mask)
-                    for way in ("ignore", "class_mass")
-                ]
+                models = [LOORidge(**kernel, unlabelled=way).fit(X[train], mask) for way in ("ignore", "class_mass")]
                 found.append([(model.predict(X[test]) == truth[test]).mean() for model in models])
             ignore, join = np.mean(found, axis=0)
+            least = np.min(np.diff(found, axis=1))
             print(
-                f"{name}, {kind}, {share:.0%} without a label: ignore {ignore:.3f}, class_mass {join:.3f}", flush=True
+                f"{name}, {kind}, {share:.0%} without a label: ignore {ignore:.3f}, class_mass {join:.3f}, "
+                f"in the worst split {least:+.3f}",
+                flush=True,
             )
 
 

@@ -106,7 +106,8 @@ class LOORidge(DecisionValues, CandidateClassifier):
     Probabilities maximise the likelihood of the sets under the scores left out, with distractors as fitted. A set is
     taken to tell no more than that, so where wrong predictions come to lie in the sets they are too high.
 
-    Without an approximation the row order matters to rounding alone. Rounds need not converge; `changes_` tells.
+    Without an approximation the row order matters to rounding alone. Rounds need not converge; `changes_` tells. The
+    model, and its file, keep the rows of fit or the landmarks. More of when to trust it: docs/loo_ridge.md.
 
     Examples
     --------

@@ -399,7 +399,7 @@ def test_the_panel_is_what_auto_compares():
     assert compare(counts, y, "MultinomialEM", cv=2).results[0].error is None
     with pytest.raises(InputError, match="'MultinomialEM' is not in the panel"):  # of values below 0
         compare(sp.csr_array(X), y, "MultinomialEM", cv=2)
-    with pytest.raises(InputError, match="'Oracle' is not in the panel: choose from CLPL"):
+    with pytest.raises(InputError, match="'Oracle' is not in the panel: choose from LOORidge, CLPL"):
         compare(X, y, ["Oracle"])
 
 

@@ -16,6 +16,7 @@ _HOME = {
     "GraphLogisticRegression": "oneof.estimators.graph_logistic",
     "HarmonicField": "oneof.estimators.harmonic",
     "IPAL": "oneof.estimators.ipal",
+    "LOORidge": "oneof.estimators.loo_ridge",
     "LocalGlobalConsistency": "oneof.estimators.consistency",
     "MarkovWalk": "oneof.estimators.walk",
     "MaxPegasos": "oneof.estimators.pegasos",

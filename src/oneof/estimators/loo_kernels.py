@@ -1,0 +1,100 @@
+"""Which kernels, behind which maps of the features, LOORidge fits; and those that are given."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.errors import InputError
+from oneof.kernels import Kernel, check_gram
+from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, is_mostly_zeros
+from oneof.kernels.radial import RADIAL, MappedKernel
+from oneof.memory import check_memory
+from oneof.typing import Array, Floats, Rows
+
+
+@dataclass(frozen=True)
+class GivenKernel:
+    """A function k(X, Y) of the rows as they are."""
+
+    kernel: Kernel
+
+    def mapped(self, X: Rows) -> Rows:
+        """Return the rows."""
+        return X
+
+    def gram(self, mapped: Rows, others: Rows | None = None) -> Floats:
+        """Return what the function says."""
+        if others is not None:
+            return self.kernel.gram(mapped, others)
+        gram = check_gram(self.kernel.gram(mapped, mapped), np.arange(mapped.shape[0]))
+        return np.array(gram, order="C")  # it will be written to, and may be the function's own
+
+
+@dataclass(frozen=True)
+class PrecomputedGram:
+    """Rows that are given by their kernel with the rows of fit, of which some were used."""
+
+    used: Array
+    """Their numbers."""
+
+    def mapped(self, X: Rows) -> Rows:
+        """Return the columns of the rows that were used."""
+        return X[:, self.used]
+
+    def gram(self, mapped: Rows, others: Rows | None = None) -> Floats:
+        """Return the kernel as given."""
+        if others is not None:
+            return mapped
+        return np.array(check_gram(mapped, self.used), dtype=np.float64, order="C")
+
+
+def check_choice(kernel: Any, features: Any) -> None:
+    """Raise unless `kernel` and `features` are among those that `kernels_of` knows, and go together."""
+    names = ("auto", *RADIAL)
+    if not callable(kernel) and not (isinstance(kernel, str) and kernel in (*names, "precomputed")):
+        raise InputError(
+            f"kernel={kernel!r} is not possible: choose one of {', '.join(names)}, precomputed, or a function."
+        )
+    known = ("auto", *MAPS, *SPARSE_MAPS)
+    if not (isinstance(features, str) and features in known):
+        raise InputError(f"features={features!r} is not possible: choose one of {', '.join(known)}.")
+    if features in SPARSE_MAPS and kernel == "laplacian":
+        raise InputError(
+            f'kernel="laplacian" does not go with features={features!r}: take "standard", "rank" or "angle".'
+        )
+
+
+def kernels_of(kernel: Any, features: str, rows: Rows, used: Array) -> Iterator[tuple[str, Any, Rows]]:
+    """Give each kernel that is to be fitted, by a name, with the used rows in its form.
+
+    Rows that are mostly zeros are left so; other CSR rows are made dense.
+    """
+    if isinstance(kernel, str) and kernel == "precomputed":
+        if rows.shape[0] != rows.shape[1]:
+            raise InputError(f"fit takes a precomputed kernel of all pairs of rows, square, got shape {rows.shape}.")
+        given = PrecomputedGram(used)
+        yield "precomputed", given, given.mapped(rows[used])
+        return
+    known = rows if len(used) == rows.shape[0] else rows[used]
+    if callable(kernel):
+        yield "function", GivenKernel(Kernel.of(kernel, known, gamma="auto", degree=1, coef0=0.0)), known
+        return
+    kinds = RADIAL if kernel == "auto" else (kernel,)
+    maps = MAPS | SPARSE_MAPS
+    if features == "auto":
+        of_zeros = is_mostly_zeros(known) and kernel != "laplacian"
+        maps = SPARSE_MAPS if of_zeros else MAPS
+    else:
+        maps = {features: maps[features]}
+    if any(name in MAPS for name in maps):
+        n, d = known.shape
+        check_memory(32.0 * n * d, f"{d} features of {n} rows, not sparse,", 'pass features="unit"')
+        known = np.asarray(known.toarray() if sp.issparse(known) else known, dtype=np.float64)
+    for map_name, feature_map in maps.items():
+        fitted = feature_map.of(known)
+        mapped = fitted(known)
+        for kind in kinds if map_name in MAPS else ("rbf",):
+            yield f"{map_name}-{kind}", MappedKernel.of(fitted, kind, mapped), mapped

@@ -1,0 +1,257 @@
+"""Kernel ridge regression that disambiguates its own labels."""
+
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from oneof.errors import InputError
+from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive
+from oneof.estimators.loo_kernels import check_choice, kernels_of
+from oneof.likelihoods import restrict, restricted_softmax, softmax
+from oneof.solvers.loo_ridge import (
+    CandidateGroups,
+    ClassMass,
+    CommonDistractors,
+    Distractors,
+    KernelModel,
+    LOORidgeSolution,
+    best_sharpness,
+    fit_kernel,
+)
+from oneof.solvers.loo_ridge.distractors import WARM_UP
+from oneof.typing import Floats, Ints, Rows
+
+MOST_EXACT_ROWS = 6000
+"""Most labelled rows for which approximation="auto" takes the kernel as it is."""
+EXPONENTS = {"auto": None, "uniform": 0.0, "scene": 1.0}
+
+
+class LOORidge(DecisionValues, CandidateClassifier):
+    """Kernel ridge regression whose exact leave-one-out predictions disambiguate its labels.
+
+    The labels P start as equal shares of each row's candidates. Then, round by round, every row is predicted from the
+    labels of all others, and what is predicted within its set, squared and scaled to sum 1, becomes its label. Before
+    scaling, classes that often are candidates without being the label are held against it: such distractors are taken
+    to come in proportion to (number of rows of the class)^tau, with tau fitted to the sets.
+
+    Parameters
+    ----------
+    kernel : {"auto", "rbf", "laplacian", "precomputed"} or callable, default="auto"
+        "rbf" is exp(-.3 ||x - y||^2 / V), with V the summed variance of the features, "laplacian" exp(-1.5 |x - y|_1 /
+        d). "auto" fits both and takes what covers best, see `features`. "precomputed": X is the kernel of all pairs
+        of rows. A callable ``kernel(X, Y)`` returns the matrix of all pairs, of the rows as they are.
+    distractors : {"auto", "uniform", "scene"}, default="auto"
+        tau: fitted, from 0 to 1; 0, for false candidates that are drawn evenly; 1, for sets of all labels that are
+        present in one scene.
+    lam : float, default=0.05
+        Ridge penalty, above 0. For kernels with k(x, x) = 1 the default seldom needs a change.
+    n_rounds : int, default=25
+        If all rows are exact, none is made. With "auto", tau is 1 in the first ten, or in half of them if that is less.
+    features : {"auto", "standard", "rank", "angle", "unit", "scaled_unit"}, default="auto"
+        What the rows are made before distances are taken (see the notes); "precomputed" and a callable do without.
+        Where this and `kernel` leave a choice, every one is fitted, and that is kept whose left-out predictions lie
+        most often in the candidate sets. No true label is asked.
+    unlabelled : {"ignore", "class_mass"}, default="ignore"
+        Rows without a label teach nothing, or join: they start from equal shares of all classes and get labels as the
+        others do, kept to the others' class frequencies.
+    approximation : {"auto", None, "nystroem"}, default="auto"
+        None takes the kernel as it is: time grows with n^3 and memory with n^2. "nystroem" takes `n_components` rows
+        for all; time grows with n m^2, memory with n m. "auto" does so above 6,000 rows, and never with "precomputed".
+    n_components : int, default=1000
+        m, or the number of rows if that is less.
+    random_state : int, RandomState instance or None, default=None
+        Draws these rows; nothing else is random.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    label_confidence_ : ndarray of shape (n_samples, n_classes)
+        P: 0 outside a row's set, rows sum to 1. Of rows that were ignored, their probabilities.
+    loo_scores_ : ndarray of shape (n_samples, n_classes)
+        Scores of each row by a model that was not told its label.
+    transduction_ : ndarray of shape (n_samples,)
+        The label of the largest confidence of each row of fit.
+    distractor_exponent_ : float
+        tau; 0 if no row has several candidates.
+    kernel_ : str
+        Features and kernel that were chosen, such as "rank-laplacian".
+    covers_ : dict of str to float
+        How often, with each of those tried, the left-out prediction lies in the row's set.
+    changes_ : ndarray of shape (n_iter_,)
+        The share of label mass that was moved in each round.
+    sharpness_ : float
+        b of `predict_proba`: the softmax of b times the scores.
+    n_iter_ : int
+        Rounds made.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where the rows came as a DataFrame.
+
+    Notes
+    -----
+    Maps of features. "standard": z-scores. "rank": each feature's ranks made normal. "angle": z-scores of z-scores
+    whose rows were scaled to one length, which takes out a gain that differs from row to row. They make CSR rows dense.
+    "unit": rows scaled to length 1; "scaled_unit": features divided by their largest absolute value first. They keep
+    zeros, and go with the RBF kernel alone. "auto" tries these two where at most a tenth of the entries of features in
+    use is not 0 or there are more than 5,000 features, and the other three elsewhere.
+
+    What is left out is the row's own label; the means of the labels, the maps, the landmarks of "nystroem" and the
+    choice among kernels are those of all rows.
+
+    The gain over a loop without correction comes from sets that are scenes, each of whose labels is the truth of some
+    row. Where annotators take one class for another, the fitted tau may be wrong: compare with distractors="uniform".
+
+    Probabilities maximise the likelihood of the sets under the scores left out, with distractors as fitted. A set is
+    taken to tell no more than that, so where wrong predictions come to lie in the sets they are too high.
+
+    Without an approximation the row order matters to rounding alone. Rounds need not converge; `changes_` tells. The
+    model, and its file, keep the rows of fit or the landmarks. More of when to trust it: docs/loo_ridge.md.
+
+    Examples
+    --------
+    >>> from oneof import LOORidge
+    >>> X = [[2.0, 0.1], [1.5, 0.3], [1.8, 0.0], [0.2, 1.0], [0.1, 2.0], [0.0, 1.7]]
+    >>> model = LOORidge().fit(X, [["a"], ["a", "c"], ["a", "b"], ["b"], ["b", "c"], ["a", "b"]])
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    ['a', 'b']
+    >>> model.disambiguate().labels.tolist()
+    ['a', 'a', 'a', 'b', 'b', 'b']
+    """
+
+    def __init__(
+        self,
+        kernel: str | Callable[[Any, Any], Any] = "auto",
+        distractors: Literal["auto", "uniform", "scene"] = "auto",
+        lam: float = 0.05,
+        n_rounds: int = 25,
+        *,
+        features: Literal["auto", "standard", "rank", "angle", "unit", "scaled_unit"] = "auto",
+        unlabelled: Literal["ignore", "class_mass"] = "ignore",
+        approximation: Literal["auto", "nystroem"] | None = "auto",
+        n_components: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.distractors = distractors
+        self.lam = lam
+        self.n_rounds = n_rounds
+        self.features = features
+        self.unlabelled = unlabelled
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Settle the labels of the rows, and fit them.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y or a parameter cannot be used, or the work would not fit in memory.
+        """
+        self._check_parameters()
+        rows, candidates = self._read_fit(X, y)
+        ignored = candidates.is_unlabelled if self.unlabelled == "ignore" else np.zeros(len(candidates), dtype=bool)
+        used = np.flatnonzero(~ignored)
+        sets = CandidateGroups.of(candidates.mask[used])
+        self._model, found = self._best(rows, used, sets)
+        self.sharpness_ = best_sharpness(found.scores, sets.mask, found.odds)
+        self.loo_scores_ = np.empty(candidates.shape)
+        self.loo_scores_[used] = found.scores
+        if ignored.any():
+            self.loo_scores_[ignored] = self._model.scores(rows[ignored])
+        self.label_confidence_ = softmax(self.sharpness_ * self.loo_scores_)
+        self.label_confidence_[used] = found.shares
+        self.transduction_ = candidates.classes[self.label_confidence_.argmax(axis=1)]
+        self.distractor_exponent_ = found.exponent
+        self.changes_ = found.changes
+        self.n_iter_ = len(found.changes)
+        return self._finish_fit(X, y, candidates)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The softmax of the scores times ``sharpness_``; rows sum to 1.
+        """
+        rows = self._read_rows(X)
+        return softmax(self.sharpness_ * self._scores(rows))
+
+    def _check_parameters(self) -> None:
+        check_choice(self.kernel, self.features)
+        check_positive("lam", self.lam)
+        for name in ("n_rounds", "n_components"):
+            check_positive(name, getattr(self, name), integer=True)
+        for name, known in (("distractors", tuple(EXPONENTS)), ("unlabelled", ("ignore", "class_mass"))):
+            value = getattr(self, name)
+            if not (isinstance(value, str) and value in known):
+                raise InputError(f"{name}={value!r} is not possible: choose {' or '.join(map(repr, known))}.")
+        if self.approximation is not None and self.approximation not in ("auto", "nystroem"):
+            raise InputError(
+                f"approximation={self.approximation!r} is not possible: choose 'auto', None or 'nystroem'."
+            )
+        if self._is_precomputed() and self.approximation == "nystroem":
+            raise InputError("a precomputed kernel is taken as it is: pass approximation=None.")
+
+    def _best(self, rows: Rows, used: Ints, sets: CandidateGroups) -> tuple[KernelModel, LOORidgeSolution]:
+        """Fit each kernel that may be chosen, and keep the first of those that cover best."""
+        distractors: Distractors = CommonDistractors(EXPONENTS[self.distractors], min(WARM_UP, self.n_rounds // 2))
+        if sets.unlabelled.any():
+            distractors = ClassMass(distractors)
+        landmarks = self._landmarks(len(used))
+        best: tuple[KernelModel, LOORidgeSolution] | None = None
+        self.covers_ = {}
+        for name, kernel, mapped in kernels_of(self.kernel, self.features, rows, used):
+            model, found = fit_kernel(
+                kernel, mapped, sets, distractors, lam=float(self.lam), n_rounds=int(self.n_rounds), landmarks=landmarks
+            )
+            self.covers_[name] = found.cover
+            if best is None or found.cover > best[1].cover:
+                best, self.kernel_ = (model, found), name
+        assert best is not None
+        return best
+
+    def _landmarks(self, n: int) -> Ints | None:
+        if self.approximation is None or (
+            self.approximation == "auto" and (n <= MOST_EXACT_ROWS or self._is_precomputed())
+        ):
+            return None
+        random = check_random_state(self.random_state)
+        return np.sort(random.permutation(n)[: int(self.n_components)])
+
+    def _scores(self, rows: Rows) -> Floats:
+        return self._model.scores(rows)
+
+    def _candidate_shares(self, rows: Rows, candidates: Any, *, training: bool) -> Floats:
+        """Take what the rounds of fit settled for its own rows."""
+        if training:
+            return restrict(self.label_confidence_, candidates.mask)
+        return restricted_softmax(self.sharpness_ * self._scores(rows), candidates.mask)
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
+        return tags

@@ -1,0 +1,167 @@
+"""Maps of rows that take scale and shape out of the features before a kernel measures distances.
+
+Each learns from the rows of fit by `of`, and is then called with rows of that width; dense float64 comes back, or CSR
+from those that keep zeros. Constant features are dropped by the maps that standardise.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import ndtri
+
+from oneof.errors import InputError
+from oneof.typing import Array, Floats, Rows
+
+_OVERFLOW = "the features overflow: scale the features, for example with StandardScaler."
+_CONSTANT = 1e-12
+"""Share of its largest absolute value within which a feature counts as constant."""
+
+
+@dataclass(frozen=True)
+class Standard:
+    """z-scores: (x - mean) / standard deviation."""
+
+    columns: Array
+    """(d',): the features that are kept."""
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, X: Rows) -> "Standard":
+        """Learn means and deviations."""
+        X = _dense(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = np.flatnonzero(np.ptp(X, axis=0) > _CONSTANT * np.abs(X).max(axis=0))
+            kept = X[:, columns]
+            found = cls(columns, kept.mean(axis=0), kept.std(axis=0))
+        if not (np.isfinite(found.mean).all() and np.isfinite(found.scale).all() and (found.scale > 0).all()):
+            raise InputError(_OVERFLOW)
+        return found
+
+    def __call__(self, X: Rows) -> Floats:
+        """Return the (n, d') z-scores."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite((_dense(X)[:, self.columns] - self.mean) / self.scale)
+
+
+@dataclass(frozen=True)
+class GaussianRank:
+    """Ranks made normal: u = (#{rows of fit below x} + #{not above x}) / 2n, and the normal quantile of u, as z-scores.
+
+    u is kept between 1/2n and 1 - 1/2n.
+    """
+
+    known: Floats
+    """(n, d): the features of the rows of fit, each sorted."""
+    standard: Standard
+
+    @classmethod
+    def of(cls, X: Rows) -> "GaussianRank":
+        """Learn the order of the rows in each feature."""
+        X = _dense(X)
+        known = np.sort(X, axis=0)
+        return cls(known, Standard.of(_normal_ranks(known, X)))
+
+    def __call__(self, X: Rows) -> Floats:
+        """Return the (n, d') normal ranks."""
+        return self.standard(_normal_ranks(self.known, _dense(X)))
+
+
+@dataclass(frozen=True)
+class Angle:
+    """z-scores divided by each row's root mean square, so that only their direction counts, and standardised again."""
+
+    before: Standard
+    after: Standard
+
+    @classmethod
+    def of(cls, X: Rows) -> "Angle":
+        """Learn means and deviations, before and after."""
+        before = Standard.of(X)
+        return cls(before, Standard.of(_on_a_sphere(before(X))))
+
+    def __call__(self, X: Rows) -> Floats:
+        """Return the (n, d') directions."""
+        return self.after(_on_a_sphere(self.before(X)))
+
+
+@dataclass(frozen=True)
+class UnitRows:
+    """Rows scaled to length 1; zeros stay zeros."""
+
+    @classmethod
+    def of(cls, X: Rows) -> "UnitRows":
+        """Learn nothing."""
+        del X
+        return cls()
+
+    def __call__(self, X: Rows) -> Rows:
+        """Return the (n, d) rows."""
+        X = X.astype(np.float64)
+        with np.errstate(over="ignore"):
+            squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
+        lengths = np.sqrt(_finite(squares))
+        inverse = 1.0 / np.where(lengths > 0, lengths, 1.0)
+        return sp.csr_array(X.multiply(inverse[:, None])) if sp.issparse(X) else X * inverse[:, None]
+
+
+@dataclass(frozen=True)
+class ScaledUnitRows:
+    """Features divided by their largest absolute value, rows then scaled to length 1; zeros stay zeros."""
+
+    largest: Floats
+    """(d,); 1 where a feature is always 0."""
+
+    @classmethod
+    def of(cls, X: Rows) -> "ScaledUnitRows":
+        """Learn the largest absolute values."""
+        largest = abs(X).max(axis=0)
+        largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest, dtype=np.float64).ravel()
+        return cls(np.where(largest > 0, largest, 1.0))
+
+    def __call__(self, X: Rows) -> Rows:
+        """Return the (n, d) rows."""
+        scaled = sp.csr_array(X.multiply(1.0 / self.largest)) if sp.issparse(X) else X / self.largest
+        return UnitRows()(scaled)
+
+
+MAPS: dict[str, Any] = {"standard": Standard, "rank": GaussianRank, "angle": Angle}
+"""Maps that make all features alike."""
+SPARSE_MAPS: dict[str, Any] = {"unit": UnitRows, "scaled_unit": ScaledUnitRows}
+"""Maps that keep zeros, for rows that are mostly zeros, such as counts of words."""
+
+
+def is_mostly_zeros(X: Rows, most_features: int = 5000, share: float = 0.1) -> bool:
+    """Return whether rows suit the maps that keep zeros: more features than `most_features`, or few that are not 0.
+
+    Features that are 0 throughout do not count. Dense rows and the same rows as CSR have one answer.
+    """
+    used = np.asarray(X.astype(bool).sum(axis=0) if sp.issparse(X) else np.count_nonzero(X, axis=0)).ravel()
+    n_used = int(np.count_nonzero(used))
+    return n_used > most_features or float(used.sum()) <= share * X.shape[0] * n_used
+
+
+def _normal_ranks(known: Floats, X: Floats) -> Floats:
+    n, ranks = len(known), np.empty(X.shape)
+    for j in range(X.shape[1]):
+        column = np.ascontiguousarray(known[:, j])
+        ranks[:, j] = np.searchsorted(column, X[:, j], "left") + np.searchsorted(column, X[:, j], "right")
+    return ndtri(np.clip(ranks / (2.0 * n), 0.5 / n, 1.0 - 0.5 / n))
+
+
+def _on_a_sphere(Z: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        size = np.sqrt(_finite(np.einsum("ij,ij->i", Z, Z)) / max(Z.shape[1], 1))[:, None]
+    return Z / np.where(size > 0, size, 1.0)
+
+
+def _dense(X: Rows) -> Floats:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
+def _finite(values: Floats) -> Floats:
+    if not np.isfinite(values).all():
+        raise InputError(_OVERFLOW)
+    return values

@@ -1,0 +1,62 @@
+"""Probabilities from scores: a softmax whose sharpness makes the sets likely under scores of rows left out.
+
+p_k = exp(b f_k) / sum_j exp(b f_j). What is observed of a row is its set. With odds c_k, above 0, for how little a
+class needs to be explained as a distractor (see `oneof.solvers.loo_ridge.distractors`), its likelihood goes with
+sum_{k in S} p_k c_k; with equal odds that is the probability that the label is in the set.
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from oneof.typing import Floats, Mask
+
+LEAST, MOST = 0.1, 1000.0
+"""Between which the sharpness is sought."""
+_GRID = 61
+
+
+def best_sharpness(scores: Floats, mask: Mask, odds: Floats) -> float:
+    """Return b that maximises sum_i log sum_{k in S_i} p_ik c_k.
+
+    It is a root of the derivative by log b, found to rounding between the neighbours of the best point of a grid, so
+    that scores which differ by rounding have a sharpness which does.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, K)
+        Of rows left out.
+    mask : ndarray of shape (n, K), bool
+    odds : ndarray of shape (K,)
+        c, above 0.
+    """
+    told = ~mask.all(axis=1)
+    scores, mask = scores[told], mask[told]
+    if not len(scores):
+        return 1.0
+    inside = np.where(mask, np.log(odds), -np.inf)
+
+    def value(log_b: float) -> float:
+        b = np.exp(log_b)
+        return float((_log_sum(b * scores + inside)[0] - _log_sum(b * scores)[0]).sum())
+
+    def slope(log_b: float) -> float:
+        b = np.exp(log_b)
+        moves = _log_sum(b * scores + inside)[1] - _log_sum(b * scores)[1]
+        return float(b * (moves * scores).sum())
+
+    grid = np.linspace(np.log(LEAST), np.log(MOST), _GRID)
+    best = int(np.argmax([value(point) for point in grid]))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
+    if slope(low) <= 0:
+        return float(np.exp(low))
+    if slope(high) >= 0:
+        return float(np.exp(high))
+    return float(np.exp(brentq(slope, low, high, xtol=1e-13, rtol=1e-14)))
+
+
+def _log_sum(scores: Floats) -> tuple[Floats, Floats]:
+    """Return log sum_k exp(s_ik), (n,), and its gradient, (n, K)."""
+    top = scores.max(axis=1, keepdims=True)
+    shares = np.exp(scores - top)
+    total = shares.sum(axis=1, keepdims=True)
+    return (np.log(total) + top)[:, 0], shares / total

@@ -1,0 +1,55 @@
+"""Candidate sets, and the rows that share one."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.typing import Floats, Ints, Mask
+
+
+@dataclass(frozen=True)
+class CandidateGroups:
+    """Rows dealt into groups with the identical candidate set."""
+
+    mask: Mask
+    """(n, K)"""
+    group: Ints
+    """(n,): the number of each row's group."""
+
+    @classmethod
+    def of(cls, mask: Mask) -> "CandidateGroups":
+        """Find the groups."""
+        keys = np.packbits(mask, axis=1)
+        group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        return cls(mask, group)
+
+    @cached_property
+    def partial(self) -> Mask:
+        """(n,): rows of several candidates, but not of all classes; in these alone false candidates can be seen."""
+        return (self.sizes > 1) & ~self.unlabelled
+
+    @cached_property
+    def unlabelled(self) -> Mask:
+        """(n,): rows whose set holds every class."""
+        return self.sizes == self.mask.shape[1]
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(n,): how many candidates each row has."""
+        return self.mask.sum(axis=1)
+
+    @cached_property
+    def equal_shares(self) -> Floats:
+        """(n, K): how often a class would be true in the row's group, were the group's candidates equally frequent."""
+        return self.sums(self.mask / self.mask.sum(axis=1, keepdims=True))
+
+    def sums(self, shares: Floats) -> Floats:
+        """Return for each row the sums of (n, K) shares over its group."""
+        return (self._membership @ shares)[self.group]
+
+    @cached_property
+    def _membership(self) -> sp.csr_array:
+        n = len(self.group)
+        return sp.csr_array((np.ones(n), (self.group, np.arange(n))), shape=(int(self.group.max()) + 1, n))

@@ -1,0 +1,225 @@
+"""LOORidge: what it keeps of the solver, its choices, its forms."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+
+from oneof import CandidateSets, LOORidge, make_partial
+from oneof.errors import InputError
+from oneof.estimators import loo_ridge
+from oneof.kernels.feature_maps import GaussianRank, Standard, is_mostly_zeros
+from oneof.kernels.radial import MappedKernel
+from tests.estimators.panel import table
+from tests.oracles import loo_ridge as oracle
+
+
+def counts(n=120, d=400, K=4, seed=0):
+    """Return rows of counts that are mostly zeros, each class with words of its own, and candidate sets."""
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, K, n)
+    rate = np.full((K, d), 0.01)
+    rate[np.arange(K)[:, None], np.arange(K)[:, None] * 10 + np.arange(10)] = 0.4
+    X = random.poisson(rate[truth]).astype(np.float64)
+    return X, truth, make_partial(truth, random_state=seed).mask
+
+
+def test_exact_labels_make_it_a_kernel_ridge_classifier():
+    """Without partial rows the scores are those of ridge regression on the labels, and tau is 0."""
+    X, _ = table()
+    labels = np.arange(60) % 3
+    model = LOORidge("rbf", features="standard").fit(X, labels)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    P = np.eye(3)[labels]
+    gram = rbf_kernel(Z, gamma=0.3 / 4)
+    a = np.linalg.solve(gram + 0.05 * np.eye(60), P - P.mean(axis=0))
+    np.testing.assert_allclose(model.decision_function(X), gram @ a + P.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(model.loo_scores_, oracle.left_out(gram, P, 0.05), atol=1e-8)
+    assert model.distractor_exponent_ == 0
+    assert model.n_iter_ == 0
+    np.testing.assert_array_equal(model.transduction_, labels)
+
+
+def test_the_kernel_that_covers_best_is_kept():
+    """Of all that were tried it has the greatest cover, which is that of the scores left out, and is fitted alone."""
+    X, mask = table(90)
+    model = LOORidge().fit(X, mask)
+    assert set(model.covers_) == {f"{f}-{k}" for f in ("standard", "rank", "angle") for k in ("rbf", "laplacian")}
+    assert model.covers_[model.kernel_] == max(model.covers_.values())
+    told = ~mask.all(axis=1)
+    hits = mask[np.arange(90), model.loo_scores_.argmax(axis=1)]
+    assert model.covers_[model.kernel_] == pytest.approx(hits[told].mean())
+    features, kernel = model.kernel_.split("-")
+    alone = LOORidge(kernel, features=features).fit(X, mask)
+    np.testing.assert_allclose(alone.predict_proba(X), model.predict_proba(X), rtol=1e-12)
+
+
+def test_predictions_of_a_row_of_fit_without_it():
+    """The scores left out of a row are those of a model that keeps its label from it, the means of labels apart."""
+    X, mask = table(60)
+    mask = mask[~mask.all(axis=1)]
+    X = X[: len(mask)]
+    model = LOORidge(rbf_kernel).fit(X, mask)
+    P = model.label_confidence_
+    np.testing.assert_allclose(model.loo_scores_, oracle.left_out(rbf_kernel(X), P, 0.05), atol=1e-8)
+
+
+def test_bounds():
+    """Confidences and probabilities are in [0, 1] and sum to 1; tau is from 0 to 1; exact rows keep their label."""
+    X, mask = table(120)
+    for options in ({}, {"distractors": "scene"}, {"distractors": "uniform"}, {"unlabelled": "class_mass"}):
+        model = LOORidge("rbf", **options).fit(X, mask)
+        for shares in (model.label_confidence_, model.predict_proba(X)):
+            assert np.all((shares >= 0) & (shares <= 1))
+            np.testing.assert_allclose(shares.sum(axis=1), 1)
+        exact = mask.sum(axis=1) == 1
+        np.testing.assert_array_equal(model.label_confidence_[exact], mask[exact])
+        assert np.all(model.label_confidence_[~mask] == 0)
+        assert 0 <= model.distractor_exponent_ <= 1
+        assert np.all((model.changes_ >= 0) & (model.changes_ <= 1))
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(
+            LOORidge("rbf", distractors="scene").fit(X, mask).label_confidence_,
+            LOORidge("rbf", distractors="uniform").fit(X, mask).label_confidence_,
+            atol=1e-3,
+        )
+
+
+def test_all_rows_as_landmarks_are_the_exact_form():
+    """The Nystroem form of all rows is the exact one; above the limit of rows it is taken by itself."""
+    X, mask = table(120)
+    exact = LOORidge("rbf", approximation=None).fit(X, mask)
+    landmarks = LOORidge("rbf", approximation="nystroem", n_components=500).fit(X, mask)
+    np.testing.assert_allclose(landmarks.predict_proba(X), exact.predict_proba(X), atol=1e-5)
+    np.testing.assert_allclose(landmarks.label_confidence_, exact.label_confidence_, atol=1e-5)
+
+
+def test_many_rows_take_landmarks(monkeypatch):
+    """Above the limit "auto" is the Nystroem form, which a seed makes reproducible; None is exact at any size."""
+    monkeypatch.setattr(loo_ridge, "MOST_EXACT_ROWS", 50)
+    X, mask = table(120)
+    options = {"kernel": "rbf", "n_components": 10, "random_state": 3}
+    auto = LOORidge(**options).fit(X, mask).predict_proba(X)
+    np.testing.assert_array_equal(auto, LOORidge(**options, approximation="nystroem").fit(X, mask).predict_proba(X))
+    assert np.abs(auto - LOORidge(**options, approximation=None).fit(X, mask).predict_proba(X)).max() > 1e-3
+
+
+def test_a_precomputed_kernel_is_its_function():
+    """The matrix of all pairs gives the model of the function that makes it, unlabelled rows included."""
+    X, mask = table(80)
+    gram = linear_kernel(X)
+    before = gram.copy()
+    given = LOORidge("precomputed", lam=1.0).fit(gram, mask)
+    function = LOORidge(linear_kernel, lam=1.0).fit(X, mask)
+    np.testing.assert_allclose(given.predict_proba(gram), function.predict_proba(X), rtol=1e-9)
+    np.testing.assert_array_equal(gram, before)
+    assert given.disambiguate().labels.tolist() == function.disambiguate().labels.tolist()
+    with pytest.raises(InputError, match="square"):
+        LOORidge("precomputed").fit(X, mask)
+
+
+def test_rows_of_mostly_zeros_stay_sparse():
+    """Counts take the maps that keep zeros, as CSR and dense alike, and no dense matrix of theirs is made."""
+    X, truth, mask = counts()
+    sparse = LOORidge().fit(sp.csr_array(X), mask)
+    assert set(sparse.covers_) == {"unit-rbf", "scaled_unit-rbf"}
+    assert sp.issparse(sparse._model.known)
+    dense = LOORidge().fit(X, mask)
+    np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), atol=1e-9)
+    assert (sparse.transduction_ == truth).mean() > 0.9
+    wide = sp.csr_array((X.shape[0], 10**5))
+    wide = sp.hstack([sp.csr_array(X), wide], format="csr")
+    np.testing.assert_allclose(LOORidge().fit(wide, mask).predict_proba(wide), sparse.predict_proba(X), atol=1e-9)
+
+
+def test_what_counts_as_mostly_zeros():
+    """A tenth of entries in use, or many features; features that are 0 throughout do not count."""
+    X, _, _ = counts()
+    assert is_mostly_zeros(X)
+    assert is_mostly_zeros(sp.csr_array(X))
+    assert not is_mostly_zeros(np.ones((3, 4)))
+    assert not is_mostly_zeros(sp.csr_array(np.hstack([np.ones((3, 4)), np.zeros((3, 400))])))
+    assert is_mostly_zeros(np.ones((3, 5001)))
+
+
+def test_ranks_do_not_see_the_scale_of_a_feature():
+    """Any growing function of a feature leaves its normal ranks as they are, in the rows of fit and in others."""
+    X, _ = table(50)
+    new, _ = table(20, seed=1)
+    plain, grown = GaussianRank.of(X), GaussianRank.of(np.exp(X))
+    np.testing.assert_allclose(grown(np.exp(new)), plain(new), atol=1e-12)
+    np.testing.assert_allclose(plain(X).mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(plain(X).std(axis=0), 1)
+
+
+def test_the_laplacian_kernel_in_tiles(monkeypatch):
+    """Tiles make the matrix that its formula says, exactly symmetric."""
+    monkeypatch.setattr("oneof.kernels.radial._TILE", 7)
+    X, _ = table(30)
+    standard = Standard.of(X)
+    Z = standard(X)
+    kernel = MappedKernel.of(standard, "laplacian", Z)
+    expected = np.exp(-1.5 * np.abs(Z[:, None] - Z[None]).sum(axis=2) / 4)
+    np.testing.assert_allclose(kernel.gram(Z), expected, rtol=1e-12)
+    np.testing.assert_allclose(kernel.gram(Z[:9], Z), expected[:9], rtol=1e-12)
+    np.testing.assert_array_equal(kernel.gram(Z), kernel.gram(Z).T)
+
+
+def test_unlabelled_rows_join_where_asked():
+    """With "class_mass" they get labels that teach; by default they have the probabilities of the others' model."""
+    X, _ = table(150)
+    labels = [["a", "b", "c"][i % 3] if i < 12 else None for i in range(150)]
+    ignored = LOORidge("rbf").fit(X, labels)
+    np.testing.assert_allclose(ignored.label_confidence_[12:], ignored.predict_proba(X[12:]), rtol=1e-9)
+    joined = LOORidge("rbf", unlabelled="class_mass").fit(X, labels)
+    assert joined.n_iter_ == 25
+    assert ignored.n_iter_ == 0
+    assert np.abs(joined.predict_proba(X) - ignored.predict_proba(X)).max() > 0.05
+
+
+def test_decisions_on_the_rows_of_fit():
+    """`disambiguate` gives what the rounds settled, and `transduction_` the same for rows with any label."""
+    X, mask = table(120)
+    model = LOORidge("rbf").fit(X, CandidateSets(mask, ["a", "b", "c"]))
+    labels, confidence = model.disambiguate()
+    np.testing.assert_array_equal(labels, model.transduction_)
+    np.testing.assert_allclose(confidence, model.label_confidence_.max(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "poly"}, "choose one of auto, rbf, laplacian, precomputed"),
+        ({"features": "raw"}, "choose one of auto, standard"),
+        ({"kernel": "laplacian", "features": "unit"}, "does not go with"),
+        ({"distractors": "even"}, "distractors='even' is not possible"),
+        ({"unlabelled": True}, "unlabelled=True is not possible"),
+        ({"approximation": "svd"}, "approximation='svd' is not possible"),
+        ({"kernel": "precomputed", "approximation": "nystroem"}, "taken as it is"),
+        ({"lam": 0.0}, "lam=0.0 is not possible"),
+        ({"n_rounds": 0}, "n_rounds=0 is not possible"),
+        ({"n_components": 1.5}, "n_components=1.5 is not possible"),
+        ({"kernel": lambda X, Y: -linear_kernel(X, Y)}, "no kernel is below 0"),
+        ({"kernel": lambda X, Y: linear_kernel(X, Y) * np.nan}, "NaN or infinity"),
+    ],
+)
+def test_refused_parameters(options, message):
+    """What cannot be used is named, before anything is kept."""
+    X, mask = table()
+    model = LOORidge(**options)
+    with pytest.raises(InputError, match=message):
+        model.fit(X, mask)
+    assert not hasattr(model, "classes_")
+
+
+def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
+    """What a machine of 10 kB cannot hold is refused in one sentence that names the way out."""
+    monkeypatch.setattr("oneof.memory.os.sysconf", lambda _: 100)
+    X, mask = table(60)
+    with pytest.raises(InputError, match='pass approximation="nystroem"'):
+        LOORidge("rbf").fit(X, mask)
+    with pytest.raises(InputError, match="lower n_components"):
+        LOORidge("rbf", approximation="nystroem", n_components=20).fit(X, mask)
+    wide = sp.csr_array((np.ones(10), (np.arange(10), np.arange(10))), shape=(10, 1000))
+    with pytest.raises(InputError, match='pass features="unit"'):
+        LOORidge("rbf", features="standard").fit(wide, np.arange(10) % 2)

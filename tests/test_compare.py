@@ -1,4 +1,4 @@
-"""Laws of the comparison of methods and of the learning curve."""
+"""Laws of the comparison of methods."""
 
 import json
 import math
@@ -16,27 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 import oneof.compare
 from oneof import AvgPerceptron, CandidateSets, MaxPerceptron
-from oneof.compare import compare, learning_curve, panel, without_slow
-from oneof.compare.methods import CUBIC, MOST_FEATURES_OF_A_CUBE, SLOW
+from oneof.compare import compare
 from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.estimators.base import CandidateClassifier
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold
-
-
-class Frequencies(CandidateClassifier):
-    """Predicts the class that is named most often; its scores are shares."""
-
-    def fit(self, X, y):
-        _, candidates = self._read_fit(X, y)
-        self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
-        return self._finish_fit(X, y, candidates)
-
-    def _scores(self, rows):
-        return np.tile(self.shares_, (rows.shape[0], 1))
-
-    def predict_proba(self, X):
-        return self._scores(self._read_rows(X))
+from tests.blobs import Frequencies, draw
 
 
 class Constant(ClassifierMixin, BaseEstimator):
@@ -64,16 +48,6 @@ class Picky(Frequencies):
         if (self.rows and not self.rows(X)) or (self.sets and not self.sets(y)):
             raise RuntimeError("not what was expected")
         return super().fit(X, y)
-
-
-def draw(n=60, K=3, seed=0):
-    """Three blobs, each row with its label and others; some rows without any."""
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, K, n)
-    mask = rng.random((n, K)) < 0.3
-    mask[np.arange(n), truth] = True
-    X = 2 * np.eye(K)[truth] + rng.normal(size=(n, K))
-    return X, CandidateSets(mask, np.array(list("abcdef"[:K]))), np.array(list("abcdef"))[truth]
 
 
 METHODS = {
@@ -317,105 +291,3 @@ def test_the_module_can_be_called_like_its_function():
     """Python binds oneof.compare to the module once it is imported; calling that compares all the same."""
     X, y, _ = draw()
     assert rates(oneof.compare(X, y, METHODS)) == rates(compare(X, y, METHODS))
-
-
-def test_the_curve_ends_where_the_comparison_stands():
-    """With all labelled rows, and folds of one size, the curve's point is the comparison's mean over the same folds."""
-    X, y, truth = draw()
-    told = np.flatnonzero(~y.is_unlabelled)[:50]
-    X, y, truth = X[told], y[told], truth[told]
-    estimator = make_pipeline(StandardScaler(), Frequencies())
-    curve = learning_curve(estimator, X, y, truth=truth, cv=5, random_state=3)
-    result = compare(X, y, {"it": estimator}, truth=truth, cv=5, random_state=3).results[0]
-    assert curve.n_rows == (4, 8, 16, 28, 40)
-    assert curve.covering_rate[-1] == pytest.approx(result.covering_rate)
-    assert curve.covering_rate_std[-1] == pytest.approx(result.covering_rate_std)
-    assert curve.accuracy[-1] == pytest.approx(result.accuracy)
-    assert learning_curve(estimator, X, y).accuracy is None
-    assert json.loads(json.dumps(curve.to_dict(), allow_nan=False))["n_rows"] == [4, 8, 16, 28, 40]
-
-
-def test_the_samples_of_the_curve_are_nested():
-    """In each fold a smaller sample is part of a larger one, and unlabelled rows are always there."""
-    X, y, _ = draw()
-    X[:, 0] = np.arange(len(X))
-    seen = []
-
-    class Watch(Frequencies):
-        def fit(self, X, y):
-            seen.append((set(X[:, 0]), int(y.is_unlabelled.sum()), len(y)))
-            return super().fit(X, y)
-
-    calls = []
-    curve = learning_curve(Watch(), X, y, shares=(0.2, 0.6, 1.0), cv=2, progress=lambda *call: calls.append(call[:2]))
-    silent = int(y.is_unlabelled.sum())
-    assert silent > 0
-    assert [size - silent for _, _, size in seen] == [n for n in curve.n_rows for _ in range(2)]
-    assert {unlabelled for _, unlabelled, _ in seen} == {silent}
-    for fold in range(2):
-        small, middle, large = (rows for rows, _, _ in seen[fold::2])
-        assert small < middle < large
-    assert calls == [(done, 6) for done in range(1, 7)]
-
-
-def test_more_labels_help_a_learner_that_learns():
-    """On separated blobs the perceptron covers more with all rows than with one in twenty."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 4, 400)
-    X = 3 * np.eye(4)[truth] + rng.normal(size=(400, 4))
-    curve = learning_curve(AvgPerceptron(average=True), X, truth, shares=(0.02, 1.0), truth=truth)
-    assert curve.covering_rate[0] < curve.covering_rate[1]
-    assert curve.accuracy == pytest.approx(curve.covering_rate)
-
-
-@pytest.mark.parametrize("shares", [(), (0.0, 1.0), (0.5, 1.5)])
-def test_shares_beyond_the_rows_are_an_error(shares):
-    """A share lies in (0, 1]."""
-    X, y, _ = draw()
-    with pytest.raises(InputError, match="shares="):
-        learning_curve(Frequencies(), X, y, shares=shares)
-
-
-def test_auto_leaves_out_what_many_features_slow_down():
-    """Beyond some features, methods that solve with all pairs of them must be named, too."""
-    known = panel(sparse=True)
-    few, many = (set(without_slow(known, n)) for n in (MOST_FEATURES_OF_A_CUBE, MOST_FEATURES_OF_A_CUBE + 1))
-    assert few == set(known) - set(SLOW)
-    assert many == few - set(CUBIC)
-    assert many < few
-
-
-def test_the_panel_is_what_auto_compares():
-    """Auto tries every method of the panel but the slow ones, names choose from all, for dense and for sparse rows."""
-    X, y, _ = draw()
-    assert {result.method for result in compare(X, y, cv=2).results} == set(panel()) - set(SLOW)
-    assert compare(X, y, SLOW, cv=2).winner == "PLGP"
-    for rows in (X, sp.csr_array(np.abs(X))):
-        found = compare(rows, y, ["PLKNN", "AvgPegasos"], cv=2)
-        assert {result.method for result in found.results} == {"PLKNN", "AvgPegasos"}
-        assert all(result.error is None for result in found.results)
-    assert compare(X, y, "CLPL", cv=2).winner == "CLPL"
-    counts = sp.csr_array(np.abs(X))
-    assert compare(counts, y, "MultinomialEM", cv=2).results[0].error is None
-    with pytest.raises(InputError, match="'MultinomialEM' is not in the panel"):  # of values below 0
-        compare(sp.csr_array(X), y, "MultinomialEM", cv=2)
-    with pytest.raises(InputError, match="'Oracle' is not in the panel: choose from LOORidge, CLPL"):
-        compare(X, y, ["Oracle"])
-
-
-class Particular(AvgPerceptron):
-    """Refuses to learn from fewer than 20 rows."""
-
-    def fit(self, X, y):
-        if len(X) < 20:
-            raise InputError("too few rows")
-        return super().fit(X, y)
-
-
-def test_a_curve_survives_rows_too_few_for_the_method():
-    """Where the estimator raises on few rows, those entries are NaN and the others stand."""
-    random = np.random.default_rng(0)
-    X, mask = random.normal(size=(60, 3)), np.eye(3, dtype=bool)[random.integers(0, 3, 60)]
-    curve = learning_curve(Particular(), X, mask, shares=(0.1, 1.0), cv=2)
-    assert np.isnan(curve.covering_rate[0])
-    assert 0 <= curve.covering_rate[1] <= 1

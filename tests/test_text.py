@@ -1,10 +1,12 @@
 """Stop words, stems and TF-IDF."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 from oneof import persistence
 from oneof.errors import InputError, InputTypeError
-from oneof.text import StemTokenizer, languages, make_vectorizer
+from oneof.text import StemTokenizer, languages, make_vectorizer, stemming_package
 
 TEXTS = [
     "Having had the physics of it explained, a physicist was having doubts.",
@@ -35,6 +37,7 @@ def test_stop_words_go_before_stems():
     ours = make_vectorizer(stop_words="english", stem="english").build_analyzer()
     for text in TEXTS:
         assert ours(text) == [stem(word) for word in cut(text)]
+    assert make_vectorizer(stop_words="english").build_analyzer()(TEXTS[1]) == cut(TEXTS[1])
     stop_words = {stem(word) for word in ENGLISH_STOP_WORDS} - ENGLISH_STOP_WORDS
     assert stop_words, "some stop words are not their own stems, so that the order matters"
 
@@ -51,6 +54,43 @@ def test_listed_words_are_cut_as_texts_are(stem):
     """A word with an apostrophe or a capital in the list is left out of texts, without a warning."""
     found = make_vectorizer(stop_words=["Don't", "it"], stem=stem).fit(["I DON'T like it", "it's good"])
     assert found.get_feature_names_out().tolist() == ["good", "i", "like", "s"]
+
+
+@pytest.mark.parametrize("stem", [None, "english"])
+def test_contractions_leave_nothing(stem):
+    """With the English list, what contractions are cut into is left out too, but no word that means something alone."""
+    cut = make_vectorizer(stop_words="english", stem=stem).build_analyzer()
+    assert cut("I don't, he's and we've; They\u2019ll, you're, isn't, I'm, she'd, couldn't") == []
+    assert cut("He won it, by hook or by crook: C or 7?") == ["won", "hook", "crook", "c", "7"]
+
+
+@pytest.mark.parametrize("stem", [None, "french"])
+def test_listed_words_lose_their_accents_as_texts_do(stem):
+    """With strip_accents a word of the list is left out of texts that have it with accents or without."""
+    found = make_vectorizer(stop_words=["été", "À"], stem=stem, strip_accents="unicode")
+    assert found.fit(["Un été à Nice", "ete a nice"]).get_feature_names_out().tolist() == [
+        "nic" if stem else "nice",
+        "un",
+    ]
+
+
+def test_without_words_other_options_are_free():
+    """Where no stop word and no stemmer looks for lower case, capitals may stay and texts be prepared."""
+    assert make_vectorizer(lowercase=False).build_analyzer()("The Cat") == ["The", "Cat"]
+    assert make_vectorizer(preprocessor=str.upper).build_analyzer()("The Cat") == ["THE", "CAT"]
+
+
+@pytest.mark.parametrize("words", [{"stop_words": "english"}, {"stop_words": ["the"]}, {"stem": "english"}])
+def test_options_that_would_undo_words_are_refused(words):
+    """Each is named, with what to do, instead of a silent loss of stop words or stems."""
+    for name, value in (("token_pattern", r"\w\w+"), ("tokenizer", str.split), ("analyzer", "char")):
+        for given in (words, {}):
+            with pytest.raises(InputError, match=f"^{name} is set by make_vectorizer: use TfidfVectorizer itself"):
+                make_vectorizer(**given, **{name: value})
+    with pytest.raises(InputError, match="lowercase=False hides words with capitals"):
+        make_vectorizer(**words, lowercase=False)
+    with pytest.raises(InputError, match="preprocessor takes the place of lower case"):
+        make_vectorizer(**words, preprocessor=str.strip)
 
 
 def test_other_parameters_are_scikit_learns():
@@ -96,6 +136,54 @@ def test_threads_share_a_stemmer():
     alone = [[snowballstemmer.stemmer("porter").stemWord(word) for word in text.split()] for text in texts]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(StemTokenizer("porter"), texts)) == alone
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_in_the_midst_of_a_word_stems_on():
+    """A process that is forked while another thread stems a word waits for nobody."""
+    code = """
+import os, signal, threading, snowballstemmer
+from oneof.text import StemTokenizer
+stemmer, reached, wait = snowballstemmer.stemmer, threading.Event(), threading.Event()
+class Slow:
+    def __init__(self, language):
+        self.own = stemmer(language)
+    def stemWord(self, word):
+        if word == "slow":
+            reached.set()
+            wait.wait()
+        return self.own.stemWord(word)
+snowballstemmer.stemmer = Slow
+threading.Thread(target=StemTokenizer("english"), args=("slow",), daemon=True).start()
+reached.wait()
+child = os.fork()
+if not child:
+    signal.alarm(20)  # ends a child that waits
+    os._exit(StemTokenizer("english")("cats") != ["cat"])
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
+
+
+def test_the_package_that_stems_is_named(tmp_path: Path) -> None:
+    """Where snowballstemmer finds PyStemmer, stems are PyStemmer's, and that is what is named."""
+    assert stemming_package() == f"snowballstemmer {version('snowballstemmer')}" or hasattr(snowballstemmer, "Stemmer")
+    (tmp_path / "Stemmer.py").write_text(
+        "class Stemmer:\n    def __init__(self, name): pass\n    def stemWord(self, word): return word[0]\n"
+        "def algorithms(): return ['english']\n"
+    )
+    about = tmp_path / "pystemmer-9.8.dist-info" / "METADATA"
+    about.parent.mkdir()
+    about.write_text("Metadata-Version: 2.1\nName: PyStemmer\nVersion: 9.8\n")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from oneof.tables import Words\n"
+        "from oneof.text import StemTokenizer\n"
+        "noted = [words.facts()['stemmer'] for words in (Words(stem='english'), Words())]\n"
+        "print(StemTokenizer('english')('the cat'), noted)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['t', 'c'] ['PyStemmer 9.8', None]\n"
 
 
 def test_a_model_file_holds_the_words(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ import difflib
 import functools
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, TypeAlias
 
 from oneof.errors import InputError, InputTypeError, MissingExtraError
 
-__all__ = ["StemTokenizer", "languages", "make_vectorizer"]
+__all__ = ["StemTokenizer", "languages", "make_vectorizer", "stemming_package"]
 
 # Letters, digits and underscores; and the marks above, below and beside letters, which `\w` alone leaves out: it would
 # cut words of Hindi, Tamil or vocalised Hebrew and Arabic, and those whose accents are signs of their own.
@@ -20,10 +21,19 @@ _MARKS = (
 )
 WORD = rf"[\w{_MARKS}]+"
 """What counts as a word: a `token_pattern` of scikit-learn's vectorizers."""
+_CUT = re.compile(WORD).findall
+
+_CONTRACTED = (
+    *("d", "ll", "m", "re", "s", "t", "ve", "ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven"),
+    *("isn", "mightn", "mustn", "needn", "shan", "shouldn", "wasn", "weren", "wouldn"),
+)
+"""What "don't", "we've" and other English contractions are cut into, unless it is a word as well, as "won"."""
 
 StopWords: TypeAlias = str | tuple[str, ...] | None
-"""The list of scikit-learn, "english"; words; or none."""
+"""The list "english", words, or none."""
 
+_FIXED = ("analyzer", "token_pattern", "tokenizer")
+"""Parameters of scikit-learn's vectorizers by which texts are cut into words, as is done here."""
 _MOST_STEMS = 2**18
 """Stems that are remembered for each language, since most words of most texts occur again and again."""
 
@@ -41,7 +51,7 @@ class StemTokenizer:
     language : str, default="english"
         One of `languages()`.
     stop_words : "english", iterable of str or None, default=None
-        Words to leave out, in any case of letters; "english" is scikit-learn's list.
+        Words to leave out, in any case of letters; "english" is the list of `make_vectorizer`.
 
     Raises
     ------
@@ -82,12 +92,16 @@ def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **option
     Parameters
     ----------
     stop_words : "english", iterable of str or None, default=None
-        Words to leave out before the others are stemmed; "english" is scikit-learn's list. One with an apostrophe
-        stands for its parts, as texts are cut there too.
+        Words to leave out before the others are stemmed, in any case of letters. One with an apostrophe stands for
+        its parts, as texts are cut there too. "english" is scikit-learn's list and the parts of contractions that it
+        lacks: "don" and "t", "ve", "s" and the like.
     stem : str, optional
         Language of the stemmer, one of `languages()`. It needs the package's extra `text`.
     **options
-        Other parameters of ``sklearn.feature_extraction.text.TfidfVectorizer``, as ``ngram_range`` or ``min_df``.
+        Other parameters of ``sklearn.feature_extraction.text.TfidfVectorizer``, as ``ngram_range`` or ``min_df``. Not
+        ``analyzer``, ``tokenizer`` or ``token_pattern``; and, with stop words or a stemmer, which look for words in
+        lower case, neither ``lowercase=False`` nor ``preprocessor``. ``strip_accents`` changes listed words as it
+        changes texts.
 
     Returns
     -------
@@ -97,31 +111,41 @@ def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **option
     Raises
     ------
     InputError
-        If `stem` is no language, or `stop_words` is text other than "english".
+        If `stem` is no language, `stop_words` is text other than "english", or an option is none of those above.
     MissingExtraError
         If snowballstemmer is not installed, and `stem` is given.
+
+    Notes
+    -----
+    A word is a run of letters, digits and underscores, and of the signs above, below and beside letters. scikit-learn
+    takes these signs for gaps between words, and leaves out words of one letter. Here those are words, since one sign
+    is often a word in Chinese, and one letter in other languages.
 
     Examples
     --------
     >>> from oneof.text import make_vectorizer
     >>> words = make_vectorizer(stop_words="english", stem="english")
-    >>> words.fit_transform(["The cats are sleeping", "A sleeping cat", "dogs bark"]).shape
+    >>> words.fit_transform(["The cats are sleeping", "A sleeping cat", "dogs don't bark"]).shape
     (3, 4)
     >>> words.get_feature_names_out().tolist()
     ['bark', 'cat', 'dog', 'sleep']
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
+    listed = _check_words(stop_words)
+    _check_options(options, in_lower_case=stem is not None or listed is not None)
+    vectorizer = TfidfVectorizer(token_pattern=WORD, **options)
+    if isinstance(listed, tuple):
+        prepare = vectorizer.build_preprocessor()
+        listed = tuple(prepare(word) for word in listed)
     if stem is not None:
-        return TfidfVectorizer(tokenizer=StemTokenizer(stem, stop_words), token_pattern=None, **options)
+        return vectorizer.set_params(tokenizer=StemTokenizer(stem, listed), token_pattern=None)
     # Words are given as they are cut, since scikit-learn warns of others.
-    checked = _check_words(stop_words)
-    listed = sorted(_left_out(checked)) if isinstance(checked, tuple) else checked
-    return TfidfVectorizer(stop_words=listed, token_pattern=WORD, **options)
+    return vectorizer.set_params(stop_words=sorted(_left_out(listed)) or None)
 
 
 def languages() -> tuple[str, ...]:
-    """Return the languages that have a stemmer.
+    """Return the languages that have a stemmer; `porter` and `dutch_porter` are older ones of English and Dutch.
 
     Raises
     ------
@@ -131,7 +155,16 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(_snowball().algorithms()))
 
 
-_CUT = re.compile(WORD).findall
+def stemming_package() -> str:
+    """Return name and version of the package that stems: snowballstemmer leaves it to PyStemmer where it finds that.
+
+    Raises
+    ------
+    MissingExtraError
+        If snowballstemmer is not installed.
+    """
+    name = "PyStemmer" if hasattr(_snowball(), "Stemmer") else "snowballstemmer"
+    return f"{name} {version(name)}"
 
 
 def _check_words(stop_words: Any) -> StopWords:
@@ -147,6 +180,20 @@ def _check_words(stop_words: Any) -> StopWords:
     return tuple(sorted(set(listed)))
 
 
+def _check_options(options: Mapping[str, Any], *, in_lower_case: bool) -> None:
+    """Raise if an option would undo what is promised of words."""
+    for name in _FIXED:
+        if name in options:
+            raise InputError(f"{name} is set by make_vectorizer: use TfidfVectorizer itself.")
+    if in_lower_case and not options.get("lowercase", True):
+        raise InputError("lowercase=False hides words with capitals from stop words and stemmers: leave it out.")
+    if in_lower_case and options.get("preprocessor") is not None:
+        raise InputError(
+            "preprocessor takes the place of lower case, which stop words and stemmers need: "
+            "apply it to the texts before they are given."
+        )
+
+
 @functools.lru_cache(maxsize=16)
 def _left_out(stop_words: StopWords) -> frozenset[str]:
     """Return the words that are left out, as a text in lower case is cut into them."""
@@ -156,25 +203,27 @@ def _left_out(stop_words: StopWords) -> frozenset[str]:
     if stop_words == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-        words = ENGLISH_STOP_WORDS
+        words = ENGLISH_STOP_WORDS.union(_CONTRACTED)
     return frozenset(part for word in words for part in _CUT(word.lower()))
 
 
 @functools.cache
 def _stemmer(language: str) -> Callable[[str], str]:
-    """Return the stemmer of a language with its memory, the same one for all tokenizers of a process."""
+    """Return what stems words of a language, with one memory of stems for all tokenizers and threads of a process."""
     known = languages()
     if language not in known:
         close = difflib.get_close_matches(str(language).lower(), known, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise InputError(f"there is no stemmer for {language!r}: {hint}The languages are {', '.join(known)}.")
-    stemmer = _snowball().stemmer(language)
-    alone = threading.Lock()  # a stemmer works on one word at a time, which it keeps in itself
+    # A stemmer keeps the word that it works on in itself, so each thread has its own. A lock around one would stay shut
+    # in a process that is forked while another thread holds it.
+    own = threading.local()
 
     @functools.lru_cache(maxsize=_MOST_STEMS)
     def stem(word: str) -> str:
-        with alone:
-            return str(stemmer.stemWord(word))
+        if not hasattr(own, "stemmer"):
+            own.stemmer = _snowball().stemmer(language)
+        return str(own.stemmer.stemWord(word))
 
     return stem
 

@@ -40,7 +40,8 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
     estimator : classifier
         Of scikit-learn or oneof, with `decision_function`, `predict_log_proba` or `predict_proba`; never fitted itself.
     X : array-like, sparse matrix, DataFrame or list of length n_samples
-        Rows as the estimator takes them: for a pipeline that begins with a vectorizer, texts.
+        Rows as the estimator takes them: for a pipeline that begins with a vectorizer, texts. It is fitted anew for
+        each topic, the vectorizer too, on the same texts; of many topics, vectorize first and give the features.
     Y : array-like or sparse matrix of shape (n_samples, n_topics)
         1 (or True) where a row has a topic, 0 elsewhere; rows may have several topics, or none.
     labelled : array-like of int, or of bool and of length n_samples

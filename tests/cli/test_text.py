@@ -127,14 +127,34 @@ def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> N
     from oneof.compare import methods
 
     prepared = prepare(table, Reading(("topic",)))
-    assert "GraphLogisticRegression" in find_methods(prepared, "auto", 0)
-    assert prepared.notes == []
+    found, notes = find_methods(prepared, "auto", 0)
+    assert "GraphLogisticRegression" in found
+    assert notes == []
     monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
-    found = find_methods(prepared, "auto", 0)
-    assert "GraphLogisticRegression" not in found
-    assert "CLPL" in found
-    assert "--method GraphLogisticRegression fits it" in prepared.notes[0]
-    assert list(find_methods(prepared, "graphlogisticregression", 0)) == ["GraphLogisticRegression"]
+    for _ in range(2):
+        found, notes = find_methods(prepared, "auto", 0)
+        assert "GraphLogisticRegression" not in found
+        assert "CLPL" in found
+        assert [note.split(": of")[0] for note in notes] == ["GraphLogisticRegression is not compared"]
+    assert "--method GraphLogisticRegression fits it" in notes[0]
+    found, notes = find_methods(prepared, "graphlogisticregression", 0)
+    assert (list(found), notes) == (["GraphLogisticRegression"], [])
+
+
+def test_what_was_left_out_is_told(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note reaches the terminal and the summary, once."""
+    from oneof.compare import methods
+
+    monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
+    monkeypatch.setattr(methods, "SLOW", tuple({*methods.panel()} - {"CLPL", "GraphLogisticRegression"}))
+    done = run("fit", table, "--labels", "topic", "--folds", "2", "--out", "out")
+    assert done.code == 0, done.err
+    assert " ".join(done.err.split()).count("GraphLogisticRegression is not compared") == 1
+    assert [
+        "GraphLogisticRegression" in note for note in json.loads(Path("out/summary.json").read_text())["notes"]
+    ] == [True]
+    done = run("compare", table, "--labels", "topic", "--folds", "2")
+    assert " ".join(done.err.split()).count("GraphLogisticRegression is not compared") == 1
 
 
 def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
@@ -154,12 +174,14 @@ def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
 
 
 def test_other_stems_are_told(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that another version of the stemmer made predicts, with a note."""
+    """A model that another version of the stemmer made, or another package, predicts with a note."""
     _fit(run, table, *WORDS)
-    monkeypatch.setattr("oneof.cli.prediction.version", lambda _: "99.0")
+    made = json.loads(Path("out/summary.json").read_text())["words"]["stemmer"]
+    assert run("predict", "out/model.skops", "new.parquet").err.count("stems") == 0
+    monkeypatch.setattr("oneof.cli.prediction.stemming_package", lambda: "PyStemmer 99.0")
     done = run("predict", "out/model.skops", "new.parquet")
     assert done.code == 0
-    assert "99.0 is installed: some stems may differ" in done.err
+    assert f"stems of {made}, and PyStemmer 99.0 stems here: some may differ" in " ".join(done.err.split())
 
 
 @pytest.mark.parametrize(

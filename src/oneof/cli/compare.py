@@ -50,7 +50,7 @@ def run(
         named = None if classes is None else options.split([classes])
         reading = Reading(options.split(labels), truth, separator, named, overrides, stop_words, stem)
         prepared = prepare(table, reading)
-        methods = find_methods(prepared, method, seed)
+        methods, notes = find_methods(prepared, method, seed)
         with terminal.progress("Comparing methods") as progress:
             comparison = compare(
                 prepared.frame,
@@ -61,7 +61,7 @@ def run(
                 random_state=seed,
                 progress=progress,
             )
-        for sentence in prepared.notes:
+        for sentence in (*prepared.notes, *notes):
             terminal.note(sentence)
         if json:
             terminal.show_json(comparison.to_dict())

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -14,6 +13,7 @@ from oneof.errors import DataError, ModelFileError, OneofError
 from oneof.metrics import covering_rate
 from oneof.persistence import SavedModel, load, replacing
 from oneof.tables import Column, Kind, Table, conform, read_labels, read_table, read_truth
+from oneof.text import stemming_package
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,12 +90,12 @@ def _load(path: Path) -> SavedModel:
 
 
 def _other_stems(model: SavedModel) -> list[str]:
-    """Return a sentence if words are stemmed by another version than in training, which may cut them elsewhere."""
+    """Return a sentence if words are stemmed by another package than in training, which may cut them elsewhere."""
     words = model.summary.get("words")
-    then = words.get("snowballstemmer") if isinstance(words, dict) else None
-    if then is None or then == (now := version("snowballstemmer")):
+    then = words.get("stemmer") if isinstance(words, dict) else None
+    if then is None or then == (now := stemming_package()):
         return []
-    return [f"the model was fitted with snowballstemmer {then}, and {now} is installed: some stems may differ."]
+    return [f"the model was fitted with stems of {then}, and {now} stems here: some may differ."]
 
 
 def _as_frame(model: SavedModel, rows: Any, labels: Any) -> "pl.DataFrame":

@@ -56,7 +56,8 @@ class Prepared:
         Only the features, in the types that the encoder takes.
     words : Words
         Stop words and stems of the text columns.
-    notes : list of str
+    notes : tuple of str
+        What was odd about it.
     """
 
     table: Table
@@ -65,7 +66,7 @@ class Prepared:
     columns: list[Column]
     frame: "pl.DataFrame"
     words: Words
-    notes: list[str]
+    notes: tuple[str, ...]
 
 
 def prepare(path: Path, reading: Reading) -> Prepared:
@@ -78,38 +79,41 @@ def prepare(path: Path, reading: Reading) -> Prepared:
     table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
     candidates = read_labels(table, reading.labels, separator=reading.separator, classes=reading.classes)
     truth = None if reading.truth is None else read_truth(table, reading.truth, candidates.classes)
-    columns, notes = choose_columns(table, exclude=verbatim, overrides=reading.overrides)
-    notes = [*odd_labels(candidates, reading.separator), *notes]
+    columns, oddities = choose_columns(table, exclude=verbatim, overrides=reading.overrides)
     frame = conform(table.frame, columns, path)
     check_words(frame, columns, words, path)
+    notes = (*odd_labels(candidates, reading.separator), *oddities)
     return Prepared(table, candidates, truth, columns, frame, words, notes)
 
 
-def find_methods(prepared: Prepared, method: str, seed: int) -> dict[str, Any]:
-    """Return the methods that `method` names ("auto": all but slow ones), as pipelines from the table's features."""
+def find_methods(prepared: Prepared, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
+    """Return the methods that `method` names, as pipelines from the table's features, and notes on what is left out.
+
+    "auto" stands for all methods but slow ones.
+    """
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.compare import CUBIC, holds_negative, panel, without_slow
+    from oneof.compare import holds_negative, left_out_of_auto, panel, without_slow
 
     encoder = make_encoder(prepared.columns, prepared.words)
     encoded = encoder.fit_transform(prepared.frame)
-    n_rows = int((~prepared.candidates.is_unlabelled).sum())
+    n_rows, n_features = int((~prepared.candidates.is_unlabelled).sum()), encoded.shape[1]
     known = panel(sparse=sp.issparse(encoded), negative=holds_negative(encoded), n_rows=n_rows, random_state=seed)
     if method.lower() == "auto":
-        names = list(without_slow(known, encoded.shape[1]))
-        prepared.notes.extend(
-            f"{name} is not compared: of {encoded.shape[1]:,} features it takes long; --method {name} fits it."
-            for name in CUBIC
-            if name not in names
-        )
+        names, left_out = list(without_slow(known, n_features)), left_out_of_auto(n_features)
     else:
-        names = [_name(method, known)]
+        names, left_out = [_name(method, known)], ()
     # The steps of a method's own pipeline go into ours: steps within steps would hide the last one. Sparse features are
     # left as they are: each is scaled by the encoder, and a word that occurs once would weigh as much as any other.
     first = -1 if sp.issparse(encoded) else 0
     steps = {name: getattr(known[name], "steps", None) or [("method", known[name])] for name in names}
-    return {name: Pipeline([("columns", encoder), *steps[name][first:]]) for name in names}
+    found = {name: Pipeline([("columns", encoder), *steps[name][first:]]) for name in names}
+    notes = [
+        f"{name} is not compared: of {n_features:,} features it takes long; --method {name} fits it."
+        for name in left_out
+    ]
+    return found, notes
 
 
 def _name(method: str, known: Mapping[str, Any]) -> str:

@@ -47,7 +47,8 @@ def train(
     check_writable(folder)
     reject_inputs((folder / name for name in OUTPUTS), [path])
     prepared = prepare(path, reading)
-    methods = find_methods(prepared, method, seed)
+    methods, left_out = find_methods(prepared, method, seed)
+    notes = [*prepared.notes, *left_out]
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
     with watch("Comparing methods" if len(methods) > 1 else "Cross-validating") as progress:
         comparison = compare(frame, candidates, methods, cv=folds, truth=truth, random_state=seed, progress=progress)
@@ -57,7 +58,7 @@ def train(
         )
     model = comparison.best_estimator.fit(frame, candidates)
     decisions = model[-1].disambiguate()  # of the rows of fit, in which methods by neighbours do not ask the row itself
-    summary = _summarise(prepared, reading, comparison, curve)
+    summary = _summarise(prepared, reading, comparison, curve) | {"notes": notes}
     with staged(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         _write_model(model_file, model, prepared, reading, summary)
@@ -65,7 +66,7 @@ def train(
         _write_report(report_file, prepared, (comparison, curve, decisions), command=command)
         summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         files = sorted(file.name for file in stage.iterdir())
-    return Trained(summary | {"files": [str(folder / name) for name in files]}, comparison, prepared.notes, folder)
+    return Trained(summary | {"files": [str(folder / name) for name in files]}, comparison, notes, folder)
 
 
 def command_line(path: Path, reading: Reading, *, method: str, folder: Path, folds: int, seed: int) -> str:
@@ -111,7 +112,6 @@ def _summarise(
         "estimate": comparison.to_dict()["results"][0],
         "comparison": comparison.to_dict(),
         "learning_curve": curve.to_dict(),
-        "notes": prepared.notes,
     }
 
 

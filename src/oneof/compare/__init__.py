@@ -5,11 +5,10 @@ from types import ModuleType
 
 from oneof.compare.comparison import compare
 from oneof.compare.curve import LearningCurve, learning_curve
-from oneof.compare.methods import CUBIC, holds_negative, panel, without_slow
+from oneof.compare.methods import holds_negative, left_out_of_auto, panel, without_slow
 from oneof.compare.results import Comparison, FoldResult, MethodResult
 
 __all__ = [
-    "CUBIC",
     "Comparison",
     "FoldResult",
     "LearningCurve",
@@ -17,6 +16,7 @@ __all__ = [
     "compare",
     "holds_negative",
     "learning_curve",
+    "left_out_of_auto",
     "panel",
     "without_slow",
 ]

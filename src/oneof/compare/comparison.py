@@ -53,7 +53,8 @@ def compare(
     Raises
     ------
     InputError
-        If X, y and truth differ in length, a name is not in the panel, or every method failed.
+        If X, y and truth differ in length, a name is not in the panel, every method failed, or the panel is asked for
+        and X is no table of features, as texts are not.
 
     Notes
     -----

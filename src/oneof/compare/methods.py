@@ -126,9 +126,14 @@ def holds_negative(X: Any) -> bool:
     return bool(sp.issparse(X) and X.nnz and X.data.min() < 0)
 
 
+def left_out_of_auto(n_features: int) -> tuple[str, ...]:
+    """Return the methods that "auto" leaves out because there are so many features."""
+    return CUBIC if n_features > MOST_FEATURES_OF_A_CUBE else ()
+
+
 def without_slow(known: Mapping[str, Any], n_features: int) -> dict[str, Any]:
     """Return what "auto" stands for: all but the methods that must be asked for by name."""
-    left_out = SLOW + (CUBIC if n_features > MOST_FEATURES_OF_A_CUBE else ())
+    left_out = SLOW + left_out_of_auto(n_features)
     return {name: known[name] for name in known if name not in left_out}
 
 
@@ -140,6 +145,7 @@ def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
             if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
                 raise InputTypeError(f"methods[{name!r}] is no estimator: give an object with fit and predict.")
     else:
+        _check_table(task.X)
         chosen = panel(
             sparse=sp.issparse(task.X),
             negative=holds_negative(task.X),
@@ -159,3 +165,14 @@ def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     if not chosen:
         raise InputError("methods is empty: name at least one method.")
     return chosen
+
+
+def _check_table(X: Any) -> None:
+    """Raise unless rows have features, as the panel takes them: texts, say, are no table."""
+    if len(X.shape) == 2:
+        return
+    if len(X.shape) == 1 and any(isinstance(row, str) for row in X):
+        raise InputError(
+            "X holds texts: begin each method with `oneof.text.make_vectorizer` and pass a dict of pipelines."
+        )
+    raise InputError(f"X has shape {tuple(X.shape)}, expected (n_samples, n_features): give a row of features each.")

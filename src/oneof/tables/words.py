@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
 from oneof.tables.columns import Column
-from oneof.text import StopWords, make_vectorizer
+from oneof.text import StopWords, make_vectorizer, stemming_package
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,8 +35,8 @@ class Words:
     def facts(self) -> dict[str, Any]:
         """Return what makes another table's texts into the same words, in the types of JSON."""
         listed = list(self.stop_words) if isinstance(self.stop_words, tuple) else self.stop_words
-        stemmer = None if self.stem is None else version("snowballstemmer")
-        return {"stop_words": listed, "stem": self.stem, "snowballstemmer": stemmer}
+        stemmer = None if self.stem is None else stemming_package()
+        return {"stop_words": listed, "stem": self.stem, "stemmer": stemmer}
 
 
 def read_words(stop_words: str = NONE, stem: str = NONE) -> Words:

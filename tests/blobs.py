@@ -1,0 +1,31 @@
+"""Blobs whose rows have candidate sets, and a classifier that learns next to nothing, for what fits any classifier."""
+
+import numpy as np
+
+from oneof import CandidateSets
+from oneof.estimators.base import CandidateClassifier
+
+
+class Frequencies(CandidateClassifier):
+    """Predicts the class that is named most often; its scores are shares."""
+
+    def fit(self, X, y):
+        _, candidates = self._read_fit(X, y)
+        self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
+        return self._finish_fit(X, y, candidates)
+
+    def _scores(self, rows):
+        return np.tile(self.shares_, (rows.shape[0], 1))
+
+    def predict_proba(self, X):
+        return self._scores(self._read_rows(X))
+
+
+def draw(n=60, K=3, seed=0):
+    """Three blobs, each row with its label and others; some rows without any."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, K, n)
+    mask = rng.random((n, K)) < 0.3
+    mask[np.arange(n), truth] = True
+    X = 2 * np.eye(K)[truth] + rng.normal(size=(n, K))
+    return X, CandidateSets(mask, np.array(list("abcdef"[:K]))), np.array(list("abcdef"))[truth]

@@ -19,8 +19,9 @@ import oneof
 from oneof.datasets import load, make_partial
 from oneof.errors import DataError
 from oneof.kernels import Kernel
-from oneof.solvers.plsvm import FeatureSpace, KernelSpace, PLSVMProblem, solve_cccp, solve_pegasos
+from oneof.solvers.plsvm import PLSVMProblem, solve_cccp, solve_pegasos
 from oneof.solvers.plsvm.annealing import TEMPERATURES
+from oneof.solvers.spaces import FeatureSpace, KernelSpace
 
 LAMS = (1e-2, 1e-3, 1e-4)
 SIZES = (2, 3, 5)

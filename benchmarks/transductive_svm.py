@@ -30,7 +30,7 @@ from sklearn.svm import LinearSVC
 
 import oneof
 from oneof.solvers.transductive import sides_of
-from oneof.solvers.transductive.annealing import GROWTH, LOWEST_COST
+from oneof.solvers.transductive.annealing import GROWTH, rounds
 from oneof.solvers.transductive.switching import switchable_pairs
 
 SETS = ("digit1", "usps", "g241c", "text")
@@ -106,13 +106,7 @@ def cold_loop(X, sides, C, loose, tol):
     scores = LinearSVC(C=C, loss="hinge", tol=loose).fit(X[labelled], signs[labelled]).decision_function(X)
     order = np.argsort(-scores[unlabelled], kind="stable")
     signs[unlabelled[order[: sides.n_positive]]] = 1.0
-    low = LOWEST_COST * C
-    high = low * (len(unlabelled) - sides.n_positive) / sides.n_positive
-    rounds = []
-    while low < C or high < C:
-        rounds.append((low, high, loose))
-        low, high = min(GROWTH * low, C), min(GROWTH * high, C)
-    for low, high, precision in (*rounds, (C, C, loose), (C, C, tol)):
+    for low, high, precision in rounds(sides.n_positive, len(unlabelled), C, "balanced", GROWTH, (loose, tol)):
         while count < MOST_COLD:
             costs = np.full(len(signs), C)
             costs[unlabelled] = np.where(signs[unlabelled] > 0, high, low)

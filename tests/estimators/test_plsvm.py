@@ -248,3 +248,10 @@ def test_refused_kernels():
         PLSVM(kernel=lambda A, B: A @ B.T * np.nan).fit(X, mask)
     with pytest.raises(InputError, match="scale the features"):
         PLSVM(kernel="poly", degree=5, gamma=1.0).fit(X * 1e80, mask)
+
+
+@pytest.mark.parametrize("value", ["no", None, 2])
+def test_an_intercept_is_wanted_or_not(value):
+    """Only True and False say whether there is a constant feature."""
+    with pytest.raises(InputError, match=r"fit_intercept=.* is not possible: choose True or False"):
+        PLSVM(fit_intercept=value).fit([[0.0], [1.0]], [0, 1])

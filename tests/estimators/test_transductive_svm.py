@@ -9,6 +9,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from oneof import CandidateSets, TransductiveSVM
 from oneof.errors import InputError
+from oneof.solvers.transductive import solve_machine
 from tests.estimators.panel import table
 
 NAMES = np.array(["ant", "bee", "cat"])
@@ -48,7 +49,7 @@ def test_on_exact_labels_of_many_classes_it_is_linear_svc():
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "precomputed", rbf_kernel])
 @pytest.mark.parametrize("switching", ["multiple", "single"])
 def test_every_kernel_transduces(kernel, switching):
-    """Clouds are told apart with any kernel; labels of few rows alone would not do as well."""
+    """Clouds are told apart with any kernel."""
     X, truth, labels = two_clouds(seed=3)
     options = {"gamma": 0.2, "coef0": 1.0, "degree": 2, "switching": switching}
     rows = X @ X.T if kernel == "precomputed" else X
@@ -92,6 +93,22 @@ def test_the_share_of_positives_is_kept():
         assert model.transduction_[rest].sum() == number
         np.testing.assert_array_equal(model.transduction_[~rest], truth[~rest])
         np.testing.assert_array_equal(model.disambiguate().labels, model.transduction_)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e10])
+def test_a_row_whose_sign_is_forced_keeps_its_label(size):
+    """Where the share gives a row the label that its score speaks against, the label stands, with no more than half."""
+    X, _, labels = two_clouds()
+    model = TransductiveSVM(C_unlabelled=1e-6, positive_fraction=1.0).fit(X, labels)
+    model.coef_, model.intercept_ = size * model.coef_, size * model.intercept_  # so large are scores of far rows
+    against = model.decision_function(X) < 0
+    assert (against & (labels < 0)).any()
+    against[labels >= 0] = False
+    assert (model.transduction_[against] == 1).all()
+    found = model.disambiguate()
+    np.testing.assert_array_equal(found.labels, model.transduction_)
+    np.testing.assert_allclose(found.confidence[against], 0.5, atol=1e-6)
+    assert (model.disambiguate(X, labels).labels[against] == 0).all()
 
 
 def test_transduction_keeps_to_the_sets():
@@ -171,8 +188,42 @@ def test_a_refit_with_another_kernel_forgets_the_first():
 def test_too_few_machines_are_told():
     """A fit that max_iter ended warns, in one sentence."""
     X, _, labels = two_clouds()
-    with pytest.warns(ConvergenceWarning, match="did not converge in 2 machines"):
+    with pytest.warns(ConvergenceWarning, match="did not converge: 2 machines were not enough; raise max_iter or tol"):
         TransductiveSVM(max_iter=2).fit(X, labels)
+
+
+def test_a_machine_that_is_not_solved_is_told(monkeypatch):
+    """Where the passes of one machine ended it, the warning names what helps, which max_iter does not."""
+    X, truth, _ = two_clouds(apart=0.3)
+    monkeypatch.setattr(solve_machine, "__kwdefaults__", {**solve_machine.__kwdefaults__, "most_passes": 1})
+    with pytest.warns(
+        ConvergenceWarning, match="not solved to its tolerance; lower C, scale the features, or raise tol"
+    ):
+        TransductiveSVM(C=100.0).fit(X, truth)
+
+
+@pytest.mark.parametrize("labelled", [1000, 500])
+def test_many_overlapping_rows_of_few_features_converge(labelled):
+    """A cost that stands in anyone's grid, on rows that no plane divides: optimal, without a warning."""
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 1000)
+    X = random.normal(size=(1000, 20))
+    X[:, 0] += 0.7 * (2 * y - 1)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = TransductiveSVM(C=10.0).fit(X, np.where(np.arange(1000) < labelled, y, -1))
+    peer = SVC(C=10.0, kernel="linear").fit(X, model.transduction_)
+    signs = 2.0 * model.transduction_ - 1.0
+    objective = 0.5 * (peer.coef_**2).sum() + 10 * np.maximum(0, 1 - signs * peer.decision_function(X)).sum()
+    assert model.objective_[0][-1] <= objective * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("value", [[0.6, 0.4], np.array([0.6, 0.4]), np.array(0.4), np.float32(0.4)])
+def test_forms_of_the_share_of_two_classes(value):
+    """The share of the second class may come alone, as an array of no dimension, or beside that of the first."""
+    X, _, labels = two_clouds()
+    expected = TransductiveSVM(positive_fraction=0.4).fit(X, labels)
+    model = TransductiveSVM(positive_fraction=value).fit(X, labels)
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +236,9 @@ def test_too_few_machines_are_told():
         ("positive_fraction", 1.2),
         ("positive_fraction", np.nan),
         ("positive_fraction", True),
-        ("positive_fraction", [0.5, 0.5]),
+        ("positive_fraction", "0.5"),
+        ("fit_intercept", "no"),
+        ("fit_intercept", None),
         ("kernel", "sigmoid"),
         ("gamma", 0.0),
         ("switching", "both"),
@@ -208,7 +261,9 @@ def test_impossible_shares_of_many_classes_are_named():
     for value in (0.5, [0.5, 0.5], ["a", "b", "c"]):
         with pytest.raises(InputError, match="for 3 classes: give one number for each"):
             TransductiveSVM(positive_fraction=value).fit(X, mask)
-    with pytest.raises(InputError, match=r"positive_fraction\[1\] is 1.5: give numbers from 0 to 1"):
+    with pytest.raises(InputError, match="for 2 classes: give one number for each"):
+        TransductiveSVM(positive_fraction=[0.2, 0.3, 0.5]).fit(X, X[:, 0] > 0)
+    with pytest.raises(InputError, match=r"positive_fraction\[1\]=.*1.5.* is not possible: give a number from 0 to 1"):
         TransductiveSVM(positive_fraction=[0.2, 1.5, 0.1]).fit(X, mask)
     model = TransductiveSVM(positive_fraction=[0.3, 0.3, 0.4]).fit(X, mask)
     assert np.isfinite(model.decision_function(X)).all()

@@ -231,6 +231,12 @@ def check_share(name: str, value: Any) -> None:
         raise InputError(f"{name}={value!r} is not possible: give a number from 0 to 1.")
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless a parameter is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name}={value!r} is not possible: choose True or False.")
+
+
 def check_lengths(rows: Rows, candidates: CandidateSets) -> None:
     """Raise unless there is one candidate set for each row."""
     if rows.shape[0] != len(candidates):

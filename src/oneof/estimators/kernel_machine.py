@@ -9,7 +9,7 @@ from oneof.errors import InputError
 from oneof.estimators.base import LinearScores
 from oneof.kernels import Kernel, check_gram
 from oneof.memory import check_memory
-from oneof.solvers.plsvm import FeatureSpace, KernelSpace, Space
+from oneof.solvers.spaces import FeatureSpace, KernelSpace, Space
 from oneof.typing import Floats, Ints, Rows
 
 

@@ -8,15 +8,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.estimators.base import CandidateClassifier, check_flag, check_positive
 from oneof.estimators.kernel_machine import KernelMachine
-from oneof.solvers.plsvm import (
-    FeatureSpace,
-    PLSVMProblem,
-    PLSVMSolution,
-    solve_cccp,
-    solve_pegasos,
-)
+from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
+from oneof.solvers.spaces import FeatureSpace
 
 
 class PLSVM(KernelMachine, CandidateClassifier):
@@ -140,6 +135,7 @@ class PLSVM(KernelMachine, CandidateClassifier):
         check_positive("lam", self.lam)
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol, or_zero=True)
+        check_flag("fit_intercept", self.fit_intercept)
         if self.solver not in ("cccp", "pegasos"):
             raise InputError(f'solver={self.solver!r} is not possible: choose "cccp" or "pegasos".')
         rows, candidates = self._read_fit(X, y)

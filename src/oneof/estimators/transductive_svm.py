@@ -1,6 +1,5 @@
 """The transductive support vector machine."""
 
-import numbers
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self
@@ -9,13 +8,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.kernel_machine import KernelMachine
-from oneof.likelihoods import restricted_softmax
-from oneof.solvers.plsvm import FeatureSpace
+from oneof.estimators.transductive_parameters import check_parameters, read_fractions
+from oneof.solvers.spaces import FeatureSpace
 from oneof.solvers.transductive import solve_classes
 from oneof.typing import Floats, Rows
+
+_REASONS = {
+    "passes": "a machine was not solved to its tolerance; lower C, scale the features, or raise tol.",
+    "machines": "{} machines were not enough; raise max_iter or tol.",
+}
 
 
 class TransductiveSVM(KernelMachine, CandidateClassifier):
@@ -40,9 +43,10 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         C*, above 0. None: C.
     positive_fraction : float or array-like of shape (n_classes,), optional
         For two classes the share of ``classes_[1]`` in the unlabelled rows, from 0 to 1; for more, the share of each
-        class in the rows that are unlabelled in its problem. The number of positive rows is this share of them, rounded
-        (halves up). None: the share in the rows that are not full, of which one with several candidates counts as
-        1/|S| for each. Give it if you know it: an error of this share is one that no machine can mend.
+        class in the rows that are unlabelled in its problem: other rows for each class, so that the shares need not sum
+        to 1. Of two shares for two classes the second counts. The number of positive rows is this share of them,
+        rounded (halves up). None: the share in the rows that are not full, of which one with several candidates counts
+        as 1/|S| for each. Give it if you know it: an error of this share is one that no machine can mend.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         As for scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" hold
         n x n numbers.
@@ -62,7 +66,7 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
     fit_intercept : bool, default=True
         Learn b, which is not penalised; without, b = 0.
     max_iter : int, default=10000
-        Machines solved for a class, at most; a ConvergenceWarning says if they were not enough.
+        Machines of all rows solved for a class, at most; a ConvergenceWarning says if they were not enough.
     tol : float, default=1e-3
         Above 0: by how much scores may break a condition of optimality in the end, where the margin is 1; pairs that
         would do better by no more than that are not traded. Until the end it is sqrt(tol).
@@ -84,7 +88,7 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
     unlabelled_costs_ : list of ndarray of shape (n_machines, 2)
         The costs of negative and positive unlabelled rows that belong to it.
     n_iter_ : int
-        Machines solved, for the class that took most.
+        Machines solved, without that of the labelled rows alone, for the class that took most.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -94,7 +98,8 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
     Candidate sets: in the problem of a class, a row is positive if its set is that class alone, negative if the class
     is not in its set, and unlabelled otherwise. Where no row is positive, or none negative, the first guess is by the
     nearness to the mean of the rows whose sets hold the class, beside that of the others; see
-    `oneof.solvers.transductive.sides_of`. A class in no set of a labelled row gets no row, and the score -1 everywhere.
+    `oneof.solvers.transductive.sides_of`. A class in no set of a labelled row gets no row, and the score -1 everywhere,
+    unless `positive_fraction` says that there are rows of it.
 
     For two classes `decision_function` is 2 f, the score of one class less that of the other. A row of fit may end with
     a sign that is not that of its score, where the number of positive rows demands it: `transduction_` then differs
@@ -168,15 +173,7 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         InputError
             If X, y or a parameter cannot be used.
         """
-        for name, value in (("C", self.C), ("C_unlabelled", self.C_unlabelled)):
-            if value is not None:
-                check_positive(name, value)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-        if self.switching not in ("multiple", "single"):
-            raise InputError(f'switching={self.switching!r} is not possible: choose "multiple" or "single".')
-        if self.cost_ratio not in ("balanced", "printed"):
-            raise InputError(f'cost_ratio={self.cost_ratio!r} is not possible: choose "balanced" or "printed".')
+        check_parameters(self)
         rows, candidates = self._read_fit(X, y)
         fractions = read_fractions(self.positive_fraction, len(candidates.classes))
         every = np.arange(rows.shape[0])
@@ -194,13 +191,9 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
             max_iter=self.max_iter,
             random=np.random.default_rng(0),  # always the same orders of the rows, which decide how fast it goes
         )
-        if not found.converged:
-            warnings.warn(
-                f"TransductiveSVM did not converge in {found.n_iter} machines: scale the features, or raise tol or "
-                "max_iter.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        if found.stopped is not None:
+            reason = _REASONS[found.stopped].format(self.max_iter)
+            warnings.warn(f"TransductiveSVM did not converge: {reason}", ConvergenceWarning, stacklevel=2)
         if isinstance(space, FeatureSpace):
             weights = np.column_stack([space.gather(found.coefficients), found.intercepts])
             self._keep_linear(weights.astype(rows.dtype, copy=False), kernel)
@@ -214,31 +207,10 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
 
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
         """Take the softmax of the scores within each set; for the rows of fit, the label that they got comes first."""
-        scores = np.asarray(self._scores(rows), dtype=np.float64)
+        shares = super()._candidate_shares(rows, candidates, training=training)
         if training:
             got = self.classes_ == self.transduction_[:, None]
-            best = np.where(candidates.mask, scores, -np.inf).max(axis=1, keepdims=True)
-            scores = np.where(got, np.maximum(scores, best + 1e-9), scores)
-        return restricted_softmax(scores, candidates.mask)
-
-
-def read_fractions(value: Any, n_classes: int) -> list[float] | None:
-    """Return the share of each class from that of the second of two, or from the shares of all."""
-    if value is None:
-        return None
-    kind: Any = numbers.Real
-    if n_classes == 2:
-        if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value <= 1:
-            raise InputError(
-                f"positive_fraction={value!r} is not possible: give the second class's share, from 0 to 1."
-            )
-        return [1.0 - float(value), float(value)]
-    shares = None if isinstance(value, kind | str | bytes) else np.asarray(value)
-    if shares is None or shares.shape != (n_classes,) or shares.dtype.kind not in "iuf":
-        raise InputError(
-            f"positive_fraction={value!r} is not possible for {n_classes} classes: give one number for each of them."
-        )
-    wrong = np.flatnonzero(~((shares >= 0) & (shares <= 1)))
-    if len(wrong):
-        raise InputError(f"positive_fraction[{wrong[0]}] is {shares[wrong[0]]}: give numbers from 0 to 1.")
-    return [float(share) for share in shares]
+            # By so little more than the highest that it comes first; a share cannot be too large for the difference.
+            shares = np.where(got, (1.0 + 1e-9) * shares.max(axis=1, keepdims=True), shares)
+            shares /= shares.sum(axis=1, keepdims=True)
+        return shares

@@ -1,9 +1,12 @@
 """Label switching: the printed condition, the number of positives, an objective that never rises, brute force."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from oneof.solvers.transductive import Sides, sides_of, solve_classes, solve_transductive
+from oneof.solvers.transductive import Sides, annealing, sides_of, solve_classes, solve_transductive
+from oneof.solvers.transductive import machine as machine_module
 from oneof.solvers.transductive.switching import switchable_pairs
 from tests.oracles import transductive as oracle
 from tests.solvers.transductive.problems import SPACES, generator, problem, rows
@@ -149,19 +152,93 @@ def test_too_few_machines_are_told():
     assert int((found.signs[8:] > 0).sum()) == sides.n_positive
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("switching", KINDS)
+def test_wherever_max_iter_ends_it_signs_and_machine_belong_together(seed, switching):
+    """The objective of the signs that are returned, by the machine that is returned, is the last one told."""
+    X, _, sides = few_labels(150, 10, seed=seed, apart=0.3)
+    p = problem(X)
+    full = solved(p, sides, C=2.0, C_unlabelled=1.0, switching=switching)
+    assert full.stopped is None
+    for max_iter in range(1, full.n_iter + 1):
+        found = solved(p, sides, C=2.0, C_unlabelled=1.0, switching=switching, max_iter=max_iter)
+        low, high = found.costs[-1]
+        costs = np.where(sides.signs != 0, 2.0, np.where(found.signs > 0, high, low))
+        assert p.objective(found.machine, found.signs, costs) == found.objective[-1]
+        assert found.stopped == ("machines" if max_iter < full.n_iter else None)
+
+
+def watched(monkeypatch, **changes):
+    """Keep what is asked of `solve_machine`, and what it returns, with some arguments changed."""
+    calls = []
+
+    def solve(problem, signs, costs, **options):
+        machine = machine_module.solve_machine(problem, signs, costs, **{**options, **changes})
+        calls.append((signs.copy(), costs.copy(), options["tol"], machine))
+        return machine
+
+    monkeypatch.setattr(annealing, "solve_machine", solve)
+    return calls
+
+
+def test_from_a_machine_that_is_not_solved_nothing_is_traded(monkeypatch):
+    """With too few passes for any machine all signs stay as they were first, and the passes are named."""
+    X, _, sides = few_labels(150, 10, seed=0, apart=0.3)
+    assert len(solved(problem(X), sides, C=50.0, C_unlabelled=50.0).objective) > 35
+    calls = watched(monkeypatch, most_passes=1, tol=1e-9)
+    found = solved(problem(X), sides, C=50.0, C_unlabelled=50.0)
+    assert not any(machine.converged for *_, machine in calls)
+    assert all((signs == calls[1][0]).all() for signs, *_ in calls[1:])
+    assert found.stopped == "passes"
+    assert not found.converged
+    assert (np.diff(found.costs, axis=0) != 0).any(axis=1).sum() == len(found.costs) - 2
+
+
+def test_the_machine_of_the_labelled_rows_counts_in_convergence(monkeypatch):
+    """Where that one alone is not solved, the whole is not; n_iter is of the machines of all rows."""
+    X, _, sides = few_labels(apart=0.4)
+
+    def solve(problem, signs, costs, **options):
+        machine = machine_module.solve_machine(problem, signs, costs, **options)
+        return machine if costs.all() else replace(machine, converged=False)
+
+    calls = watched(monkeypatch)
+    assert solved(problem(X), sides).n_iter == len(calls) - 1
+    monkeypatch.setattr(annealing, "solve_machine", solve)
+    found = solved(problem(X), sides)
+    assert found.stopped == "passes"
+    assert found.n_iter == len(calls) - 1
+
+
+def test_until_the_end_machines_are_solved_loosely(monkeypatch):
+    """All but those of the last round are asked for sqrt(tol), which they keep to, and some use."""
+    X, _, sides = few_labels(150, 10, seed=1, apart=0.3)
+    calls = watched(monkeypatch)
+    found = solved(problem(X), sides, C=2.0, C_unlabelled=2.0, tol=1e-4)
+    tolerances = np.array([tol for *_, tol, _ in calls])
+    violations = np.array([machine.violation for *_, machine in calls])
+    loose = tolerances > 1e-4
+    np.testing.assert_allclose(tolerances[loose], 1e-2)
+    assert loose[:-1].sum() >= len(calls) - 3
+    assert not loose[-1]
+    assert (violations <= tolerances).all()
+    assert (violations[loose] > 1e-4).any()
+    assert found.machine.violation <= 1e-4
+
+
 def test_sides_are_read_off_candidate_sets():
     """S = {k} is positive, S without k negative, other sets are unlabelled; the share is the mean of 1[k in S]/|S|."""
     mask = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1], [1, 1, 1]], dtype=bool)
     first = sides_of(mask, 0)
     assert first.signs.tolist() == [1, -1, -1, 0, 0, 0]
     assert first.n_positive == 1  # floor(3 * (1 + 1/2) / 4 + 1/2)
-    assert first.start is None
+    assert first.ranking is None
     assert sides_of(mask, 0, 0.9).n_positive == 3
     assert sides_of(mask, 0, 0.5).n_positive == 2
     third = sides_of(mask, 2)  # no row is of it alone: ranked by nearness to the mean of the one that may be
     assert third.signs.tolist() == [-1, -1, 0, -1, 0, 0]
     assert third.n_positive == 0  # floor(3 / 8 + 1/2)
-    assert third.start == pytest.approx(np.array([0, 0, 1, 0, 0, 0]) - np.array([1, 1, 0.5, 1, 0, 0]) / 3.5)
+    assert third.ranking == pytest.approx(np.array([0, 0, 1, 0, 0, 0]) - np.array([1, 1, 0.5, 1, 0, 0]) / 3.5)
 
 
 def test_a_class_without_rows_of_its_own_is_found_by_its_candidates():
@@ -180,14 +257,17 @@ def test_a_class_without_rows_of_its_own_is_found_by_its_candidates():
     assert mask[np.arange(60), found.labels].all()
 
 
-def test_a_class_that_no_set_names_gets_no_row():
-    """Its number of positives is 0, its weights are 0 and its score is -1."""
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_class_that_no_set_names_gets_no_row(fit_intercept):
+    """Its number of positives is 0, its weights are 0 and its score is -1, with or without an intercept for others."""
     X, mask = rows(30)[0], np.zeros((30, 3), dtype=bool)
     mask[:10, 0] = mask[10:20, 1] = True
     mask[20:] = True
-    found = solve_classes(problem(X).space, mask, random=generator())
-    np.testing.assert_allclose(X.T @ found.coefficients[:, 2], 0.0, atol=1e-9)
-    assert found.intercepts[2] == pytest.approx(-1.0)
+    found = solve_classes(problem(X).space, mask, fit_intercept=fit_intercept, random=generator())
+    assert not found.coefficients[:, 2].any()
+    assert found.intercepts[2] == -1.0
+    assert bool(found.intercepts[0]) == fit_intercept
+    assert found.solutions[2].objective.tolist() == [0.0]
     assert not (found.labels == 2).any()
 
 

@@ -8,6 +8,5 @@ With s_i = W x_i over the n rows whose set is not full,
 from oneof.solvers.plsvm.cccp import solve_cccp
 from oneof.solvers.plsvm.pegasos import solve_pegasos
 from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution
-from oneof.solvers.plsvm.spaces import FeatureSpace, KernelSpace, Space
 
-__all__ = ["FeatureSpace", "KernelSpace", "PLSVMProblem", "PLSVMSolution", "Space", "solve_cccp", "solve_pegasos"]
+__all__ = ["PLSVMProblem", "PLSVMSolution", "solve_cccp", "solve_pegasos"]

@@ -15,7 +15,7 @@ import numpy as np
 from oneof.errors import InputError
 from oneof.solvers.plsvm.hinge import SmoothedHinge
 from oneof.solvers.plsvm.problem import PLSVMProblem
-from oneof.solvers.plsvm.spaces import Space
+from oneof.solvers.spaces import Space
 from oneof.typing import Floats
 
 TEMPERATURES = (1.0, 0.3, 0.1, 0.03, 0.01)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oneof.solvers.plsvm.problem import PLSVMProblem
-from oneof.solvers.plsvm.spaces import Space
+from oneof.solvers.spaces import Space
 from oneof.typing import Floats, Ints, Mask
 
 MOST_PRODUCTS = 20

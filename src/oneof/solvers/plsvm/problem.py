@@ -8,7 +8,7 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.solvers.compiled import compiled
-from oneof.solvers.plsvm.spaces import Space
+from oneof.solvers.spaces import Space
 from oneof.typing import Floats, Ints, Mask
 
 

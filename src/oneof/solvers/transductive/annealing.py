@@ -33,8 +33,8 @@ class Sides:
     """(n,): 1 for rows of the class, -1 for rows of others, 0 for the unlabelled."""
     n_positive: int
     """num_+, from 0 to the number of the unlabelled rows."""
-    start: Floats | None = None
-    """(n,): coefficients of the rows in the scores sum_i start_i k(x_i, x) by which the unlabelled rows are first
+    ranking: Floats | None = None
+    """(n,): coefficients of the rows in the scores sum_i ranking_i k(x_i, x) by which the unlabelled rows are first
     ranked; None for the scores of the machine of the labelled rows."""
 
 
@@ -49,13 +49,19 @@ class TransductiveSolution:
     """After each machine, from the hinge losses at the costs of its round."""
     costs: Floats
     """(len(objective), 2): C*_- and C*_+ of that round."""
-    converged: bool
-    """Whether every machine was solved to its tolerance, and switching came to its end."""
+    stopped: Literal["passes", "machines"] | None
+    """What kept it from its end: the passes of a machine, that of the labelled rows among them, which then is not
+    solved to its tolerance; or the number of machines. None if nothing did."""
 
     @property
     def n_iter(self) -> int:
-        """Machines solved."""
+        """Machines solved of all rows, so without that of the labelled rows."""
         return len(self.objective)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every machine was solved to its tolerance, and switching came to its end."""
+        return self.stopped is None
 
 
 def solve_transductive(
@@ -90,7 +96,7 @@ def solve_transductive(
         Above 0: tolerance of the scores of the last machine, and margin of its switchable pairs. Until the end both are
         sqrt(tol).
     max_iter : int
-        Machines solved, at most.
+        Machines solved of all rows, at most.
     random : Generator
         For the order in which rows are visited.
 
@@ -104,14 +110,16 @@ def solve_transductive(
     loose = max(tol, float(np.sqrt(tol))) if len(unlabelled) else tol
     signs = np.where(sides.signs == 0, -1.0, sides.signs)
     machine = problem.start()
+    stopped: Literal["passes", "machines"] | None = None
     if costs.any():
         machine = solve_machine(problem, signs, costs, initial=machine, tol=loose, random=random, may_rise=True)
-    ranks = machine.products if sides.start is None else problem.products(sides.start)
+        stopped = None if machine.converged else "passes"
+    ranks = machine.products if sides.ranking is None else problem.products(sides.ranking)
     highest = unlabelled[np.argsort(-ranks[unlabelled], kind="stable")[: sides.n_positive]]
     signs[highest] = 1.0
     trace: list[tuple[float, float, float]] = []
-    converged, last = True, None
-    for low, high, precision in _rounds(
+    last = None
+    for low, high, precision in rounds(
         sides.n_positive, len(unlabelled), C_unlabelled, cost_ratio, growth, (loose, tol)
     ):
         while len(trace) < max_iter:
@@ -120,22 +128,25 @@ def solve_transductive(
                 problem, signs, costs, initial=machine, tol=precision, random=random, may_rise=(low, high) != last
             )
             last = low, high
-            converged &= machine.converged
             trace.append((problem.objective(machine, signs, costs), low, high))
-            pairs = switchable_pairs(machine.scores, signs, unlabelled, margin=precision)
-            # From a machine that is not solved, trades need not lower the objective, and so might go on for ever.
-            if not len(pairs[0]) or not machine.converged:
+            if not machine.converged:
+                # Trades need not lower the objective of such a machine, and so might go on for ever.
+                stopped = "passes"
                 break
-            for rows in pairs:
-                traded = rows if switching == "multiple" else rows[:1]
-                signs[traded] *= -1.0
+            pairs = switchable_pairs(machine.scores, signs, unlabelled, margin=precision)
+            if not len(pairs[0]):
+                break
+            if len(trace) < max_iter:  # what is returned are the signs of the last machine
+                for rows in pairs:
+                    traded = rows if switching == "multiple" else rows[:1]
+                    signs[traded] *= -1.0
         else:
-            converged = False
+            stopped = stopped or "machines"
     found = np.array(trace)
-    return TransductiveSolution(machine, signs, found[:, 0], found[:, 1:], converged)
+    return TransductiveSolution(machine, signs, found[:, 0], found[:, 1:], stopped)
 
 
-def _rounds(
+def rounds(
     n_positive: int, n_unlabelled: int, top: float, cost_ratio: str, growth: float, tolerances: tuple[float, float]
 ) -> Iterator[tuple[float, float, float]]:
     """Yield C*_-, C*_+ and the tolerance of each round: two at full cost come last, of which one is exact."""

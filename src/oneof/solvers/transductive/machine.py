@@ -19,15 +19,15 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.solvers.compiled import compiled
-from oneof.solvers.plsvm import Space
 from oneof.solvers.rows import row_add, row_scores
-from oneof.solvers.transductive.face import climb_faces
+from oneof.solvers.spaces import Space
 from oneof.solvers.transductive.intercept import best_intercept
+from oneof.solvers.transductive.newton import newton_rounds
 from oneof.typing import Floats
 
 MOST_PASSES = 10_000
 """Passes over the rows for one machine, at most."""
-_FIRST_LEAP = 100
+_FIRST_LEAP = 50
 """Passes before a step over all free variables at once is tried."""
 _CLOSEST = 1e-13
 """Of scores: closer tolerances are lost in rounding."""
@@ -45,7 +45,7 @@ class Machine:
     """(n,): <w, Phi(x_i)>."""
     intercept: float
     """The middle of the intercepts that are best for w; the end of them where they go on without end."""
-    multiplier: float
+    held_intercept: float
     """The intercept from which the ascent would go on."""
     violation: float
     """By how much the score of a row with a cost breaks a condition of optimality, at most."""
@@ -128,10 +128,9 @@ def solve_machine(
     strength = float(space.squares.mean()) if problem.has_intercept else 0.0
     curvatures, rows = space.squares + strength, space.rows()
     counted = np.flatnonzero(costs > 0.0)
-    intercept = np.array([initial.multiplier])
+    intercept = np.array([initial.held_intercept])
     waiting, idle = np.zeros((2, space.n_rows), dtype=np.int64)
     entered = space.enter(space.gather(coefficients[:, None]))
-    low, high = np.minimum(0.0, signs * costs), np.maximum(0.0, signs * costs)
     aim, done, leap = tol, 0, _FIRST_LEAP
     while True:
         waiting[:] = done  # rows that looked settled are looked at again
@@ -150,21 +149,26 @@ def solve_machine(
                 waiting[:] = done
             if done >= leap:
                 leap = done + max(_FIRST_LEAP, done // 4)
-                products = np.asarray(space.scores(space.leave(entered, coefficients[:, None])))[:, 0]
-                before = float(coefficients.sum())
-                if climb_faces(space, signs - products - intercept[0], low, high, coefficients, strength):
-                    intercept[0] += strength * (float(coefficients.sum()) - before)
-                    entered = space.enter(space.gather(coefficients[:, None]))
+                end = newton_rounds(
+                    space, signs, costs, coefficients, float(intercept[0]), moves=problem.has_intercept, tol=aim
+                )
+                coefficients[:], intercept[0] = end.coefficients, end.intercept
+                if end.converged:
+                    break
+                entered = space.enter(space.gather(coefficients[:, None]))
+                waiting[:] = done
         found = _measure(problem, signs, costs, coefficients, float(intercept[0]), tol)
         risen = problem.objective(found, signs, costs) > ceiling * (1.0 + 1e-12)
         if done >= most_passes or aim < _CLOSEST or not (found.violation > tol or risen):
             return replace(found, converged=found.violation <= tol)
         entered = space.enter(found.weights)
         aim *= 0.2
+        if done >= _FIRST_LEAP:
+            leap = done  # where ascent was slow once, it will be so again
 
 
 def _measure(
-    problem: MachineProblem, signs: Floats, costs: Floats, coefficients: Floats, multiplier: float, tol: float
+    problem: MachineProblem, signs: Floats, costs: Floats, coefficients: Floats, held_intercept: float, tol: float
 ) -> Machine:
     """Return the machine of dual variables, without what rounding has added up on the way."""
     space = problem.space
@@ -179,7 +183,7 @@ def _measure(
     inside = sizes > tol * costs, sizes < (1.0 - tol) * costs
     broken = np.maximum(np.where(inside[1], short, 0.0), np.where(inside[0], -short, 0.0))
     violation = float(broken.max(where=costs > 0.0, initial=0.0))
-    return Machine(coefficients.copy(), weights, products, intercept, multiplier, violation)
+    return Machine(coefficients.copy(), weights, products, intercept, held_intercept, violation)
 
 
 @compiled

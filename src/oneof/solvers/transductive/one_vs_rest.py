@@ -1,17 +1,19 @@
 """Transductive machines of each class against the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.plsvm import Space
+from oneof.solvers.spaces import Space
 from oneof.solvers.transductive.annealing import TransductiveSolution, solve_transductive
 from oneof.solvers.transductive.machine import MachineProblem
 from oneof.solvers.transductive.sides import sides_of
 from oneof.typing import Floats, Ints, Mask
+
+_STOPS = ("passes", "machines")
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,14 @@ class ClassMachines:
         return max(solution.n_iter for solution in self.solutions)
 
     @property
+    def stopped(self) -> Literal["passes", "machines"] | None:
+        """What kept a problem from its end, passes before machines; None if nothing did."""
+        return min((s.stopped for s in self.solutions if s.stopped), key=_STOPS.index, default=None)
+
+    @property
     def converged(self) -> bool:
         """Whether all problems came to their end."""
-        return all(solution.converged for solution in self.solutions)
+        return self.stopped is None
 
 
 def solve_classes(
@@ -88,28 +95,39 @@ def solve_classes(
     if not max(C, C_unlabelled) * max(float(space.squares.max()), 1.0) < 1e100:
         raise InputError(f"a cost of {max(C, C_unlabelled):.4g} is too large beside the features: lower it.")
     problem = MachineProblem(space, fit_intercept)
-    solutions = tuple(
-        solve_transductive(
-            problem,
-            sides_of(mask, k, None if positive_fractions is None else positive_fractions[k]),
-            C=C,
-            C_unlabelled=C_unlabelled,
-            switching=switching,
-            cost_ratio=cost_ratio,
-            tol=tol,
-            max_iter=max_iter,
-            random=random,
+    solutions = []
+    for k in range(1 if n_classes == 2 else 0, n_classes):
+        sides = sides_of(mask, k, None if positive_fractions is None else positive_fractions[k])
+        if not sides.n_positive and not mask[~mask.all(axis=1), k].any():
+            solutions.append(_nowhere(problem, C_unlabelled))
+            continue
+        solutions.append(
+            solve_transductive(
+                problem,
+                sides,
+                C=C,
+                C_unlabelled=C_unlabelled,
+                switching=switching,
+                cost_ratio=cost_ratio,
+                tol=tol,
+                max_iter=max_iter,
+                random=random,
+            )
         )
-        for k in range(1 if n_classes == 2 else 0, n_classes)
-    )
     machines = [solution.machine for solution in solutions]
     coefficients = np.column_stack([machine.coefficients for machine in machines])
     intercepts = np.array([machine.intercept for machine in machines])
     if n_classes == 2:
         labels = (solutions[0].signs > 0).astype(np.int64)
         return ClassMachines(
-            np.column_stack([-coefficients, coefficients]), np.append(-intercepts, intercepts), labels, solutions
+            np.column_stack([-coefficients, coefficients]), np.append(-intercepts, intercepts), labels, tuple(solutions)
         )
     scores = np.column_stack([machine.scores for machine in machines])
     labels = np.where(mask, scores, -np.inf).argmax(axis=1)
-    return ClassMachines(coefficients, intercepts, labels, solutions)
+    return ClassMachines(coefficients, intercepts, labels, tuple(solutions))
+
+
+def _nowhere(problem: MachineProblem, cost: float) -> TransductiveSolution:
+    """Return w = 0, b = -1, by which no row has a loss, for a class that none is of; even where others have no b."""
+    machine = replace(problem.start(), intercept=-1.0, held_intercept=-1.0, violation=0.0, converged=True)
+    return TransductiveSolution(machine, -np.ones(problem.space.n_rows), np.zeros(1), np.full((1, 2), cost), None)

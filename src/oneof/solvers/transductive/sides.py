@@ -38,8 +38,8 @@ def sides_of(mask: Mask, k: int, positive_fraction: float | None = None) -> Side
     n_positive = min(int(np.floor(p * n_unlabelled + 0.5)), n_unlabelled)
     if positive.any() and negative.any():
         return Sides(signs, n_positive)
-    start = _mean_of(share) - _mean_of(np.where(told, 1.0 - share, 0.0))
-    return Sides(signs, n_positive, start)
+    ranking = _mean_of(share) - _mean_of(np.where(told, 1.0 - share, 0.0))
+    return Sides(signs, n_positive, ranking)
 
 
 def _mean_of(weights: Floats) -> Floats:

@@ -4,10 +4,12 @@ Both spaces offer the same few operations, so that a solver is written once for 
 arrays that can be added and scaled; what they look like is the space's own business.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import cho_factor, cho_solve
 
 from oneof.errors import InputError
 from oneof.solvers.rows import GramRows, read_only, row_squares, view_rows, weights_order
@@ -29,6 +31,8 @@ class FeatureSpace:
     Attributes
     ----------
     n_rows : int
+    width : int
+        D, the dimension.
     squares : ndarray of shape (n,), float64
         ||x_i||^2.
     precision : float
@@ -39,6 +43,7 @@ class FeatureSpace:
         self.X = X
         self.has_constant = has_constant
         self.n_rows = X.shape[0]
+        self.width = X.shape[1] + has_constant
         self.precision = float(np.finfo(X.dtype).eps)
         self.squares = row_squares(view_rows(X), has_constant)
         _check_range(self.squares)
@@ -76,6 +81,21 @@ class FeatureSpace:
         """Return the space of some of the rows."""
         return FeatureSpace(self.X[rows], has_constant=self.has_constant)
 
+    def solve(self, ridge: float, right: Floats) -> Floats:
+        """Return (K + ridge I)^-1 right, (n, m), for the products K of the rows, in as many unknowns as are fewer."""
+        X = self.X
+        if self.has_constant:
+            ones = np.ones((self.n_rows, 1))
+            X = sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+        if self.width >= self.n_rows:
+            return _solver(_dense(X @ X.T), ridge)(right)
+        # The rows take part in as many directions as there are features, and 1 / ridge is left in all others.
+        solved, solve = np.zeros_like(right), _solver(_dense(X.T @ X), ridge)
+        for _ in range(3):  # the difference below loses what the ridge is small beside; its remainder is solved for
+            rest = right - X @ (X.T @ solved) - ridge * solved
+            solved = solved + (rest - X @ solve(X.T @ rest)) / ridge
+        return solved
+
     def rows(self) -> Any:
         """Return the rows as compiled loops see them."""
         return view_rows(self.X)
@@ -103,7 +123,7 @@ class KernelSpace:
 
     def __init__(self, gram: Floats) -> None:
         self.gram = np.ascontiguousarray(gram)
-        self.n_rows = len(gram)
+        self.n_rows = self.width = len(gram)
         self.precision = float(np.finfo(gram.dtype).eps)
         self.squares = gram.diagonal().astype(np.float64)
         _check_range(self.squares)
@@ -134,6 +154,10 @@ class KernelSpace:
         """Return the space of some of the rows."""
         return KernelSpace(self.gram[np.ix_(rows, rows)])
 
+    def solve(self, ridge: float, right: Floats) -> Floats:
+        """Return (K + ridge I)^-1 right, (n, m)."""
+        return _solver(self.gram, ridge)(right)
+
     def rows(self) -> Any:
         """Return the rows of the Gram matrix as compiled loops see them."""
         return GramRows(read_only(self.gram))
@@ -158,3 +182,15 @@ def _check_range(squares: Floats) -> None:
     """Raise where sums of products of rows could overflow."""
     if not squares.max(initial=0.0) < 1e300:
         raise InputError(OVERFLOW)
+
+
+def _dense(matrix: Any) -> Floats:
+    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
+
+
+def _solver(matrix: Floats, ridge: float) -> Callable[[Floats], Floats]:
+    """Return the function that multiplies by (matrix + ridge I)^-1."""
+    shifted = matrix.copy()
+    shifted[np.diag_indices_from(shifted)] += ridge
+    factor = cho_factor(shifted, lower=True, overwrite_a=True)
+    return lambda right: np.asarray(cho_solve(factor, right))

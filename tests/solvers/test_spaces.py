@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.solvers.plsvm import FeatureSpace, KernelSpace
+from oneof.solvers.spaces import FeatureSpace, KernelSpace
 from tests.estimators.panel import table
 from tests.solvers.plsvm.problems import SPACES, problem, random_weights
 
@@ -54,3 +55,21 @@ def test_rows_out_of_range():
     assert FeatureSpace(X * 1e30).coarse().X.dtype == np.float64
     assert FeatureSpace(X * 1e-30).coarse().X.dtype == np.float64
     assert FeatureSpace(X).coarse().X.dtype == np.float32
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("shape", [(30, 6), (6, 30)])
+@pytest.mark.parametrize("ridge", [1.0, 1e-6])
+def test_a_system_over_the_rows_is_solved_in_either_form(constant, shape, ridge):
+    """More rows or more features, in any space: (K + ridge I) times the answer is what was given."""
+    random = np.random.default_rng(0)
+    X, right = random.normal(size=shape), random.normal(size=(shape[0], 2))
+    gram = X @ X.T + constant
+    for space in (
+        FeatureSpace(X, has_constant=constant),
+        FeatureSpace(sp.csr_array(X), has_constant=constant),
+        KernelSpace(gram),
+    ):
+        solved = space.solve(ridge, right)
+        left = gram @ solved + ridge * solved
+        np.testing.assert_allclose(left, right, atol=1e-13 * np.abs(gram).sum(axis=1).max() * np.abs(solved).max())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
@@ -177,6 +178,36 @@ def test_constant_features_are_left_out(covariance):
         assert not model.covariances_[:, :, 1].any()
     wide[:, 1] = 7.0
     np.testing.assert_allclose(model.predict_proba(wide), plain.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.0])
+@pytest.mark.parametrize("constant", [0.1, 1.0, 3.71, 255.0])
+@forms
+def test_what_rounding_makes_of_a_constant_is_none(covariance, constant, shrinkage):
+    """With hundreds of rows the weighted mean of a constant is not the constant, which changes nothing all the same."""
+    random = np.random.default_rng(0)
+    y = (np.arange(1000) % 10 == 0).astype(int)
+    X = random.normal(size=(1000, 2)) + 1.5 * y[:, None]
+    model = GaussianEM(covariance=covariance, shrinkage=shrinkage)
+    plain, more = clone(model).fit(X, y), clone(model).fit(np.column_stack([X, np.full(1000, constant)]), y)
+    moved = np.column_stack([X, np.full(1000, constant + 1e-9)])
+    np.testing.assert_allclose(more.predict_proba(moved), plain.predict_proba(X), rtol=1e-9)
+
+
+def test_folds_that_cannot_be_fitted_cover_nothing():
+    """Cross-validation fits where each weight does, though a class may have too few rows without a fold."""
+    X = np.arange(12.0)[:, None]
+    y = ["a"] * 4 + ["b"] * 4 + ["c"] * 2 + [None] * 2
+    assert GaussianEM("cv", shrinkage=0.0).fit(X, y).unlabelled_weight_ >= 0
+    sets = ["a"] + [{"b", "c"}] * 8 + [None] * 3
+    assert GaussianEM("cv", partial_weight=0.0).fit(X, sets).unlabelled_weight_ >= 0
+
+
+def test_features_too_small_to_have_a_variance_are_named():
+    """What varies by less than can be squared is no constant, but an error."""
+    X, mask = clouds()
+    with pytest.raises(InputError, match="underflow: scale the features"):
+        GaussianEM().fit(X * 1e-165, mask)
 
 
 def test_a_class_without_rows_has_no_share_and_no_nan():

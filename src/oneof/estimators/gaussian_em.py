@@ -135,7 +135,7 @@ class GaussianEM(GenerativeClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.covariance not in FORMS:
+        if not isinstance(self.covariance, str) or self.covariance not in FORMS:
             raise InputError(f"covariance={self.covariance!r} is not possible: choose from {', '.join(FORMS)}.")
         if self.shrinkage is not None:
             check_positive("shrinkage", self.shrinkage, or_zero=True)

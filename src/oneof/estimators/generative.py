@@ -144,7 +144,8 @@ class GenerativeClassifier(CandidateClassifier):
         _check_weight("partial_weight", self.partial_weight, "a number of at least 0")
         check_positive("n_components", self.n_components, integer=True)
         check_positive("n_folds", self.n_folds, integer=True)
-        if isinstance(self.cv_weights, str) or not np.iterable(self.cv_weights) or len(list(self.cv_weights)) == 0:
+        listed = isinstance(self.cv_weights, Sequence | np.ndarray) and not isinstance(self.cv_weights, str)
+        if not listed or len(self.cv_weights) == 0:
             raise InputError(f"cv_weights={self.cv_weights!r} is not possible: give numbers of at least 0.")
         for weight in self.cv_weights:
             _check_weight("cv_weights", weight, "numbers of at least 0")
@@ -163,7 +164,10 @@ class GenerativeClassifier(CandidateClassifier):
         rows, mask = (rows, mask) if len(first) == len(mask) else (rows[first], mask[first])
 
         def scores(unlabelled_weight: float, sample_weight: Floats) -> Floats:
-            found = self._solve(rows, mask, sample_weight, unlabelled_weight)
+            try:
+                found = self._solve(rows, mask, sample_weight, unlabelled_weight)
+            except InputError:  # too little is left of the labelled rows, or of a class: nothing is covered
+                return np.full(mask.shape, np.nan)
             return class_scores(found.joint, mask.shape[1])
 
         weights = sorted({float(w) for w in self.cv_weights})

@@ -37,13 +37,18 @@ class Units:
         """Return the units of rows that count with some weight; `alike` asks for one spread for all features."""
         counted = weight > 0
         share = weight[counted] / weight[counted].sum()
+        rows = X[counted]
+        lowest, highest = rows.min(axis=0), rows.max(axis=0)
         with np.errstate(over="ignore", invalid="ignore"):
-            centre = share @ X[counted]
-            variance = share @ (X[counted] - centre) ** 2
+            # From the lowest value on, for a weighted mean of equal numbers need not be that number.
+            varies = highest - lowest > 4 * np.finfo(np.float64).eps * np.maximum(np.abs(lowest), np.abs(highest))
+            centre = lowest + share @ (rows - lowest)
+            variance = np.where(varies, share @ (rows - centre) ** 2, 0.0)
         if not np.isfinite(variance).all():
             raise InputError("the variances overflow: scale the features, for example with StandardScaler.")
+        if (variance[varies] < np.finfo(np.float64).tiny).any():
+            raise InputError("the variances underflow: scale the features, for example with StandardScaler.")
         spread = np.sqrt(variance)
-        varies = spread > 4 * np.finfo(np.float64).eps * np.abs(centre)  # else it is rounding
         if alike and varies.any():
             spread = np.full(len(spread), np.sqrt(variance[varies].mean()))
         return cls(varies, centre, spread[varies])

@@ -40,7 +40,7 @@ def choose_weight(
     ----------
     scores : callable
         From a weight of unlabelled rows and sample weights, (n,), 0 for rows held out, to (n, K) class scores of all
-        rows.
+        rows; NaN where they cannot be fitted, which covers nothing.
     mask : ndarray of shape (n, K), bool
     sample_weight : ndarray of shape (n,)
     weights : sequence of float
@@ -64,8 +64,8 @@ def choose_weight(
         training = sample_weight.copy()
         training[held_out] = 0.0
         for w, weight in enumerate(weights):
-            predicted = scores(weight, training)[held_out].argmax(axis=1)
-            covered[w, fold == f] = mask[held_out, predicted]
+            found = scores(weight, training)[held_out]
+            covered[w, fold == f] = mask[held_out, found.argmax(axis=1)] & np.isfinite(found).all(axis=1)
     return pick(covered, sample_weight[told], weights)
 
 

@@ -1,7 +1,7 @@
 """What every estimator shares: reading X and y, predicting, naming the likeliest candidate, scoring."""
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -229,6 +229,13 @@ def check_share(name: str, value: Any) -> None:
     kind: Any = numbers.Real
     if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value <= 1:
         raise InputError(f"{name}={value!r} is not possible: give a number from 0 to 1.")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise unless a parameter is one of some names."""
+    if not isinstance(value, str) or value not in choices:
+        wanted = " or ".join(f'"{choice}"' for choice in choices)
+        raise InputError(f"{name}={value!r} is not possible: choose {wanted}.")
 
 
 def check_flag(name: str, value: Any) -> None:

@@ -6,8 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.errors import InputError
-from oneof.estimators.base import check_positive
+from oneof.estimators.base import check_choice, check_positive
 from oneof.estimators.generative import GenerativeClassifier
 from oneof.memory import check_memory
 from oneof.solvers.generative.covariances import FORMS, Form
@@ -135,8 +134,7 @@ class GaussianEM(GenerativeClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.covariance, str) or self.covariance not in FORMS:
-            raise InputError(f"covariance={self.covariance!r} is not possible: choose from {', '.join(FORMS)}.")
+        check_choice("covariance", self.covariance, FORMS)
         if self.shrinkage is not None:
             check_positive("shrinkage", self.shrinkage, or_zero=True)
 

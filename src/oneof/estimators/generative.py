@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -108,9 +109,7 @@ class GenerativeClassifier(CandidateClassifier):
             -inf for a class that no labelled row names.
         """
         scores = self._scores(self._read_rows(X))
-        top = scores.max(axis=1, keepdims=True)
-        logs = scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True))
-        return np.where(scores <= 0.5 * IMPOSSIBLE, -np.inf, logs)
+        return np.where(scores <= 0.5 * IMPOSSIBLE, -np.inf, log_softmax(scores, axis=1))
 
     # -- for subclasses -------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_positive
+from oneof.estimators.base import check_choice, check_positive
 from oneof.kernels.svc import KERNELS
 
 CHOICES = {
@@ -19,10 +19,7 @@ CHOICES = {
 def check_choices(estimator: Any) -> None:
     """Raise where a parameter is not possible, but those of the graph."""
     for name, choices in CHOICES.items():
-        value = getattr(estimator, name)
-        if not isinstance(value, str) or value not in choices:
-            wanted = " or ".join(f'"{choice}"' for choice in choices)
-            raise InputError(f"{name}={value!r} is not possible: choose {wanted}.")
+        check_choice(name, getattr(estimator, name), choices)
     kernel = estimator.kernel
     if not callable(kernel) and not (isinstance(kernel, str) and kernel in KERNELS):
         names = ", ".join(KERNELS)

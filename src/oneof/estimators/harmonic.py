@@ -2,10 +2,7 @@
 
 from typing import Any, Literal, Self
 
-import numpy as np
-
-from oneof.errors import InputError
-from oneof.estimators.base import check_positive
+from oneof.estimators.base import check_flag, check_positive
 from oneof.estimators.graphs import GraphClassifier
 from oneof.solvers.diffusion import balance_mass, solve_harmonic
 
@@ -147,8 +144,7 @@ class HarmonicField(GraphClassifier):
         if self.label_penalty is not None:
             check_positive("label_penalty", self.label_penalty)
         check_positive("ridge", self.ridge, or_zero=True)
-        if not isinstance(self.class_mass, bool | np.bool_):
-            raise InputError(f"class_mass={self.class_mass!r} is not possible: give True or False.")
+        check_flag("class_mass", self.class_mass)
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
         rule = self._rule()

@@ -5,8 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive, check_share
+from oneof.estimators.base import CandidateClassifier, DecisionValues, check_choice, check_positive, check_share
 from oneof.graphs.neighbours import Neighbourhood
 from oneof.likelihoods import restrict
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
@@ -120,8 +119,7 @@ class IPAL(DecisionValues, CandidateClassifier):
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
         check_share("alpha", self.alpha)
-        if self.prediction not in ("reconstruction", "votes"):
-            raise InputError(f'prediction={self.prediction!r} is not possible: choose "reconstruction" or "votes".')
+        check_choice("prediction", self.prediction, ("reconstruction", "votes"))
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabelled
         known, mask = Neighbourhood(rows[told]), candidates.mask[told]

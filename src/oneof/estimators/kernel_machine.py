@@ -5,9 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oneof.errors import InputError
 from oneof.estimators.base import LinearScores
-from oneof.kernels import Kernel, check_gram
+from oneof.kernels import Kernel, check_gram, check_square
 from oneof.memory import check_memory
 from oneof.solvers.spaces import FeatureSpace, KernelSpace, Space
 from oneof.typing import Floats, Ints, Rows
@@ -27,11 +26,10 @@ class KernelMachine(LinearScores):
 
     def _space(self, rows: Rows, used: Ints, *, has_constant: bool = False) -> tuple[Space, Kernel | None]:
         """Return the space of the rows that are used, perhaps with a constant feature, and its kernel, if not given."""
-        if self._is_precomputed() and rows.shape[0] != rows.shape[1]:
-            raise InputError(f"fit takes a precomputed kernel of all pairs of rows, square, got shape {rows.shape}.")
         known = rows if len(used) == rows.shape[0] else rows[used]
         kernel = None
         if self._is_precomputed():
+            check_square(rows.shape)
             gram = known if known.shape[1] == len(used) else known[:, used]
         else:
             kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
@@ -78,7 +76,7 @@ class KernelMachine(LinearScores):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # a mixin beside CandidateClassifier, which has them
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags

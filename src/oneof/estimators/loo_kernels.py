@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.kernels import Kernel, check_gram
+from oneof.kernels import Kernel, check_gram, check_square
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, is_mostly_zeros
 from oneof.kernels.radial import RADIAL, MappedKernel
 from oneof.memory import check_memory
@@ -51,7 +51,7 @@ class PrecomputedGram:
         return np.array(check_gram(mapped, self.used), dtype=np.float64, order="C")
 
 
-def check_choice(kernel: Any, features: Any) -> None:
+def check_kernel(kernel: Any, features: Any) -> None:
     """Raise unless `kernel` and `features` are among those that `kernels_of` knows, and go together."""
     names = ("auto", *RADIAL)
     if not callable(kernel) and not (isinstance(kernel, str) and kernel in (*names, "precomputed")):
@@ -73,8 +73,7 @@ def kernels_of(kernel: Any, features: str, rows: Rows, used: Array) -> Iterator[
     Rows that are mostly zeros are left so; other CSR rows are made dense.
     """
     if isinstance(kernel, str) and kernel == "precomputed":
-        if rows.shape[0] != rows.shape[1]:
-            raise InputError(f"fit takes a precomputed kernel of all pairs of rows, square, got shape {rows.shape}.")
+        check_square(rows.shape)
         given = PrecomputedGram(used)
         yield "precomputed", given, given.mapped(rows[used])
         return

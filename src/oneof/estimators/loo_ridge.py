@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive
-from oneof.estimators.loo_kernels import check_choice, kernels_of
+from oneof.estimators.base import CandidateClassifier, DecisionValues, check_choice, check_positive
+from oneof.estimators.loo_kernels import check_kernel, kernels_of
 from oneof.likelihoods import restrict, restricted_softmax, softmax
 from oneof.solvers.loo_ridge import (
     CandidateGroups,
@@ -197,14 +197,12 @@ class LOORidge(DecisionValues, CandidateClassifier):
         return softmax(self.sharpness_ * self._scores(rows))
 
     def _check_parameters(self) -> None:
-        check_choice(self.kernel, self.features)
+        check_kernel(self.kernel, self.features)
         check_positive("lam", self.lam)
         for name in ("n_rounds", "n_components"):
             check_positive(name, getattr(self, name), integer=True)
         for name, known in (("distractors", tuple(EXPONENTS)), ("unlabelled", ("ignore", "class_mass"))):
-            value = getattr(self, name)
-            if not (isinstance(value, str) and value in known):
-                raise InputError(f"{name}={value!r} is not possible: choose {' or '.join(map(repr, known))}.")
+            check_choice(name, getattr(self, name), known)
         if self.approximation is not None and self.approximation not in ("auto", "nystroem"):
             raise InputError(
                 f"approximation={self.approximation!r} is not possible: choose 'auto', None or 'nystroem'."

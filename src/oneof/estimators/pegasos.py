@@ -4,8 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
-from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_choice, check_positive
 from oneof.estimators.online import OnlineLearner
 from oneof.solvers.online import OnlineState, Prediction, pegasos
 
@@ -36,8 +35,7 @@ class _Pegasos(OnlineLearner, LinearScores, CandidateClassifier):
 
     def _learner(self) -> Callable[..., OnlineState]:
         check_positive("lam", self.lam)
-        if self.shrink not in ("on_loss", "always"):
-            raise InputError(f'shrink={self.shrink!r} is not possible: choose "on_loss" or "always".')
+        check_choice("shrink", self.shrink, ("on_loss", "always"))
         return partial(pegasos, prediction=self._prediction, lam=self.lam, shrink_always=self.shrink == "always")
 
 

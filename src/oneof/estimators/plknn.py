@@ -5,8 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.estimators.base import CandidateClassifier, check_choice, check_positive
 from oneof.graphs.neighbours import Neighbourhood
 from oneof.likelihoods import restrict
 from oneof.solvers.votes import neighbour_weights, vote_shares
@@ -76,8 +75,7 @@ class PLKNN(CandidateClassifier):
             If X, y or a parameter cannot be used.
         """
         check_positive("n_neighbors", self.n_neighbors, integer=True)
-        if self.weights not in ("distance", "uniform"):
-            raise InputError(f'weights={self.weights!r} is not possible: choose "distance" or "uniform".')
+        check_choice("weights", self.weights, ("distance", "uniform"))
         rows, candidates = self._read_fit(X, y)
         labelled = ~candidates.is_unlabelled
         self._mask, self._known = candidates.mask[labelled], Neighbourhood(rows[labelled])

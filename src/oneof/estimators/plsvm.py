@@ -7,8 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, check_flag, check_positive
+from oneof.estimators.base import CandidateClassifier, check_choice, check_flag, check_positive
 from oneof.estimators.kernel_machine import KernelMachine
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
 from oneof.solvers.spaces import FeatureSpace
@@ -136,8 +135,7 @@ class PLSVM(KernelMachine, CandidateClassifier):
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol, or_zero=True)
         check_flag("fit_intercept", self.fit_intercept)
-        if self.solver not in ("cccp", "pegasos"):
-            raise InputError(f'solver={self.solver!r} is not possible: choose "cccp" or "pegasos".')
+        check_choice("solver", self.solver, ("cccp", "pegasos"))
         rows, candidates = self._read_fit(X, y)
         told = np.flatnonzero(~candidates.is_unlabelled)
         space, kernel = self._space(rows, told, has_constant=bool(self.fit_intercept))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_flag, check_positive, check_share
+from oneof.estimators.base import check_choice, check_flag, check_positive, check_share
 
 CHOICES = {"switching": ("multiple", "single"), "cost_ratio": ("balanced", "printed")}
 
@@ -20,10 +20,7 @@ def check_parameters(estimator: Any) -> None:
     check_positive("tol", estimator.tol)
     check_flag("fit_intercept", estimator.fit_intercept)
     for name, choices in CHOICES.items():
-        value = getattr(estimator, name)
-        if not isinstance(value, str) or value not in choices:
-            wanted = " or ".join(f'"{choice}"' for choice in choices)
-            raise InputError(f"{name}={value!r} is not possible: choose {wanted}.")
+        check_choice(name, getattr(estimator, name), choices)
 
 
 def read_fractions(value: Any, n_classes: int) -> list[float] | None:

@@ -25,6 +25,12 @@ def check_finite(values: Array, complaint: str) -> None:
         raise InputError(complaint)
 
 
+def check_square(shape: tuple[int, ...]) -> None:
+    """Raise unless a precomputed kernel that is to be fitted is that of all pairs of rows."""
+    if shape[0] != shape[1]:
+        raise InputError(f"fit takes a precomputed kernel of all pairs of rows, square, got shape {shape}.")
+
+
 def check_gram(gram: Floats, rows: Ints) -> Floats:
     """Return a Gram matrix, (n, n), in float64, or raise where it cannot be one; `rows` are its rows' numbers."""
     lowest = int(gram.diagonal().argmin())

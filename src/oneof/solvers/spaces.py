@@ -178,6 +178,11 @@ class KernelSpace:
 Space: TypeAlias = FeatureSpace | KernelSpace
 
 
+def products_of(space: Space, coefficients: Floats) -> Floats:
+    """Return <w, Phi(x_i)>, (n,), of the one vector w = sum_j coefficients_j Phi(x_j)."""
+    return np.asarray(space.scores(space.gather(coefficients[:, None])))[:, 0]
+
+
 def _check_range(squares: Floats) -> None:
     """Raise where sums of products of rows could overflow."""
     if not squares.max(initial=0.0) < 1e300:

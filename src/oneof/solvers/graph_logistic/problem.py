@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from oneof.likelihoods import likelihood_slopes, log_likelihoods, restricted_softmax, softmax
+from oneof.likelihoods import likelihood_slopes, log_likelihoods, restricted_softmax, softmax, softmax_moves
 from oneof.typing import Floats, Mask, Rows
 
 
@@ -74,9 +74,9 @@ class Likelihood:
 
     def bends(self, at: Point, moves: Floats) -> Floats:
         """Return minus the Hessian of l by the scores, times (m, K-1) moves of theirs."""
-        bent = _moved(at.shares[:, :-1], moves)
+        bent = softmax_moves(at.shares[:, :-1], moves)
         if not self.is_exact:
-            bent -= _moved(at.inside[:, :-1], moves)
+            bent -= softmax_moves(at.inside[:, :-1], moves)
         bent *= self.row_weight[:, None]
         return bent
 
@@ -103,13 +103,6 @@ class Likelihood:
                 less = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.mT
             curved[several] = less
         return self.row_weight[:, None, None] * curved[:, :-1, :-1]
-
-
-def _moved(shares: Floats, moves: Floats) -> Floats:
-    """Return p_ik (v_ik - sum_j p_ij v_ij), where the score of class K does not move."""
-    moved = shares * moves
-    moved -= shares * moved.sum(axis=1, keepdims=True)
-    return moved
 
 
 def _spread(shares: Floats) -> Floats:

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from oneof.solvers.spaces import products_of
 from oneof.solvers.transductive.machine import Machine, MachineProblem, solve_machine
 from oneof.solvers.transductive.switching import switchable_pairs
 from oneof.typing import Floats
@@ -114,7 +115,7 @@ def solve_transductive(
     if costs.any():
         machine = solve_machine(problem, signs, costs, initial=machine, tol=loose, random=random, may_rise=True)
         stopped = None if machine.converged else "passes"
-    ranks = machine.products if sides.ranking is None else problem.products(sides.ranking)
+    ranks = machine.products if sides.ranking is None else products_of(problem.space, sides.ranking)
     highest = unlabelled[np.argsort(-ranks[unlabelled], kind="stable")[: sides.n_positive]]
     signs[highest] = 1.0
     trace: list[tuple[float, float, float]] = []

@@ -70,10 +70,6 @@ class MachineProblem:
         losses = np.maximum(0.0, 1.0 - signs * machine.scores)
         return 0.5 * self.space.dot(machine.weights, machine.weights) + float(costs @ losses)
 
-    def products(self, coefficients: Floats) -> Floats:
-        """Return <w, Phi(x_i)>, (n,), of w = sum_j coefficients_j Phi(x_j)."""
-        return np.asarray(self.space.scores(self.space.gather(coefficients[:, None])))[:, 0]
-
     def start(self) -> Machine:
         """Return the machine w = 0, b = 0."""
         n = self.space.n_rows

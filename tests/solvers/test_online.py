@@ -93,6 +93,29 @@ def test_equals_the_literal_algorithm(name, prediction, sparse, seed, lam, weigh
         np.testing.assert_allclose(state.square, (state.V**2).sum(), rtol=1e-9)
 
 
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("prediction", ["average", "max"])
+@pytest.mark.parametrize("name", METHODS)
+def test_predictions_before_each_update(name, prediction, sparse):
+    """What a row was given is the largest score of the weights before it, ties to the lowest class; others stay."""
+    X, mask = stream(11)
+    rows = sp.csr_array(X) if sparse else X
+    order = np.random.default_rng(0).permutation(len(X))[:50]
+    predicted = np.full(len(X), -7)
+    state = METHODS[name](
+        X=rows, mask=mask, prediction=prediction, initial=start(X, 4), order=order, predicted=predicted
+    )
+    before = start(X, 4)
+    for i in order:
+        assert predicted[i] == (X[i] @ before.weights.T).argmax()
+        before = METHODS[name](X=rows, mask=mask, prediction=prediction, initial=before, order=np.array([i]))
+    assert (np.delete(predicted, order) == -7).all()
+    assert state.n_mistakes == (~mask[order, predicted[order]]).sum()
+    for wrong in (np.empty(3, dtype=np.int64), np.empty(len(X), dtype=np.int32)):
+        with pytest.raises(InputError, match="predicted is"):
+            METHODS[name](X=rows, mask=mask, prediction=prediction, initial=start(X, 4), predicted=wrong)
+
+
 @pytest.mark.parametrize("prediction", ["average", "max"])
 @pytest.mark.parametrize("name", METHODS)
 def test_an_intercept_is_the_weight_of_a_constant_feature(name, prediction):

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import oneof
-from oneof.cli import compare, datasets, demo, fit, predict
+from oneof.cli import compare, datasets, demo, fit, predict, reproduce
 
 app = typer.Typer(
     name="oneof",
@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, compare, demo, datasets):
+for command in (fit, predict, compare, demo, datasets, reproduce):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
 
 

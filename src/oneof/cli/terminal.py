@@ -48,10 +48,13 @@ def note(sentence: str) -> None:
 
 
 @contextlib.contextmanager
-def progress(title: str) -> Iterator[Progress | None]:
-    """Give a function (done, total, name) that shows a bar on standard error; None where that is no terminal."""
+def progress(title: str, *, every_minute: bool = False) -> Iterator[Progress | None]:
+    """Give a function (done, total, name) that shows a bar and the time left on standard error.
+
+    Where that is no terminal: None, or with `every_minute` a function that writes a line at most once a minute.
+    """
     if not sys.stderr.isatty():
-        yield None
+        yield _each_minute(title) if every_minute else None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -59,7 +62,8 @@ def progress(title: str) -> Iterator[Progress | None]:
 
     start = time.monotonic()
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    # The time left is judged by the last half hour: some pieces of work take minutes each.
+    bar = Bar(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=1800.0)
     task = bar.add_task(title, total=None)
 
     def update(done: int, total: int, name: str) -> None:
@@ -71,6 +75,19 @@ def progress(title: str) -> Iterator[Progress | None]:
         yield update
     finally:
         bar.stop()
+
+
+def _each_minute(title: str) -> Progress:
+    start = said = time.monotonic()
+
+    def update(done: int, total: int, name: str) -> None:  # noqa: ARG001 - called as the bar is
+        nonlocal said
+        now = time.monotonic()
+        if done and now - said >= 60.0:
+            said = now
+            note(f"{title}: {done} of {total} done, about {(now - start) / done * (total - done) / 60:.0f} min left.")
+
+    return update
 
 
 def percent(share: float | None, spread: float | None = None) -> str:

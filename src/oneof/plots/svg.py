@@ -80,7 +80,7 @@ def _drop_invisible(root: ET.Element) -> None:
             style = re.sub(r"\s", "", child.get("style", ""))
             # A frame without paint, and a blank cell of a heat map, of which only the gap around it would be drawn.
             blank = child.tag == "path" and style in ("fill:none", f"fill:none;stroke:{PALETTE['paper']}")
-            # matplotlib's own style sheet says `*`, which would hold for the whole page: report.css says it for svg.
+            # matplotlib's own style sheet says `*`, which would hold for the whole page: page.css says it for svg.
             if blank or child.tag in ("style", "metadata"):
                 parent.remove(child)
 

@@ -5,7 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.errors import InputError, MissingExtraError
+from oneof.errors import InputError
+from oneof.pages import environment
 from oneof.persistence import replacing
 from oneof.plots.heatmap import MAX_CLASSES
 from oneof.plots.style import clean
@@ -114,17 +115,7 @@ def _truth(data: ReportData) -> facts.TruthFacts | None:
 
 @cache
 def _template() -> "Template":
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise MissingExtraError("jinja2", "cli") from error
-    environment = Environment(
-        loader=PackageLoader("oneof.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(percent=words.percent, spread=words.spread, seconds=words.seconds)
-    environment.globals.update(count=words.count, is_known=words.is_known)
-    return environment.get_template("report.html")
+    templates = environment("oneof.report")
+    templates.filters.update(percent=words.percent, spread=words.spread, seconds=words.seconds)
+    templates.globals.update(count=words.count, is_known=words.is_known)
+    return templates.get_template("report.html")

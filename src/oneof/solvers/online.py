@@ -92,6 +92,7 @@ def perceptron(
     eta: float = 1.0,
     order: Ints | None = None,
     sample_weight: Floats | None = None,
+    predicted: Ints | None = None,
 ) -> OnlineState:
     """Pass once over the rows: where the hinge is > 0, add eta times the negative subgradient (Algorithms 1 and 2).
 
@@ -110,6 +111,8 @@ def perceptron(
         The order in which the rows come.
     sample_weight : ndarray of shape (n,), optional
         Multiplies a row's step; a row of weight 0 takes none.
+    predicted : ndarray of shape (n,), int64, optional
+        Filled with the class that each row was given before its update; rows that are not in `order` keep their entry.
 
     Returns
     -------
@@ -120,7 +123,7 @@ def perceptron(
     InputError
         If a row holds NaN or infinity, or its scores overflow.
     """
-    return _run(X, mask, prediction, initial, order, sample_weight, eta=eta, lam=0.0, shrink_always=False)
+    return _run(X, mask, prediction, initial, order, sample_weight, predicted, eta=eta, lam=0.0, shrink_always=False)
 
 
 def pegasos(
@@ -133,13 +136,16 @@ def pegasos(
     shrink_always: bool = False,
     order: Ints | None = None,
     sample_weight: Floats | None = None,
+    predicted: Ints | None = None,
 ) -> OnlineState:
     """Pass once over the rows: W <- (1 - 1/t) W, a step of 1/(lam t), projection on ||W|| <= 1/sqrt(lam).
 
     With `shrink_always` the shrink is taken on every row, which is the variant that the regret bound holds for; else
     only where the hinge is > 0, as Algorithms 3 and 4 print it. The other parameters are those of `perceptron`.
     """
-    return _run(X, mask, prediction, initial, order, sample_weight, eta=0.0, lam=lam, shrink_always=shrink_always)
+    return _run(
+        X, mask, prediction, initial, order, sample_weight, predicted, eta=0.0, lam=lam, shrink_always=shrink_always
+    )
 
 
 def _run(
@@ -149,6 +155,7 @@ def _run(
     initial: OnlineState,
     order: Ints | None,
     sample_weight: Floats | None,
+    predicted: Ints | None,
     *,
     eta: float,
     lam: float,
@@ -157,7 +164,11 @@ def _run(
     n, d = X.shape
     order = np.arange(n) if order is None else np.asarray(order, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    # Without predictions to keep, an empty array stands in.
+    predicted = np.empty(0, dtype=np.int64) if predicted is None else predicted
     _check_shapes(initial, mask.shape, weight.shape, (n, d), order)
+    if predicted.shape not in ((n,), (0,)) or predicted.dtype != np.int64:
+        raise InputError(f"predicted is {predicted.dtype} of shape {predicted.shape}, expected int64 of shape ({n},).")
     V = np.array(initial.V, dtype=X.dtype, order=weights_order(X))
     keep_mean = initial.keeps_mean
     # Without the mean, a small array of U's type stands in unused, for which numba need not compile anew.
@@ -168,7 +179,7 @@ def _run(
     mask.flags.writeable = False  # one compiled loop for writeable and read-only masks
     reals, counts, overflowed = _pass(
         view_rows(X), mask, order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), reals, counts,
-        prediction == "average", eta, lam, shrink_always, V.shape[1] > d, keep_mean,
+        prediction == "average", eta, lam, shrink_always, V.shape[1] > d, keep_mean, predicted,
     )  # fmt: skip
     if overflowed >= 0:
         row = X[[overflowed]]
@@ -218,6 +229,7 @@ def _pass(
     shrink_always,
     has_constant,
     keep_mean,
+    predicted,
 ):
     n_classes, n_columns = V.shape
     scale, square, total_scale = reals
@@ -249,6 +261,7 @@ def _pass(
                 best_out = k
         has_loss = False
         score_in = score_out = 0.0
+        top = best_in
         if best_out >= 0:
             score_in = sum_in / n_in if average else np.float64(scores[best_in])
             score_out = np.float64(scores[best_out])
@@ -260,6 +273,9 @@ def _pass(
             top_in = scores[best_in]
             if scores[best_out] > top_in or (scores[best_out] == top_in and best_out < best_in):
                 n_mistakes += 1
+                top = best_out
+        if len(predicted) > 0:
+            predicted[i] = top
 
         if is_pegasos and (has_loss or shrink_always):
             if t == 1:

@@ -1,0 +1,1 @@
+"""One file an experiment: its citation, its trials, its drawing, its claims."""

@@ -1,0 +1,145 @@
+"""Records in a file that only grows, and that no moment of death can spoil."""
+
+import fcntl
+import json
+import os
+import time
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from oneof.errors import DataError
+from oneof.experiments.records import Record
+from oneof.experiments.trial import Trial
+
+FORM = 1
+SYNC_EVERY = 1.0
+"""Seconds between waits for the disk. A killed process loses nothing that it wrote; a machine without power may."""
+
+
+class Store:
+    """The records of one experiment, a line each: a checksum, a space, and JSON. Used in a `with` block.
+
+    A record counts from the moment its line is whole, which is when the newline at its end is written. What a killed
+    process left of a line has none: it is cut off when the store is next opened, and its trial runs again. One process
+    at a time may hold a store open.
+
+    Parameters
+    ----------
+    path : Path
+        Made, with its folders, where it does not exist.
+    experiment : str
+
+    Raises
+    ------
+    DataError
+        If the file is held by another process, is of another experiment, or is damaged elsewhere than at its end.
+    """
+
+    def __init__(self, path: Path, experiment: str) -> None:
+        self.path = path
+        self.experiment = experiment
+        self.records: dict[str, Record] = {}
+        """By the key of the trial."""
+
+    def __enter__(self) -> Self:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            self._lock()
+            self._read()
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._synced = time.monotonic()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.fsync(self._file)
+        os.close(self._file)
+
+    def append(self, record: Record) -> None:
+        """Write a record; that of a trial which failed before takes the place of the old one when it is read.
+
+        Raises
+        ------
+        DataError
+            If the trial has succeeded already, or is of another experiment.
+        """
+        old = self.records.get(record.trial.key)
+        if old is not None and old.error is None:
+            raise DataError(f"{self.path} holds a result of this trial already: {record.trial}.")
+        if record.trial.experiment != self.experiment:
+            raise DataError(f"{self.path} is of {self.experiment!r}, the trial of {record.trial.experiment!r}.")
+        self._write(_encode(record))
+        self.records[record.trial.key] = record
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise DataError(f"{self.path} is in use by another run: wait for it, or choose another --out.") from error
+
+    def _read(self) -> None:
+        content = self.path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        lines = whole.splitlines(keepends=True)
+        if lines and _decode(lines[-1]) is None:
+            # A line with its end but with wrong content: a machine that lost power may leave that at the end too.
+            whole = whole[: -len(lines.pop())]
+        if len(whole) < len(content):
+            os.ftruncate(self._file, len(whole))
+        if not lines:
+            self._write({"form": FORM, "experiment": self.experiment})
+            return
+        for number, line in enumerate(lines):
+            entry = _decode(line)
+            if entry is None:
+                raise DataError(f"{self.path}, line {number + 1} is damaged: move the file away and start anew.")
+            if number == 0:
+                self._check_head(entry)
+            else:
+                record = _record(self.experiment, entry)
+                self.records[record.trial.key] = record
+
+    def _check_head(self, head: dict[str, Any]) -> None:
+        if head.get("form") != FORM:
+            raise DataError(f"{self.path} is no store that this version reads: choose another --out.")
+        if head["experiment"] != self.experiment:
+            raise DataError(
+                f"{self.path} holds records of {head['experiment']!r}, not {self.experiment!r}: choose another --out."
+            )
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        written = json.dumps(entry, separators=(",", ":"), ensure_ascii=True, allow_nan=True).encode()
+        line = b"%08x %s\n" % (zlib.crc32(written), written)
+        while line:
+            line = line[os.write(self._file, line) :]
+        if time.monotonic() - getattr(self, "_synced", 0.0) > SYNC_EVERY:
+            os.fsync(self._file)
+            self._synced = time.monotonic()
+
+
+def _encode(record: Record) -> dict[str, Any]:
+    entry: dict[str, Any] = {"settings": dict(record.trial.settings), "seconds": round(record.seconds, 4)}
+    return {**entry, "error": record.error} if record.error is not None else {**entry, "result": record.result}
+
+
+def _record(experiment: str, entry: dict[str, Any]) -> Record:
+    trial = Trial.of(experiment, **entry["settings"])
+    return Record(trial, entry.get("result"), entry.get("error"), entry["seconds"])
+
+
+def _decode(line: bytes) -> dict[str, Any] | None:
+    """Return what a line says, or None where it is not as it was written."""
+    checksum, _, written = line.rstrip(b"\n").partition(b" ")
+    try:
+        if int(checksum, 16) != zlib.crc32(written):
+            return None
+        entry = json.loads(written)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) else None

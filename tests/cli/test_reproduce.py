@@ -1,0 +1,63 @@
+"""The command that runs the papers' experiments."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oneof.experiments import NAMES
+from oneof.experiments.figures import online
+from tests.cli.conftest import Run
+
+FILES = ["claims.csv", "figure.png", "figure.svg", "index.html", "records.jsonl", "table.csv"]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the quick runs of the online experiments shorter still."""
+    plan = online.plan
+    monkeypatch.setattr(online, "plan", lambda data, **_: plan(data, draws=2, rounds=200))
+
+
+def test_lists_the_experiments(run: Run) -> None:
+    """Every experiment is listed with what it costs."""
+    done = run("reproduce", "--json")
+    assert done.code == 0, done.err
+    listed = json.loads(done.out)["experiments"]
+    assert [entry["name"] for entry in listed] == list(NAMES)
+    assert all(0 < entry["minutes"][1] <= 2 and entry["trials"] > 0 for entry in listed)
+    text = run("reproduce").out
+    assert all(name in text for name in NAMES)
+
+
+@pytest.mark.usefixtures("small")
+def test_runs_resumes_and_tells_the_same(run: Run) -> None:
+    """The files are there; a second call runs no trial and writes the same; --json tells the claims of the page."""
+    first = run("reproduce", "online-ecoli", "--quick", "--jobs", 1)
+    assert first.code == 0, first.err
+    folder = Path("oneof-online-ecoli-quick")
+    assert sorted(file.name for file in folder.iterdir()) == FILES
+    before = {name: (folder / name).read_bytes() for name in ("records.jsonl", "table.csv", "index.html")}
+    again = run("reproduce", "online-ecoli", "--quick", "--json", "--out", folder)
+    assert again.code == 0, again.err
+    assert "trials are left" not in again.err
+    assert {name: (folder / name).read_bytes() for name in before} == before
+    facts: dict[str, Any] = json.loads(again.out)
+    assert (facts["failed"], len(facts["claims"])) == (0, 2)
+    assert {claim["verdict"] for claim in facts["claims"]} <= {"held", "not held", "not judged"}
+
+
+@pytest.mark.usefixtures("small")
+def test_bad_words(run: Run) -> None:
+    """Unknown names, no jobs and the store of another experiment are sentences."""
+    for words, said in (
+        (["online-eco"], "did you mean online-ecoli"),
+        (["online-ecoli", "--quick", "--jobs", 0], "jobs=0 is not possible"),
+    ):
+        done = run("reproduce", *words)
+        assert done.code == 2
+        assert said in done.err
+    assert run("reproduce", "online-ecoli", "--quick", "--jobs", 1, "--out", "here").code == 0
+    done = run("reproduce", "online-usps", "--quick", "--out", "here")
+    assert "holds records of 'online-ecoli', not 'online-usps'" in done.err

@@ -1,0 +1,176 @@
+"""Trials give the same records in any order, in any number of processes, and after any death."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from oneof.errors import DataError, InputError, InputTypeError
+from oneof.experiments import Records, Store, Trial, run
+from oneof.experiments.store import _decode
+from tests.experiments.work import N_TRIALS, measure, outcome, plan
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Run all trials at one go in this process."""
+    with Store(tmp_path_factory.mktemp("store") / "records.jsonl", "toy") as store:
+        return outcome(run(plan(), measure, store))
+
+
+def read(path):
+    with Store(path, "toy") as store:
+        return store.records
+
+
+def test_a_trial_is_its_content():
+    """Equal settings make equal trials, keys and seeds; any other setting makes others."""
+    trial = Trial.of("toy", size=2, data="ecoli", lam=0.1)
+    same = Trial.of("toy", lam=0.1, data="ecoli", size=2)
+    assert (trial, hash(trial), trial.key) == (same, hash(same), same.key)
+    assert trial.generator().random() == same.generator().random()
+    others = [Trial.of("toy", size=2, data="ecoli", lam=0.2), Trial.of("toys", size=2, data="ecoli", lam=0.1)]
+    assert len({trial.key, *(other.key for other in others)}) == 3
+    assert all(trial.generator().random() != other.generator().random() for other in others)
+    assert trial.generator("data", "size").random() == others[0].generator("size", "data").random()
+    # The key of this trial, once and for all: stores of other machines and later versions hold it.
+    assert Trial.of("toy", draw=0).key == "371381d977f5050e78c4b72aa8d679be"
+
+
+def test_settings_are_plain_data():
+    with pytest.raises(InputTypeError, match="'size' is int64"):
+        Trial.of("toy", size=np.int64(2))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_order_and_jobs_do_not_matter(tmp_path, undisturbed, jobs):
+    """Trials in another order and in other processes give the same records, in the order of the plan."""
+    shuffled = [plan()[i] for i in np.random.default_rng(0).permutation(N_TRIALS)]
+    with Store(tmp_path / "records.jsonl", "toy") as store:
+        run(shuffled, measure, store, jobs=jobs)
+        assert outcome(run(plan(), measure, store)) == undisturbed
+
+
+def test_a_failing_trial_is_recorded(tmp_path, undisturbed):
+    """Its error stands in its record, in one line; the others run; it runs again only if that is asked for."""
+    failed = [error for _, _, error in undisturbed if error is not None]
+    assert failed == [f"ValueError: draw {draw} was not to be" for draw in (7, 17, 27, 37)]
+    path, ran = tmp_path / "records.jsonl", []
+
+    def now_it_works(trial):
+        ran.append(trial["draw"])
+        return {"value": 1.0}
+
+    with Store(path, "toy") as store:
+        assert len(run(plan(20), measure, store).failed) == 2
+        assert len(run(plan(20), now_it_works, store).failed) == 2
+        assert ran == []
+        assert len(run(plan(20), now_it_works, store, retry=True).failed) == 0
+        assert ran == [7, 17]
+    assert [record.error for record in read(path).values()] == [None] * 20
+
+
+def kill_until_done(path, undisturbed, jobs, kills, seed):
+    """Start the program and kill it, again and again; at the end the records are those of a quiet run."""
+    random = np.random.default_rng(seed)
+    command, held = [sys.executable, "-m", "tests.experiments.work", str(path), str(jobs)], 0
+    killed = 0
+    while killed < kills:
+        program = subprocess.Popen(command)
+        # Not before the first new record, so that every life is cut short in the midst of its work.
+        while program.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") <= held + 1):
+            time.sleep(0.005)
+        time.sleep(random.uniform(0.0, 0.15))
+        program.kill()
+        killed += program.wait() == -9
+        whole = [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+        assert all(_decode(line) is not None for line in whole)
+        held = len(whole) - 1
+        if held == N_TRIALS:  # it was too quick: what is there is right, and the next life begins from nothing
+            assert len(read(path)) == N_TRIALS
+            path.unlink()
+            held = 0
+    assert subprocess.run(command, check=False).returncode == 0
+    lines = path.read_bytes().splitlines()
+    assert len(lines) == 1 + N_TRIALS
+    records = read(path)
+    assert outcome(records[trial.key] for trial in plan()) == undisturbed
+
+
+def test_survives_kills(tmp_path, undisturbed):
+    """Killed three times at random moments and resumed: the same records, none lost and none doubled."""
+    kill_until_done(tmp_path / "records.jsonl", undisturbed, jobs=1, kills=3, seed=time.time_ns())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_survives_many_kills(tmp_path, undisturbed, jobs):
+    kill_until_done(tmp_path / "records.jsonl", undisturbed, jobs=jobs, kills=20, seed=time.time_ns())
+
+
+def test_cut_at_every_byte(tmp_path):
+    """Of a store that was cut off anywhere, all whole records are there, and what follows can be written."""
+    path = tmp_path / "records.jsonl"
+    with Store(path, "toy") as store:
+        run(plan(3), measure, store)
+    content, trials = path.read_bytes(), plan(3)
+    ends = [i + 1 for i, byte in enumerate(content) if byte == 10]
+    for cut in range(len(content) + 1):
+        path.write_bytes(content[:cut])
+        assert list(read(path)) == [trial.key for trial in trials[: max(sum(end <= cut for end in ends) - 1, 0)]]
+        assert path.read_bytes() == content[: max([end for end in ends if end <= cut], default=ends[0])]
+
+
+def test_damage_elsewhere_is_told(tmp_path):
+    """A changed byte in the midst is no end that was torn off: the line is named."""
+    path = tmp_path / "records.jsonl"
+    with Store(path, "toy") as store:
+        run(plan(3), measure, store)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[1].replace(b"0.", b"1.", 1) + lines[2])
+    with pytest.raises(DataError, match="line 2 is damaged"):
+        read(path)
+
+
+def test_a_store_is_of_one_experiment_and_one_run(tmp_path):
+    path = tmp_path / "records.jsonl"
+    with Store(path, "toy") as store:
+        run(plan(1), measure, store)
+        with pytest.raises(DataError, match="in use by another run"), Store(path, "toy"):
+            pass
+        with pytest.raises(DataError, match="holds a result of this trial already"):
+            store.append(store.records[plan(1)[0].key])
+    with pytest.raises(DataError, match="holds records of 'toy'"), Store(path, "other"):
+        pass
+
+
+def test_bad_plans(tmp_path):
+    with Store(tmp_path / "records.jsonl", "toy") as store:
+        with pytest.raises(InputError, match="names some trial twice"):
+            run([*plan(2), *plan(1)], measure, store)
+        with pytest.raises(InputError, match="jobs=0"):
+            run(plan(2), measure, store, jobs=0)
+
+
+def test_progress(tmp_path):
+    """It counts what was left, not what a former run had done."""
+    told = []
+    with Store(tmp_path / "records.jsonl", "toy") as store:
+        run(plan(3), measure, store)
+        run(plan(6), measure, store, progress=lambda done, total, _: told.append((done, total)))
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_records_are_paired(tmp_path):
+    """Values of one setting come in the order of the plan, without the trials that failed."""
+    with Store(tmp_path / "records.jsonl", "toy") as store:
+        records = run(plan(10), measure, store)
+    assert isinstance(records, Records)
+    assert records.across("name") == ["é0", "é1", "é2"]
+    values = records.values("value", name="é1")
+    assert values.tolist() == [records[i].result["value"] for i in (1, 4)]
+    assert records.values("curve").shape == (9, 20)
+    with pytest.raises(InputError, match="no 'mean'"):
+        records.values("mean")

@@ -9,6 +9,12 @@ from oneof.experiments.experiment import Experiment
 
 _HOMES: dict[str, tuple[str, str | None]] = {
     **{f"online-{data}": ("online", data) for data in ("dermatology", "ecoli", "satimage", "usps", "mnist")},
+    "logistic-boundary": ("logistic_boundary", None),
+    "logistic-labels": ("logistic_labels", None),
+    "logistic-sensors": ("logistic_sensors", None),
+    "text-transduction": ("text_transduction", None),
+    "text-em": ("text_em", None),
+    "benchmark": ("benchmark", None),
 }
 NAMES = tuple(_HOMES)
 

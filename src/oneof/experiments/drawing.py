@@ -59,11 +59,12 @@ def curve(
     values : ndarray of shape (n_draws, n_points)
     look : Look
     label : str
-    band : {"error", "deviation"}
-        Two standard errors of the mean to each side, or one standard deviation of the draws.
+    band : {"error", "deviation", "none"}
+        Two standard errors of the mean to each side, or one standard deviation of the draws; none where bands of many
+        curves would hide each other.
     """
     mean = values.mean(axis=0)
-    if len(values) > 1:
+    if len(values) > 1 and band != "none":
         spread = values.std(axis=0, ddof=1)
         half = spread if band == "deviation" else 2.0 * spread / np.sqrt(len(values))
         ax.fill_between(x, mean - half, mean + half, color=look.colour, alpha=0.18, linewidth=0)

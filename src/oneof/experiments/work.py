@@ -32,6 +32,8 @@ def attempt(measure: Measure, trial: Trial) -> Record:
             # Of thousands of fits some end by max_iter: what they reached is what is measured.
             warnings.simplefilter("ignore")
             result = _plain(measure(trial))
+    except MissingExtraError:
+        raise  # it would be the end of every trial, and can be mended
     except Exception as error:
         said = " ".join(str(error).split())
         return Record(trial, None, f"{type(error).__name__}: {said}", time.perf_counter() - start)

@@ -1,0 +1,312 @@
+"""The benchmark of semi-supervised learning of Chapelle, Schölkopf & Zien (2006), over our semi-supervised methods."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.experiments.claims import Claim, verdict_of
+from oneof.experiments.drawing import LOOKS, finish, hide_unused, new_figure, shared_legend
+from oneof.experiments.experiment import Experiment, Table
+from oneof.experiments.records import Records, Result, mean_and_error
+from oneof.experiments.trial import Trial
+from oneof.typing import Ints, Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "benchmark"
+SETS, LABELLED, SPLITS = ("digit1", "usps", "g241c", "text"), (10, 100), 12
+# Error in percent with 10 and 100 labels, set by set.
+PUBLISHED = {
+    "1-NN": ((23.47, 6.12), (19.82, 7.64), (44.05, 40.28), (39.44, 30.77)),
+    "QC + class mass": ((9.80, 3.15), (13.61, 6.36), (39.96, 22.05), (40.79, 25.71)),
+    "SGT": ((8.92, 2.61), (25.36, 6.80), (22.76, 17.41), (29.02, 23.09)),
+    "TSVM": ((17.77, 6.15), (25.20, 9.77), (24.71, 18.46), (31.21, 24.52)),
+}
+PEER = {"1-NN": "1-NN", "SpectralGraphTransducer": "SGT", "TransductiveSVM": "TSVM", "HarmonicField": "QC + class mass"}
+ENTROPY = "PLEM, entropy"
+CLOSE = 3.0
+"""Points within which a mean error counts as that of the published row."""
+
+
+def _nearest(data: str) -> tuple[Any, Rows]:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return KNeighborsClassifier(1), _rows(data)
+
+
+def _on_graph(name: str, **parameters: Any) -> Callable[[str], tuple[Any, Any]]:
+    """Return a maker of a method on the graph of few neighbours, which is made once for a set."""
+
+    def make(data: str) -> tuple[Any, Any]:
+        from oneof.estimators import consistency, harmonic, walk
+
+        homes = {"HarmonicField": harmonic, "LocalGlobalConsistency": consistency, "MarkovWalk": walk}
+        return getattr(homes[name], name)(affinity=_affinity(data, "few"), **parameters), _rows(data)
+
+    return make
+
+
+def _transducer(data: str) -> tuple[Any, Any]:
+    from oneof.estimators.transducer import SpectralGraphTransducer
+
+    return SpectralGraphTransducer(affinity=_affinity(data, "many")), _rows(data)
+
+
+def _machine(data: str) -> tuple[Any, Any]:
+    """Return a nearly hard margin, with an RBF kernel of the median distance, or linear for text."""
+    from oneof.estimators.transductive_svm import TransductiveSVM
+
+    X = _rows(data)
+    if sp.issparse(X):
+        return TransductiveSVM(C=100.0), sp.csr_array(X / np.sqrt(X.multiply(X).sum() / X.shape[0]))
+    return TransductiveSVM(C=100.0, kernel="precomputed"), _median_kernel(data)
+
+
+def _logistic(data: str) -> tuple[Any, Any]:
+    """Return the graph prior; for text, whose features are too many, over the kernels with the labelled rows."""
+    from oneof.estimators.graph_logistic import GraphLogisticRegression
+
+    kernel: dict[str, Any] = {"features": "kernel", "kernel": "linear"} if data == "text" else {}
+    return GraphLogisticRegression(affinity=_affinity(data, "few"), **kernel), _rows(data)
+
+
+def _mixture(data: str) -> tuple[Any, Any]:
+    from oneof.estimators.gaussian_em import GaussianEM
+    from oneof.estimators.multinomial_em import MultinomialEM
+
+    return (MultinomialEM() if data == "text" else GaussianEM(covariance="diagonal")), _rows(data)
+
+
+def _entropy(data: str) -> tuple[Any, Any]:
+    from oneof.estimators.plem import PLEM
+
+    return PLEM(fit_intercept=True), _rows(data)
+
+
+METHODS: dict[str, Callable[[str], tuple[Any, Any]]] = {
+    "1-NN": _nearest,
+    "HarmonicField": _on_graph("HarmonicField"),
+    "HarmonicField, ridge": _on_graph("HarmonicField", ridge=0.03),
+    "LocalGlobalConsistency": _on_graph("LocalGlobalConsistency"),
+    "MarkovWalk": _on_graph("MarkovWalk"),
+    "SpectralGraphTransducer": _transducer,
+    "TransductiveSVM": _machine,
+    "GraphLogisticRegression": _logistic,
+    ENTROPY: _entropy,
+    "Gaussian / multinomial EM": _mixture,
+}
+
+
+def plan(*, splits: int = SPLITS, sets: tuple[str, ...] = SETS) -> tuple[Trial, ...]:
+    """Return the trials of the first official splits."""
+    return tuple(
+        Trial.of(NAME, data=data, labelled=labelled, split=split, method=method)
+        for split in range(splits)
+        for data in sets
+        for labelled in LABELLED
+        for method in METHODS
+    )
+
+
+@cache
+def _load(data: str) -> Any:
+    from oneof.datasets import load
+
+    return load(f"ssl_{data}")
+
+
+@cache
+def _rows(data: str) -> Rows:
+    X = _load(data).X
+    return X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+
+
+@cache
+def _affinity(data: str, neighbours: str) -> Any:
+    from oneof.graphs import GraphRule
+
+    rule = GraphRule() if neighbours == "few" else GraphRule("cosine", 100, symmetrize="sum")
+    return rule.graph(_rows(data)).affinity
+
+
+@cache
+def _median_kernel(data: str) -> Any:
+    from sklearn.metrics.pairwise import euclidean_distances
+
+    distances = euclidean_distances(_rows(data))
+    return np.exp(-0.5 * (distances / np.median(distances[np.triu_indices(len(distances), 1)])) ** 2)
+
+
+def _codes(data: str) -> Ints:
+    return np.searchsorted(_load(data).classes, _load(data).y)
+
+
+def measure(trial: Trial) -> Result:
+    """Return the share of wrong labels among the rows without a label."""
+    data, labelled = trial.text("data"), _load(trial.text("data")).splits[trial.number("labelled")]
+    y, method = _codes(data), trial.text("method")
+    estimator, X = METHODS[method](data)
+    known = np.full(len(y), -1)
+    known[labelled[trial.number("split")]] = y[labelled[trial.number("split")]]
+    told = known >= 0
+    if method == ENTROPY:
+        estimator.set_params(entropy_weight=told.sum() / (~told).sum())
+    if method == "1-NN":
+        decided = estimator.fit(X[told], y[told]).predict(X)
+    else:
+        fitted = estimator.fit(X, known)
+        decided = getattr(fitted, "transduction_", None)
+        decided = fitted.predict(X) if decided is None else decided
+    return {"error": float((decided != y)[~told].mean())}
+
+
+def mean_error(records: Records, data: str, labelled: int, method: str) -> tuple[float, float]:
+    """Return mean and standard error over the splits, in percent."""
+    values = 100 * records.values("error", data=data, labelled=labelled, method=method)
+    return mean_and_error(values)
+
+
+def tabulate(records: Records) -> Table:
+    """Return our rows and the published ones."""
+    rows: list[list[str | float | int]] = []
+    for data in records.across("data"):
+        for labelled in LABELLED:
+            place = SETS.index(data), LABELLED.index(labelled)
+            for method in METHODS:
+                n = len(records.values("error", data=data, labelled=labelled, method=method))
+                mean, error = mean_error(records, data, labelled, method)
+                peer = PEER.get(method)
+                published = PUBLISHED[peer][place[0]][place[1]] if peer else float("nan")
+                rows.append([data, labelled, method, n, mean, error, published])
+    columns = ("set", "labels", "method", "splits", "error %", "standard error", "published %")
+    return Table(columns, rows)
+
+
+def draw(records: Records) -> "Mapping[str, Figure]":
+    """Draw a panel a set: a row a method, its errors with 10 and 100 labels, and the published ones hollow."""
+    sets = [data for data in SETS if data in records.across("data")]
+    figure, axes = new_figure(1 if len(sets) < 3 else 2, min(len(sets), 2), width=4.6, height=3.3)
+    names = list(METHODS)
+    for ax, data in zip(axes, sets, strict=False):
+        for labelled, look, shift in zip(LABELLED, LOOKS, (-0.14, 0.14), strict=False):
+            found = [mean_error(records, data, labelled, method) for method in names]
+            at = np.arange(len(names)) + shift
+            means, errors = (np.array(column) for column in zip(*found, strict=True))
+            ax.errorbar(
+                means, at, xerr=2 * np.nan_to_num(errors), fmt=look.marker, color=look.colour, markersize=5.5,
+                elinewidth=1.3, label=f"{labelled} labels",
+            )  # fmt: skip
+            beside = [(PUBLISHED[PEER[m]][SETS.index(data)][LABELLED.index(labelled)], y)
+                      for m, y in zip(names, at, strict=True) if m in PEER]  # fmt: skip
+            ax.plot(
+                *zip(*beside, strict=True), look.marker, markerfacecolor="none", color=look.colour, markersize=9,
+                linestyle="none", label=f"published, {labelled} labels",
+            )  # fmt: skip
+        ax.set_yticks(range(len(names)), names)
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        finish(ax, data, "error on unlabelled rows, %", "")
+        ax.grid(visible=False, axis="y")
+        ax.grid(axis="x", alpha=0.5)
+        ax.set_xlim(0, None)
+        if ax is not axes[0] and ax is not axes[2 % len(axes)]:
+            ax.tick_params(labelleft=False)
+    hide_unused(axes, len(sets))
+    shared_legend(figure, axes[: len(sets)], columns=4)
+    return {"figure": figure}
+
+
+def _measured(records: Records) -> list[tuple[int, str]]:
+    """Return the sets that were run, with their places in `PUBLISHED`: the quick run leaves one out."""
+    return [(i, data) for i, data in enumerate(SETS) if data in records.across("data")]
+
+
+def _as_published(records: Records, method: str, within: float) -> tuple[str, bool | None]:
+    """Judge whether a method's mean errors are those of its published row, or lower."""
+    judged, worst, where = [], -np.inf, "nowhere measured"
+    for i, data in _measured(records):
+        for j, labelled in enumerate(LABELLED):
+            ours, published = mean_error(records, data, labelled, method)[0], PUBLISHED[PEER[method]][i][j]
+            judged.append(None if np.isnan(ours) else ours <= published + within)
+            if ours - published > worst:
+                worst, where = ours - published, f"{data} with {labelled} labels, {ours:.2f} % for {published:.2f} %"
+    return f"furthest above it: {where}", verdict_of(*judged)
+
+
+def _best_graph_method(records: Records) -> tuple[str, bool | None]:
+    """Judge whether the best of our graph methods comes near the best published one, set by set."""
+    ours = [m for m in METHODS if m.startswith(("Harm", "Local", "Markov", "Spectral"))]
+    judged, told = [], []
+    for i, data in _measured(records):
+        for j, labelled in enumerate(LABELLED):
+            best = min((mean_error(records, data, labelled, m)[0], m) for m in ours)
+            published = min(PUBLISHED["SGT"][i][j], PUBLISHED["QC + class mass"][i][j])
+            judged.append(None if np.isnan(best[0]) else best[0] <= published + CLOSE)
+            told.append(f"{data} {labelled}: {best[0]:.1f} for {published:.1f}")
+    return "; ".join(told), verdict_of(*judged)
+
+
+def _more_labels_help(records: Records) -> tuple[str, bool | None]:
+    judged, told = [], []
+    for _, data in _measured(records):
+        for method in METHODS:
+            few, many = (mean_error(records, data, labelled, method)[0] for labelled in LABELLED)
+            judged.append(None if np.isnan(few + many) else many < few)
+            if many >= few:
+                told.append(f"{method} on {data}: {few:.1f} with 10, {many:.1f} with 100")
+    return "; ".join(told) or "everywhere", verdict_of(*judged)
+
+
+def claims(records: Records) -> list[Claim]:
+    """Hold our means against the published rows."""
+    rows = f"mean error of 12 splits, within {CLOSE:g} points or below"
+    return [
+        Claim("1-NN has its published errors to half a point: rows, splits and judging are those of the benchmark.",
+              "the row of 1-NN", *_as_published(records, "1-NN", 0.5)),
+        Claim("SpectralGraphTransducer has the errors of SGT everywhere.", rows,
+              *_as_published(records, "SpectralGraphTransducer", CLOSE)),
+        Claim("TransductiveSVM has the errors of TSVM everywhere.", rows,
+              *_as_published(records, "TransductiveSVM", CLOSE)),
+        Claim("HarmonicField, untuned, has the errors of the tuned quadratic criterion with class mass.", rows,
+              *_as_published(records, "HarmonicField", CLOSE)),
+        Claim("The best of our graph methods comes near the better of the published graph methods, set by set.",
+              "the rows of SGT and of the quadratic criterion", *_best_graph_method(records)),
+        Claim("Of every method, errors are lower with 100 labels than with 10.", "so in the rows that are held here",
+              *_more_labels_help(records)),
+    ]  # fmt: skip
+
+
+def experiment() -> Experiment:
+    """Return the experiment."""
+    return Experiment(
+        name=NAME,
+        title="Semi-supervised methods on the benchmark of Chapelle et al.",
+        citation="Chapelle, Schölkopf & Zien, eds. (2006), Semi-supervised learning, MIT Press, chapter 21",
+        question="How many rows without a label are given a wrong one, with 10 and with 100 labelled rows of 1,500?",
+        protocol=[
+            "The 12 official splits with 10 and with 100 labelled rows of Digit1, USPS, g241c and Text; features as "
+            "they come; what is judged is the decision on the rows of fit without a label. Bars: two standard errors.",
+            "All methods have the same parameters on all sets, those of docs/semi_supervised.md and "
+            "docs/transductive_svm.md: defaults; the transducer with 100 cosine neighbours; the transductive machine "
+            "with C = 100 / mean k(x, x) and an RBF kernel of the median distance (linear for text); a ridge of .03 in "
+            "one row of the harmonic field. These documents tell what had been looked at before they were fixed. "
+            "Published rows were tuned for each set.",
+            "Graph-prior logistic regression has its defaults, and on text the linear kernels with the labelled "
+            "rows as features; EM is Gaussian with diagonal covariances, on text multinomial on TF-IDF.",
+            "PLEM maximises the likelihood less the entropy of its decisions on the unlabelled rows (Grandvalet & "
+            "Bengio 2004), which together weigh as much as the labelled rows. With a weight of 1 for each, which was "
+            "tried first, on two splits, all rows ended in one class on three of four settings.",
+            "The quick run has the first two splits, without text.",
+        ],
+        datasets=tuple(f"ssl_{data}" for data in SETS),
+        full=plan(),
+        quick=plan(splits=2, sets=SETS[:3]),
+        minutes=(4.0, 0.5),
+        measure=measure,
+        tabulate=tabulate,
+        draw=draw,
+        claims=claims,
+    )

@@ -8,6 +8,8 @@ from oneof.errors import InputError
 from oneof.experiments.experiment import Experiment
 
 _HOMES: dict[str, tuple[str, str | None]] = {
+    "plsvm-levels": ("plsvm_levels", None),
+    "plsvm-alone": ("plsvm_alone", None),
     **{f"online-{data}": ("online", data) for data in ("dermatology", "ecoli", "satimage", "usps", "mnist")},
     "logistic-boundary": ("logistic_boundary", None),
     "logistic-labels": ("logistic_labels", None),

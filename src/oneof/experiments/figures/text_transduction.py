@@ -121,6 +121,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
                 elinewidth=1.2, label=method,
             )  # fmt: skip
     axes[0].set_yticks(at, TOPICS)
+    axes[0].set_xlim(0, 100)
     axes[0].set_ylim(len(TOPICS) - 0.5, -0.5)
     finish(axes[0], f"{FEW} labelled documents", "break-even point, %", "")
     axes[0].grid(visible=False, axis="y")
@@ -195,7 +196,7 @@ def experiment() -> Experiment:
         datasets=("reuters21578",),
         full=plan(draws=10),
         quick=plan(draws=2, counts=(17, 150), tests=800),
-        minutes=(30.0, 1.0),
+        minutes=(5.0, 0.5),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

@@ -10,6 +10,8 @@ from oneof.experiments.experiment import Experiment
 _HOMES: dict[str, tuple[str, str | None]] = {
     "plsvm-levels": ("plsvm_levels", None),
     "plsvm-alone": ("plsvm_alone", None),
+    "plgp-controlled": ("plgp_controlled", None),
+    "plgp-real": ("plgp_real", None),
     **{f"online-{data}": ("online", data) for data in ("dermatology", "ecoli", "satimage", "usps", "mnist")},
     "logistic-boundary": ("logistic_boundary", None),
     "logistic-labels": ("logistic_labels", None),

@@ -62,7 +62,11 @@ def curve(
     band : {"error", "deviation", "none"}
         Two standard errors of the mean to each side, or one standard deviation of the draws; none where bands of many
         curves would hide each other.
+
+    Without any draw, as where all trials failed, nothing is drawn.
     """
+    if not values.size:
+        return
     mean = values.mean(axis=0)
     if len(values) > 1 and band != "none":
         spread = values.std(axis=0, ddof=1)

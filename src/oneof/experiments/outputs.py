@@ -56,11 +56,9 @@ def write_outputs(folder: Path, experiment: Experiment, records: Records, *, qui
     _write_csv(folder / "claims.csv", ("verdict", "claim", "paper", "ours"), judged)
     pictures = []
     for name, figure in figures.items():
-        svg = _svg(figure, name, experiment.title)
         # The page's picture takes its colours from the page; that of the file has its own.
-        figure.savefig(folder / f"{name}.svg", format="svg", metadata={"Date": None})
-        figure.savefig(folder / f"{name}.png", dpi=DPI, facecolor="white", metadata={"Software": None})
-        pictures.append(svg)
+        pictures.append(_svg(figure, name, experiment.title))
+        _save(figure, folder / name)
     page = _render(experiment, records, table, claims, pictures, quick=quick, command=command)
     (folder / "index.html").write_text(page, encoding="utf-8", newline="\n")
     return claims
@@ -95,6 +93,15 @@ def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str |
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows([show_cell(cell) for cell in row] for row in rows)
+
+
+def _save(figure: "Figure", path: Path) -> None:
+    """Write a figure to files of its own, without dates or random names in them."""
+    import matplotlib as mpl
+
+    figure.savefig(path.with_suffix(".png"), dpi=DPI, facecolor="white", metadata={"Software": None})
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "oneof"}):
+        figure.savefig(path.with_suffix(".svg"), facecolor="white", metadata={"Date": None})
 
 
 def _svg(figure: "Figure", name: str, title: str) -> str:

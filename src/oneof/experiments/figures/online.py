@@ -40,11 +40,20 @@ class Stream(NamedTuple):
 
 
 STREAMS = {
-    "dermatology": Stream(1, (2, 4), "standard", 3660, (0.5, 0.1)),
-    "ecoli": Stream(2, (2, 4, 6), "standard", 3360, (0.5, 0.1)),
-    "satimage": Stream(3, (2, 4), "standard", 4435, (0.5, 0.1)),
-    "usps": Stream(4, (2, 4, 6, 8), "none", 7291, (2.0, 0.2)),
-    "mnist": Stream(5, (2, 4, 6, 8), "bytes", 60_000, (14.0, 0.5)),
+    "dermatology": Stream(1, (2, 4), "standard", 3660, (0.5, 0.2)),
+    "ecoli": Stream(2, (2, 4, 6), "standard", 3360, (0.5, 0.2)),
+    "satimage": Stream(3, (2, 4), "standard", 4435, (0.6, 0.2)),
+    "usps": Stream(4, (2, 4, 6, 8), "none", 7291, (1.5, 0.3)),
+    "mnist": Stream(5, (2, 4, 6, 8), "bytes", 60_000, (6.0, 0.5)),
+}
+# What was found out about claims that did not hold in the full run.
+REMARKS = {
+    "dermatology": (
+        "With sets of 2 the claim hangs on the number of rounds, which the paper does not give. After one pass (366 "
+        "rounds) Avg Perceptron is ahead of all, 10.1 % for 11.7 % of Max Perceptron, and with sets of 4 19.5 % for "
+        "23.4 % of Max Pegasos; Max Pegasos overtakes it near round 1,000, and after ten passes is clearly ahead. "
+        "With sets of 4 the Avg algorithms stay ahead, but at the end by no more than two standard errors.",
+    ),
 }
 
 
@@ -304,4 +313,5 @@ def experiment(data: str) -> Experiment:
         tabulate=tabulate,
         draw=draw,
         claims=claims,
+        remarks=REMARKS.get(data, ()),
     )

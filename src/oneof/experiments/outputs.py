@@ -54,10 +54,10 @@ def write_outputs(folder: Path, experiment: Experiment, records: Records, *, qui
     _write_csv(folder / "table.csv", table.columns, table.rows)
     judged = [(claim.verdict, claim.statement, claim.paper, claim.ours) for claim in claims]
     _write_csv(folder / "claims.csv", ("verdict", "claim", "paper", "ours"), judged)
-    pictures = []
+    pictures: list[tuple[str, str]] = []
     for name, figure in figures.items():
         # The page's picture takes its colours from the page; that of the file has its own.
-        pictures.append(_svg(figure, name, experiment.title))
+        pictures.append((name, _svg(figure, name, experiment.title)))
         _save(figure, folder / name)
     page = _render(experiment, records, table, claims, pictures, quick=quick, command=command)
     (folder / "index.html").write_text(page, encoding="utf-8", newline="\n")
@@ -113,7 +113,7 @@ def _render(
     records: Records,
     table: Table,
     claims: Sequence[Claim],
-    pictures: Sequence[str],
+    pictures: Sequence[tuple[str, str]],
     *,
     quick: bool,
     command: str,
@@ -127,7 +127,7 @@ def _render(
         experiment=experiment,
         verdicts=count_verdicts(claims),
         claims=claims,
-        pictures=[Markup(svg) for svg in pictures],
+        pictures=[(name.replace("-", " "), Markup(svg)) for name, svg in pictures],
         table=table,
         numeric=[bool(table.rows) and not isinstance(table.rows[0][i], str) for i in range(len(table.columns))],
         failed=records.failed,

@@ -110,7 +110,9 @@ def draw(records: Records) -> "Mapping[str, Figure]":
         figures["figure-4"] = _improvement(complete)
     for data in records.across("data"):
         parts = {f"{data}, {n} exact labels": records.where(data=data, exact=n) for n in exact}
-        figures[f"figure-6-7-{data}"] = _panels({title: part for title, part in parts.items() if len(part)}, curves)
+        figures[f"figures-6-and-7-{data}"] = _panels(
+            {title: part for title, part in parts.items() if len(part)}, curves
+        )
     return figures
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAME = "text-em"
 COUNTS = (20, 100, 300, 1000, 5000)
-METHODS = {"naive Bayes, labelled documents alone": 0.0, "EM with the unlabelled documents": 1.0}
+METHODS = {"naive Bayes, labels alone": 0.0, "EM, unlabelled too": 1.0}
 ALONE, TOGETHER = METHODS
 # Nigam et al. (2000), in percent.
 PUBLISHED = {ALONE: {20: 20.0, 300: 52.0}, TOGETHER: {20: 35.0, 300: 66.0}}
@@ -85,7 +85,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
         points = PUBLISHED[name]
         axes[0].plot(
             list(points), list(points.values()), look.marker, color=look.colour, markerfacecolor="none", markersize=10,
-            linestyle="none", label=f"published, {name.split(',')[0].split(' with')[0]}",
+            linestyle="none", label=f"published, {name.split(',')[0]}",
         )  # fmt: skip
     finish(axes[0], "20 Newsgroups, 7,532 later documents", "labelled documents", "accuracy, %")
     at_counts(axes[0], counts)

@@ -1,6 +1,7 @@
 """The command that runs the papers' experiments."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from oneof.experiments import NAMES
 from oneof.experiments.figures import online
 from tests.cli.conftest import Run
 
+needs_data = pytest.mark.skipif(not Path(os.environ.get("ONEOF_DATA", "-")).is_dir(), reason="needs the field's data")
 FILES = ["claims.csv", "figure.png", "figure.svg", "index.html", "records.jsonl", "table.csv"]
 
 
@@ -31,6 +33,7 @@ def test_lists_the_experiments(run: Run) -> None:
     assert all(name in text for name in NAMES)
 
 
+@needs_data
 @pytest.mark.usefixtures("small")
 def test_runs_resumes_and_tells_the_same(run: Run) -> None:
     """The files are there; a second call runs no trial and writes the same; --json tells the claims of the page."""
@@ -48,6 +51,7 @@ def test_runs_resumes_and_tells_the_same(run: Run) -> None:
     assert {claim["verdict"] for claim in facts["claims"]} <= {"held", "not held", "not judged"}
 
 
+@needs_data
 @pytest.mark.usefixtures("small")
 def test_bad_words(run: Run) -> None:
     """Unknown names, no jobs and the store of another experiment are sentences."""

@@ -65,3 +65,15 @@ def test_bad_words(run: Run) -> None:
     assert run("reproduce", "online-ecoli", "--quick", "--jobs", 1, "--out", "here").code == 0
     done = run("reproduce", "online-usps", "--quick", "--out", "here")
     assert "holds records of 'online-ecoli', not 'online-usps'" in done.err
+
+
+def test_missing_sets(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence names every file that is missing and where to put it; nothing is run, and no folder is made."""
+    monkeypatch.setenv("ONEOF_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    done = run("reproduce", "benchmark", "--quick", "--out", "there")
+    assert done.code == 2
+    assert (
+        "ssl_digit1.npz, ssl_g241c.npz, ssl_text.npz, ssl_usps.npz into a folder and name it by $ONEOF_DATA" in done.err
+    )
+    assert not Path("there").exists()

@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from oneof import CandidateSets, LOORidge, make_partial
 from oneof.errors import InputError
 from oneof.estimators import loo_ridge
-from oneof.kernels.feature_maps import GaussianRank, Standard, is_mostly_zeros
+from oneof.kernels.feature_maps import MAPS, GaussianRank, Standard, is_mostly_zeros
 from oneof.kernels.radial import MappedKernel
 from tests.estimators.panel import table
 from tests.oracles import loo_ridge as oracle
@@ -25,7 +25,7 @@ def counts(n=120, d=400, K=4, seed=0):
 
 
 def test_exact_labels_make_it_a_kernel_ridge_classifier():
-    """Without partial rows the scores are those of ridge regression on the labels, and tau is 0."""
+    """Without partial rows the scores are those of ridge regression on the labels, and no scene is seen."""
     X, _ = table()
     labels = np.arange(60) % 3
     model = LOORidge("rbf", features="standard").fit(X, labels)
@@ -40,18 +40,38 @@ def test_exact_labels_make_it_a_kernel_ridge_classifier():
     np.testing.assert_array_equal(model.transduction_, labels)
 
 
-def test_the_kernel_that_covers_best_is_kept():
-    """Of all that were tried it has the greatest cover, which is that of the scores left out, and is fitted alone."""
+def test_kernels_are_averaged():
+    """Of all kernels that were tried each has a weight, and scores are the average of theirs with these weights."""
     X, mask = table(90)
     model = LOORidge().fit(X, mask)
-    assert set(model.covers_) == {f"{f}-{k}" for f in ("standard", "rank", "angle") for k in ("rbf", "laplacian")}
-    assert model.covers_[model.kernel_] == max(model.covers_.values())
-    told = ~mask.all(axis=1)
-    hits = mask[np.arange(90), model.loo_scores_.argmax(axis=1)]
-    assert model.covers_[model.kernel_] == pytest.approx(hits[told].mean())
-    features, kernel = model.kernel_.split("-")
-    alone = LOORidge(kernel, features=features).fit(X, mask)
-    np.testing.assert_allclose(alone.predict_proba(X), model.predict_proba(X), rtol=1e-12)
+    names = {f"{f}-{k}" for f in ("standard", "rank", "angle") for k in ("rbf", "laplacian")}
+    assert set(model.kernel_weights_) == names
+    weights = np.array(list(model.kernel_weights_.values()))
+    assert weights.min() >= 0
+    assert weights.sum() == pytest.approx(1)
+    told = mask[~mask.all(axis=1)]
+    exact = X[~mask.all(axis=1)], model.label_confidence_[~mask.all(axis=1)]
+    expected = 0.0
+    for name, weight in model.kernel_weights_.items():
+        features, kernel = name.split("-")
+        feature_map = MAPS[features].of(exact[0])
+        radial = MappedKernel.of(feature_map, kernel, feature_map(exact[0]))
+        gram, means = radial.gram(feature_map(exact[0])), exact[1].mean(axis=0)
+        expected += weight * (gram @ np.linalg.solve(gram + 0.05 * np.eye(len(told)), exact[1] - means) + means)
+    np.testing.assert_allclose(model.decision_function(exact[0]), expected, atol=1e-8)
+
+
+def test_the_parts_of_the_accounts():
+    """Parts sum to 1, that of the scenes is the exponent, and where the account is given there is one alone."""
+    X, mask = table(120)
+    model = LOORidge("rbf").fit(X, mask)
+    assert sum(model.distractor_parts_.values()) == pytest.approx(1)
+    assert model.distractor_exponent_ == model.distractor_parts_.get("scene", 0.0)
+    assert set(model.distractor_evidence_) == {"scene", "confusion"}
+    for account in ("uniform", "scene", "confusion"):
+        alone = LOORidge("rbf", distractors=account).fit(X, mask)
+        assert alone.distractor_parts_ == {account: 1.0}
+        assert alone.distractor_evidence_ == {}
 
 
 def test_predictions_of_a_row_of_fit_without_it():
@@ -65,7 +85,7 @@ def test_predictions_of_a_row_of_fit_without_it():
 
 
 def test_bounds():
-    """Confidences and probabilities are in [0, 1] and sum to 1; tau is from 0 to 1; exact rows keep their label."""
+    """Confidences and probabilities sum to 1; they and the exponent are from 0 to 1; exact rows keep their label."""
     X, mask = table(120)
     for options in ({}, {"distractors": "scene"}, {"distractors": "uniform"}, {"unlabelled": "class_mass"}):
         model = LOORidge("rbf", **options).fit(X, mask)
@@ -122,8 +142,8 @@ def test_rows_of_mostly_zeros_stay_sparse():
     """Counts take the maps that keep zeros, as CSR and dense alike, and no dense matrix of theirs is made."""
     X, truth, mask = counts()
     sparse = LOORidge().fit(sp.csr_array(X), mask)
-    assert set(sparse.covers_) == {"unit-rbf", "scaled_unit-rbf"}
-    assert sp.issparse(sparse._model.known)
+    assert set(sparse.kernel_weights_) == {"unit-rbf", "scaled_unit-rbf"}
+    assert all(sp.issparse(each.known) for each in sparse._model.models)
     dense = LOORidge().fit(X, mask)
     np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), atol=1e-9)
     assert (sparse.transduction_ == truth).mean() > 0.9

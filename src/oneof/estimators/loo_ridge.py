@@ -8,24 +8,21 @@ from sklearn.utils import check_random_state
 
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues, check_choice, check_positive
-from oneof.estimators.loo_kernels import check_kernel, kernels_of
+from oneof.estimators.loo_kernels import check_kernel, named_kernels
 from oneof.likelihoods import restrict, restricted_softmax, softmax
-from oneof.solvers.loo_ridge import (
-    CandidateGroups,
-    ClassMass,
-    CommonDistractors,
-    Distractors,
-    KernelModel,
-    LOORidgeSolution,
-    best_sharpness,
-    fit_kernel,
-)
-from oneof.solvers.loo_ridge.distractors import WARM_UP
+from oneof.solvers.loo_ridge import Account, CandidateGroups, best_sharpness, solve_loo_ridge
 from oneof.typing import Floats, Ints, Rows
 
 MOST_EXACT_ROWS = 6000
 """Most labelled rows for which approximation="auto" takes the kernel as it is."""
-EXPONENTS = {"auto": None, "uniform": 0.0, "scene": 1.0}
+MOST_WEIGHED_ROWS = 3000
+"""Most rows on which kernels are weighed where they are approximated."""
+ACCOUNTS: dict[str, Account | None] = {
+    "auto": None,
+    "uniform": "uniform",
+    "scene": "scene",
+    "confusion": "confusion",
+}
 
 
 class LOORidge(DecisionValues, CandidateClassifier):
@@ -167,18 +164,32 @@ class LOORidge(DecisionValues, CandidateClassifier):
         ignored = candidates.is_unlabelled if self.unlabelled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.of(candidates.mask[used])
-        self._model, found = self._best(rows, used, sets)
+        names, kernels = zip(*named_kernels(self.kernel, self.features, rows, used), strict=True)
+        landmarks, weighed = self._drawn_rows(len(used))
+        found = solve_loo_ridge(
+            kernels,
+            sets,
+            lam=float(self.lam),
+            n_rounds=int(self.n_rounds),
+            account=ACCOUNTS[self.distractors],
+            landmarks=landmarks,
+            weighed=weighed,
+        )
+        self._model = found.model
         self.sharpness_ = best_sharpness(found.scores, sets.mask, found.odds)
         self.loo_scores_ = np.empty(candidates.shape)
         self.loo_scores_[used] = found.scores
         if ignored.any():
             self.loo_scores_[ignored] = self._model.scores(rows[ignored])
         self.label_confidence_ = softmax(self.sharpness_ * self.loo_scores_)
-        self.label_confidence_[used] = found.shares
+        self.label_confidence_[used] = found.judgement.shares
         self.transduction_ = candidates.classes[self.label_confidence_.argmax(axis=1)]
-        self.distractor_exponent_ = found.exponent
-        self.changes_ = found.changes
-        self.n_iter_ = len(found.changes)
+        self.kernel_weights_ = dict(zip(names, found.weights.tolist(), strict=True))
+        self.distractor_parts_ = dict(found.judgement.parts)
+        self.distractor_evidence_ = dict(found.judgement.evidence)
+        self.distractor_exponent_ = found.judgement.parts.get("scene", 0.0)
+        self.changes_ = found.judgement.changes
+        self.n_iter_ = len(self.changes_)
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -201,7 +212,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         check_positive("lam", self.lam)
         for name in ("n_rounds", "n_components"):
             check_positive(name, getattr(self, name), integer=True)
-        for name, known in (("distractors", tuple(EXPONENTS)), ("unlabelled", ("ignore", "class_mass"))):
+        for name, known in (("distractors", tuple(ACCOUNTS)), ("unlabelled", ("ignore", "class_mass"))):
             check_choice(name, getattr(self, name), known)
         if self.approximation is not None and self.approximation not in ("auto", "nystroem"):
             raise InputError(
@@ -210,31 +221,14 @@ class LOORidge(DecisionValues, CandidateClassifier):
         if self._is_precomputed() and self.approximation == "nystroem":
             raise InputError("a precomputed kernel is taken as it is: pass approximation=None.")
 
-    def _best(self, rows: Rows, used: Ints, sets: CandidateGroups) -> tuple[KernelModel, LOORidgeSolution]:
-        """Fit each kernel that may be chosen, and keep the first of those that cover best."""
-        distractors: Distractors = CommonDistractors(EXPONENTS[self.distractors], min(WARM_UP, self.n_rounds // 2))
-        if sets.unlabelled.any():
-            distractors = ClassMass(distractors)
-        landmarks = self._landmarks(len(used))
-        best: tuple[KernelModel, LOORidgeSolution] | None = None
-        self.covers_ = {}
-        for name, kernel, mapped in kernels_of(self.kernel, self.features, rows, used):
-            model, found = fit_kernel(
-                kernel, mapped, sets, distractors, lam=float(self.lam), n_rounds=int(self.n_rounds), landmarks=landmarks
-            )
-            self.covers_[name] = found.cover
-            if best is None or found.cover > best[1].cover:
-                best, self.kernel_ = (model, found), name
-        assert best is not None
-        return best
-
-    def _landmarks(self, n: int) -> Ints | None:
+    def _drawn_rows(self, n: int) -> tuple[Ints | None, Ints | None]:
+        """Return the landmarks, and the rows on which kernels are weighed; None where all rows are taken."""
         if self.approximation is None or (
             self.approximation == "auto" and (n <= MOST_EXACT_ROWS or self._is_precomputed())
         ):
-            return None
-        random = check_random_state(self.random_state)
-        return np.sort(random.permutation(n)[: int(self.n_components)])
+            return None, None
+        order = check_random_state(self.random_state).permutation(n)
+        return np.sort(order[: int(self.n_components)]), np.sort(order[:MOST_WEIGHED_ROWS])
 
     def _scores(self, rows: Rows) -> Floats:
         return self._model.scores(rows)

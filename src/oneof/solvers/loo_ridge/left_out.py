@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg.blas import dsymm, dtrsm
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from oneof.errors import InputError
@@ -39,11 +39,15 @@ class Dual:
     """(K,)"""
 
 
-class Ridge(Protocol):
-    """Ridge regression on fixed rows, for any targets."""
+class LeavesOut(Protocol):
+    """Predicts fixed rows without their own targets."""
 
     def left_out(self, targets: Floats) -> Floats:
         """Return the (n, K) predictions of each row without its own target."""
+
+
+class Ridge(LeavesOut, Protocol):
+    """Ridge regression on fixed rows, for any targets."""
 
     def fitted(self, targets: Floats) -> Dual:
         """Return the function fitted to all rows."""
@@ -54,7 +58,7 @@ class ExactRidge:
     """Ridge regression by the inverse of the Gram matrix."""
 
     inverse: Floats
-    """(n, n) in Fortran's order, of which the lower triangle is C = (K + lam I)^-1; the rest is not used."""
+    """(n, n): C = (K + lam I)^-1."""
     diagonal: Floats
     """(n, 1): of C."""
 
@@ -76,6 +80,8 @@ class ExactRidge:
                 "semi-definite kernel, or a larger lam."
             )
         inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+        inverse = np.tril(inverse)  # LAPACK leaves the other triangle as it was
+        inverse += np.tril(inverse, -1).T
         return cls(inverse, inverse.diagonal()[:, None].copy())
 
     def left_out(self, targets: Floats) -> Floats:
@@ -85,7 +91,7 @@ class ExactRidge:
     def fitted(self, targets: Floats) -> Dual:
         """Return the function fitted to all rows, over all rows."""
         means = targets.mean(axis=0)
-        return Dual(dsymm(1.0, self.inverse, targets - means, lower=1), means)
+        return Dual(self.inverse @ (targets - means), means)
 
 
 @dataclass(frozen=True)

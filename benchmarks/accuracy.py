@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import oneof
+from oneof.compare import panel
 from oneof.datasets import load
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
 
@@ -77,14 +78,37 @@ METHODS = {
     "PLGP, kernel tuned": TunedGaussianProcess(),
     "PLGP, evidence": oneof.PLGP(optimizer_rows=500, random_state=0),
 }
+PANEL = (
+    "LOORidge",
+    "GraphLogisticRegression",
+    "HarmonicField",
+    "LocalGlobalConsistency",
+    "MarkovWalk",
+    "SpectralGraphTransducer",
+    "TransductiveSVM",
+    "AvgPerceptron",
+    "MaxPerceptron",
+    "AvgPegasos",
+    "MaxPegasos",
+    "GaussianEM",
+    "MultinomialEM",
+)
+"""Methods at the settings of `oneof.compare`, with their scalers."""
 
 
-def accuracies(name, method):
+def method_of(label, n_rows):
+    """Return the estimator of a line, with what it wants done to the features."""
+    if label in PANEL:
+        return panel(n_rows=n_rows)[label]
+    return make_pipeline(StandardScaler(), METHODS[label])
+
+
+def accuracies(name, label):
     """Return the test accuracy of each split, and the parameters that were chosen."""
     data = load(name)
     found, chosen = [], []
     for train, test in ShuffleSplit(5, test_size=0.2, random_state=0).split(data.X):
-        model = make_pipeline(StandardScaler(), method).fit(data.X[train], data.candidates[train].to_indicator())
+        model = method_of(label, len(train)).fit(data.X[train], data.candidates[train].to_indicator())
         found.append(float((model.predict(data.X[test]) == codes(data)[test]).mean()))
         if hasattr(model[-1], "best_params_"):
             chosen.append(*model[-1].best_params_.values())
@@ -99,12 +123,12 @@ def codes(data):
 
 def main():
     """Print one line a method."""
-    wanted = sys.argv[1:] or METHODS
+    wanted = sys.argv[1:] or (*METHODS, *PANEL)
     for label in wanted:
         line = []
         for i, name in enumerate(SETS):
             start = time.perf_counter()
-            found, chosen = accuracies(name, METHODS[label])
+            found, chosen = accuracies(name, label)
             published = PUBLISHED.get(label.split(",")[0])
             beside = f" (published {published[i]:.3f})" if published else ""
             line.append(

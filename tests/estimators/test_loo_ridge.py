@@ -206,6 +206,21 @@ def test_decisions_on_the_rows_of_fit():
     np.testing.assert_allclose(confidence, model.label_confidence_.max(axis=1))
 
 
+def test_who_speaks_for_each_label():
+    """Vouchers are other rows that taught, rivals other candidates; ignored rows have none, landmarks name none."""
+    X, mask = table(90)
+    model = LOORidge("rbf").fit(X, mask)
+    ignored = mask.all(axis=1)
+    assert np.all(model.vouchers_[ignored] == -1)
+    assert not np.isin(model.vouchers_[~ignored], np.flatnonzero(ignored)).any()
+    assert np.all(model.vouchers_[~ignored] != np.flatnonzero(~ignored)[:, None])
+    assert np.all(np.diff(model.voucher_margins_, axis=1) <= 0)
+    assert np.all(model.rivals_ != model.transduction_)
+    several = (mask.sum(axis=1) > 1).nonzero()[0]
+    assert mask[several, model.rivals_[several]].all()
+    assert model.set_params(approximation="nystroem").fit(X, mask).vouchers_ is None
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -10,7 +10,7 @@ from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues, check_choice, check_positive
 from oneof.estimators.loo_kernels import check_kernel, named_kernels
 from oneof.likelihoods import restrict, restricted_softmax, softmax
-from oneof.solvers.loo_ridge import Account, CandidateGroups, best_sharpness, solve_loo_ridge
+from oneof.solvers.loo_ridge import Account, CandidateGroups, best_sharpness, rivals, solve_loo_ridge
 from oneof.typing import Floats, Ints, Rows
 
 MOST_EXACT_ROWS = 6000
@@ -29,33 +29,35 @@ class LOORidge(DecisionValues, CandidateClassifier):
     """Kernel ridge regression whose exact leave-one-out predictions disambiguate its labels.
 
     The labels P start as equal shares of each row's candidates. Then, round by round, every row is predicted from the
-    labels of all others, and what is predicted within its set, squared and scaled to sum 1, becomes its label. Before
-    scaling, classes that often are candidates without being the label are held against it: such distractors are taken
-    to come in proportion to (number of rows of the class)^tau, with tau fitted to the sets.
+    labels of all others, and what is predicted within its set becomes its label. This is done under three accounts of
+    the false candidates: they are drawn evenly; they are the other labels of the same scene, so that common labels are
+    common distractors; they are what annotators take for the truth. How much better the rows are foretold once their
+    sets are known says how far each account is believed.
 
     Parameters
     ----------
     kernel : {"auto", "rbf", "laplacian", "precomputed"} or callable, default="auto"
         "rbf" is exp(-.3 ||x - y||^2 / V), with V the summed variance of the features, "laplacian" exp(-1.5 |x - y|_1 /
-        d). "auto" fits both and takes what covers best, see `features`. "precomputed": X is the kernel of all pairs
-        of rows. A callable ``kernel(X, Y)`` returns the matrix of all pairs, of the rows as they are.
-    distractors : {"auto", "uniform", "scene"}, default="auto"
-        tau: fitted, from 0 to 1; 0, for false candidates that are drawn evenly; 1, for sets of all labels that are
-        present in one scene.
+        d). "auto" takes both, see `features`. "precomputed": X is the kernel of all pairs of rows. A callable
+        ``kernel(X, Y)`` returns the matrix of all pairs, of the rows as they are.
+    distractors : {"auto", "uniform", "scene", "confusion"}, default="auto"
+        Where false candidates come from: judged by the sets; drawn evenly; all labels that are present in one scene;
+        what annotators take one class for.
     lam : float, default=0.05
         Ridge penalty, above 0. For kernels with k(x, x) = 1 the default seldom needs a change.
     n_rounds : int, default=25
-        If all rows are exact, none is made. With "auto", tau is 1 in the first ten, or in half of them if that is less.
+        Of each account. If all rows are exact, none is made.
     features : {"auto", "standard", "rank", "angle", "unit", "scaled_unit"}, default="auto"
         What the rows are made before distances are taken (see the notes); "precomputed" and a callable do without.
-        Where this and `kernel` leave a choice, every one is fitted, and that is kept whose left-out predictions lie
-        most often in the candidate sets. No true label is asked.
+        Where this and `kernel` leave several, their predictions are averaged, with the weights with which the left-out
+        ones come nearest the labels. No true label is asked.
     unlabelled : {"ignore", "class_mass"}, default="ignore"
         Rows without a label teach nothing, or join: they start from equal shares of all classes and get labels as the
         others do, kept to the others' class frequencies.
     approximation : {"auto", None, "nystroem"}, default="auto"
         None takes the kernel as it is: time grows with n^3 and memory with n^2. "nystroem" takes `n_components` rows
-        for all; time grows with n m^2, memory with n m. "auto" does so above 6,000 rows, and never with "precomputed".
+        for all; time grows with n m^2, memory with n m, and kernels are weighed on at most 3,000 rows. "auto" does so
+        above 6,000 rows, and never with "precomputed".
     n_components : int, default=1000
         m, or the number of rows if that is less.
     random_state : int, RandomState instance or None, default=None
@@ -70,18 +72,28 @@ class LOORidge(DecisionValues, CandidateClassifier):
         Scores of each row by a model that was not told its label.
     transduction_ : ndarray of shape (n_samples,)
         The label of the largest confidence of each row of fit.
+    rivals_ : ndarray of shape (n_samples,)
+        The candidate that comes next by the left-out scores; of all classes, where a row has one candidate alone.
+    vouchers_ : ndarray of shape (n_samples, 5)
+        The rows of fit that speak most for each row's label against its rival; -1 for rows that were ignored. None, as
+        what follows, with an approximation.
+    voucher_margins_ : ndarray of shape (n_samples, 5)
+        How much of the margin between the two left-out scores each of them brings.
+    distractor_parts_ : dict of str to float
+        The part of each account in the labels; they sum to 1.
+    distractor_evidence_ : dict of str to float
+        Standard scores of "scene" and "confusion" against "uniform": by how many standard errors rows are better
+        foretold. Empty where nothing was judged.
     distractor_exponent_ : float
-        tau; 0 if no row has several candidates.
-    kernel_ : str
-        Features and kernel that were chosen, such as "rank-laplacian".
-    covers_ : dict of str to float
-        How often, with each of those tried, the left-out prediction lies in the row's set.
+        The part of the scenes, from 0 to 1: the rate of false candidates goes with (rows of the class)^this.
+    kernel_weights_ : dict of str to float
+        What each kernel counts, by the names of features and kernel, such as "rank-laplacian"; they sum to 1.
     changes_ : ndarray of shape (n_iter_,)
-        The share of label mass that was moved in each round.
+        The share of label mass that was moved in each round of the account with the largest part.
     sharpness_ : float
         b of `predict_proba`: the softmax of b times the scores.
     n_iter_ : int
-        Rounds made.
+        Rounds made of each account.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -91,20 +103,18 @@ class LOORidge(DecisionValues, CandidateClassifier):
     Maps of features. "standard": z-scores. "rank": each feature's ranks made normal. "angle": z-scores of z-scores
     whose rows were scaled to one length, which takes out a gain that differs from row to row. They make CSR rows dense.
     "unit": rows scaled to length 1; "scaled_unit": features divided by their largest absolute value first. They keep
-    zeros, and go with the RBF kernel alone. "auto" tries these two where at most a tenth of the entries of features in
+    zeros, and go with the RBF kernel alone. "auto" takes these two where at most a tenth of the entries of features in
     use is not 0 or there are more than 5,000 features, and the other three elsewhere.
 
     What is left out is the row's own label; the means of the labels, the maps, the landmarks of "nystroem" and the
-    choice among kernels are those of all rows.
+    weights of the kernels are those of all rows.
 
-    The gain over a loop without correction comes from sets that are scenes, each of whose labels is the truth of some
-    row. Where annotators take one class for another, the fitted tau may be wrong: compare with distractors="uniform".
-
-    Probabilities maximise the likelihood of the sets under the scores left out, with distractors as fitted. A set is
+    Probabilities maximise the likelihood of the sets under the scores left out, with distractors as judged. A set is
     taken to tell no more than that, so where wrong predictions come to lie in the sets they are too high.
 
     Without an approximation the row order matters to rounding alone. Rounds need not converge; `changes_` tells. The
-    model, and its file, keep the rows of fit or the landmarks. More of when to trust it: docs/loo_ridge.md.
+    model, and its file, keep the rows of fit or the landmarks. More of when to trust it: docs/loo_ridge.md; how the
+    accounts are judged: docs/decisions/0022-how-false-candidates-arise.md.
 
     Examples
     --------
@@ -188,6 +198,15 @@ class LOORidge(DecisionValues, CandidateClassifier):
         self.distractor_parts_ = dict(found.judgement.parts)
         self.distractor_evidence_ = dict(found.judgement.evidence)
         self.distractor_exponent_ = found.judgement.parts.get("scene", 0.0)
+        rival = rivals(self.label_confidence_, self.loo_scores_, candidates.mask)
+        self.rivals_ = candidates.classes[rival]
+        self.vouchers_ = self.voucher_margins_ = None
+        if found.vouchers is not None:
+            named = found.vouchers.rows.shape[1]
+            self.vouchers_ = np.full((len(candidates), named), -1)
+            self.voucher_margins_ = np.zeros((len(candidates), named))
+            self.vouchers_[used] = used[found.vouchers.rows]
+            self.voucher_margins_[used] = found.vouchers.brought
         self.changes_ = found.judgement.changes
         self.n_iter_ = len(self.changes_)
         return self._finish_fit(X, y, candidates)

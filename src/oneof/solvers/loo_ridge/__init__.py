@@ -10,6 +10,7 @@ from oneof.solvers.loo_ridge.left_out import Dual, ExactRidge, LeavesOut, Nystro
 from oneof.solvers.loo_ridge.model import KernelModel, LOORidgeSolution, StackedModel, solve_loo_ridge
 from oneof.solvers.loo_ridge.rounds import Rounds, run_rounds
 from oneof.solvers.loo_ridge.stacking import stacked, stacking_weights
+from oneof.solvers.loo_ridge.vouchers import Vouchers, rivals, vouchers
 
 __all__ = [
     "Account",
@@ -30,10 +31,13 @@ __all__ = [
     "Rounds",
     "SceneDistractors",
     "StackedModel",
+    "Vouchers",
     "best_sharpness",
     "judged_labels",
+    "rivals",
     "run_rounds",
     "solve_loo_ridge",
     "stacked",
     "stacking_weights",
+    "vouchers",
 ]

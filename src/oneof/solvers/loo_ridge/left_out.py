@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from oneof.errors import InputError
 from oneof.solvers.laplace.landmarks import inverse_root
-from oneof.typing import Floats
+from oneof.typing import Floats, Ints
 
 BLOCK = 4096
 """Rows whose features are worked out at a time."""
@@ -87,6 +87,10 @@ class ExactRidge:
     def left_out(self, targets: Floats) -> Floats:
         """Return the (n, K) predictions of each row without its own target."""
         return targets - self.fitted(targets).coefficients / self.diagonal
+
+    def influences(self, rows: Ints) -> Floats:
+        """Return a_ij, (number of rows, n), with LOO_i(P) = m + sum_j a_ij (P_j - m); a_ii means nothing."""
+        return -self.inverse[rows] / self.diagonal[rows]
 
     def fitted(self, targets: Floats) -> Dual:
         """Return the function fitted to all rows, over all rows."""

@@ -10,7 +10,8 @@ from oneof.memory import check_memory
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.judgement import Account, Judgement, judged_labels
 from oneof.solvers.loo_ridge.left_out import Dual, ExactRidge, NystroemRidge, Ridge
-from oneof.solvers.loo_ridge.stacking import stacked, stacking_weights
+from oneof.solvers.loo_ridge.stacking import StackedExact, stacked, stacking_weights
+from oneof.solvers.loo_ridge.vouchers import Vouchers, vouchers
 from oneof.typing import Floats, Ints, Rows
 
 BLOCK = 2048
@@ -67,6 +68,8 @@ class LOORidgeSolution:
     judgement: Judgement
     scores: Floats
     """LOO(P), (n, K)."""
+    vouchers: Vouchers | None
+    """Who speaks for each decision; only in the exact form."""
 
     @property
     def odds(self) -> Floats:
@@ -135,6 +138,7 @@ def solve_loo_ridge(
         KernelModel(kernel, mapped if landmarks is None else mapped[landmarks], each.fitted(judgement.shares))
         for (kernel, mapped), each in zip(kept, ridges, strict=True)
     ]
-    return LOORidgeSolution(
-        StackedModel(models, weights[weights > 0]), weights, judgement, ridge.left_out(judgement.shares)
-    )
+    scores, spoken = ridge.left_out(judgement.shares), None
+    if isinstance(ridge, ExactRidge | StackedExact):
+        spoken = vouchers(ridge, judgement.shares, scores, sets.mask)
+    return LOORidgeSolution(StackedModel(models, weights[weights > 0]), weights, judgement, scores, spoken)

@@ -18,7 +18,7 @@ from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import EvenDistractors
 from oneof.solvers.loo_ridge.left_out import ExactRidge, LeavesOut, Ridge
 from oneof.solvers.loo_ridge.rounds import run_rounds
-from oneof.typing import Floats
+from oneof.typing import Floats, Ints
 
 LEAST_WEIGHT = 0.01
 """Kernels of less are left out."""
@@ -42,6 +42,10 @@ class StackedExact:
     def left_out(self, targets: Floats) -> Floats:
         """Return the (n, K) predictions of each row without its own target."""
         return targets - self.operator @ (targets - targets.mean(axis=0))
+
+    def influences(self, rows: Ints) -> Floats:
+        """Return a_ij, (number of rows, n), with LOO_i(P) = m + sum_j a_ij (P_j - m); a_ii means nothing."""
+        return -self.operator[rows]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ method fitted to them: a bound. The constants of the method were chosen while te
 "plain loop" is distractors="uniform"; "equal shares" is ridge regression on the equal shares of the candidates, with
 the kernels and weights of "LOORidge". ECE is the expected calibration error of `predict_proba` on the test part, in ten
 bins of confidence. Seconds are processor time of fit. Run with
-`python benchmarks/loo_ridge.py [accuracy|held_out|controlled [set ...]] [unlabelled] [large] [text]`.
+`python benchmarks/loo_ridge.py [accuracy|held_out [set ...]] [unlabelled] [large] [text]`.
 """
 
 import sys
@@ -101,62 +101,6 @@ def held_out(names=()):
     accuracy(names, range(5, 15))
 
 
-CONTROLLED = {"segment": 3, "vehicle": 3, "glass": 5, "ecoli": 5, "mfeat_zernike": 2, "letter": 1}
-"""Sets with their numbers of draws."""
-FALLING = ("segment", "mfeat_zernike", "letter")
-"""Sets that are also taken with class sizes that fall 12-fold."""
-MADE = [("uniform", 1), ("uniform", 2), ("uniform", 3), ("confusable", 1), ("confusable", 2)] + [
-    ("cooccurring", extra) for extra in (1, 2, 3)
-]
-
-
-def thinned(truth, seed):
-    """Return rows of which classes, in a drawn order, have numbers that fall 12-fold."""
-    random = np.random.default_rng(1000 + seed)
-    n_classes = truth.max() + 1
-    keep = 12.0 ** -(random.permutation(n_classes) / (n_classes - 1))
-    return np.flatnonzero(random.random(len(truth)) < keep[truth])
-
-
-def controlled(names=(), most_rows=4000):
-    """Print test accuracies under made candidate sets of all kinds, and the least margins over the simpler machines."""
-    table = []
-    for name, falling in [(name, False) for name in CONTROLLED] + [(name, True) for name in FALLING]:
-        if names and name not in names:
-            continue
-        data = load(name)
-        X, truth = np.nan_to_num(np.asarray(data.X, dtype=np.float64)), np.unique(data.y, return_inverse=True)[1]
-        for kind, extra in MADE:
-            if extra + 1 >= truth.max() + 1:
-                continue
-            found = []
-            for seed in range(CONTROLLED[name]):
-                some = np.random.default_rng(seed).permutation(len(X))[:most_rows]
-                if falling:
-                    some = some[np.isin(some, thinned(truth, seed))]
-                train, test = np.split(some, [round(0.8 * len(some))])
-                mask = np.zeros((len(X), truth.max() + 1), dtype=bool)
-                made = make_partial(
-                    truth[train], extra=extra, kind=kind, classes=np.arange(truth.max() + 1), random_state=seed
-                )
-                mask[train] = made.mask
-                found.append(one_split(X, mask, truth, train, test)[1])
-            mean = {key: np.mean([numbers[key] for numbers in found]) for key in found[0]}
-            label = f"{name}{', falling' if falling else ''}"
-            margin = mean["LOORidge"] - max(mean["plain loop"], mean["equal shares"])
-            table.append((margin, mean["LOORidge"] - mean["true labels"], label, kind, extra))
-            print(
-                f"{label:24s} {kind:12s} {extra} equal shares {mean['equal shares']:.3f} "
-                f"plain {mean['plain loop']:.3f} LOORidge {mean['LOORidge']:.3f} true labels {mean['true labels']:.3f} "
-                f"margin {margin:+.3f} "
-                f"scenes {mean['part of scenes']:.2f} confusion {mean['part of confusion']:.2f} ECE {mean['ECE']:.3f}",
-                flush=True,
-            )
-    print("least margins:", [f"{row[2]} {row[3]} {row[4]}: {row[0]:+.3f}" for row in sorted(table)[:5]])
-    single = sorted(row[1:] for row in table if row[4] == 1)
-    print("furthest below true labels at r = 1:", [f"{row[1]} {row[2]}: {row[0]:+.3f}" for row in single[:5]])
-
-
 def unlabelled():
     """Print test accuracies where rows have no label, which are ignored or join, with one kernel a set.
 
@@ -241,7 +185,6 @@ def main():
     parts = {
         "accuracy": accuracy,
         "held_out": held_out,
-        "controlled": controlled,
         "unlabelled": unlabelled,
         "large": large,
         "text": text,

@@ -23,7 +23,7 @@ from oneof.errors import InputError, InputTypeError, MissingExtraError, ModelFil
 
 FORMAT = "oneof-model"
 FORMAT_VERSION = 4
-"""3: methods by neighbours keep their rows in the `Neighbourhood` of the graphs."""
+"""4: LOORidge keeps the average of several kernels."""
 
 _PROCESS_KERNELS = (
     *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "PairwiseKernel"),

@@ -3,7 +3,7 @@
 from math import lgamma
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import t as student
 
 
 def left_out(gram, P, lam):
@@ -140,6 +140,8 @@ def judged(gram, S, lam, n_rounds):
         for name, P in (("even", even), ("scene", scene), ("confused", confused))
     }
     z, other = (standard_score(gain[name] - gain["even"], S) for name in ("scene", "confused"))
-    w = norm.cdf(z)
-    noise = confused if other > 1 else even
+    w = student.cdf(z, len({tuple(row) for row in S}) - 1)
+    noise = confused if other > 1 and np.abs(confused - even).sum(axis=1).mean() / 2 > 0.01 else even
+    if w < 0.001:
+        return noise, z, other
     return w * scene_rounds(gram, S, lam, n_rounds, 2) + (1 - w) * noise, z, other

@@ -32,6 +32,10 @@ class GivenKernel:
         gram = check_gram(self.kernel.gram(mapped, mapped), np.arange(mapped.shape[0]))
         return np.array(gram, order="C")  # it will be written to, and may be the function's own
 
+    def kept(self, mapped: Rows) -> Rows:
+        """Return the rows."""
+        return mapped
+
 
 @dataclass(frozen=True)
 class PrecomputedGram:
@@ -50,9 +54,13 @@ class PrecomputedGram:
             return mapped
         return np.array(check_gram(mapped, self.used), dtype=np.float64, order="C")
 
+    def kept(self, mapped: Rows) -> Rows:
+        """Return nothing: other rows come with their kernel."""
+        return mapped[:0]
+
 
 def check_kernel(kernel: Any, features: Any) -> None:
-    """Raise unless `kernel` and `features` are among those that `kernels_of` knows, and go together."""
+    """Raise unless `kernel` and `features` are among those that `named_kernels` knows, and go together."""
     names = ("auto", *RADIAL)
     if not callable(kernel) and not (isinstance(kernel, str) and kernel in (*names, "precomputed")):
         raise InputError(

@@ -1,28 +1,30 @@
 """Kernel ridge regression that disambiguates its own labels."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues, check_choice, check_positive
 from oneof.estimators.loo_kernels import check_kernel, named_kernels
 from oneof.likelihoods import restrict, restricted_softmax, softmax
-from oneof.solvers.loo_ridge import Account, CandidateGroups, best_sharpness, rivals, solve_loo_ridge
-from oneof.typing import Floats, Ints, Rows
+from oneof.solvers.loo_ridge import (
+    Account,
+    CandidateGroups,
+    LOORidgeSolution,
+    best_sharpness,
+    rivals,
+    solve_loo_ridge,
+)
+from oneof.typing import Floats, Ints, Mask, Rows
 
 MOST_EXACT_ROWS = 6000
 """Most labelled rows for which approximation="auto" takes the kernel as it is."""
 MOST_WEIGHED_ROWS = 3000
 """Most rows on which kernels are weighed where they are approximated."""
-ACCOUNTS: dict[str, Account | None] = {
-    "auto": None,
-    "uniform": "uniform",
-    "scene": "scene",
-    "confusion": "confusion",
-}
 
 
 class LOORidge(DecisionValues, CandidateClassifier):
@@ -32,7 +34,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
     labels of all others, and what is predicted within its set becomes its label. This is done under three accounts of
     the false candidates: they are drawn evenly; they are the other labels of the same scene, so that common labels are
     common distractors; they are what annotators take for the truth. How much better the rows are foretold once their
-    sets are known says how far each account is believed.
+    sets are known says how much of the labels each account gives.
 
     Parameters
     ----------
@@ -46,7 +48,8 @@ class LOORidge(DecisionValues, CandidateClassifier):
     lam : float, default=0.05
         Ridge penalty, above 0. For kernels with k(x, x) = 1 the default seldom needs a change.
     n_rounds : int, default=25
-        Of each account. If all rows are exact, none is made.
+        Of each of the five loops: one weighs the kernels, three are judged, and that of the scenes is run anew with
+        clearer labels. If all rows are exact, none is made.
     features : {"auto", "standard", "rank", "angle", "unit", "scaled_unit"}, default="auto"
         What the rows are made before distances are taken (see the notes); "precomputed" and a callable do without.
         Where this and `kernel` leave several, their predictions are averaged, with the weights with which the left-out
@@ -74,18 +77,20 @@ class LOORidge(DecisionValues, CandidateClassifier):
         The label of the largest confidence of each row of fit.
     rivals_ : ndarray of shape (n_samples,)
         The candidate that comes next by the left-out scores; of all classes, where a row has one candidate alone.
-    vouchers_ : ndarray of shape (n_samples, 5)
-        The rows of fit that speak most for each row's label against its rival; -1 for rows that were ignored. None, as
-        what follows, with an approximation.
+    vouchers_ : ndarray of shape (n_samples, 5), or (n_samples, n - 1) if fewer than six rows teach
+        The rows of fit that speak most for each row's label against its rival; -1 for rows that were ignored. With an
+        approximation this and the next are None.
     voucher_margins_ : ndarray of shape (n_samples, 5)
-        How much of the margin between the two left-out scores each of them brings.
+        How much of the margin between the two left-out scores each of them brings; 0 for rows that were ignored. The
+        whole margin is below 0 where an account of the distractors overruled the scores.
     distractor_parts_ : dict of str to float
-        The part of each account in the labels; they sum to 1.
+        The part of "uniform", "scene" and "confusion" in the labels; they sum to 1. A weight that does for the labels,
+        and no finding of how the sets arose: where two accounts lead to like labels, either may have it.
     distractor_evidence_ : dict of str to float
         Standard scores of "scene" and "confusion" against "uniform": by how many standard errors rows are better
         foretold. Empty where nothing was judged.
     distractor_exponent_ : float
-        The part of the scenes, from 0 to 1: the rate of false candidates goes with (rows of the class)^this.
+        The part of the scenes, from 0 to 1, in which the rate of false candidates goes with the rows of the class.
     kernel_weights_ : dict of str to float
         What each kernel counts, by the names of features and kernel, such as "rank-laplacian"; they sum to 1.
     changes_ : ndarray of shape (n_iter_,)
@@ -107,9 +112,10 @@ class LOORidge(DecisionValues, CandidateClassifier):
     use is not 0 or there are more than 5,000 features, and the other three elsewhere.
 
     What is left out is the row's own label; the means of the labels, the maps, the landmarks of "nystroem" and the
-    weights of the kernels are those of all rows.
+    weights of the kernels are those of all rows. So the left-out scores of a single row are still its own label.
 
-    Probabilities maximise the likelihood of the sets under the scores left out, with distractors as judged. A set is
+    Probabilities maximise the likelihood of the sets under the scores left out, with the part of the scenes as judged;
+    Platt's smoothing keeps them from certainty. A set is
     taken to tell no more than that, so where wrong predictions come to lie in the sets they are too high.
 
     Without an approximation the row order matters to rounding alone. Rounds need not converge; `changes_` tells. The
@@ -130,7 +136,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
     def __init__(
         self,
         kernel: str | Callable[[Any, Any], Any] = "auto",
-        distractors: Literal["auto", "uniform", "scene"] = "auto",
+        distractors: Literal["auto", "uniform", "scene", "confusion"] = "auto",
         lam: float = 0.05,
         n_rounds: int = 25,
         *,
@@ -175,40 +181,18 @@ class LOORidge(DecisionValues, CandidateClassifier):
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.of(candidates.mask[used])
         names, kernels = zip(*named_kernels(self.kernel, self.features, rows, used), strict=True)
-        landmarks, weighed = self._drawn_rows(len(used))
+        landmarks, weighed = self._drawn_rows(sets.unlabelled)
         found = solve_loo_ridge(
             kernels,
             sets,
             lam=float(self.lam),
             n_rounds=int(self.n_rounds),
-            account=ACCOUNTS[self.distractors],
+            account=None if self.distractors == "auto" else self.distractors,
             landmarks=landmarks,
             weighed=weighed,
         )
-        self._model = found.model
-        self.sharpness_ = best_sharpness(found.scores, sets.mask, found.odds)
-        self.loo_scores_ = np.empty(candidates.shape)
-        self.loo_scores_[used] = found.scores
-        if ignored.any():
-            self.loo_scores_[ignored] = self._model.scores(rows[ignored])
-        self.label_confidence_ = softmax(self.sharpness_ * self.loo_scores_)
-        self.label_confidence_[used] = found.judgement.shares
-        self.transduction_ = candidates.classes[self.label_confidence_.argmax(axis=1)]
         self.kernel_weights_ = dict(zip(names, found.weights.tolist(), strict=True))
-        self.distractor_parts_ = dict(found.judgement.parts)
-        self.distractor_evidence_ = dict(found.judgement.evidence)
-        self.distractor_exponent_ = found.judgement.parts.get("scene", 0.0)
-        rival = rivals(self.label_confidence_, self.loo_scores_, candidates.mask)
-        self.rivals_ = candidates.classes[rival]
-        self.vouchers_ = self.voucher_margins_ = None
-        if found.vouchers is not None:
-            named = found.vouchers.rows.shape[1]
-            self.vouchers_ = np.full((len(candidates), named), -1)
-            self.voucher_margins_ = np.zeros((len(candidates), named))
-            self.vouchers_[used] = used[found.vouchers.rows]
-            self.voucher_margins_[used] = found.vouchers.brought
-        self.changes_ = found.judgement.changes
-        self.n_iter_ = len(self.changes_)
+        self._keep(found, rows, used, candidates)
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -231,7 +215,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         check_positive("lam", self.lam)
         for name in ("n_rounds", "n_components"):
             check_positive(name, getattr(self, name), integer=True)
-        for name, known in (("distractors", tuple(ACCOUNTS)), ("unlabelled", ("ignore", "class_mass"))):
+        for name, known in (("distractors", ("auto", *get_args(Account))), ("unlabelled", ("ignore", "class_mass"))):
             check_choice(name, getattr(self, name), known)
         if self.approximation is not None and self.approximation not in ("auto", "nystroem"):
             raise InputError(
@@ -240,14 +224,40 @@ class LOORidge(DecisionValues, CandidateClassifier):
         if self._is_precomputed() and self.approximation == "nystroem":
             raise InputError("a precomputed kernel is taken as it is: pass approximation=None.")
 
-    def _drawn_rows(self, n: int) -> tuple[Ints | None, Ints | None]:
-        """Return the landmarks, and the rows on which kernels are weighed; None where all rows are taken."""
+    def _keep(self, found: LOORidgeSolution, rows: Rows, used: Ints, candidates: CandidateSets) -> None:
+        """Keep a solution; rows that were ignored have what is predicted of them."""
+        shape, judgement = candidates.shape, found.judgement
+        self._model = found.model
+        self.sharpness_ = best_sharpness(found.scores, found.sets.mask, found.odds)
+        self.loo_scores_, others = np.empty(shape), np.ones(shape[0], dtype=bool)
+        self.loo_scores_[used], others[used] = found.scores, False
+        if others.any():
+            self.loo_scores_[others] = self._model.scores(rows[others])
+        self.label_confidence_ = softmax(self.sharpness_ * self.loo_scores_)
+        rival = rivals(self.label_confidence_, self.loo_scores_, candidates.mask)
+        self.label_confidence_[used], rival[used] = judgement.shares, found.rivals
+        self.transduction_ = candidates.classes[self.label_confidence_.argmax(axis=1)]
+        self.rivals_ = candidates.classes[rival]
+        self.vouchers_ = self.voucher_margins_ = None
+        if found.vouchers is not None:
+            named = found.vouchers.rows.shape[1]
+            self.vouchers_, self.voucher_margins_ = np.full((shape[0], named), -1), np.zeros((shape[0], named))
+            self.vouchers_[used] = used[found.vouchers.rows]
+            self.voucher_margins_[used] = found.vouchers.brought
+        self.distractor_parts_, self.distractor_evidence_ = dict(judgement.parts), dict(judgement.evidence)
+        self.distractor_exponent_ = judgement.parts["scene"]
+        self.changes_ = judgement.changes
+        self.n_iter_ = len(self.changes_)
+
+    def _drawn_rows(self, unlabelled: Mask) -> tuple[Ints | None, Ints | None]:
+        """Return the landmarks, and the labelled rows on which kernels are weighed; None where all rows are taken."""
+        n = len(unlabelled)
         if self.approximation is None or (
             self.approximation == "auto" and (n <= MOST_EXACT_ROWS or self._is_precomputed())
         ):
             return None, None
         order = check_random_state(self.random_state).permutation(n)
-        return np.sort(order[: int(self.n_components)]), np.sort(order[:MOST_WEIGHED_ROWS])
+        return np.sort(order[: int(self.n_components)]), np.sort(order[~unlabelled[order]][:MOST_WEIGHED_ROWS])
 
     def _scores(self, rows: Rows) -> Floats:
         return self._model.scores(rows)

@@ -28,10 +28,10 @@ class SquaredClaims:
 ACCOUNTS = (EvenDistractors(), SceneDistractors(), SceneDistractors(1), ConfusedDistractors())
 
 
-def labels(X, mask, distractors, **options):
+def labels(X, mask, distractors, n_rounds=25):
     """Run the rounds."""
     ridge = ExactRidge.of(gram_of(X), 0.05)
-    return run_rounds(ridge, CandidateGroups.of(mask), distractors, **options).shares
+    return run_rounds(ridge, CandidateGroups.of(mask), distractors, n_rounds=n_rounds).shares
 
 
 @pytest.mark.parametrize("kind", ["uniform", "cooccurring", "confusable"])
@@ -79,7 +79,7 @@ def test_exact_rows_need_no_round():
     """Exact labels are fitted as they are."""
     X, truth = blobs(40)
     mask = np.eye(4, dtype=bool)[truth]
-    found = run_rounds(ExactRidge.of(gram_of(X), 0.05), CandidateGroups.of(mask), EvenDistractors())
+    found = run_rounds(ExactRidge.of(gram_of(X), 0.05), CandidateGroups.of(mask), EvenDistractors(), n_rounds=25)
     assert len(found.changes) == 0
     np.testing.assert_array_equal(found.shares, mask)
 

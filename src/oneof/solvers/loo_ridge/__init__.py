@@ -7,8 +7,9 @@ from oneof.solvers.loo_ridge.confusion import ConfusedDistractors
 from oneof.solvers.loo_ridge.distractors import Distractors, EvenDistractors, Round, SceneDistractors
 from oneof.solvers.loo_ridge.judgement import Account, Judgement, judged_labels
 from oneof.solvers.loo_ridge.left_out import Dual, ExactRidge, LeavesOut, NystroemRidge, Ridge
-from oneof.solvers.loo_ridge.model import KernelModel, LOORidgeSolution, StackedModel, solve_loo_ridge
+from oneof.solvers.loo_ridge.model import KernelModel, StackedModel
 from oneof.solvers.loo_ridge.rounds import Rounds, run_rounds
+from oneof.solvers.loo_ridge.solve import LOORidgeSolution, solve_loo_ridge
 from oneof.solvers.loo_ridge.stacking import stacked, stacking_weights
 from oneof.solvers.loo_ridge.vouchers import Vouchers, rivals, vouchers
 

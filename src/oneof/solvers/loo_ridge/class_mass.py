@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oneof.likelihoods import restrict
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import Distractors, Round
 from oneof.typing import Floats
 
@@ -12,12 +13,18 @@ _TURNS = 3
 _CLAIM_POWER = 2
 
 
+def with_class_mass(distractors: Distractors, sets: CandidateGroups) -> Distractors:
+    """Return an account that is fit for rows without a label too, if there are any."""
+    return ClassMass(distractors) if sets.unlabelled.any() else distractors
+
+
 @dataclass(frozen=True)
 class ClassMass:
     """Multiplies the claims of unlabelled rows so that each class has the part of them that it has of the others.
 
     Without that, common classes draw more and more of the rows to themselves. In each turn a class's factor grows by
-    (what it should have + 1) / (what it has + 1). Their claims are squared.
+    (what it should have + 1) / (what it has + 1). Their claims are squared, as those of scenes are: with many classes
+    in each set, labels would else stay vague.
     """
 
     distractors: Distractors

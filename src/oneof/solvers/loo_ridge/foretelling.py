@@ -44,7 +44,7 @@ def gains(shares: Floats, scores: Floats, sets: CandidateGroups) -> Floats:
 def standard_score(differences: Floats, sets: CandidateGroups) -> float:
     """Return the mean of (n,) differences over its standard error, where the rows of one set are one draw.
 
-    It is 0 where the error is: rows of a single set tell nothing of how sets arise.
+    It is 0 where the error is.
     """
     mean = differences.mean()
     error = np.sqrt((sets.totals(differences - mean) ** 2).sum()) / len(differences)

@@ -3,19 +3,21 @@
 Three loops end in three sets of labels. Those of scenes and of confusion are each compared with those of even
 distractors, by the standard score z of the difference of their gains (`oneof.solvers.loo_ridge.foretelling`), and
 
-    P = w P_scene + (1 - w) N,  w = Phi(z(scene, even)),  N = P_confused if z(confused, even) > 1, otherwise P_even.
+    P = w P_scene + (1 - w) N,  w = T(z(scene, even)),  N = P_confused if z(confused, even) > 1, otherwise P_even,
 
-The scenes' gain is that of their loop with claims as they are, where it is less noisy than with claims squared.
+where T is the distribution function of Student's t, with one degree of freedom less than there are different sets: what
+few sets say is not much. The scenes' gain is that of their loop with claims as they are, where it is less noisy than
+with claims squared. Labels of confusion that hardly differ from the even ones are the even ones.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import stdtr
 
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.class_mass import ClassMass
+from oneof.solvers.loo_ridge.class_mass import with_class_mass
 from oneof.solvers.loo_ridge.confusion import ConfusedDistractors
 from oneof.solvers.loo_ridge.distractors import Distractors, EvenDistractors, SceneDistractors
 from oneof.solvers.loo_ridge.foretelling import gains, standard_score
@@ -27,6 +29,8 @@ Account = Literal["uniform", "scene", "confusion"]
 
 LEAST_CONFUSION = 1.0
 """Standard score above which confusion is believed."""
+LEAST_MOVE = 0.01
+"""Share of label mass that confusion has to move, to be told from even distractors."""
 LEAST_SCENE = 1e-3
 """Share of the scenes below which it is none, and their loop is spared."""
 
@@ -46,7 +50,7 @@ class Judgement:
 
 
 def judged_labels(
-    ridge: LeavesOut, sets: CandidateGroups, *, account: Account | None = None, n_rounds: int = 25
+    ridge: LeavesOut, sets: CandidateGroups, *, n_rounds: int, account: Account | None = None
 ) -> Judgement:
     """Run the loops and mix what they found.
 
@@ -62,9 +66,7 @@ def judged_labels(
     """
 
     def loop(distractors: Distractors) -> Rounds:
-        if sets.unlabelled.any():
-            distractors = ClassMass(distractors)
-        return run_rounds(ridge, sets, distractors, n_rounds=n_rounds)
+        return run_rounds(ridge, sets, with_class_mass(distractors, sets), n_rounds=n_rounds)
 
     if account is None and not sets.partial.any():
         account = "uniform"  # there is no false candidate to account for
@@ -75,7 +77,7 @@ def judged_labels(
             "confusion": ConfusedDistractors(),
         }
         found = loop(known[account])
-        return Judgement(found.shares, {account: 1.0}, {}, found.changes)
+        return Judgement(found.shares, dict.fromkeys(get_args(Account), 0.0) | {account: 1.0}, {}, found.changes)
 
     even, confused, scene = loop(EvenDistractors()), loop(ConfusedDistractors()), loop(SceneDistractors(claim_power=1))
     told = ~sets.unlabelled
@@ -89,12 +91,17 @@ def judged_labels(
         "scene": standard_score(gain(scene) - basis, labelled),
         "confusion": standard_score(gain(confused) - basis, labelled),
     }
-    noise: Account = "confusion" if evidence["confusion"] > LEAST_CONFUSION else "uniform"
-    loops = {noise: confused if noise == "confusion" else even}
-    parts = {noise: 1.0}
-    w = float(ndtr(evidence["scene"])) if evidence["scene"] != 0.0 else 0.0
+    moved = float(np.abs(confused.shares - even.shares).sum(axis=1).mean() / 2.0)
+    noise: Account = "uniform"
+    if evidence["confusion"] > LEAST_CONFUSION and moved > LEAST_MOVE:
+        noise = "confusion"
+    n_sets = len(labelled.distinct)
+    w = float(stdtr(n_sets - 1, evidence["scene"])) if n_sets > 1 else 0.0
+    found, other = confused if noise == "confusion" else even, 1.0
+    shares, changes = found.shares, found.changes
     if w >= LEAST_SCENE:
-        loops["scene"] = loop(SceneDistractors())
-        parts = {noise: 1.0 - w, "scene": w}
-    shares = np.sum([part * loops[name].shares for name, part in parts.items()], axis=0)
-    return Judgement(shares, parts, evidence, loops[max(parts, key=lambda name: parts[name])].changes)
+        scene, other = loop(SceneDistractors()), 1.0 - w
+        shares = w * scene.shares + other * shares
+        changes = scene.changes if w > other else changes
+    parts = dict.fromkeys(get_args(Account), 0.0) | {"scene": 1.0 - other, noise: other}
+    return Judgement(shares, parts, evidence, changes)

@@ -27,6 +27,11 @@ BLOCK = 4096
 """Rows whose features are worked out at a time."""
 LEAST_LEFT = 1e-10
 """Of 1 - h_ii, below which it has hardly a digit left."""
+LEAST_SHARE = 10.0 * float(np.finfo(np.float64).eps)
+"""Of lam in the largest eigenvalue, n times the largest k(x, x) at most, below which what is left out is rounding."""
+NEGATIVE = 1e-8
+"""Share of the largest eigenvalue by which one may be below 0, through rounding."""
+_LOST = "lam={:.4g} is lost in rounding beside the kernel's values: scale the features, or give a larger lam."
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,11 @@ class ExactRidge:
         Raises
         ------
         InputError
-            If it is not positive semi-definite.
+            If it is not positive semi-definite, or so large that lam is lost in rounding beside it.
         """
+        largest = float(gram.diagonal().max(initial=0.0))
+        if not lam > LEAST_SHARE * len(gram) * largest:
+            raise InputError(_LOST.format(lam))
         matrix = gram.T  # symmetric, and in Fortran's order as LAPACK wants it
         matrix[np.diag_indices_from(matrix)] += lam
         factor, wrong = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
@@ -125,8 +133,15 @@ class NystroemRidge:
         Raises
         ------
         InputError
-            If a row fits its own target but for rounding, so that nothing is known of it without that.
+            If the landmarks' kernel is not positive semi-definite, or a row fits its own target but for rounding, so
+            that nothing is known of it without that.
         """
+        values = np.linalg.eigvalsh(gram)
+        if values[0] < -NEGATIVE * values[-1]:
+            raise InputError(
+                "the kernel's matrix of the landmarks is not positive semi-definite: give a kernel that is, or "
+                "approximation=None with a larger lam."
+            )
         root = inverse_root(gram)
         features = np.empty((len(cross), root.shape[1]), order="F")
         for start in range(0, len(cross), BLOCK):
@@ -139,7 +154,7 @@ class NystroemRidge:
         back = dtrsm(1.0, factor, root, side=1, lower=1, trans_a=1)
         left = 1.0 - np.einsum("ij,ij->i", directions, directions)
         if not left.min() > LEAST_LEFT:
-            raise InputError(f"lam={lam:.4g} is lost in rounding beside the kernel's values: give a larger lam.")
+            raise InputError(_LOST.format(lam))
         return cls(directions, back, left[:, None])
 
     def left_out(self, targets: Floats) -> Floats:

@@ -32,14 +32,7 @@ class Rounds:
     """(n_rounds,): the mean over the rows of sum_k |P_ik - P_ik before| / 2 in each round."""
 
 
-def run_rounds(
-    ridge: LeavesOut,
-    sets: CandidateGroups,
-    distractors: Distractors,
-    *,
-    n_rounds: int = 25,
-    initial: Floats | None = None,
-) -> Rounds:
+def run_rounds(ridge: LeavesOut, sets: CandidateGroups, distractors: Distractors, *, n_rounds: int) -> Rounds:
     """Run the rounds.
 
     Parameters
@@ -50,11 +43,9 @@ def run_rounds(
     distractors : Distractors
     n_rounds : int
         At least 0. If all rows are exact there is nothing to do, and no round is made.
-    initial : ndarray of shape (n, K), optional
-        The start, in place of equal shares.
     """
     mask = sets.mask
-    shares = np.asarray(uniform(mask) if initial is None else initial, dtype=np.float64)
+    shares = uniform(mask)
     changes: list[float] = []
     for t in range(n_rounds if (sets.sizes > 1).any() else 0):
         claims = np.maximum(ridge.left_out(shares), LEAST_CLAIM)

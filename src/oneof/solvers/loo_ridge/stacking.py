@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
+from oneof.solvers.loo_ridge.class_mass import with_class_mass
 from oneof.solvers.loo_ridge.distractors import EvenDistractors
 from oneof.solvers.loo_ridge.left_out import ExactRidge, LeavesOut, Ridge
 from oneof.solvers.loo_ridge.rounds import run_rounds
@@ -80,14 +81,16 @@ def stacking_weights(ridges: Sequence[Ridge], sets: CandidateGroups, *, n_rounds
     ridges : sequence of Ridge
         Of each kernel, on the rows of the sets.
     sets : CandidateGroups
+        Rows without a label have no say.
     n_rounds : int
         Of the loop with even distractors that finds the labels.
     """
     alike = np.full(len(ridges), 1.0 / len(ridges))
     if len(ridges) == 1:
         return alike
-    shares = run_rounds(stacked(ridges, alike), sets, EvenDistractors(), n_rounds=n_rounds).shares
-    residuals = np.stack([(shares - ridge.left_out(shares)).ravel() for ridge in ridges], axis=1)
+    account, told = with_class_mass(EvenDistractors(), sets), ~sets.unlabelled
+    shares = run_rounds(stacked(ridges, alike), sets, account, n_rounds=n_rounds).shares
+    residuals = np.stack([(shares - ridge.left_out(shares))[told].ravel() for ridge in ridges], axis=1)
     return simplex_least_squares(residuals)
 
 

@@ -1,7 +1,8 @@
 """Which rows speak for a decision.
 
-Left-out predictions are linear in the labels of the other rows, F_i = m + sum_{j != i} a_ij (P_j - m). So of the margin
-F_ik - F_il by which a row's label k is ahead of its rival l, row j brings a_ij ((P_jk - m_k) - (P_jl - m_l)).
+Left-out predictions are linear in the labels of the other rows, F_i = m + sum_{j != i} a_ij (P_j - m). So of the
+margin F_ik - F_il by which a row's label k is ahead of its rival l, row j brings a_ij ((P_jk - m_k) - (P_jl - m_l)).
+The margin is below 0 where the label is another than the predictions alone would have made it.
 """
 
 from dataclasses import dataclass
@@ -28,18 +29,19 @@ class Vouchers:
     """(n, 5): what each brings to F_ik - F_il; it may be below 0 where nothing speaks for the label."""
 
 
-def vouchers(ridge: ExactRidge | StackedExact, shares: Floats, scores: Floats, mask: Mask) -> Vouchers:
+def vouchers(ridge: ExactRidge | StackedExact, shares: Floats, rival: Ints) -> Vouchers:
     """Return who speaks for the label of the largest share of each row.
 
     Parameters
     ----------
     ridge : ExactRidge or StackedExact
-    shares, scores : ndarray of shape (n, K)
-        P and LOO(P).
-    mask : ndarray of shape (n, K), bool
+    shares : ndarray of shape (n, K)
+        P.
+    rival : ndarray of shape (n,)
+        See `rivals`.
     """
     n = len(shares)
-    label, rival = shares.argmax(axis=1), rivals(shares, scores, mask)
+    label = shares.argmax(axis=1)
     residuals = shares - shares.mean(axis=0)
     n_named = min(N_VOUCHERS, n - 1)
     rows, brought = np.empty((n, n_named), dtype=np.int64), np.empty((n, n_named))

@@ -4,7 +4,7 @@ Of each set at most 4,000 rows are drawn and split 80/20; the candidates are dra
 training part by `oneof.make_partial`. "falling" are the same sets with class sizes that fall 12-fold, by a drawn order
 of the classes. The machines are those of `benchmarks/loo_ridge.py`; numbers are means over the draws. Writes
 docs/loo_ridge_controlled.csv, and docs/loo_ridge.png from it. Run with
-`python benchmarks/loo_ridge_controlled.py [measure [set ...]|summary|draw]`.
+`python benchmarks/loo_ridge_controlled.py [measure] [summary] [draw]`.
 """
 
 import csv
@@ -19,6 +19,8 @@ from oneof.datasets import load
 
 DOCS = Path(__file__).parent.parent / "docs"
 TABLE = DOCS / "loo_ridge_controlled.csv"
+HELD_OUT = DOCS / "loo_ridge_held_out.csv"
+NAMES = {"lost": "Lost", "msrcv2": "MSRCv2", "birdsong": "BirdSong"}
 MOST_ROWS = 4000
 CONTROLLED = {"segment": 3, "vehicle": 3, "glass": 5, "ecoli": 5, "mfeat_zernike": 2, "letter": 1}
 """Sets with their numbers of draws."""
@@ -41,11 +43,9 @@ def thinned(truth, seed):
     return np.flatnonzero(random.random(len(truth)) < keep[truth])
 
 
-def measured(names):
+def measured():
     """Yield a line of numbers for each set and kind of candidate sets."""
     for name, falling in [(name, False) for name in CONTROLLED] + [(name, True) for name in FALLING]:
-        if names and name not in names:
-            continue
         data = load(name)
         X, truth = np.nan_to_num(np.asarray(data.X, dtype=np.float64)), np.unique(data.y, return_inverse=True)[1]
         for kind, extra in MADE:
@@ -69,15 +69,15 @@ def measured(names):
 
 def margin(line):
     """Return by how much LOORidge is above the better of the simpler machines."""
-    return float(line["LOORidge"]) - max(float(line["plain loop"]), float(line["equal shares"]))
+    return round(float(line["LOORidge"]) - max(float(line["plain loop"]), float(line["equal shares"])), 3)
 
 
-def measure(names):
+def measure():
     """Write the table line by line, and print where the method is furthest behind."""
     with TABLE.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["set", "kind", "extra", *COLUMNS])
-        for line in measured(names):
+        for line in measured():
             writer.writerow(
                 [
                     *(line[key] for key in ("set", "kind", "extra")),
@@ -117,8 +117,15 @@ STYLES = (
     ("LOORidge", "D", "accent"),
     ("true labels", "|", "second"),
 )
-REAL = {}
-"""Means that `benchmarks/loo_ridge.py held_out` printed."""
+
+
+def held_out():
+    """Return the means that `benchmarks/loo_ridge.py held_out` wrote, by set and machine."""
+    found = {}
+    with HELD_OUT.open(newline="") as file:
+        for line in csv.DictReader(file):
+            found.setdefault(NAMES[line["set"]], {})[line["of"]] = float(line["mean"])
+    return found
 
 
 def draw():
@@ -127,17 +134,17 @@ def draw():
 
     from oneof.plots.style import PALETTE, dress
 
-    kinds = [(kind, extra) for kind, extra in MADE]
-    names = {"uniform": "drawn evenly", "confusable": "a partner class", "cooccurring": "scenes"}
+    names = {"uniform": "even", "confusable": "partner", "cooccurring": "scenes"}
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained", width_ratios=(1, 2))
-    y = np.arange(len(REAL))
+    real = held_out()
+    y = np.arange(len(real))
     for key, marker, colour in STYLES:
-        left.plot([numbers[key] for numbers in REAL.values()], y, marker, color=PALETTE[colour], label=key, ms=7)
-    left.set_yticks(y, list(REAL))
+        left.plot([numbers[key] for numbers in real.values()], y, marker, color=PALETTE[colour], label=key, ms=7)
+    left.set_yticks(y, list(real))
     left.invert_yaxis()
     left.set_xlabel("test accuracy")
     left.set_title("Real sets, ten splits", loc="left")
-    rows = {pair: [line for line in read() if (line["kind"], int(line["extra"])) == pair] for pair in kinds}
+    rows = {pair: [line for line in read() if (line["kind"], int(line["extra"])) == pair] for pair in MADE}
     for position, lines in enumerate(rows.values()):
         for key, marker, colour in STYLES[:-1]:
             gaps = [float(line[key]) - float(line["true labels"]) for line in lines]
@@ -148,24 +155,20 @@ def draw():
                 [position + shift - 0.09, position + shift + 0.09], [np.mean(gaps)] * 2, color=PALETTE[colour], lw=2
             )
     right.axhline(0, color=PALETTE["second"], lw=1)
-    right.set_xticks(range(len(kinds)), [f"{names[kind]}\n{extra} false" for kind, extra in kinds], fontsize=8)
+    right.set_xticks(range(len(MADE)), [f"{names[kind]}\n{extra} false" for kind, extra in MADE], fontsize=8)
     right.set_ylabel("accuracy less that of true labels")
-    right.set_title("Made candidate sets: each dot a data set, bars their mean", loc="left")
+    right.set_title("Made candidate sets: a dot a data set, bars their means", loc="left")
     dress(left, grid="x")
     dress(right, grid="y")
-    left.legend(loc="lower left", frameon=False, fontsize=9)
+    left.legend(loc="center left", bbox_to_anchor=(0.0, 0.74), frameon=False, fontsize=9)
     figure.savefig(DOCS / "loo_ridge.png", dpi=130)
 
 
 def main():
     """Run what was asked for, or all."""
-    part, *names = sys.argv[1:] or ["all"]
-    if part in ("measure", "all"):
-        measure(names)
-    if part in ("measure", "summary", "all"):
-        summary()
-    if part in ("draw", "all"):
-        draw()
+    parts = {"measure": measure, "summary": summary, "draw": draw}
+    for part in sys.argv[1:] or parts:
+        parts[part]()
 
 
 if __name__ == "__main__":

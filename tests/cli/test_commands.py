@@ -193,10 +193,18 @@ def test_the_first_choice_needs_no_comparison(run: Run, birds: Path, monkeypatch
     alone = fitted()
     assert alone["method"] == "LOORidge"
     assert len(alone["comparison"]["results"]) == 1
+    assert any("without a comparison" in note for note in alone["notes"])
+    report = Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    assert "the method you named" not in report
+    assert "first choice" in report
     monkeypatch.setattr(methods, "MOST_ROWS_OF_FIRST_CHOICE", 10)
     assert len(fitted()["comparison"]["results"]) > 5
     candidates = oneof.CandidateSets.from_labels(["a", "b", None, None, None])
     assert methods.first_choice(candidates) is None
+    assert methods.first_choice(oneof.CandidateSets.from_labels(["a", "b", "c"])) is None
+    half = oneof.CandidateSets.from_sets([["a", "b"], ["c"], None, None])
+    monkeypatch.undo()
+    assert methods.first_choice(half) == "LOORidge"
 
 
 def test_truth_judges_and_does_not_teach(run: Run, birds: Path) -> None:

@@ -21,8 +21,8 @@ def run(
     labels: options.Labels,
     truth: options.Truth = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of one method, or best: all but slow ones, as PLGP.")
-    ] = "best",
+        str, typer.Option("--method", help="Name of one method, or auto: all but slow ones, as PLGP.")
+    ] = "auto",
     separator: options.Separator = "|",
     classes: options.Classes = None,
     drop: options.Drop = None,

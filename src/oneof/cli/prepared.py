@@ -89,20 +89,18 @@ def prepare(path: Path, reading: Reading) -> Prepared:
 def find_methods(prepared: Prepared, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
     """Return the methods that `method` names, as pipelines from the table's features, and notes on what is left out.
 
-    "auto" stands for the first choice where the table suits it, and elsewhere for "best": all methods but slow ones.
+    "auto" and "best" stand for all methods but slow ones.
     """
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.compare import first_choice, holds_negative, left_out_of_auto, panel, without_slow
+    from oneof.compare import holds_negative, left_out_of_auto, panel, without_slow
 
     encoder = make_encoder(prepared.columns, prepared.words)
     encoded = encoder.fit_transform(prepared.frame)
     n_rows, n_features = int((~prepared.candidates.is_unlabelled).sum()), encoded.shape[1]
     known = panel(sparse=sp.issparse(encoded), negative=holds_negative(encoded), n_rows=n_rows, random_state=seed)
-    if method.lower() == "auto":
-        method = first_choice(prepared.candidates) or "best"
-    if method.lower() == "best":
+    if method.lower() in ("auto", "best"):
         names, left_out = list(without_slow(known, n_features)), left_out_of_auto(n_features)
     else:
         names, left_out = [_name(method, known)], ()

@@ -129,10 +129,14 @@ def panel(
 
 
 def first_choice(candidates: CandidateSets) -> str | None:
-    """Return the method to take without a comparison; None where there are too many rows, or most have no label."""
+    """Return the method to take without a comparison.
+
+    None where there are too many rows, most have no label, or none has several: without false candidates there is
+    nothing that the first choice would be better at.
+    """
     n_labelled = int((~candidates.is_unlabelled).sum())
     suits = LEAST_SHARE_OF_FIRST_CHOICE * len(candidates) <= n_labelled <= MOST_ROWS_OF_FIRST_CHOICE
-    return FIRST_CHOICE if suits else None
+    return FIRST_CHOICE if suits and int(candidates.is_exact.sum()) < n_labelled else None
 
 
 def holds_negative(X: Any) -> bool:

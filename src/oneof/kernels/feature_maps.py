@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from oneof.errors import InputError
 from oneof.typing import Array, Floats, Rows
 
-_OVERFLOW = "the features overflow: scale the features, for example with StandardScaler."
+_OVERFLOW = "squares of the features over- or underflow: scale the features, for example with StandardScaler."
 _CONSTANT = 1e-12
 """Share of its largest absolute value within which a feature counts as constant."""
 
@@ -99,12 +99,9 @@ class UnitRows:
 
     def __call__(self, X: Rows) -> Rows:
         """Return the (n, d) rows."""
-        X = X.astype(np.float64)
-        with np.errstate(over="ignore"):
-            squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
-        lengths = np.sqrt(_finite(squares))
-        inverse = 1.0 / np.where(lengths > 0, lengths, 1.0)
-        return sp.csr_array(X.multiply(inverse[:, None])) if sp.issparse(X) else X * inverse[:, None]
+        X = _divided(X.astype(np.float64), _largest(X, axis=1)[:, None])  # so that no square over- or underflows
+        squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
+        return _divided(X, np.where(squares > 0, np.sqrt(squares), 1.0)[:, None])
 
 
 @dataclass(frozen=True)
@@ -117,30 +114,33 @@ class ScaledUnitRows:
     @classmethod
     def of(cls, X: Rows) -> "ScaledUnitRows":
         """Learn the largest absolute values."""
-        largest = abs(X).max(axis=0)
-        largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest, dtype=np.float64).ravel()
-        return cls(np.where(largest > 0, largest, 1.0))
+        return cls(_largest(X, axis=0))
 
     def __call__(self, X: Rows) -> Rows:
         """Return the (n, d) rows."""
-        scaled = sp.csr_array(X.multiply(1.0 / self.largest)) if sp.issparse(X) else X / self.largest
-        return UnitRows()(scaled)
+        return UnitRows()(_divided(X.astype(np.float64), self.largest[None, :]))
 
 
 MAPS: dict[str, Any] = {"standard": Standard, "rank": GaussianRank, "angle": Angle}
 """Maps that make all features alike."""
 SPARSE_MAPS: dict[str, Any] = {"unit": UnitRows, "scaled_unit": ScaledUnitRows}
 """Maps that keep zeros, for rows that are mostly zeros, such as counts of words."""
+_MOST_FEATURES = 5000
+_MOSTLY_ZEROS, _HALF_ZEROS = 0.1, 0.5
 
 
-def is_mostly_zeros(X: Rows, most_features: int = 5000, share: float = 0.1) -> bool:
-    """Return whether rows suit the maps that keep zeros: more features than `most_features`, or few that are not 0.
+def suited_maps(X: Rows) -> dict[str, Any]:
+    """Return the maps that suit rows, by the share of entries that are not 0.
 
-    Features that are 0 throughout do not count. Dense rows and the same rows as CSR have one answer.
+    Up to a tenth, or above 5,000 features, those that keep zeros: to the others a rare word is as large as any. Above
+    a half, those that make all features alike. Between, all of them. Features that are 0 throughout do not count, and
+    dense rows and the same rows as CSR have one answer.
     """
     used = np.asarray(X.astype(bool).sum(axis=0) if sp.issparse(X) else np.count_nonzero(X, axis=0)).ravel()
-    n_used = int(np.count_nonzero(used))
-    return n_used > most_features or float(used.sum()) <= share * X.shape[0] * n_used
+    n_used, n_entries = int(np.count_nonzero(used)), float(used.sum())
+    if n_used > _MOST_FEATURES or n_entries <= _MOSTLY_ZEROS * X.shape[0] * n_used:
+        return SPARSE_MAPS
+    return MAPS | SPARSE_MAPS if n_entries <= _HALF_ZEROS * X.shape[0] * n_used else MAPS
 
 
 def _normal_ranks(known: Floats, X: Floats) -> Floats:
@@ -149,6 +149,21 @@ def _normal_ranks(known: Floats, X: Floats) -> Floats:
         column = np.ascontiguousarray(known[:, j])
         ranks[:, j] = np.searchsorted(column, X[:, j], "left") + np.searchsorted(column, X[:, j], "right")
     return ndtri(np.clip(ranks / (2.0 * n), 0.5 / n, 1.0 - 0.5 / n))
+
+
+def _largest(X: Rows, *, axis: int) -> Floats:
+    """Return the largest absolute values of features or rows, and 1 where all are 0."""
+    largest = abs(X).max(axis=axis)
+    largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest, dtype=np.float64).ravel()
+    return np.where(largest > 0, largest, 1.0)
+
+
+def _divided(X: Rows, by: Floats) -> Rows:
+    """Divide features or rows; not multiply by inverses, which may be infinite."""
+    if not sp.issparse(X):
+        return X / by
+    entries = sp.coo_array(X)
+    return sp.csr_array((entries.data / np.broadcast_to(by, X.shape)[entries.coords], entries.coords), shape=X.shape)
 
 
 def _on_a_sphere(Z: Floats) -> Floats:

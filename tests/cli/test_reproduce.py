@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oneof.experiments import NAMES
-from oneof.experiments.figures import online
+from oneof.experiments.figures import online, online_streams
 from tests.cli.conftest import Run
 
 needs_data = pytest.mark.skipif(not Path(os.environ.get("ONEOF_DATA", "-")).is_dir(), reason="needs the field's data")
@@ -18,7 +18,7 @@ FILES = ["claims.csv", "figure.png", "figure.svg", "index.html", "records.jsonl"
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the quick runs of the online experiments shorter still."""
-    plan = online.plan
+    plan = online_streams.plan
     monkeypatch.setattr(online, "plan", lambda data, **_: plan(data, draws=2, rounds=200))
 
 

@@ -13,6 +13,7 @@ from oneof.experiments.figures import (
     logistic_labels,
     logistic_sensors,
     online,
+    online_streams,
     plgp,
     plgp_controlled,
     plgp_real,
@@ -32,10 +33,10 @@ def invented(trial, random):
     """Return a result of the form that the trial's experiment measures, with numbers by lot."""
     name = trial.experiment
     if name.startswith("online"):
-        methods = online.ON_LABELS if trial["size"] == online.EXACT else online.PARTIAL
-        lams = {m: online.LAMS if "Pegasos" in m else (None,) for m in methods}
-        at = len(online.checkpoints(trial["rounds"]))
-        return {online._named(m, lam): random.random(at) for m in methods for lam in lams[m]}
+        methods = online_streams.ON_LABELS if trial["size"] == online_streams.EXACT else online_streams.PARTIAL
+        lams = {m: online_streams.LAMS if "Pegasos" in m else (None,) for m in methods}
+        at = len(online_streams.checkpoints(trial["rounds"]))
+        return {online_streams.named(m, lam): random.random(at) for m in methods for lam in lams[m]}
     if name == plsvm_levels.NAME:
         counts = plsvm_levels.partial_counts(trial["largest"])
         methods = [m for m in plsvm_levels.LOOK if m != "SVM"]
@@ -121,10 +122,10 @@ def test_failures_leave_the_rest(name):
 
 def test_a_claim_follows_the_records():
     """The same claim holds where the records say so, and does not where they say the opposite."""
-    trials = online.plan("dermatology", draws=5)
+    trials = online_streams.plan("dermatology", draws=5)
 
     def made(average, largest):
-        levels = dict.fromkeys(online.AVERAGE, average) | dict.fromkeys(online.LARGEST, largest)
+        levels = dict.fromkeys(online_streams.AVERAGE, average) | dict.fromkeys(online_streams.LARGEST, largest)
         records = []
         for trial, record in zip(trials, records_of(trials), strict=True):
             noise = 0.01 * np.random.default_rng(trial["draw"]).random()
@@ -139,13 +140,13 @@ def test_a_claim_follows_the_records():
 
 def test_lambda_is_chosen_without_candidate_sets():
     """It is the one at which Pegasos with exact labels ends lowest, whatever the others do with it."""
-    trials = online.plan("ecoli", draws=2, rounds=100)
+    trials = online_streams.plan("ecoli", draws=2, rounds=100)
     records = []
     for record in records_of(trials):
         result = dict(record.result)
-        if record.trial["size"] == online.EXACT:
-            for lam in online.LAMS:
-                result[online._named(online.REFERENCE, lam)] = [1.0, 0.1 if lam == 0.01 else 0.2]
+        if record.trial["size"] == online_streams.EXACT:
+            for lam in online_streams.LAMS:
+                result[online_streams.named(online_streams.REFERENCE, lam)] = [1.0, 0.1 if lam == 0.01 else 0.2]
         records.append(Record(record.trial, result))
     assert online.chosen_lam(Records(records)) == 0.01
 
@@ -157,11 +158,11 @@ def test_online_errors_are_those_of_the_estimators():
     from oneof.datasets import make_partial
     from oneof.experiments.data import numbers
 
-    trial = next(t for t in online.plan("ecoli", draws=1, rounds=400) if t["size"] == 4)
-    found = online.measure(trial)
+    trial = next(t for t in online_streams.plan("ecoli", draws=1, rounds=400) if t["size"] == 4)
+    found = online_streams.measure(trial)
     data = numbers("ecoli", "standard")
     sets = make_partial(data.y, size=4, random_state=trial.generator("data", "draw", "size"))
-    order = np.concatenate(online._order(len(data.y), 400, trial.generator("data", "draw")))
+    order = np.concatenate(online_streams._order(len(data.y), 400, trial.generator("data", "draw")))
     for name, model in (("Max Perceptron", MaxPerceptron()), ("Avg Pegasos, lambda 0.1", AvgPegasos(lam=0.1))):
         wrong = []
         for i in order:
@@ -200,7 +201,7 @@ def test_trials_measure(monkeypatch):
     logistic = logistic_labels.plan(draws=1, counts=(20,), held=(20,))
     sensors = logistic_sensors.plan(draws=1, queries=5)
     trials = [
-        *((online.measure, trial) for trial in online.plan("satimage", draws=1, rounds=100)),
+        *((online_streams.measure, trial) for trial in online_streams.plan("satimage", draws=1, rounds=100)),
         (plsvm_levels.measure, plsvm_levels.plan(draws=1, sets=("segment",), exact=(100,), largest=100, tests=50)[0]),
         (plsvm_alone.measure, plsvm_alone.plan(draws=1, sets=("segment",), counts=(100,), tests=50)[1]),
         (plgp_controlled.measure, plgp_controlled.plan(folds=1, sets=("glass",), shares=(0.45,), extras=(2,))[0]),

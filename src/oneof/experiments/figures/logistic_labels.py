@@ -144,7 +144,7 @@ def _gain(records: Records, data: str, number: int, other: str) -> Difference:
 
 def _above(records: Records, number: int, other: str) -> tuple[str, bool | None]:
     gains = {data: _gain(records, data, number, other) for data in SETS}
-    held = verdict_of(*(gain.mean > 0 if gain.known else None for gain in gains.values()))
+    held = verdict_of(*(gain.is_above if gain.known else None for gain in gains.values()))
     return "; ".join(f"{data}: {gain.points()} points" for data, gain in gains.items()), held
 
 
@@ -162,7 +162,7 @@ def claims(records: Records) -> list[Claim]:
     known = all(gain.known for pair in gains.values() for gain in pair)
     found.append(
         Claim(
-            f"It gains more with {few} labels than with {many}, on each set.",
+            f"On the mean it gains more with {few} labels than with {many}, on each set.",
             "semi-supervised classifiers are most relevant when the labelled set is small",
             "; ".join(f"{data}: {a.points()} and {b.points()} points" for data, (a, b) in gains.items()),
             all(a.mean > b.mean for a, b in gains.values()) if known else None,
@@ -187,7 +187,7 @@ def claims(records: Records) -> list[Claim]:
             f"On new rows of ionosphere, with {number} labels, the classifier with all unlabelled rows is above the "
             "supervised one.",
             "the learned classifier may be applied to new data; unlabelled rows help when labels are few",
-            f"{gain.points()} points; {ours}", gain.mean > 0 if gain.known else None,
+            f"{gain.points()} points; {ours}", gain.is_above if gain.known else None,
         )
     )  # fmt: skip
     return found
@@ -210,6 +210,15 @@ def experiment() -> Experiment:
             "solution but 0 where labels are few, decision 0017). The supervised one has an L1 penalty, C = 1. SVM and "
             "TSVM are linear, SGT and GRF have their defaults; the paper gave the others their best settings, "
             "judged on the test rows, and we do not.",
+        ],
+        remarks=[
+            "Against a supervised classifier the graph prior is clearly ahead on wdbc alone. What the graph itself "
+            "brings is in docs/graph_logistic.md: beside plain logistic regression a point at most on ionosphere and "
+            "wdbc, up to five on digits, and a loss of up to 0.8 on pima, whose classes overlap. Here the other "
+            "classifier has a sparseness prior, which makes up for a part of it.",
+            "On ionosphere no linear boundary separates the classes; SGT and GRF, which draw none, are ahead there, "
+            "and behind on the two others. That the paper's curve is above all others on its sets cannot be tried, as "
+            "its sets and the data behind its figure are not in our texts.",
         ],
         datasets=SETS,
         full=plan(draws=20),

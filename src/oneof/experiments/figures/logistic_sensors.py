@@ -179,7 +179,7 @@ def claims(records: Records) -> list[Claim]:
     """Judge what section 6 says of the figure."""
     gains = {s: Difference.of(*(areas(records, f"{s}, {kind}") for kind in KINDS)) for s in SENSORS}
     told = "; ".join(f"{sensor}: {gain.points()} points of area" for sensor, gain in gains.items())
-    held = verdict_of(*(gain.mean > 0 if gain.known else None for gain in gains.values()))
+    held = verdict_of(*(gain.is_above if gain.known else None for gain in gains.values()))
     paper = "in general, the semi-supervised classifiers outperform the corresponding supervised ones"
     found = [
         Claim("The semi-supervised classifier has the larger area, with each sensor and with both.", paper, told, held)

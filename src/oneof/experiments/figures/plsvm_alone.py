@@ -110,7 +110,7 @@ def _more_rows(records: Records) -> tuple[str, bool | None]:
             part = records.where(data=data, size=_size(method))
             few, many = (100 * part.values("accuracy", rows=count) for count in (counts[0], counts[-1]))
             gain = Difference.of(many, few)
-            judged.append(gain.mean > 0 if gain.known and len(counts) > 1 else None)
+            judged.append(gain.is_above if gain.known and len(counts) > 1 else None)
             if judged[-1] is not True:
                 told.append(f"not {data}, {method}: {gain.points(1.0)}")
     return "; ".join(told) or "everywhere", verdict_of(*judged)

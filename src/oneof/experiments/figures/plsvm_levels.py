@@ -199,7 +199,7 @@ def _more_rows(records: Records) -> tuple[str, bool | None]:
         for size in SIZES:
             values = over_sets(records.where(exact=n), f"PL-SVM, sets of {size}")
             gain = Difference.of(values[:, -1], values[:, 0])
-            judged.append(gain.mean > 0 if gain.known else None)
+            judged.append(gain.is_above if gain.known else None)
             if size in (SIZES[0], SIZES[-1]):
                 told.append(f"{n} exact, sets of {size}: {gain.points(1.0)}")
     return "; ".join(told) or "not measured", verdict_of(*judged) if judged else None

@@ -112,8 +112,8 @@ def claims(records: Records) -> list[Claim]:
             told, verdict_of(*(gain.is_above if gain.known else None for gain in few)),
         ),
         Claim(
-            "The gain shrinks from the numbers up to 300 to the largest.", "unlabelled documents help most when labels "
-            "are few", told,
+            "On the mean, the gain shrinks from the numbers up to 300 to the largest.",
+            "unlabelled documents help most when labels are few", told,
             min(gain.mean for gain in few) > gains[counts[-1]].mean if few and counts[-1] > FEW else None,
         ),
     ]  # fmt: skip
@@ -122,7 +122,7 @@ def claims(records: Records) -> list[Claim]:
         together = records.values("accuracy", labelled=300, weight=METHODS[TOGETHER])
         alone = records.values("accuracy", labelled=1000, weight=METHODS[ALONE])
         gain = Difference.of(together, alone)
-        held = gain.mean > 0 if gain.known else None
+        held = gain.is_above if gain.known else None
         words = f"{100 * together.mean():.1f} % from 300 labels, {100 * alone.mean():.1f} % from 1,000 without"
     found.append(
         Claim("300 labels with unlabelled documents do more than 1,000 without.",

@@ -161,7 +161,7 @@ def claims(records: Records) -> list[Claim]:
         Claim(f"{few}, and told the share of each topic, the transductive SVM is above the SVM.",
               "not in the paper: it takes the share in the labelled documents",
               *_above(records, FEW, SHARED, MACHINE)),
-        Claim(f"Told the shares, it gains more with {FEW} labels than with {many}.",
+        Claim(f"Told the shares, it gains more on the mean with {FEW} labels than with {many}.",
               "the gain is largest for small training sets",
               f"{gains[0].points(1.0)} and {gains[1].points(1.0)} points",
               gains[0].mean > gains[1].mean if many > FEW and all(gain.known for gain in gains) else None),

@@ -18,7 +18,7 @@ DOCS = Path(__file__).parent.parent / "docs" / "reproduction"
 HEAD = """# Claims of the papers, and what we measured
 
 Made by `benchmarks/reproduction.py` from the records of full runs (`oneof reproduce NAME`; how it is done, and what
-can be relied on: [reproduction.md](../reproduction.md)). Where a claim does not hold, what was found out about it stands
+can be relied on: [reproduction.md](../reproduction.md)). Where a claim does not hold, what was found out stands
 below the table.
 
 """

@@ -27,8 +27,8 @@ def run(
         str,
         typer.Option(
             "--method",
-            help="Name of a method; best, of all but slow ones as PLGP; or auto: LOORidge on ambiguous sets without "
-            "text columns, if at most 6,000 rows, but at least half of all, have a label; best elsewhere.",
+            help="Name of a method; best, of all but slow ones as PLGP; or auto: LOORidge where sets are ambiguous, "
+            "and at most 6,000 rows, but at least half of all, have a label; best elsewhere.",
         ),
     ] = "auto",
     truth: options.Truth = None,

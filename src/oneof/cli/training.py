@@ -47,9 +47,7 @@ def train(
     check_writable(folder)
     reject_inputs((folder / name for name in OUTPUTS), [path])
     prepared = prepare(path, reading)
-    first = None
-    if method.lower() == "auto" and not any(column.kind == "text" for column in prepared.columns):
-        first = first_choice(prepared.candidates)
+    first = first_choice(prepared.candidates) if method.lower() == "auto" else None
     methods, left_out = find_methods(prepared, first or method, seed)
     notes = [*prepared.notes, *left_out]
     if first is not None:

@@ -1,0 +1,91 @@
+"""The log of answers: what is acknowledged is on the disk, and nothing overwrites anything."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from oneof.errors import ConflictError, DataError
+from oneof.web.log import AnswerLog, Entry
+
+FACTS = {"rows": "some", "classes": '["a", "b"]'}
+
+
+def entry(key, row=0, annotator="Ann", **more):
+    return Entry(key, annotator, row, **({"kind": "one of", "labels": (0,)} | more))
+
+
+def test_entries_come_back_as_they_were_written(tmp_path: Path) -> None:
+    """In order, numbered from 1, with every field, also for another opening of the file."""
+    log = AnswerLog(tmp_path / "log", FACTS)
+    first = log.append(entry("x", labels=(0, 1), purpose="check", guess=1, score=0.25))
+    second = log.append(entry("y", row=7, kind="undo", labels=(), undoes=1))
+    other = AnswerLog(tmp_path / "log", FACTS)
+    assert other.since(0) == [first, second]
+    assert other.since(1) == [second]
+    assert (first.number, second.number) == (1, 2)
+    assert (first.labels, first.purpose, first.guess, first.score) == ((0, 1), "check", 1, 0.25)
+    assert first.at > 0
+    other.close()
+    log.close()
+
+
+def test_an_acknowledged_entry_is_committed(tmp_path: Path) -> None:
+    """When `append` returns, another connection sees the entry, and the file is in WAL mode."""
+    log = AnswerLog(tmp_path / "log", FACTS)
+    log.append(entry("x"))
+    other = sqlite3.connect(tmp_path / "log")
+    assert other.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+    assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    other.close()
+    log.close()
+
+
+def test_an_entry_sent_twice_is_written_once() -> None:
+    """A repeated key returns the entry that is there; for another answer it is refused."""
+    log = AnswerLog(None, FACTS)
+    first = log.append(entry("x"), seen=0)
+    assert log.append(entry("x"), seen=0) == first
+    with pytest.raises(ConflictError, match="was used for another answer"):
+        log.append(entry("x", labels=(1,)))
+    assert len(log.since(0)) == 1
+    log.close()
+
+
+def test_a_writer_who_has_not_seen_the_last_entry_is_refused(tmp_path: Path) -> None:
+    """Of two windows that saw the same state of a row, whichever process they are in, one writes."""
+    logs = [AnswerLog(tmp_path / "log", FACTS) for _ in range(2)]
+    logs[0].append(entry("x"), seen=0)
+    with pytest.raises(ConflictError, match="row 0 was changed by 'Ann' in another window"):
+        logs[1].append(entry("y", labels=(1,)), seen=0)
+    logs[1].append(entry("z", annotator="Bob"), seen=0)  # another annotator overwrites nothing
+    logs[1].append(entry("w", row=1), seen=0)
+    logs[1].append(entry("v", labels=(1,)), seen=1)
+    assert [found.key for found in logs[0].since(0)] == ["x", "z", "w", "v"]
+    for log in logs:
+        log.close()
+
+
+def test_many_are_written_together_or_not_at_all() -> None:
+    log = AnswerLog(None, FACTS)
+    broken = entry("c", row=2, kind=None)  # the table refuses a missing kind
+    with pytest.raises(sqlite3.IntegrityError):
+        log.append_all([entry("a"), entry("b", row=1), broken])
+    assert log.since(0) == []
+    log.append(entry("a"))
+    assert [found.key for found in log.append_all([entry("a"), entry("b", row=1), entry("d", row=0)])] == ["b"]
+    log.close()
+
+
+@pytest.mark.parametrize("other", [FACTS | {"rows": "other"}, FACTS | {"classes": '["a", "c"]'}])
+def test_a_log_is_of_one_table_and_its_classes(tmp_path: Path, other: dict) -> None:
+    AnswerLog(tmp_path / "log", FACTS).close()
+    with pytest.raises(DataError, match="holds answers about other"):
+        AnswerLog(tmp_path / "log", other)
+
+
+def test_another_file_is_no_log(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no database, " * 100)
+    with pytest.raises(DataError, match="is no log of a labelling session"):
+        AnswerLog(tmp_path / "notes.txt", FACTS)
+    assert (tmp_path / "notes.txt").read_text() == "no database, " * 100

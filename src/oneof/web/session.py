@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError, LabelError
 from oneof.estimators.base import check_positive
-from oneof.typing import Rows
+from oneof.typing import Mask, Rows
 from oneof.web import importing, quality
 from oneof.web.asking import Asker, Question
 from oneof.web.beginning import check_name, describe, read_start
@@ -254,6 +254,15 @@ class LabellingSession:
         with self._lock:
             return self._ledger.answers(row).get(annotator)
 
+    def known_before(self, row: int) -> Mask:
+        """Return the candidates that a row had beforehand, (n_classes,) bool."""
+        return self._standing.start[row]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self._rows.shape[0])
+
     def n_left(self) -> int:
         """Return how many rows are still to be answered."""
         with self._lock:
@@ -399,7 +408,7 @@ class LabellingSession:
         return written
 
     def _take_over(self, read: list[importing.Annotation], match: str | None) -> int:
-        rows = self._rows.shape[0] if match is None else rows_by(self.table.frame, match)
+        rows = self.n_rows if match is None else rows_by(self.table.frame, match)
         entries = importing.as_entries(read, rows, self.classes)
         with self._lock:
             n_new = len(self._log.append_all(entries))
@@ -428,8 +437,8 @@ class LabellingSession:
         return tuple(np.flatnonzero(mask[0]).tolist())
 
     def _check_row(self, row: Any) -> None:
-        if not isinstance(row, int | np.integer) or not 0 <= row < self._rows.shape[0]:
-            raise InputError(f"there is no row {row!r}: rows are 0 to {self._rows.shape[0] - 1}.")
+        if not isinstance(row, int | np.integer) or not 0 <= row < self.n_rows:
+            raise InputError(f"there is no row {row!r}: rows are 0 to {self.n_rows - 1}.")
 
 
 def _new_key() -> str:

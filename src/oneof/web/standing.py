@@ -22,7 +22,7 @@ class Standing:
 
     def __init__(self, log: AnswerLog, start: Mask, classes: Labels, *, min_votes: int, top: int | None) -> None:
         self.ledger = Ledger()
-        self._log, self._start, self._classes = log, start, classes
+        self.start, self._log, self._classes = start, log, classes
         self._min_votes, self._top = min_votes, top
         self._mask = start.copy()
 
@@ -34,7 +34,7 @@ class Standing:
         changed = sorted({entry.row for entry in entries})
         if changed:
             answers = {place: self.ledger.answers(row) for place, row in enumerate(changed)}
-            told = combine(answers, self._start[changed], self._classes, min_votes=self._min_votes, top=self._top)
+            told = combine(answers, self.start[changed], self._classes, min_votes=self._min_votes, top=self._top)
             self._mask[changed] = told.mask
         return changed
 

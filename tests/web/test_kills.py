@@ -3,8 +3,6 @@
 import http.client
 import secrets
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -13,20 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.web.nursery import Nursery, nursery
 from tests.web.serving import Client
 
 N_ROWS = 3_000
-ROOT = Path(__file__).parents[2]
-
-
-def start(log: Path) -> tuple[subprocess.Popen[str], str]:
-    """Start a server, and return it with its link."""
-    words = [sys.executable, "-m", "tests.web.labeller", str(log), str(N_ROWS)]
-    process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    link = process.stdout.readline().strip()
-    assert link.startswith("http://127.0.0.1:")
-    return process, link
 
 
 def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any], acknowledged: dict[str, Any]) -> None:
@@ -53,12 +41,12 @@ def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any]
         return  # killed
 
 
-def kill_at_random(log: Path, rounds: int, seed: int) -> None:
+def kill_at_random(servers: Nursery, log: Path, rounds: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sent: dict[str, Any] = {}
     acknowledged: dict[str, Any] = {}
     for done in range(rounds):
-        process, link = start(log)
+        process, link = servers.start(log, N_ROWS)
         before = len(acknowledged)
         threads = [
             threading.Thread(target=label, args=(link, window, rng.spawn(1)[0], sent, acknowledged)) for window in "12"
@@ -68,9 +56,7 @@ def kill_at_random(log: Path, rounds: int, seed: int) -> None:
         while len(acknowledged) == before:
             time.sleep(0.001)
         time.sleep(rng.random() * 0.6)
-        process.kill()
-        process.wait()
-        process.stdout.close()
+        servers.kill(process)
         for thread in threads:
             thread.join()
         found = sqlite3.connect(log)
@@ -92,10 +78,12 @@ def kill_at_random(log: Path, rounds: int, seed: int) -> None:
 
 def test_five_kills(tmp_path: Path) -> None:
     """All that two windows were told to be written is in the file, as they wrote it, and the file is whole."""
-    kill_at_random(tmp_path / "log", 5, 0)
+    with nursery() as servers:
+        kill_at_random(servers, tmp_path / "log", 5, 0)
 
 
 @pytest.mark.slow
 def test_fifty_kills(tmp_path: Path) -> None:
     """As before, for longer."""
-    kill_at_random(tmp_path / "log", 50, 1)
+    with nursery() as servers:
+        kill_at_random(servers, tmp_path / "log", 50, 1)

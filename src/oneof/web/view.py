@@ -9,8 +9,8 @@ from oneof.web.asking import Question
 from oneof.web.log import Entry
 from oneof.web.session import LabellingSession
 
-_NEAR, _REMEMBERED, _POINTS = 3, 8, 60
-"""Neighbours, entries of the history, and points of the curve of quality that are shown."""
+_NEAR, _REMEMBERED, _ABOUT, _POINTS = 3, 6, 120, 60
+"""Neighbours, entries of the history with their letters, and points of the curve of quality that are shown."""
 
 
 def show_question(session: LabellingSession, question: Question | None) -> dict[str, Any] | None:
@@ -81,5 +81,5 @@ def _show_entry(session: LabellingSession, entry: Entry) -> dict[str, Any]:
         "row": entry.row,
         "kind": entry.kind,
         "labels": list(entry.labels),
-        "about": item.get("text") or ", ".join(cell for _, cell in item.get("cells", [])[:3]),
+        "about": (item.get("text") or ", ".join(cell for _, cell in item.get("cells", [])[:3]))[:_ABOUT],
     }

@@ -136,6 +136,7 @@ function showQuestion() {
   const beside = question.item.kind === "table";
   $("item").replaceChildren(beside ? table() : whole(question.item, question.row));
   $("near").hidden = beside || !question.near.length;
+  $("near-rows").classList.toggle("pictures", question.item.kind === "image");
   $("near-rows").replaceChildren(...(beside ? [] : question.near.map(neighbour)));
   order = arranged();
   $("find").hidden = session.classes.length <= WITH_DIGITS;
@@ -146,7 +147,7 @@ function showQuestion() {
 }
 
 function reason() {
-  const told = question.learnt ? `The model has learnt from ${count(question.learnt, "row")}.` : "The model has learnt nothing yet.";
+  const told = question.learnt ? `Learnt from ${count(question.learnt, "row")} so far.` : "The model has learnt nothing yet.";
   const score = question.score === null ? "" : scoreWords(question.score);
   if (question.purpose === "check") return `Row ${question.row}, drawn at random to check the model. ${score} ${told}`;
   if (question.purpose === "free") return `Row ${question.row}, opened by you. ${told}`;
@@ -208,13 +209,14 @@ function whole(item, row) {
   if (item.kind === "image") return picture(item, row);
   const text = make("p", "text", item.text);
   text.tabIndex = 0; // it may have to be scrolled
+  text.setAttribute("role", "region");
+  text.setAttribute("aria-label", `Text of row ${row}`);
   return text;
 }
 
 function picture(item, row) {
   const image = make("img");
   image.alt = `Row ${row}: ${item.text}`;
-  image.addEventListener("load", () => image.classList.toggle("small", image.naturalWidth < 100));
   image.addEventListener("error", () => image.replaceWith(make("p", "alert", `The image ${item.text} cannot be shown.`)));
   image.src = `image/${row}`;
   return image;
@@ -281,7 +283,7 @@ function qualityWords(found) {
   if (!found.checks) return "Not known yet. Some questions are rows drawn at random: they tell, as the model guesses before you answer.";
   const allowed = found.exact < found.checks ? "was among the labels you left" : "was right";
   const sets = found.exact < found.checks ? ` ${count(found.checks - found.exact, "answer")} left several labels, so it may be less.` : "";
-  return `Of the last ${count(found.checks, "row")} drawn at random, the model’s guess, made before you answered, ${allowed} in ${found.covered}. The range holds the true share 95 % of the time.${sets}`;
+  return `Of the last ${count(found.checks, "row")} drawn at random, the model’s guess, made before you answered, ${allowed} in ${found.covered}.${sets} Beside the share: its 95 % interval.`;
 }
 
 function past(entry) {
@@ -296,7 +298,7 @@ function past(entry) {
 }
 
 function curve(points) {
-  const [wide, high, left, foot] = [300, 120, 30, 18];
+  const [wide, high, left, foot] = [300, 120, 38, 18];
   const last = points.at(-1).answers;
   const first = points[0].answers;
   const x = (n) => left + ((wide - left - 6) * (n - first)) / Math.max(1, last - first);

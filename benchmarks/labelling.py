@@ -142,7 +142,7 @@ def draw_figure(all_found, path):
             axis.fill_between(n, mean - spread, mean + spread, color=colours[strategy], alpha=0.12, linewidth=0)
         axis.set(title=TITLES[name], xlabel="answers", ylabel="accuracy on other rows, %")
         axis.grid(alpha=0.3)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+        axis.legend(loc="lower right", frameon=False)
     figure.savefig(path, dpi=110)
 
 

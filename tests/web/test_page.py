@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from oneof.cli.app import app
+from oneof.cli.prepared import Reading, find_methods, prepare
+from oneof.tables import Overrides
 from oneof.web.images import ImageFolder
 from oneof.web.session import LabellingSession
 from oneof.web.table import LabelTable
@@ -181,24 +181,12 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, session: LabellingSession
         page.one("#csv").click()
         saved = page.browser.saved / "labelled.csv"
         page.until(saved.exists)
-    exported = shutil.move(saved, tmp_path / "birds.csv")
-    words = [
-        "fit",
-        exported,
-        "--labels",
-        "kind",
-        "--method",
-        "PLKNN",
-        "--folds",
-        "2",
-        "--text",
-        "note",
-        "--out",
-        tmp_path / "out",
-    ]
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    assert done.exit_code == 0, done.stderr
-    assert (tmp_path / "out" / "model.skops").is_file()
+    exported = Path(shutil.move(saved, tmp_path / "birds.csv"))
+    prepared = prepare(exported, Reading(("kind",), overrides=Overrides(texts=("note",))))  # as `oneof fit` does
+    assert prepared.candidates == session.candidates()
+    methods, _ = find_methods(prepared, "PLKNN", 0)
+    model = methods["PLKNN"].fit(prepared.frame, prepared.candidates)
+    assert (model.predict(prepared.frame) == np.array(CLASSES)[truth]).mean() > 0.9
 
 
 def test_every_key(page: Page, session: LabellingSession) -> None:

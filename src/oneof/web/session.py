@@ -297,17 +297,15 @@ class LabellingSession:
 
     # -- files ------------------------------------------------------------------------------------------------------
 
-    def export(self, path: str | os.PathLike[str], *, separator: str = "|") -> Path:
+    def export(self, path: str | os.PathLike[str]) -> Path:
         """Write the table with the candidate sets as its column of labels, as `oneof fit` reads it.
 
         Parameters
         ----------
         path : path-like
             .csv or .parquet.
-        separator : str
-            Between the labels of a set, in CSV.
         """
-        return self.table.export(Path(path), self.candidates(), separator)
+        return self.table.export(Path(path), self.candidates())
 
     def import_annotations(
         self,

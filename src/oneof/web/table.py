@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from oneof.typing import Rows
 if TYPE_CHECKING:
     import polars as pl
 
-Show = Literal["table", "text", "image"]
+SHOWS = ("table", "text", "image")
 EXPORTS = (".csv", ".parquet")
 _LONGEST_CELL = 200
 """Characters of a cell that are shown where the row is shown as a table, or beside another row."""
@@ -36,15 +36,20 @@ class LabelTable:
         Of texts, or of the names of image files.
     hidden : tuple of str
         Columns that are not shown, as the truth.
+    separator : str, default="|"
+        What stands between the labels of a set where it is exported as text.
     """
 
     frame: "pl.DataFrame"
     label: str
-    show: Show = "table"
+    show: str = "table"
     column: str | None = None
     hidden: tuple[str, ...] = ()
+    separator: str = "|"
 
     def __post_init__(self) -> None:
+        if self.show not in SHOWS:
+            raise InputError(f"show={self.show!r} is not known: choose one of {', '.join(map(repr, SHOWS))}.")
         if self.show != "table":
             if self.column is None:
                 raise InputError(f"show={self.show!r} needs the name of a column.")
@@ -81,7 +86,7 @@ class LabelTable:
         inner = pl.Int64 if classes.dtype.kind in "iu" else pl.String
         return self.frame.with_columns(pl.Series(self.label, sets, dtype=pl.List(inner)))
 
-    def export(self, path: Path, candidates: CandidateSets, separator: str) -> Path:
+    def export(self, path: Path, candidates: CandidateSets) -> Path:
         """Write the table with the candidate sets, in the form that `oneof fit` reads; the file is replaced at once.
 
         Parameters
@@ -89,8 +94,6 @@ class LabelTable:
         path : Path
             .csv, where a set is text such as "a|b" and empty where nothing is known, or .parquet, with lists.
         candidates : CandidateSets
-        separator : str
-            Of CSV.
 
         Raises
         ------
@@ -105,7 +108,7 @@ class LabelTable:
             if path.suffix.lower() == ".parquet":
                 self.with_labels(candidates).write_parquet(temporary)
             else:
-                written = pl.Series(self.label, candidates.to_strings(separator=separator))
+                written = pl.Series(self.label, candidates.to_strings(separator=self.separator))
                 frame = self.frame.with_columns(written)
                 nested = [name for name in frame.columns if frame[name].dtype.is_nested()]
                 if nested:

@@ -48,8 +48,8 @@ from oneof.web import LabellingSession
 from oneof.web.server import LabellingServer
 
 BATCH = 10
-ANSWERS = {"digits": 200, "news": 300}
-DRAWS = {"digits": 10, "news": 5}
+ANSWERS = {"digits": 200, "news": 200}
+DRAWS = {"digits": 10, "news": 2}
 ARMS = [(strategy, answers) for answers in ("exact", "sets") for strategy in ("information", "random")]
 TITLES = {"digits": "digits", "news": "20 Newsgroups"}
 
@@ -104,13 +104,14 @@ def curves(name, draws):
             found[strategy, answers].append(run(data, ANSWERS[name], strategy, said[answers], seed))
             last = found[strategy, answers][-1]
             seconds = (time.process_time() - start) / len(last)
-            print(f"  {name} draw {seed} {answers:5s} {strategy:11s} {last[-1]:.3f}, {seconds:.1f} s a fit", flush=True)
+            curve = " ".join(f"{value:.3f}" for value in last)
+            print(f"  {name} draw {seed} {answers} {strategy}: {curve}; {seconds:.1f} s a fit", flush=True)
     return {arm: np.array(values) for arm, values in found.items()}
 
 
 def show(name, found):
     """Print a table of means and standard deviations."""
-    points = [n for n in (20, 50, 100, 150, 200, 300) if n <= ANSWERS[name]]
+    points = [n for n in (20, 50, 100, 150, 200) if n <= ANSWERS[name]]
     print(f"{TITLES[name]}: accuracy in percent after " + ", ".join(map(str, points)) + " answers")
     for (strategy, answers), values in found.items():
         at = values[:, [n // BATCH - 1 for n in points]] * 100

@@ -147,7 +147,7 @@ function showQuestion() {
 }
 
 function reason() {
-  const told = question.learnt ? `Learnt from ${count(question.learnt, "row")} so far.` : "The model has learnt nothing yet.";
+  const told = question.learnt ? `Learnt from ${count(question.learnt, "row")}.` : "The model has learnt nothing yet.";
   const score = question.score === null ? "" : scoreWords(question.score);
   if (question.purpose === "check") return `Row ${question.row}, drawn at random to check the model. ${score} ${told}`;
   if (question.purpose === "free") return `Row ${question.row}, opened by you. ${told}`;

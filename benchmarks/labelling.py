@@ -49,7 +49,7 @@ from oneof.web.server import LabellingServer
 
 BATCH = 10
 ANSWERS = {"digits": 200, "news": 200}
-DRAWS = {"digits": 10, "news": 2}
+DRAWS = {"digits": 5, "news": 2}
 ARMS = [(strategy, answers) for answers in ("exact", "sets") for strategy in ("information", "random")]
 TITLES = {"digits": "digits", "news": "20 Newsgroups"}
 

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from oneof.cli.labelling import Wanted, begin
-from oneof.cli.prepared import Reading
+from oneof.cli.prepared import Reading, prepare
 from oneof.tables import Overrides
 from oneof.web.server import LabellingServer
-from tests.cli.conftest import QUICK, Run, make_birds
+from tests.cli.conftest import Run, make_birds
 from tests.web.serving import Client
 
 CLASSES = ("--classes", "finch,owl,wren")
@@ -59,8 +59,8 @@ def answer_rightly(client: Client) -> None:
         question = client.answer(question, "one of", sorted({k, (k + n % 2) % 3})).json()["question"]
 
 
-def test_from_a_bare_table_to_a_model(run: Run, bare: Path, served: Any) -> None:
-    """20 answers at the page stand in the file and in the export, from which fit learns."""
+def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any) -> None:
+    """20 answers at the page stand in the file and in the export, in the form that fit reads."""
     served(answer_rightly)
     done = run("label", bare, *LABEL, *CLASSES, "--no-browser")
     assert done.code == 0, done.err
@@ -70,10 +70,10 @@ def test_from_a_bare_table_to_a_model(run: Run, bare: Path, served: Any) -> None
     assert sqlite3.connect("birds-answers.sqlite").execute("SELECT count(*) FROM entries").fetchone() == (20,)
     exported = run("label", bare, *LABEL, *CLASSES, "--export", "labelled.csv", "--json")
     assert json.loads(exported.out)["left"] == 40
-    fitted = run("fit", "labelled.csv", "--labels", "species", "--truth", "truth", *QUICK, "--json")
-    assert fitted.code == 0, fitted.err
-    facts = json.loads(fitted.out)
-    assert (facts["exact"], facts["partial"], facts["unlabelled"]) == (10, 10, 40)
+    found = prepare(Path("labelled.csv"), Reading(("species",), truth="truth")).candidates  # as `oneof fit` reads it
+    assert (found.is_exact.sum(), found.is_unlabelled.sum(), len(found)) == (10, 40, 60)
+    truth = make_birds()["truth"].to_list()
+    assert all(name in labels for name, labels in zip(truth, found.to_sets(), strict=True))
 
 
 def test_labelling_goes_on(run: Run, bare: Path, served: Any) -> None:

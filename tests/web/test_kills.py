@@ -14,7 +14,7 @@ import pytest
 from tests.web.nursery import Nursery, nursery
 from tests.web.serving import Client
 
-N_ROWS = 3_000
+N_ROWS = 1_000
 
 
 def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any], acknowledged: dict[str, Any]) -> None:

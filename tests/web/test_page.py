@@ -82,16 +82,16 @@ class Page:
             chain.send_keys(key)
         chain.perform()
 
+    def state(self) -> tuple[bool, str]:
+        """Return whether the server is being asked, and what was last announced."""
+        script = "return [document.body.ariaBusy === 'true', document.getElementById('status').textContent]"
+        return tuple(self.browser.execute_script(script))
+
     def settle(self, act: Callable[[], None]) -> None:
         """Do something that the server is told of, and wait for what comes back."""
-        mark = self.browser.execute_script("return document.getElementById('status').textContent")
+        _, before = self.state()
         act()
-        self.until(
-            lambda: (
-                not self.busy()
-                and self.browser.execute_script("return document.getElementById('status').textContent") != mark
-            )
-        )
+        self.until(lambda: self.state() not in ((True, before), (False, before)) and not self.state()[0])
 
 
 ENTER = "\ue007"

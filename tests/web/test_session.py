@@ -135,7 +135,7 @@ def test_every_row_is_asked_once_and_no_other(begin: Begin, truth: np.ndarray) -
     """Rows with a label are not asked, those with several are; skipped ones come last; then there are none."""
     known = [{CLASSES[k]} if i < 30 else set(CLASSES[:2]) if i < 33 else None for i, k in enumerate(truth)]
     known[30:33] = [{CLASSES[k], CLASSES[(k + 1) % 3]} for k in truth[30:33]]
-    session = begin(y=known, strategy="random")
+    session = begin(y=known, strategy="random", batch=100)
     skipped = session.ask()
     session.skip(skipped)
     asked = label(session, truth, 30)
@@ -147,14 +147,14 @@ def test_every_row_is_asked_once_and_no_other(begin: Begin, truth: np.ndarray) -
 
 def test_several_annotators(begin: Begin, truth: np.ndarray) -> None:
     """With an overlap of two each row is asked of two people, and never twice of one."""
-    session = begin(overlap=2, strategy="random")
+    session = begin(overlap=2, strategy="random", batch=100)
     rows = {name: {q.row for q in label(session, truth, 60, annotator=name)} for name in ("Ann", "Bob")}
     assert rows["Ann"] == rows["Bob"] == set(range(60))
     assert session.ask("Eve") is None
 
 
 def test_who_cannot_tell_is_not_asked_again(begin: Begin) -> None:
-    session = begin(strategy="random")
+    session = begin(strategy="random", batch=100)
     for _ in range(60):
         session.dont_know(session.ask("Ann"))
     assert session.ask("Ann") is None
@@ -163,14 +163,14 @@ def test_who_cannot_tell_is_not_asked_again(begin: Begin) -> None:
 
 def test_checks_are_drawn_at_random_and_judged_before_the_answer(begin: Begin, truth: np.ndarray) -> None:
     """Every fifth question by default; the guess that is judged is of a model that has not seen the row."""
-    session = begin()
+    session = begin(batch=5)
     asked = label(session, truth, 40)
     checks = [question for question in asked if question.purpose == "check"]
     assert [i for i, q in enumerate(asked, 1) if q.purpose == "check"] == list(range(5, 41, 5))
     hits = [q.guess == truth[q.row] for q in checks if q.guess is not None]
     assert session.estimate().n_checks == len(hits)
     assert session.estimate().n_covered == sum(hits)
-    assert not [q for q in label(begin(check_every=0), truth, 12) if q.purpose == "check"]
+    assert not [q for q in label(begin(check_every=0, batch=5), truth, 12) if q.purpose == "check"]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_wide_and_sparse_rows(truth: np.ndarray) -> None:
     """Of many features the default model sees few directions, of sparse rows too."""
     rows = np.column_stack([make_rows()[0], np.random.default_rng(1).normal(size=(60, 300)) / 10])
     for X in (rows, sp.csr_array(np.abs(rows) * (rows > 0.1))):
-        with LabellingSession(X, classes=CLASSES, random_state=0) as session:
+        with LabellingSession(X, classes=CLASSES, batch=5, random_state=0) as session:
             label(session, truth, 15)
             session.train()
             assert (session.learnt.shares.argmax(axis=1) == truth).mean() > 0.7

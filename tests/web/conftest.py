@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from oneof.web.session import LabellingSession
+from tests.web.browser import Page, open_browser
 
 CLASSES = ["finch", "owl", "wren"]
 
@@ -41,3 +42,19 @@ def begin(rows: np.ndarray) -> Iterator[Callable[..., LabellingSession]]:
     yield make
     for session in begun:
         session.close()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Give a browser to the tests of a module."""
+    driver = open_browser(tmp_path_factory.mktemp("saved"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Page]:
+    """Give the page; at the end, nothing may have been refused by its policy, and no script have failed."""
+    yield Page(browser)
+    complaints = [line["message"] for line in browser.get_log("browser") if "favicon" not in line["message"]]
+    assert [line for line in complaints if "409" not in line and "ERR_CONNECTION" not in line] == []

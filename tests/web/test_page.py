@@ -4,7 +4,7 @@ import functools
 import http.server
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,109 +17,17 @@ from oneof.tables import Overrides
 from oneof.web.images import ImageFolder
 from oneof.web.session import LabellingSession
 from oneof.web.table import LabelTable
+from tests.web.browser import BROWSER, BROWSERS, DRIVER, ENTER, Page
 from tests.web.conftest import CLASSES, make_rows
 from tests.web.nursery import nursery
 from tests.web.serving import serving
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-DRIVER = shutil.which("chromedriver")
+pytest.importorskip("selenium.webdriver")
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="there is no browser: none of " + ", ".join(BROWSERS)),
     pytest.mark.skipif(DRIVER is None, reason="there is no chromedriver, by which tests drive the browser"),
 ]
-webdriver = pytest.importorskip("selenium.webdriver")
 N = 80
-
-
-class Page:
-    """What a person sees of the page, and does to it."""
-
-    def __init__(self, browser: Any) -> None:
-        self.browser = browser
-
-    def open(self, link: str) -> None:
-        self.browser.get(link)
-        self.until(lambda: self.title() != "" and not self.busy())
-
-    def until(self, holds: Callable[[], Any]) -> None:
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        WebDriverWait(self.browser, 15, poll_frequency=0.02).until(lambda _: holds())
-
-    def one(self, selector: str) -> Any:
-        return self.browser.find_element("css selector", selector)
-
-    def all(self, selector: str) -> list[Any]:
-        return self.browser.find_elements("css selector", selector)
-
-    def title(self) -> str:
-        return self.one("#annotator").get_attribute("value")
-
-    def busy(self) -> bool:
-        return self.one("body").get_attribute("aria-busy") is not None
-
-    def row(self) -> int:
-        return int(self.one("#reason").text.split()[1].strip(","))
-
-    def alert(self) -> str:
-        return self.one("#alert").text
-
-    def answered(self) -> str:
-        return self.one("#progress-words").text
-
-    def ticked(self) -> list[str]:
-        return [button.find_element("css selector", ".label").text for button in self.all('[aria-pressed="true"]')]
-
-    def history(self) -> list[str]:
-        return [line.text.splitlines()[0] for line in self.all("#history li")]
-
-    def press(self, *keys: str) -> None:
-        from selenium.webdriver import ActionChains
-
-        chain = ActionChains(self.browser)
-        for key in keys:
-            chain.send_keys(key)
-        chain.perform()
-
-    def state(self) -> tuple[bool, str]:
-        """Return whether the server is being asked, and what was last announced."""
-        script = "return [document.body.ariaBusy === 'true', document.getElementById('status').textContent]"
-        return tuple(self.browser.execute_script(script))
-
-    def settle(self, act: Callable[[], None]) -> None:
-        """Do something that the server is told of, and wait for what comes back."""
-        _, before = self.state()
-        act()
-        self.until(lambda: self.state() not in ((True, before), (False, before)) and not self.state()[0])
-
-
-ENTER = "\ue007"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    saved = tmp_path_factory.mktemp("saved")
-    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1200,900"):
-        options.add_argument(word)
-    options.add_experimental_option("prefs", {"download.default_directory": str(saved)})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.saved = saved
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Page]:
-    """Give the page; at the end, nothing may have been refused by its policy, and no script have failed."""
-    yield Page(browser)
-    complaints = [line["message"] for line in browser.get_log("browser") if "favicon" not in line["message"]]
-    assert [line for line in complaints if "409" not in line and "ERR_CONNECTION" not in line] == []
 
 
 def text_table() -> LabelTable:

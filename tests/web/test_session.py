@@ -84,6 +84,18 @@ def test_undo_brings_back_what_was_there(begin: Begin) -> None:
     assert session.history() == []
 
 
+def test_a_model_forgets_what_is_taken_back(begin: Begin, truth: np.ndarray) -> None:
+    """When every answer is taken back there is no model, and no guess."""
+    session = begin()
+    label(session, truth, 6)
+    assert session.train() or session.learnt is not None
+    while session.undo() is not None:
+        pass
+    session.train()
+    assert session.learnt is None
+    assert session.ask().shares is None
+
+
 def test_undo_is_of_ones_own(begin: Begin) -> None:
     """What another annotator said stays; a named answer is taken back once."""
     session = begin(overlap=2)

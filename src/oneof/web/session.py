@@ -367,6 +367,7 @@ class LabellingSession:
                 return False
             candidates, pool, last = self.candidates(), self._asker.wanted(), self._ledger.last
         if not can_learn(candidates):
+            self._learnt = None  # what it had learnt was taken back
             return False
         learnt = self._learner.learn(candidates, pool, last)
         with self._lock:

@@ -294,6 +294,7 @@ def test_names_and_roles(page: Page, session: LabellingSession) -> None:
         assert (button.aria_role, button.get_attribute("aria-pressed")) == ("button", "false")
         page.press("1")
         assert page.all(".candidate")[0].get_attribute("aria-pressed") == "true"
+        assert page.state() == (False, "finch?")
         page.settle(lambda: page.press(ENTER))
         status = page.one("#status")
         assert status.aria_role == "status"

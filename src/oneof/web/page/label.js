@@ -107,8 +107,9 @@ function undo() {
   return during(async () => {
     const last = history[0];
     const told = await send("undo", { ...who(), key: newKey(), number: last ? last.number : null });
-    show(told, told.undone ? `Taken back: ${words(told.undone.kind, told.undone.labels)}.` : "There is nothing to take back.");
+    show(told);
     if (told.undone) tick(told.undone.labels);
+    say(told.undone ? `Taken back: ${words(told.undone.kind, told.undone.labels)}. Row ${question.row} again.` : "There is nothing to take back.");
   });
 }
 
@@ -202,7 +203,7 @@ function tick(codes) {
   $("accept").firstChild.textContent = chosen.size === 1 ? "It is this " : "It is one of these ";
   $("reject").firstChild.textContent = chosen.size === 1 ? "It is not this " : "None of these ";
   if (chosen.size) say(words("one of", [...chosen].sort((a, b) => a - b)) + "?");
-  else if ($("said").textContent.endsWith("?")) say("");
+  else if ($("said").textContent.endsWith("?")) say("Nothing is ticked.");
 }
 
 function whole(item, row) {
@@ -337,8 +338,10 @@ function percent(share) {
   return share > 0 && share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`;
 }
 
+// Shown, and told to screen readers, which would not notice a label that is ticked by its digit.
 function say(sentence) {
   $("said").textContent = sentence;
+  $("status").textContent = sentence;
 }
 
 function alertOf(sentence) {

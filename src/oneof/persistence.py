@@ -22,8 +22,8 @@ from array_api_compat import is_torch_array
 from oneof.errors import InputError, InputTypeError, MissingExtraError, ModelFileError
 
 FORMAT = "oneof-model"
-FORMAT_VERSION = 3
-"""3: methods by neighbours keep their rows in the `Neighbourhood` of the graphs."""
+FORMAT_VERSION = 4
+"""4: LOORidge keeps the average of several kernels."""
 
 _PROCESS_KERNELS = (
     *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "PairwiseKernel"),
@@ -53,6 +53,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.kernels.radial.MappedKernel",
     "oneof.solvers.loo_ridge.left_out.Dual",
     "oneof.solvers.loo_ridge.model.KernelModel",
+    "oneof.solvers.loo_ridge.model.StackedModel",
     "oneof.estimators.multinomial_em.MultinomialEM",
     "oneof.estimators.pegasos.AvgPegasos",
     "oneof.estimators.pegasos.MaxPegasos",

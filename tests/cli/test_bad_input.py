@@ -80,7 +80,7 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
         (["fit", "birds.csv", "--labels", "species", "--method", "avgperceptro"], "did you mean AvgPerceptron?"),
         (
             ["fit", "birds.csv", "--labels", "species", "--method", "forest"],
-            "The methods are auto, LOORidge, CLPL, PLEM, PLSVM",
+            "The methods are auto, best, LOORidge, CLPL, PLEM, PLSVM",
         ),
         (["fit", "birds.csv", "--labels", "species", "--numeric", "colour", *QUICK], "expected a number"),
         (["fit", "birds.csv", "--labels", "species", "--classes", "owl,wren", *QUICK], "'finch' is not one of"),

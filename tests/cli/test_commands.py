@@ -164,13 +164,13 @@ def test_a_separator_and_all_classes(run: Run, birds: Path) -> None:
     assert facts["partial"] == 30
 
 
-def test_auto_takes_the_winner_of_compare(run: Run, birds: Path) -> None:
+def test_best_takes_the_winner_of_compare(run: Run, birds: Path) -> None:
     """`fit` and `compare` see the same folds: same table, same winner; only fit writes."""
     before = sorted(Path.cwd().rglob("*"))
     words = [birds, "--labels", "species", "--truth", "truth", "--folds", "2"]
     compared = json.loads(run("compare", *words, "--json").out)
     assert sorted(Path.cwd().rglob("*")) == before
-    done = run("fit", *words, "--json")
+    done = run("fit", *words, "--method", "best", "--json")
     assert done.code == 0, done.err
     fitted = json.loads(done.out)
     assert len(compared["results"]) > 1
@@ -181,6 +181,31 @@ def test_auto_takes_the_winner_of_compare(run: Run, birds: Path) -> None:
 
     assert rates(fitted["comparison"]) == rates(compared)
     assert persistence.load("birds-oneof/model.skops").method == compared["winner"]
+
+
+def test_the_first_choice_needs_no_comparison(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a method LOORidge is fitted; where rows are too many for it, or most have no label, the best of all."""
+    from oneof.compare import methods
+
+    def fitted(dropped: str = "truth,remark") -> dict[str, Any]:
+        return json.loads(run("fit", birds, "--labels", "species", "--drop", dropped, "--folds", "2", "--json").out)
+
+    alone = fitted()
+    assert alone["method"] == "LOORidge"
+    assert len(alone["comparison"]["results"]) == 1
+    assert any("without a comparison" in note for note in alone["notes"])
+    report = Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    assert "the method you named" not in report
+    assert "first choice" in report
+    assert len(fitted("truth")["comparison"]["results"]) > 5  # which has text
+    monkeypatch.setattr(methods, "MOST_ROWS_OF_FIRST_CHOICE", 10)
+    assert len(fitted()["comparison"]["results"]) > 5
+    candidates = oneof.CandidateSets.from_labels(["a", "b", None, None, None])
+    assert methods.first_choice(candidates) is None
+    assert methods.first_choice(oneof.CandidateSets.from_labels(["a", "b", "c"])) is None
+    half = oneof.CandidateSets.from_sets([["a", "b"], ["c"], None, None])
+    monkeypatch.undo()
+    assert methods.first_choice(half) == "LOORidge"
 
 
 def test_truth_judges_and_does_not_teach(run: Run, birds: Path) -> None:

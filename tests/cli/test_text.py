@@ -127,12 +127,12 @@ def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> N
     from oneof.compare import methods
 
     prepared = prepare(table, Reading(("topic",)))
-    found, notes = find_methods(prepared, "auto", 0)
+    found, notes = find_methods(prepared, "best", 0)
     assert "GraphLogisticRegression" in found
     assert notes == []
     monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
     for _ in range(2):
-        found, notes = find_methods(prepared, "auto", 0)
+        found, notes = find_methods(prepared, "best", 0)
         assert "GraphLogisticRegression" not in found
         assert "CLPL" in found
         assert [note.split(": of")[0] for note in notes] == ["GraphLogisticRegression is not compared"]
@@ -147,7 +147,7 @@ def test_what_was_left_out_is_told(run: Run, table: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
     monkeypatch.setattr(methods, "SLOW", tuple({*methods.panel()} - {"CLPL", "GraphLogisticRegression"}))
-    done = run("fit", table, "--labels", "topic", "--folds", "2", "--out", "out")
+    done = run("fit", table, "--labels", "topic", "--method", "best", "--folds", "2", "--out", "out")
     assert done.code == 0, done.err
     assert " ".join(done.err.split()).count("GraphLogisticRegression is not compared") == 1
     assert [

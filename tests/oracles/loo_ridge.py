@@ -1,6 +1,9 @@
 """LOORidge, row by row and class by class, from the recipe's lines."""
 
+from math import lgamma
+
 import numpy as np
+from scipy.stats import t as student
 
 
 def left_out(gram, P, lam):
@@ -27,38 +30,118 @@ def left_out_of_features(features, P, lam):
     return F
 
 
-def slope(P, S):
-    """Return the weighted slope of log q on log m over the rows of several candidates."""
-    rows = [i for i in range(len(S)) if 1 < S[i].sum() < S.shape[1]]
-    n, K = len(rows), S.shape[1]
-    m = [sum(P[i, k] for i in rows) for k in range(K)]
-    N = [sum(S[i, k] for i in rows) for k in range(K)]
-    x = np.array([np.log((m[k] + 1) / n) for k in range(K)])
-    y = np.array([np.log((N[k] - m[k] + 1) / (n - m[k] + 1)) for k in range(K)])
-    w = np.sqrt(N)
-    X = np.column_stack([np.ones(K), x])
-    return np.linalg.lstsq(np.sqrt(w)[:, None] * X, np.sqrt(w) * y, rcond=None)[0][1]
+def groups(S):
+    """Return for each row the numbers of the rows with the same set."""
+    return [[j for j in range(len(S)) if tuple(S[j]) == tuple(S[i])] for i in range(len(S))]
 
 
-def rounds(gram, S, lam, n_rounds, warm_up, fixed=None):
-    """Return P, the left-out scores and tau after the rounds; no row of S is full."""
+def even_rounds(gram, S, lam, n_rounds):
+    """Return P of the loop that takes the predictions as they are."""
     P = S / S.sum(axis=1, keepdims=True)
-    groups = {}
-    for i in range(len(S)):
-        groups.setdefault(tuple(S[i]), []).append(i)
-    tau = 1.0 if fixed is None else fixed
-    for t in range(n_rounds):
-        F = left_out(gram, P, lam)
-        if fixed is None and t >= warm_up:
-            tau = min(max(slope(P, S), 0.0), 1.0)
+    for _ in range(n_rounds):
+        P = S * np.maximum(left_out(gram, P, lam), 1e-6)
+        P /= P.sum(axis=1, keepdims=True)
+    return P
+
+
+def scene_rounds(gram, S, lam, n_rounds, power):
+    """Return P of the loop that balances classes and groups; no row of S is full."""
+    P = S / S.sum(axis=1, keepdims=True)
+    same = groups(S)
+    for _ in range(n_rounds):
         M = P.sum(axis=0) + 1
-        Q = S * np.maximum(F, 1e-6) ** 2 * M ** (-tau / 2)
+        Q = S * np.maximum(left_out(gram, P, lam), 1e-6) ** power / np.sqrt(M)
         Q /= Q.sum(axis=1, keepdims=True)
         for _ in range(3):
-            for members in groups.values():
-                set_ = S[members[0]]
-                target = len(members) * set_ / set_.sum()
-                Q[members] *= ((target + 1) / (Q[members].sum(axis=0) + 1)) ** (tau / 4)
+            Q = np.array(
+                [
+                    Q[i] * ((len(same[i]) * S[i] / S[i].sum() + 1) / (Q[same[i]].sum(axis=0) + 1)) ** 0.25
+                    for i in range(len(S))
+                ]
+            )
             Q /= Q.sum(axis=1, keepdims=True)
         P = Q
-    return P, left_out(gram, P, lam), tau
+    return P
+
+
+def confusion_rates(P, S):
+    """Return C[k, j], the rate of j beside the truth k, shrunk by the likeliest strength; the diagonal is 0."""
+    rows = [i for i in range(len(S)) if S[i].sum() > 1]
+    K = S.shape[1]
+    q = sum(S[i].sum() - 1 for i in rows) / (len(rows) * (K - 1))
+    m = [sum(P[i, k] for i in rows) for k in range(K)]
+    N = [[sum(P[i, k] for i in rows if S[i, j]) for j in range(K)] for k in range(K)]
+
+    def log_beta(a, b):
+        return lgamma(a) + lgamma(b) - lgamma(a + b)
+
+    best = None
+    for t in (1, 2, 4, 8, 16, 32, 64, 256, 1e4):
+        value = 0.0
+        for k in range(K):
+            for j in range(K):
+                if j != k:
+                    value += log_beta(N[k][j] + t * q, m[k] - N[k][j] + t * (1 - q)) - log_beta(t * q, t * (1 - q))
+        if best is None or value > best[0]:
+            best = (value, t)
+    t = best[1]
+    C = np.array([[(N[k][j] + t * q) / (m[k] + t) if j != k else 0.0 for j in range(K)] for k in range(K)])
+    return np.clip(C, 1e-4, 1 - 1e-4)
+
+
+def confused_rounds(gram, S, lam, n_rounds):
+    """Return P of the loop that weighs each candidate with how the others would have got beside it."""
+    P = S / S.sum(axis=1, keepdims=True)
+    n, K = S.shape
+    for t in range(n_rounds):
+        Q = S * np.maximum(left_out(gram, P, lam), 1e-6)
+        if t >= 5:
+            C = confusion_rates(P, S)
+            for i in range(n):
+                for k in range(K):
+                    for j in range(K):
+                        if j != k:
+                            Q[i, k] *= np.sqrt(C[k, j] if S[i, j] else 1 - C[k, j])
+        P = Q / Q.sum(axis=1, keepdims=True)
+    return P
+
+
+def gains(P, F, S):
+    """Return log p(x | S) - log p(x) of each row."""
+    n, K = P.shape
+    p = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
+    found = []
+    for i, same in enumerate(groups(S)):
+        R = np.maximum(F[i], 1e-3) / np.maximum(F[i], 1e-3).sum()
+        inside = sum(p[k] for k in range(K) if S[i, k])
+        value = 0.0
+        for k in range(K):
+            if S[i, k]:
+                rho = (sum(P[j, k] for j in same if j != i) + 4 * p[k] / inside) / (len(same) - 1 + 4)
+                value += rho * R[k] / p[k]
+        found.append(np.log(value))
+    return np.array(found)
+
+
+def standard_score(d, S):
+    """Return the mean over its standard error, rows of one set being one draw."""
+    sums = {}
+    for i in range(len(S)):
+        sums[tuple(S[i])] = sums.get(tuple(S[i]), 0.0) + d[i] - d.mean()
+    return d.mean() * len(d) / np.sqrt(sum(value**2 for value in sums.values()))
+
+
+def judged(gram, S, lam, n_rounds):
+    """Return P of the mixture of accounts, and the two standard scores."""
+    even = even_rounds(gram, S, lam, n_rounds)
+    scene, confused = scene_rounds(gram, S, lam, n_rounds, 1), confused_rounds(gram, S, lam, n_rounds)
+    gain = {
+        name: gains(P, left_out(gram, P, lam), S)
+        for name, P in (("even", even), ("scene", scene), ("confused", confused))
+    }
+    z, other = (standard_score(gain[name] - gain["even"], S) for name in ("scene", "confused"))
+    w = student.cdf(z, len({tuple(row) for row in S}) - 1)
+    noise = confused if other > 1 and np.abs(confused - even).sum(axis=1).mean() / 2 > 0.01 else even
+    if w < 0.001:
+        return noise, z, other
+    return w * scene_rounds(gram, S, lam, n_rounds, 2) + (1 - w) * noise, z, other

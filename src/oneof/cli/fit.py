@@ -12,6 +12,7 @@ NAME = "fit"
 EXAMPLES = """\b
 Examples:
   oneof fit birds.csv --labels species
+  oneof fit birds.csv --labels species --method best
   oneof fit birds.csv --labels species --separator ';' --drop id --truth checked
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
@@ -23,7 +24,12 @@ def run(
     *,
     labels: options.Labels,
     method: Annotated[
-        str, typer.Option("--method", help="Name of a method, or auto: the best of all but slow ones, as PLGP.")
+        str,
+        typer.Option(
+            "--method",
+            help="Name of a method; best, of all but slow ones as PLGP; or auto: LOORidge on ambiguous sets without "
+            "text columns, if at most 6,000 rows, but at least half of all, have a label; best elsewhere.",
+        ),
     ] = "auto",
     truth: options.Truth = None,
     out: Annotated[

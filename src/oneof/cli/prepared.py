@@ -89,7 +89,7 @@ def prepare(path: Path, reading: Reading) -> Prepared:
 def find_methods(prepared: Prepared, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
     """Return the methods that `method` names, as pipelines from the table's features, and notes on what is left out.
 
-    "auto" stands for all methods but slow ones.
+    "auto" and "best" stand for all methods but slow ones.
     """
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
@@ -100,7 +100,7 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> tuple[dict[str, 
     encoded = encoder.fit_transform(prepared.frame)
     n_rows, n_features = int((~prepared.candidates.is_unlabelled).sum()), encoded.shape[1]
     known = panel(sparse=sp.issparse(encoded), negative=holds_negative(encoded), n_rows=n_rows, random_state=seed)
-    if method.lower() == "auto":
+    if method.lower() in ("auto", "best"):
         names, left_out = list(without_slow(known, n_features)), left_out_of_auto(n_features)
     else:
         names, left_out = [_name(method, known)], ()
@@ -121,5 +121,5 @@ def _name(method: str, known: Mapping[str, Any]) -> str:
     if method.lower() not in by_lower:
         close = difflib.get_close_matches(method.lower(), by_lower, n=1)
         hint = f"did you mean {by_lower[close[0]]}? " if close else ""
-        raise InputError(f"there is no method {method!r}: {hint}The methods are auto, {', '.join(known)}.")
+        raise InputError(f"there is no method {method!r}: {hint}The methods are auto, best, {', '.join(known)}.")
     return by_lower[method.lower()]

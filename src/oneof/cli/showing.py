@@ -36,9 +36,9 @@ def show_digits(folder: Path, *, seed: int, watch: Watch) -> Shown:
     with staged(folder) as stage:
         n_test = _write_tables(stage / training_file.name, stage / test_file.name, seed)
     reading = Reading(labels=("label",), truth="truth")
-    again = command_line(training_file, reading, method="auto", folder=folder, folds=5, seed=seed)
+    again = command_line(training_file, reading, method="best", folder=folder, folds=5, seed=seed)
     trained = train(
-        training_file, reading, method="auto", folder=folder, folds=5, seed=seed, command=again, watch=watch
+        training_file, reading, method="best", folder=folder, folds=5, seed=seed, command=again, watch=watch
     )
     model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
     predicted = predict(model_file, test_file, truth="truth")

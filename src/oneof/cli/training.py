@@ -42,13 +42,18 @@ def train(
 
     The numbers in the summary are from held-out rows, also where one method is named.
     """
-    from oneof.compare import compare, learning_curve
+    from oneof.compare import compare, first_choice, learning_curve
 
     check_writable(folder)
     reject_inputs((folder / name for name in OUTPUTS), [path])
     prepared = prepare(path, reading)
-    methods, left_out = find_methods(prepared, method, seed)
+    first = None
+    if method.lower() == "auto" and not any(column.kind == "text" for column in prepared.columns):
+        first = first_choice(prepared.candidates)
+    methods, left_out = find_methods(prepared, first or method, seed)
     notes = [*prepared.notes, *left_out]
+    if first is not None:
+        notes.append(f"{first} was taken without a comparison, as the table suits it; --method best compares.")
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
     with watch("Comparing methods" if len(methods) > 1 else "Cross-validating") as progress:
         comparison = compare(frame, candidates, methods, cv=folds, truth=truth, random_state=seed, progress=progress)
@@ -63,7 +68,7 @@ def train(
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         _write_model(model_file, model, prepared, reading, summary)
         _write_labels(labels_file, prepared, reading, decisions)
-        _write_report(report_file, prepared, (comparison, curve, decisions), command=command)
+        _write_report(report_file, prepared, (comparison, curve, decisions), command=command, named=first is None)
         summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         files = sorted(file.name for file in stage.iterdir())
     return Trained(summary | {"files": [str(folder / name) for name in files]}, comparison, notes, folder)
@@ -145,7 +150,7 @@ def _write_labels(path: Path, prepared: Prepared, reading: Reading, decisions: A
 
 
 def _write_report(
-    path: Path, prepared: Prepared, found: tuple["Comparison", "LearningCurve", Any], *, command: str
+    path: Path, prepared: Prepared, found: tuple["Comparison", "LearningCurve", Any], *, command: str, named: bool
 ) -> None:
     import oneof
     from oneof.report import ReportData, write_report
@@ -162,6 +167,7 @@ def _write_report(
         candidates=prepared.candidates,
         comparison=comparison if len(comparison.results) > 1 else None,
         method=comparison.winner,
+        named=named,
         estimate=comparison.results[0],
         learning_curve=curve,
         decisions=decisions,

@@ -5,7 +5,7 @@ from types import ModuleType
 
 from oneof.compare.comparison import compare
 from oneof.compare.curve import LearningCurve, learning_curve
-from oneof.compare.methods import holds_negative, left_out_of_auto, panel, without_slow
+from oneof.compare.methods import first_choice, holds_negative, left_out_of_auto, panel, without_slow
 from oneof.compare.results import Comparison, FoldResult, MethodResult
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "LearningCurve",
     "MethodResult",
     "compare",
+    "first_choice",
     "holds_negative",
     "learning_curve",
     "left_out_of_auto",

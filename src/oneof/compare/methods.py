@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from oneof.candidates import CandidateSets
 from oneof.compare.folds import Task
 from oneof.errors import InputError, InputTypeError
 
@@ -16,6 +17,12 @@ CUBIC = ("GraphLogisticRegression",)
 """Methods that solve with matrices of all pairs of features."""
 MOST_FEATURES_OF_A_CUBE = 5_000
 """Most features with which those are compared without being named: beyond, a fit takes minutes and gigabytes."""
+FIRST_CHOICE = "LOORidge"
+"""What to take without a comparison, on data that suit it."""
+MOST_ROWS_OF_FIRST_CHOICE = 6_000
+"""Most labelled rows for that: beyond, its kernels are approximated."""
+LEAST_SHARE_OF_FIRST_CHOICE = 0.5
+"""Least share of rows with a label, or some, for that: it learns from these alone."""
 MOST_ROWS_OF_A_KERNEL = 10_000
 """Most labelled rows for which the panel fits machines with a kernel, whose time grows with the square of them."""
 
@@ -48,7 +55,7 @@ def panel(
     -----
     C = 1, lam = 1 of PLEM, 10 neighbours and the codes of PLECOC are the methods' defaults; lam = 1/n weighs the losses
     of PLSVM and Pegasos as C = 1 does. PLECOC takes a linear machine, not its RBF kernel, for sparse or many rows, and
-    LOORidge one kernel, not the best of several, for many; GaussianEM one covariance for all classes, whose time does
+    LOORidge one kernel, not several, for many; GaussianEM one covariance for all classes, whose time does
     not grow with their number. Nothing of this was chosen by an accuracy. How the online methods go over the rows was:
     some 60,000 steps, averaged weights and an intercept came out best of a few settings by the true labels of 13 tasks,
     lost, msrcv2 and birdsong among them; and so were the constants within LOORidge, by those of these three. On these
@@ -119,6 +126,17 @@ def panel(
     elif not negative:
         pipelines.append(make_pipeline(MultinomialEM()))
     return {type(pipeline[-1]).__name__: pipeline for pipeline in pipelines}
+
+
+def first_choice(candidates: CandidateSets) -> str | None:
+    """Return the method to take without a comparison.
+
+    None where there are too many rows, most have no label, or none has several: without false candidates there is
+    nothing that the first choice would be better at.
+    """
+    n_labelled = int((~candidates.is_unlabelled).sum())
+    suits = LEAST_SHARE_OF_FIRST_CHOICE * len(candidates) <= n_labelled <= MOST_ROWS_OF_FIRST_CHOICE
+    return FIRST_CHOICE if suits and int(candidates.is_exact.sum()) < n_labelled else None
 
 
 def holds_negative(X: Any) -> bool:

@@ -32,6 +32,10 @@ class GivenKernel:
         gram = check_gram(self.kernel.gram(mapped, mapped), np.arange(mapped.shape[0]))
         return np.array(gram, order="C")  # it will be written to, and may be the function's own
 
+    def kept(self, mapped: Rows) -> Rows:
+        """Return the rows."""
+        return mapped
+
 
 @dataclass(frozen=True)
 class PrecomputedGram:
@@ -50,9 +54,13 @@ class PrecomputedGram:
             return mapped
         return np.array(check_gram(mapped, self.used), dtype=np.float64, order="C")
 
+    def kept(self, mapped: Rows) -> Rows:
+        """Return nothing: other rows come with their kernel."""
+        return mapped[:0]
+
 
 def check_kernel(kernel: Any, features: Any) -> None:
-    """Raise unless `kernel` and `features` are among those that `kernels_of` knows, and go together."""
+    """Raise unless `kernel` and `features` are among those that `named_kernels` knows, and go together."""
     names = ("auto", *RADIAL)
     if not callable(kernel) and not (isinstance(kernel, str) and kernel in (*names, "precomputed")):
         raise InputError(
@@ -67,19 +75,19 @@ def check_kernel(kernel: Any, features: Any) -> None:
         )
 
 
-def kernels_of(kernel: Any, features: str, rows: Rows, used: Array) -> Iterator[tuple[str, Any, Rows]]:
-    """Give each kernel that is to be fitted, by a name, with the used rows in its form.
+def named_kernels(kernel: Any, features: str, rows: Rows, used: Array) -> Iterator[tuple[str, tuple[Any, Rows]]]:
+    """Give each kernel that is to be fitted, by a name, and with it the used rows in its form.
 
     Rows that are mostly zeros are left so; other CSR rows are made dense.
     """
     if isinstance(kernel, str) and kernel == "precomputed":
         check_square(rows.shape)
         given = PrecomputedGram(used)
-        yield "precomputed", given, given.mapped(rows[used])
+        yield "precomputed", (given, given.mapped(rows[used]))
         return
     known = rows if len(used) == rows.shape[0] else rows[used]
     if callable(kernel):
-        yield "function", GivenKernel(Kernel.of(kernel, known, gamma="auto", degree=1, coef0=0.0)), known
+        yield "function", (GivenKernel(Kernel.of(kernel, known, gamma="auto", degree=1, coef0=0.0)), known)
         return
     kinds = RADIAL if kernel == "auto" else (kernel,)
     maps = MAPS | SPARSE_MAPS
@@ -96,4 +104,4 @@ def kernels_of(kernel: Any, features: str, rows: Rows, used: Array) -> Iterator[
         fitted = feature_map.of(known)
         mapped = fitted(known)
         for kind in kinds if map_name in MAPS else ("rbf",):
-            yield f"{map_name}-{kind}", MappedKernel.of(fitted, kind, mapped), mapped
+            yield f"{map_name}-{kind}", (MappedKernel.of(fitted, kind, mapped), mapped)

@@ -1,64 +1,66 @@
 """Kernel ridge regression that disambiguates its own labels."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues, check_choice, check_positive
-from oneof.estimators.loo_kernels import check_kernel, kernels_of
+from oneof.estimators.loo_kernels import check_kernel, named_kernels
 from oneof.likelihoods import restrict, restricted_softmax, softmax
 from oneof.solvers.loo_ridge import (
+    Account,
     CandidateGroups,
-    ClassMass,
-    CommonDistractors,
-    Distractors,
-    KernelModel,
     LOORidgeSolution,
     best_sharpness,
-    fit_kernel,
+    rivals,
+    solve_loo_ridge,
 )
-from oneof.solvers.loo_ridge.distractors import WARM_UP
-from oneof.typing import Floats, Ints, Rows
+from oneof.typing import Floats, Ints, Mask, Rows
 
 MOST_EXACT_ROWS = 6000
 """Most labelled rows for which approximation="auto" takes the kernel as it is."""
-EXPONENTS = {"auto": None, "uniform": 0.0, "scene": 1.0}
+MOST_WEIGHED_ROWS = 3000
+"""Most rows on which kernels are weighed where they are approximated."""
 
 
 class LOORidge(DecisionValues, CandidateClassifier):
     """Kernel ridge regression whose exact leave-one-out predictions disambiguate its labels.
 
     The labels P start as equal shares of each row's candidates. Then, round by round, every row is predicted from the
-    labels of all others, and what is predicted within its set, squared and scaled to sum 1, becomes its label. Before
-    scaling, classes that often are candidates without being the label are held against it: such distractors are taken
-    to come in proportion to (number of rows of the class)^tau, with tau fitted to the sets.
+    labels of all others, and what is predicted within its set becomes its label. This is done under three accounts of
+    the false candidates: they are drawn evenly; they are the other labels of the same scene, so that common labels are
+    common distractors; they are what annotators take for the truth. How much better the rows are foretold once their
+    sets are known says how much of the labels each account gives.
 
     Parameters
     ----------
     kernel : {"auto", "rbf", "laplacian", "precomputed"} or callable, default="auto"
         "rbf" is exp(-.3 ||x - y||^2 / V), with V the summed variance of the features, "laplacian" exp(-1.5 |x - y|_1 /
-        d). "auto" fits both and takes what covers best, see `features`. "precomputed": X is the kernel of all pairs
-        of rows. A callable ``kernel(X, Y)`` returns the matrix of all pairs, of the rows as they are.
-    distractors : {"auto", "uniform", "scene"}, default="auto"
-        tau: fitted, from 0 to 1; 0, for false candidates that are drawn evenly; 1, for sets of all labels that are
-        present in one scene.
+        d). "auto" takes both, see `features`. "precomputed": X is the kernel of all pairs of rows. A callable
+        ``kernel(X, Y)`` returns the matrix of all pairs, of the rows as they are.
+    distractors : {"auto", "uniform", "scene", "confusion"}, default="auto"
+        Where false candidates come from: judged by the sets; drawn evenly; all labels that are present in one scene;
+        what annotators take one class for.
     lam : float, default=0.05
         Ridge penalty, above 0. For kernels with k(x, x) = 1 the default seldom needs a change.
     n_rounds : int, default=25
-        If all rows are exact, none is made. With "auto", tau is 1 in the first ten, or in half of them if that is less.
+        Of each of the five loops: one weighs the kernels, three are judged, and that of the scenes is run anew with
+        clearer labels. If all rows are exact, none is made.
     features : {"auto", "standard", "rank", "angle", "unit", "scaled_unit"}, default="auto"
         What the rows are made before distances are taken (see the notes); "precomputed" and a callable do without.
-        Where this and `kernel` leave a choice, every one is fitted, and that is kept whose left-out predictions lie
-        most often in the candidate sets. No true label is asked.
+        Where this and `kernel` leave several, their predictions are averaged, with the weights with which the left-out
+        ones come nearest the labels. No true label is asked.
     unlabelled : {"ignore", "class_mass"}, default="ignore"
         Rows without a label teach nothing, or join: they start from equal shares of all classes and get labels as the
         others do, kept to the others' class frequencies.
     approximation : {"auto", None, "nystroem"}, default="auto"
         None takes the kernel as it is: time grows with n^3 and memory with n^2. "nystroem" takes `n_components` rows
-        for all; time grows with n m^2, memory with n m. "auto" does so above 6,000 rows, and never with "precomputed".
+        for all; time grows with n m^2, memory with n m, and kernels are weighed on at most 3,000 rows. "auto" does so
+        above 6,000 rows, and never with "precomputed".
     n_components : int, default=1000
         m, or the number of rows if that is less.
     random_state : int, RandomState instance or None, default=None
@@ -73,18 +75,30 @@ class LOORidge(DecisionValues, CandidateClassifier):
         Scores of each row by a model that was not told its label.
     transduction_ : ndarray of shape (n_samples,)
         The label of the largest confidence of each row of fit.
+    rivals_ : ndarray of shape (n_samples,)
+        The candidate that comes next by the left-out scores; of all classes, where a row has one candidate alone.
+    vouchers_ : ndarray of shape (n_samples, 5), or (n_samples, n - 1) if fewer than six rows teach
+        The rows of fit that speak most for each row's label against its rival; -1 for rows that were ignored. With an
+        approximation this and the next are None.
+    voucher_margins_ : ndarray of shape (n_samples, 5)
+        How much of the margin between the two left-out scores each of them brings; 0 for rows that were ignored. The
+        whole margin is below 0 where an account of the distractors overruled the scores.
+    distractor_parts_ : dict of str to float
+        The part of "uniform", "scene" and "confusion" in the labels; they sum to 1. A weight that does for the labels,
+        and no finding of how the sets arose: where two accounts lead to like labels, either may have it.
+    distractor_evidence_ : dict of str to float
+        Standard scores of "scene" and "confusion" against "uniform": by how many standard errors rows are better
+        foretold. Empty where nothing was judged.
     distractor_exponent_ : float
-        tau; 0 if no row has several candidates.
-    kernel_ : str
-        Features and kernel that were chosen, such as "rank-laplacian".
-    covers_ : dict of str to float
-        How often, with each of those tried, the left-out prediction lies in the row's set.
+        The part of the scenes, from 0 to 1, in which the rate of false candidates goes with the rows of the class.
+    kernel_weights_ : dict of str to float
+        What each kernel counts, by the names of features and kernel, such as "rank-laplacian"; they sum to 1.
     changes_ : ndarray of shape (n_iter_,)
-        The share of label mass that was moved in each round.
+        The share of label mass that was moved in each round of the account with the largest part.
     sharpness_ : float
         b of `predict_proba`: the softmax of b times the scores.
     n_iter_ : int
-        Rounds made.
+        Rounds made of each account.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -94,20 +108,19 @@ class LOORidge(DecisionValues, CandidateClassifier):
     Maps of features. "standard": z-scores. "rank": each feature's ranks made normal. "angle": z-scores of z-scores
     whose rows were scaled to one length, which takes out a gain that differs from row to row. They make CSR rows dense.
     "unit": rows scaled to length 1; "scaled_unit": features divided by their largest absolute value first. They keep
-    zeros, and go with the RBF kernel alone. "auto" tries these two where at most a tenth of the entries of features in
+    zeros, and go with the RBF kernel alone. "auto" takes these two where at most a tenth of the entries of features in
     use is not 0 or there are more than 5,000 features, and the other three elsewhere.
 
     What is left out is the row's own label; the means of the labels, the maps, the landmarks of "nystroem" and the
-    choice among kernels are those of all rows.
+    weights of the kernels are those of all rows. So the left-out scores of a single row are still its own label.
 
-    The gain over a loop without correction comes from sets that are scenes, each of whose labels is the truth of some
-    row. Where annotators take one class for another, the fitted tau may be wrong: compare with distractors="uniform".
-
-    Probabilities maximise the likelihood of the sets under the scores left out, with distractors as fitted. A set is
+    Probabilities maximise the likelihood of the sets under the scores left out, with the part of the scenes as judged;
+    Platt's smoothing keeps them from certainty. A set is
     taken to tell no more than that, so where wrong predictions come to lie in the sets they are too high.
 
     Without an approximation the row order matters to rounding alone. Rounds need not converge; `changes_` tells. The
-    model, and its file, keep the rows of fit or the landmarks. More of when to trust it: docs/loo_ridge.md.
+    model, and its file, keep the rows of fit or the landmarks. More of when to trust it: docs/loo_ridge.md; how the
+    accounts are judged: docs/decisions/0022-how-false-candidates-arise.md.
 
     Examples
     --------
@@ -123,7 +136,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
     def __init__(
         self,
         kernel: str | Callable[[Any, Any], Any] = "auto",
-        distractors: Literal["auto", "uniform", "scene"] = "auto",
+        distractors: Literal["auto", "uniform", "scene", "confusion"] = "auto",
         lam: float = 0.05,
         n_rounds: int = 25,
         *,
@@ -167,18 +180,19 @@ class LOORidge(DecisionValues, CandidateClassifier):
         ignored = candidates.is_unlabelled if self.unlabelled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.of(candidates.mask[used])
-        self._model, found = self._best(rows, used, sets)
-        self.sharpness_ = best_sharpness(found.scores, sets.mask, found.odds)
-        self.loo_scores_ = np.empty(candidates.shape)
-        self.loo_scores_[used] = found.scores
-        if ignored.any():
-            self.loo_scores_[ignored] = self._model.scores(rows[ignored])
-        self.label_confidence_ = softmax(self.sharpness_ * self.loo_scores_)
-        self.label_confidence_[used] = found.shares
-        self.transduction_ = candidates.classes[self.label_confidence_.argmax(axis=1)]
-        self.distractor_exponent_ = found.exponent
-        self.changes_ = found.changes
-        self.n_iter_ = len(found.changes)
+        names, kernels = zip(*named_kernels(self.kernel, self.features, rows, used), strict=True)
+        landmarks, weighed = self._drawn_rows(sets.unlabelled)
+        found = solve_loo_ridge(
+            kernels,
+            sets,
+            lam=float(self.lam),
+            n_rounds=int(self.n_rounds),
+            account=None if self.distractors == "auto" else self.distractors,
+            landmarks=landmarks,
+            weighed=weighed,
+        )
+        self.kernel_weights_ = dict(zip(names, found.weights.tolist(), strict=True))
+        self._keep(found, rows, used, candidates)
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -201,7 +215,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         check_positive("lam", self.lam)
         for name in ("n_rounds", "n_components"):
             check_positive(name, getattr(self, name), integer=True)
-        for name, known in (("distractors", tuple(EXPONENTS)), ("unlabelled", ("ignore", "class_mass"))):
+        for name, known in (("distractors", ("auto", *get_args(Account))), ("unlabelled", ("ignore", "class_mass"))):
             check_choice(name, getattr(self, name), known)
         if self.approximation is not None and self.approximation not in ("auto", "nystroem"):
             raise InputError(
@@ -210,31 +224,40 @@ class LOORidge(DecisionValues, CandidateClassifier):
         if self._is_precomputed() and self.approximation == "nystroem":
             raise InputError("a precomputed kernel is taken as it is: pass approximation=None.")
 
-    def _best(self, rows: Rows, used: Ints, sets: CandidateGroups) -> tuple[KernelModel, LOORidgeSolution]:
-        """Fit each kernel that may be chosen, and keep the first of those that cover best."""
-        distractors: Distractors = CommonDistractors(EXPONENTS[self.distractors], min(WARM_UP, self.n_rounds // 2))
-        if sets.unlabelled.any():
-            distractors = ClassMass(distractors)
-        landmarks = self._landmarks(len(used))
-        best: tuple[KernelModel, LOORidgeSolution] | None = None
-        self.covers_ = {}
-        for name, kernel, mapped in kernels_of(self.kernel, self.features, rows, used):
-            model, found = fit_kernel(
-                kernel, mapped, sets, distractors, lam=float(self.lam), n_rounds=int(self.n_rounds), landmarks=landmarks
-            )
-            self.covers_[name] = found.cover
-            if best is None or found.cover > best[1].cover:
-                best, self.kernel_ = (model, found), name
-        assert best is not None
-        return best
+    def _keep(self, found: LOORidgeSolution, rows: Rows, used: Ints, candidates: CandidateSets) -> None:
+        """Keep a solution; rows that were ignored have what is predicted of them."""
+        shape, judgement = candidates.shape, found.judgement
+        self._model = found.model
+        self.sharpness_ = best_sharpness(found.scores, found.sets.mask, found.odds)
+        self.loo_scores_, others = np.empty(shape), np.ones(shape[0], dtype=bool)
+        self.loo_scores_[used], others[used] = found.scores, False
+        if others.any():
+            self.loo_scores_[others] = self._model.scores(rows[others])
+        self.label_confidence_ = softmax(self.sharpness_ * self.loo_scores_)
+        rival = rivals(self.label_confidence_, self.loo_scores_, candidates.mask)
+        self.label_confidence_[used], rival[used] = judgement.shares, found.rivals
+        self.transduction_ = candidates.classes[self.label_confidence_.argmax(axis=1)]
+        self.rivals_ = candidates.classes[rival]
+        self.vouchers_ = self.voucher_margins_ = None
+        if found.vouchers is not None:
+            named = found.vouchers.rows.shape[1]
+            self.vouchers_, self.voucher_margins_ = np.full((shape[0], named), -1), np.zeros((shape[0], named))
+            self.vouchers_[used] = used[found.vouchers.rows]
+            self.voucher_margins_[used] = found.vouchers.brought
+        self.distractor_parts_, self.distractor_evidence_ = dict(judgement.parts), dict(judgement.evidence)
+        self.distractor_exponent_ = judgement.parts["scene"]
+        self.changes_ = judgement.changes
+        self.n_iter_ = len(self.changes_)
 
-    def _landmarks(self, n: int) -> Ints | None:
+    def _drawn_rows(self, unlabelled: Mask) -> tuple[Ints | None, Ints | None]:
+        """Return the landmarks, and the labelled rows on which kernels are weighed; None where all rows are taken."""
+        n = len(unlabelled)
         if self.approximation is None or (
             self.approximation == "auto" and (n <= MOST_EXACT_ROWS or self._is_precomputed())
         ):
-            return None
-        random = check_random_state(self.random_state)
-        return np.sort(random.permutation(n)[: int(self.n_components)])
+            return None, None
+        order = check_random_state(self.random_state).permutation(n)
+        return np.sort(order[: int(self.n_components)]), np.sort(order[~unlabelled[order]][:MOST_WEIGHED_ROWS])
 
     def _scores(self, rows: Rows) -> Floats:
         return self._model.scores(rows)

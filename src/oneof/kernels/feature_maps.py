@@ -99,12 +99,9 @@ class UnitRows:
 
     def __call__(self, X: Rows) -> Rows:
         """Return the (n, d) rows."""
-        X = X.astype(np.float64)
-        with np.errstate(over="ignore"):
-            squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
-        lengths = np.sqrt(_finite(squares))
-        inverse = 1.0 / np.where(lengths > 0, lengths, 1.0)
-        return sp.csr_array(X.multiply(inverse[:, None])) if sp.issparse(X) else X * inverse[:, None]
+        X = _divided(X.astype(np.float64), _largest(X, axis=1)[:, None])  # so that no square over- or underflows
+        squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
+        return _divided(X, np.where(squares > 0, np.sqrt(squares), 1.0)[:, None])
 
 
 @dataclass(frozen=True)
@@ -117,14 +114,11 @@ class ScaledUnitRows:
     @classmethod
     def of(cls, X: Rows) -> "ScaledUnitRows":
         """Learn the largest absolute values."""
-        largest = abs(X).max(axis=0)
-        largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest, dtype=np.float64).ravel()
-        return cls(np.where(largest > 0, largest, 1.0))
+        return cls(_largest(X, axis=0))
 
     def __call__(self, X: Rows) -> Rows:
         """Return the (n, d) rows."""
-        scaled = sp.csr_array(X.multiply(1.0 / self.largest)) if sp.issparse(X) else X / self.largest
-        return UnitRows()(scaled)
+        return UnitRows()(_divided(X.astype(np.float64), self.largest[None, :]))
 
 
 MAPS: dict[str, Any] = {"standard": Standard, "rank": GaussianRank, "angle": Angle}
@@ -149,6 +143,21 @@ def _normal_ranks(known: Floats, X: Floats) -> Floats:
         column = np.ascontiguousarray(known[:, j])
         ranks[:, j] = np.searchsorted(column, X[:, j], "left") + np.searchsorted(column, X[:, j], "right")
     return ndtri(np.clip(ranks / (2.0 * n), 0.5 / n, 1.0 - 0.5 / n))
+
+
+def _largest(X: Rows, *, axis: int) -> Floats:
+    """Return the largest absolute values of features or rows, and 1 where all are 0."""
+    largest = abs(X).max(axis=axis)
+    largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest, dtype=np.float64).ravel()
+    return np.where(largest > 0, largest, 1.0)
+
+
+def _divided(X: Rows, by: Floats) -> Rows:
+    """Divide features or rows; not multiply by inverses, which may be infinite."""
+    if not sp.issparse(X):
+        return X / by
+    entries = sp.coo_array(X)
+    return sp.csr_array((entries.data / np.broadcast_to(by, X.shape)[entries.coords], entries.coords), shape=X.shape)
 
 
 def _on_a_sphere(Z: Floats) -> Floats:

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from oneof.errors import InputError
 from oneof.kernels.gaussian_process import covariance
+from oneof.kernels.rows import squares
 from oneof.kernels.spread import total_variance
 from oneof.typing import Floats, Rows
 
@@ -17,6 +18,8 @@ RBF_RATE = 0.3
 """Of exp(-rate d^2 / V), V the total variance of the rows, of which d^2 is twice on average."""
 LAPLACIAN_RATE = 1.5
 """Of exp(-rate |x - y|_1 / d), for d standardised features."""
+_LEAST_SPREAD = 1e-12
+"""Share of the rows' mean square below which their spread is rounding, and they count as one point."""
 _TILE = 1024
 
 
@@ -34,11 +37,16 @@ class MappedKernel:
     def of(cls, feature_map: Any, name: str, mapped: Rows) -> "MappedKernel":
         """Take the spread of mapped rows."""
         spread = total_variance(mapped) if name == "rbf" else float(mapped.shape[1])
-        return cls(feature_map, name, spread if spread > 0 else 1.0)
+        size = float(squares(mapped).mean()) if name == "rbf" else 1.0
+        return cls(feature_map, name, spread if spread > _LEAST_SPREAD * size else 1.0)
 
     def mapped(self, X: Rows) -> Rows:
         """Return the features between which distances are taken."""
         return self.feature_map(X)
+
+    def kept(self, mapped: Rows) -> Rows:
+        """Return the features between which distances are taken."""
+        return mapped
 
     def gram(self, mapped: Rows, others: Rows | None = None) -> Floats:
         """Return k of mapped rows, (n, m); without `others`, of the rows with themselves, exactly symmetric.

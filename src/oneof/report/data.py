@@ -95,7 +95,7 @@ class ReportData:
     candidates : CandidateSets
         The candidate sets of the training rows.
     comparison : Comparison or None
-        All methods that were tried; None where one method was named.
+        All methods that were tried; None where there was one alone.
     method : str
         The method in use.
     estimate : MethodResult
@@ -111,6 +111,8 @@ class ReportData:
         Command line that makes this report again.
     version, date : str
         Version of oneof, and the date to print.
+    named : bool, default=True
+        Without a comparison, whether the user named the method; otherwise it was the first choice for the table.
 
     Raises
     ------
@@ -131,6 +133,7 @@ class ReportData:
     command: str | None
     version: str
     date: str
+    named: bool = True
 
     def __post_init__(self) -> None:
         given = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

@@ -52,6 +52,7 @@ def render_report(data: ReportData) -> str:
         n_folds=None if data.comparison is None else data.comparison.n_folds,
         n_tried=len(results),
         compared=data.comparison is not None,
+        named=data.named,
         winner=None if data.comparison is None else clean(data.comparison.winner),
         results=results,
         accuracy_known=facts.accuracy_known(data),

@@ -75,8 +75,11 @@ def test_values_sum_to_one():
 
 def test_what_is_no_kernel_is_refused():
     """A matrix with a negative eigenvalue beyond lam has no inverse that is one."""
+    wrong = np.array([[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(InputError, match="not positive definite"):
-        ExactRidge.of(np.array([[1.0, 2.0], [2.0, 1.0]]), 0.05)
+        ExactRidge.of(wrong.copy(), 0.05)
+    with pytest.raises(InputError, match="not positive semi-definite"):
+        NystroemRidge.of(wrong, wrong, 0.05)
 
 
 def test_a_ridge_that_rounding_swallows_is_refused():
@@ -86,3 +89,5 @@ def test_a_ridge_that_rounding_swallows_is_refused():
         NystroemRidge.of(gram_of(X), gram_of(X), 1e-14)
     with pytest.raises(InputError, match="larger lam"):
         ExactRidge.of(gram_of(np.repeat(X, 2, axis=0)), 1e-18)
+    with pytest.raises(InputError, match="scale the features"):
+        ExactRidge.of(1e14 * X @ X.T, 0.05)

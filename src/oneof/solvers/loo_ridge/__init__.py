@@ -3,24 +3,42 @@
 from oneof.solvers.loo_ridge.calibration import best_sharpness
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.class_mass import ClassMass
-from oneof.solvers.loo_ridge.distractors import CommonDistractors, Correction, Distractors
-from oneof.solvers.loo_ridge.left_out import Dual, ExactRidge, NystroemRidge, Ridge
-from oneof.solvers.loo_ridge.model import KernelModel, fit_kernel
+from oneof.solvers.loo_ridge.confusion import ConfusedDistractors
+from oneof.solvers.loo_ridge.distractors import Distractors, EvenDistractors, Round, SceneDistractors
+from oneof.solvers.loo_ridge.judgement import Account, Judgement, judged_labels
+from oneof.solvers.loo_ridge.left_out import Dual, ExactRidge, LeavesOut, NystroemRidge, Ridge
+from oneof.solvers.loo_ridge.model import KernelModel, StackedModel
+from oneof.solvers.loo_ridge.rounds import Rounds, run_rounds
 from oneof.solvers.loo_ridge.solve import LOORidgeSolution, solve_loo_ridge
+from oneof.solvers.loo_ridge.stacking import stacked, stacking_weights
+from oneof.solvers.loo_ridge.vouchers import Vouchers, rivals, vouchers
 
 __all__ = [
+    "Account",
     "CandidateGroups",
     "ClassMass",
-    "CommonDistractors",
-    "Correction",
+    "ConfusedDistractors",
     "Distractors",
     "Dual",
+    "EvenDistractors",
     "ExactRidge",
+    "Judgement",
     "KernelModel",
     "LOORidgeSolution",
+    "LeavesOut",
     "NystroemRidge",
     "Ridge",
+    "Round",
+    "Rounds",
+    "SceneDistractors",
+    "StackedModel",
+    "Vouchers",
     "best_sharpness",
-    "fit_kernel",
+    "judged_labels",
+    "rivals",
+    "run_rounds",
     "solve_loo_ridge",
+    "stacked",
+    "stacking_weights",
+    "vouchers",
 ]

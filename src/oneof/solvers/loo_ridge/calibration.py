@@ -3,6 +3,10 @@
 p_k = exp(b f_k) / sum_j exp(b f_j). What is observed of a row is its set. With odds c_k, above 0, for how little a
 class needs to be explained as a distractor (see `oneof.solvers.loo_ridge.distractors`), its likelihood goes with
 sum_{k in S} p_k c_k; with equal odds that is the probability that the label is in the set.
+
+Where no prediction falls outside the sets, that grows with b for ever. So each of n sets is taken to hold the label
+with probability (n + 1) / (n + 2) alone, as if of two more rows one had been missed (Platt, Probabilistic outputs for
+support vector machines, 1999).
 """
 
 import numpy as np
@@ -16,10 +20,11 @@ _GRID = 61
 
 
 def best_sharpness(scores: Floats, mask: Mask, odds: Floats) -> float:
-    """Return b that maximises sum_i log sum_{k in S_i} p_ik c_k.
+    """Return b that maximises sum_i (1 - e) log sum_{k in S_i} p_ik c_k + e log sum_{k not in S_i} p_ik.
 
-    It is a root of the derivative by log b, found to rounding between the neighbours of the best point of a grid, so
-    that scores which differ by rounding have a sharpness which does.
+    With e = 1 / (n + 2) for n rows that have a label, or some; without any, 1 is returned. It is a root of the
+    derivative by log b, found to rounding between the neighbours of the best point of a grid, so that scores which
+    differ by rounding have a sharpness which does.
 
     Parameters
     ----------
@@ -33,16 +38,20 @@ def best_sharpness(scores: Floats, mask: Mask, odds: Floats) -> float:
     scores, mask = scores[told], mask[told]
     if not len(scores):
         return 1.0
-    inside = np.where(mask, np.log(odds), -np.inf)
+    doubt = 1.0 / (len(scores) + 2.0)
+    inside, outside = np.where(mask, np.log(odds), -np.inf), np.where(mask, -np.inf, 0.0)
+
+    def sums(log_b: float) -> list[tuple[Floats, Floats]]:
+        return [_log_sum(np.exp(log_b) * scores + logs) for logs in (inside, outside, 0.0)]
 
     def value(log_b: float) -> float:
-        b = np.exp(log_b)
-        return float((_log_sum(b * scores + inside)[0] - _log_sum(b * scores)[0]).sum())
+        (within, _), (beside, _), (all_, _) = sums(log_b)
+        return float(((1.0 - doubt) * (within - all_) + doubt * (beside - all_)).sum())
 
     def slope(log_b: float) -> float:
-        b = np.exp(log_b)
-        moves = _log_sum(b * scores + inside)[1] - _log_sum(b * scores)[1]
-        return float(b * (moves * scores).sum())
+        (_, within), (_, beside), (_, all_) = sums(log_b)
+        moves = (1.0 - doubt) * (within - all_) + doubt * (beside - all_)
+        return float(np.exp(log_b) * (moves * scores).sum())
 
     grid = np.linspace(np.log(LEAST), np.log(MOST), _GRID)
     best = int(np.argmax([value(point) for point in grid]))

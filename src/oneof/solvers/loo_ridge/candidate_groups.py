@@ -25,6 +25,10 @@ class CandidateGroups:
         group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
         return cls(mask, group)
 
+    def of_rows(self, rows: Mask) -> "CandidateGroups":
+        """Return the groups among some rows alone."""
+        return self if rows.all() else CandidateGroups.of(self.mask[rows])
+
     @cached_property
     def partial(self) -> Mask:
         """(n,): rows of several candidates, but not of all classes; in these alone false candidates can be seen."""
@@ -41,6 +45,16 @@ class CandidateGroups:
         return self.mask.sum(axis=1)
 
     @cached_property
+    def row_counts(self) -> Ints:
+        """(n,): how many rows each row's group has."""
+        return np.bincount(self.group)[self.group]
+
+    @cached_property
+    def distinct(self) -> Mask:
+        """(number of groups, K): the sets, each once."""
+        return self.mask[np.unique(self.group, return_index=True)[1]]
+
+    @cached_property
     def equal_shares(self) -> Floats:
         """(n, K): how often a class would be true in the row's group, were the group's candidates equally frequent."""
         return self.sums(self.mask / self.mask.sum(axis=1, keepdims=True))
@@ -48,6 +62,10 @@ class CandidateGroups:
     def sums(self, shares: Floats) -> Floats:
         """Return for each row the sums of (n, K) shares over its group."""
         return (self._membership @ shares)[self.group]
+
+    def totals(self, values: Floats) -> Floats:
+        """Return for each group the sum of (n,) values over its rows."""
+        return np.bincount(self.group, values).astype(np.float64, copy=False)
 
     @cached_property
     def _membership(self) -> sp.csr_array:

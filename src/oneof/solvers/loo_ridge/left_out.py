@@ -16,17 +16,22 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg.blas import dsymm, dtrsm
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from oneof.errors import InputError
 from oneof.solvers.laplace.landmarks import inverse_root
-from oneof.typing import Floats
+from oneof.typing import Floats, Ints
 
 BLOCK = 4096
 """Rows whose features are worked out at a time."""
 LEAST_LEFT = 1e-10
 """Of 1 - h_ii, below which it has hardly a digit left."""
+LEAST_SHARE = 10.0 * float(np.finfo(np.float64).eps)
+"""Of lam in the largest eigenvalue, n times the largest k(x, x) at most, below which what is left out is rounding."""
+NEGATIVE = 1e-8
+"""Share of the largest eigenvalue by which one may be below 0, through rounding."""
+_LOST = "lam={:.4g} is lost in rounding beside the kernel's values: scale the features, or give a larger lam."
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,15 @@ class Dual:
     """(K,)"""
 
 
-class Ridge(Protocol):
-    """Ridge regression on fixed rows, for any targets."""
+class LeavesOut(Protocol):
+    """Predicts fixed rows without their own targets."""
 
     def left_out(self, targets: Floats) -> Floats:
         """Return the (n, K) predictions of each row without its own target."""
+
+
+class Ridge(LeavesOut, Protocol):
+    """Ridge regression on fixed rows, for any targets."""
 
     def fitted(self, targets: Floats) -> Dual:
         """Return the function fitted to all rows."""
@@ -54,7 +63,7 @@ class ExactRidge:
     """Ridge regression by the inverse of the Gram matrix."""
 
     inverse: Floats
-    """(n, n) in Fortran's order, of which the lower triangle is C = (K + lam I)^-1; the rest is not used."""
+    """(n, n): C = (K + lam I)^-1."""
     diagonal: Floats
     """(n, 1): of C."""
 
@@ -65,8 +74,11 @@ class ExactRidge:
         Raises
         ------
         InputError
-            If it is not positive semi-definite.
+            If it is not positive semi-definite, or so large that lam is lost in rounding beside it.
         """
+        largest = float(gram.diagonal().max(initial=0.0))
+        if not lam > LEAST_SHARE * len(gram) * largest:
+            raise InputError(_LOST.format(lam))
         matrix = gram.T  # symmetric, and in Fortran's order as LAPACK wants it
         matrix[np.diag_indices_from(matrix)] += lam
         factor, wrong = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
@@ -76,16 +88,22 @@ class ExactRidge:
                 "semi-definite kernel, or a larger lam."
             )
         inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+        inverse = np.tril(inverse)  # LAPACK leaves the other triangle as it was
+        inverse += np.tril(inverse, -1).T
         return cls(inverse, inverse.diagonal()[:, None].copy())
 
     def left_out(self, targets: Floats) -> Floats:
         """Return the (n, K) predictions of each row without its own target."""
         return targets - self.fitted(targets).coefficients / self.diagonal
 
+    def influences(self, rows: Ints) -> Floats:
+        """Return a_ij, (number of rows, n), with LOO_i(P) = m + sum_j a_ij (P_j - m); a_ii means nothing."""
+        return -self.inverse[rows] / self.diagonal[rows]
+
     def fitted(self, targets: Floats) -> Dual:
         """Return the function fitted to all rows, over all rows."""
         means = targets.mean(axis=0)
-        return Dual(dsymm(1.0, self.inverse, targets - means, lower=1), means)
+        return Dual(self.inverse @ (targets - means), means)
 
 
 @dataclass(frozen=True)
@@ -115,8 +133,15 @@ class NystroemRidge:
         Raises
         ------
         InputError
-            If a row fits its own target but for rounding, so that nothing is known of it without that.
+            If the landmarks' kernel is not positive semi-definite, or a row fits its own target but for rounding, so
+            that nothing is known of it without that.
         """
+        values = np.linalg.eigvalsh(gram)
+        if values[0] < -NEGATIVE * values[-1]:
+            raise InputError(
+                "the kernel's matrix of the landmarks is not positive semi-definite: give a kernel that is, or "
+                "approximation=None with a larger lam."
+            )
         root = inverse_root(gram)
         features = np.empty((len(cross), root.shape[1]), order="F")
         for start in range(0, len(cross), BLOCK):
@@ -129,7 +154,7 @@ class NystroemRidge:
         back = dtrsm(1.0, factor, root, side=1, lower=1, trans_a=1)
         left = 1.0 - np.einsum("ij,ij->i", directions, directions)
         if not left.min() > LEAST_LEFT:
-            raise InputError(f"lam={lam:.4g} is lost in rounding beside the kernel's values: give a larger lam.")
+            raise InputError(_LOST.format(lam))
         return cls(directions, back, left[:, None])
 
     def left_out(self, targets: Floats) -> Floats:

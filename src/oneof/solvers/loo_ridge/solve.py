@@ -1,98 +1,119 @@
-"""The loop: rows are predicted without their own labels, and what is predicted within a set becomes the label.
+"""From kernels and sets to labels and a function of rows: weights of the kernels, the loops, what is kept."""
 
-Each round works out F = LOO(P), the predictions of every row as if it had been left out, and
-
-    P_ik  <-  S_ik max(F_ik, 1e-6)^2 c_ik,  rows scaled to sum 1,
-
-with the corrections c of `oneof.solvers.loo_ridge.distractors`. A row never vouches for itself, so that P does not
-settle on the first guess; the square makes the labels clearer from round to round. Exact rows keep their label.
-"""
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.likelihoods import restrict, uniform
+from oneof.memory import check_memory
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.distractors import Distractors
-from oneof.solvers.loo_ridge.left_out import Dual, Ridge
-from oneof.typing import Floats, Mask
-
-LEAST_CLAIM = 1e-6
-"""Predictions of 0 and below count as this."""
-CLAIM_POWER = 2
-"""To which predictions are taken."""
+from oneof.solvers.loo_ridge.judgement import Account, Judgement, judged_labels
+from oneof.solvers.loo_ridge.left_out import ExactRidge, NystroemRidge, Ridge
+from oneof.solvers.loo_ridge.model import KernelModel, RowKernel, StackedModel
+from oneof.solvers.loo_ridge.stacking import StackedExact, stacked, stacking_weights
+from oneof.solvers.loo_ridge.vouchers import Vouchers, rivals, vouchers
+from oneof.typing import Floats, Ints, Rows
 
 
 @dataclass(frozen=True)
 class LOORidgeSolution:
-    """Where the rounds ended."""
+    """The function, and the labels it was fitted to."""
 
-    shares: Floats
-    """P, (n, K): 0 outside the sets, rows sum to 1."""
+    sets: CandidateGroups
+    model: StackedModel
+    weights: Floats
+    """(number of kernels,): what each counts, sum 1."""
+    judgement: Judgement
     scores: Floats
     """LOO(P), (n, K)."""
-    odds: Floats
-    """(K,): how little a class needs to be explained as a distractor, at the end; see `Correction`."""
-    dual: Dual
-    """The function fitted to P on all rows."""
-    exponents: Floats
-    """(n_rounds,): tau in each round."""
-    changes: Floats
-    """(n_rounds,): the mean over the rows of sum_k |P_ik - P_ik before| / 2 in each round."""
-    cover: float
-    """Share of the rows with a label, or some, whose largest left-out score, of all classes, lies in their set."""
+    rivals: Ints
+    """(n,): see `oneof.solvers.loo_ridge.vouchers`."""
+    vouchers: Vouchers | None
+    """Who speaks for each decision; only in the exact form."""
 
     @property
-    def exponent(self) -> float:
-        """Tau at the end; 0 if there was no round."""
-        return float(self.exponents[-1]) if len(self.exponents) else 0.0
+    def odds(self) -> Floats:
+        """(K,): how little a class needs to be explained as a distractor: M^-w, w the part of the scenes.
+
+        Between 1 where there are none and 1 / M where there are nothing else; the account of confusion has none.
+        """
+        return (self.judgement.shares[~self.sets.unlabelled].sum(axis=0) + 1.0) ** -self.judgement.parts["scene"]
 
 
 def solve_loo_ridge(
-    ridge: Ridge, sets: CandidateGroups, distractors: Distractors, *, n_rounds: int = 25, initial: Floats | None = None
+    kernels: Sequence[tuple[RowKernel, Rows]],
+    sets: CandidateGroups,
+    *,
+    lam: float,
+    n_rounds: int,
+    account: Account | None = None,
+    landmarks: Ints | None = None,
+    weighed: Ints | None = None,
 ) -> LOORidgeSolution:
-    """Run the rounds.
+    """Weigh the kernels, settle the labels, and fit them.
 
     Parameters
     ----------
-    ridge : Ridge
-        On the rows of the sets.
+    kernels : sequence of (RowKernel, array or CSR matrix of n rows)
+        Each with the rows in its form.
     sets : CandidateGroups
-    distractors : Distractors
+        Of the rows.
+    lam : float
+        Above 0: for k(x, x) of about 1, the noise that is expected of a target.
     n_rounds : int
-        At least 0. If all rows are exact there is nothing to do, and no round is made.
-    initial : ndarray of shape (n, K), optional
-        The start, in place of equal shares.
+        Of each loop.
+    account : {"uniform", "scene", "confusion"}, optional
+        How false candidates arise, where that is known.
+    landmarks : ndarray of shape (m,), optional
+        Numbers of the rows that stand for all in the Nystroem form; without them the exact form is taken.
+    weighed : ndarray, optional
+        Numbers of the rows on which, with landmarks, kernels are weighed, in the exact form; all if not given.
 
-    Returns
-    -------
-    LOORidgeSolution
+    Raises
+    ------
+    InputError
+        If a kernel is not positive semi-definite, its values are not finite, or they would not fit in memory.
     """
-    mask = sets.mask
-    shares = np.asarray(uniform(mask) if initial is None else initial, dtype=np.float64)
-    odds: Floats = np.ones(mask.shape[1])
-    exponents: list[float] = []
-    changes: list[float] = []
-    for t in range(n_rounds if (sets.sizes > 1).any() else 0):
-        claims = restrict(np.maximum(ridge.left_out(shares), LEAST_CLAIM) ** CLAIM_POWER, mask)
-        found = distractors.correction(claims, shares, sets, t)
-        new, odds = restrict(claims * found.factors, mask), found.odds
-        exponents.append(found.exponent)
-        changes.append(float(np.abs(new - shares).sum(axis=1).mean() / 2.0))
-        shares = new
-    scores = ridge.left_out(shares)
-    return LOORidgeSolution(
-        shares=shares,
-        scores=scores,
-        odds=odds,
-        dual=ridge.fitted(shares),
-        exponents=np.array(exponents),
-        changes=np.array(changes),
-        cover=covered(scores[~sets.unlabelled], mask[~sets.unlabelled]),
-    )
+    n = len(sets.mask)
+    ridges: list[Ridge]
+    if landmarks is None:
+        ridges = list(_exact(kernels, lam, 'pass approximation="nystroem"'))
+        weights = stacking_weights(ridges, sets, n_rounds=n_rounds)
+        ridges = [ridge for ridge, weight in zip(ridges, weights, strict=True) if weight > 0]
+    else:
+        weights = np.ones(1)
+        if len(kernels) > 1:
+            some = np.arange(n) if weighed is None else weighed
+            alike = _exact([(kernel, mapped[some]) for kernel, mapped in kernels], lam, "name one kernel and one map")
+            weights = stacking_weights(alike, CandidateGroups.of(sets.mask[some]), n_rounds=n_rounds)
+            del alike
+        held = 8.0 * n * len(landmarks) * (np.count_nonzero(weights) + 2)
+        check_memory(held, f"{len(landmarks)} features of {n} rows for each kernel", "lower n_components")
+        ridges = [
+            NystroemRidge.of(kernel.gram(mapped, mapped[landmarks]), kernel.gram(mapped[landmarks]), lam)
+            for (kernel, mapped), weight in zip(kernels, weights, strict=True)
+            if weight > 0
+        ]
+    kept = [pair for pair, weight in zip(kernels, weights, strict=True) if weight > 0]
+    ridge = stacked(ridges, weights[weights > 0])
+    judgement = judged_labels(ridge, sets, account=account, n_rounds=n_rounds)
+    models = [
+        KernelModel(
+            kernel, kernel.kept(mapped if landmarks is None else mapped[landmarks]), each.fitted(judgement.shares)
+        )
+        for (kernel, mapped), each in zip(kept, ridges, strict=True)
+    ]
+    scores = ridge.left_out(judgement.shares)
+    rival = rivals(judgement.shares, scores, sets.mask)
+    spoken = None
+    if isinstance(ridge, ExactRidge | StackedExact):
+        spoken = vouchers(ridge, judgement.shares, rival)
+    model = StackedModel(models, weights[weights > 0])
+    return LOORidgeSolution(sets, model, weights, judgement, scores, rival, spoken)
 
 
-def covered(scores: Floats, mask: Mask) -> float:
-    """Return the share of rows whose largest score lies in their set."""
-    return float(mask[np.arange(len(mask)), scores.argmax(axis=1)].mean())
+def _exact(kernels: Sequence[tuple[RowKernel, Rows]], lam: float, remedy: str) -> list[ExactRidge]:
+    n = kernels[0][1].shape[0]
+    held = 8.0 * n**2 * (len(kernels) + 3)  # each one's inverse, their average, and two while one is made
+    check_memory(held, f"{len(kernels)} kernels of all pairs of {n} rows", remedy)
+    return [ExactRidge.of(kernel.gram(mapped), lam) for kernel, mapped in kernels]

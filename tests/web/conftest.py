@@ -56,5 +56,5 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def page(browser: Any) -> Iterator[Page]:
     """Give the page; at the end, nothing may have been refused by its policy, and no script have failed."""
     yield Page(browser)
-    complaints = [line["message"] for line in browser.get_log("browser") if "favicon" not in line["message"]]
+    complaints = [line["message"] for line in browser.get_log("browser")]
     assert [line for line in complaints if "409" not in line and "ERR_CONNECTION" not in line] == []

@@ -76,7 +76,7 @@ def test_a_long_table(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
     sets = session.candidates().to_sets()
     assert (sets[4], sets[5], sets[6]) == ({"owl"}, {"finch", "wren"}, set(CLASSES))
     assert session.import_annotations(path, match="name") == 0
-    assert {entry.annotator for entry in session.log()} == {"w1", "w2"}
+    assert {entry.annotator for entry in session.answers.log()} == {"w1", "w2"}
 
 
 def test_items_by_number_and_other_columns(begin: Begin, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_bad_import_writes_nothing(
     session = begin(table=table)
     with pytest.raises(error, match=sentence):
         session.import_annotations(write(tmp_path / "long.csv", text), match="name")
-    assert session.log() == []
+    assert session.answers.log() == []
 
 
 def choose(*labels: str, by: object = 1, name: str = "kind", **more: object) -> dict:
@@ -132,10 +132,10 @@ def test_label_studio(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
     ]
     session = begin(table=table)
     path = write(tmp_path / "export.json", json.dumps(tasks))
-    assert session.import_label_studio(path, match="name") == 3
+    assert session.import_annotations(path, match="name") == 3
     assert session.candidates().to_sets()[1:5] == [{"owl"}, {"owl", "wren"}, set(CLASSES), set(CLASSES)]
-    assert {entry.annotator for entry in session.log()} == {"1", "b@x.org"}
-    assert session.import_label_studio(path, match="name") == 0
+    assert {entry.annotator for entry in session.answers.log()} == {"1", "b@x.org"}
+    assert session.import_annotations(path, match="name") == 0
 
 
 def test_label_studio_in_short_form(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
@@ -144,13 +144,11 @@ def test_label_studio_in_short_form(begin: Begin, table: LabelTable, tmp_path: P
         {"id": 2, "name": "bird 2", "kind": {"choices": ["owl", "wren"]}, "annotator": 3},
     ]
     session = begin(table=table)
-    assert (
-        session.import_label_studio(write(tmp_path / "min.json", json.dumps(tasks)), match="name", choice="kind") == 2
-    )
+    assert session.import_annotations(write(tmp_path / "min.json", json.dumps(tasks)), match="name", choice="kind") == 2
     assert session.candidates().to_sets()[1:3] == [{"owl"}, {"owl", "wren"}]
 
 
 @pytest.mark.parametrize("text", ["{", "{}", "[1]", '[{"data": {}}]', '[{"data": 3, "name": 4}]'])
 def test_what_is_no_export_of_label_studio(begin: Begin, table: LabelTable, tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError):
-        begin(table=table).import_label_studio(write(tmp_path / "x.json", text), match="name")
+        begin(table=table).import_annotations(write(tmp_path / "x.json", text), match="name")

@@ -76,7 +76,7 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, session: LabellingSession
                 said[row] = ("one of", (right,))
         assert len(said) == 30
         assert page.answered() == f"30 of {N} rows"
-        assert {entry.row: (entry.kind, entry.labels) for entry in session.log()} == said
+        assert {entry.row: (entry.kind, entry.labels) for entry in session.answers.log()} == said
         assert len(page.history()) == 6
         session.train()
         page.browser.refresh()
@@ -104,18 +104,18 @@ def test_every_key(page: Page, session: LabellingSession) -> None:
         page.press(ENTER)
         assert "Tick one label" in page.one("#said").text
         page.press("n")
-        assert session.log() == []
+        assert session.answers.log() == []
         first = page.row()
         page.settle(lambda: page.press("d"))
         page.settle(lambda: page.press("s"))
         page.settle(lambda: page.press("1", "2", "n"))
-        assert [entry.kind for entry in session.log()] == ["unknown", "skip", "none of"]
+        assert [entry.kind for entry in session.answers.log()] == ["unknown", "skip", "none of"]
         assert page.history() == ["not finch or owl", "skipped", "don\u2019t know"]
         page.settle(lambda: page.press("u"))
         assert page.ticked() == ["finch", "owl"]  # the row is there again, as it was
         page.settle(lambda: page.press("1", ENTER))
-        assert session.log()[-1].labels == (1,)
-        assert session.log()[-1].row == session.log()[2].row
+        assert session.answers.log()[-1].labels == (1,)
+        assert session.answers.log()[-1].row == session.answers.log()[2].row
         for _ in range(3):
             page.settle(lambda: page.press("u"))
         assert page.row() == first
@@ -134,7 +134,7 @@ def test_keys_in_fields_are_text(page: Page, session: LabellingSession) -> None:
         page.press(*"undsn 1")
         page.settle(lambda: page.press(ENTER))
         page.settle(lambda: page.press("2", ENTER))
-        assert [entry.annotator for entry in session.log()] == ["Ann", "undsn 1"]
+        assert [entry.annotator for entry in session.answers.log()] == ["Ann", "undsn 1"]
         assert page.history() == ["owl"]
         page.browser.execute_script("localStorage.clear()")
 
@@ -161,8 +161,8 @@ def test_an_old_answer_is_changed(page: Page, session: LabellingSession) -> None
         page.settle(page.all("#history button")[1].click)
         assert (page.row(), page.ticked()) == (row, ["finch"])
         page.settle(lambda: page.press("1", "3", ENTER))
-        assert session.standing(row, "Ann").labels == (2,)
-        assert [entry.labels for entry in session.log()] == [(0,), (1,), (2,)]
+        assert session.answers.standing(row, "Ann").labels == (2,)
+        assert [entry.labels for entry in session.answers.log()] == [(0,), (1,), (2,)]
 
 
 def test_two_windows(page: Page, session: LabellingSession) -> None:
@@ -175,7 +175,7 @@ def test_two_windows(page: Page, session: LabellingSession) -> None:
             page.open(server.link)
             assert page.row() != row
             page.settle(lambda: page.press("1", ENTER))
-            other = session.log()[0].row
+            other = session.answers.log()[0].row
             page.settle(page.all("#history button")[0].click)  # the row again, here ...
             page.browser.switch_to.window(first)
             page.browser.refresh()
@@ -186,7 +186,7 @@ def test_two_windows(page: Page, session: LabellingSession) -> None:
             page.browser.switch_to.window(page.browser.window_handles[-1])
             page.settle(lambda: page.press("1", "3", ENTER))
             assert "another window" in page.alert()
-            assert session.standing(other, "Ann").labels == (1,)
+            assert session.answers.standing(other, "Ann").labels == (1,)
         finally:
             if len(page.browser.window_handles) > 1:
                 page.browser.switch_to.window(page.browser.window_handles[-1])
@@ -236,7 +236,7 @@ def test_tables_and_many_labels(page: Page) -> None:
             page.press(*"class n", ENTER)
             assert page.ticked() == ["class n"]
             page.settle(lambda: page.press(ENTER))
-            assert session.log()[-1].labels == (13,)
+            assert session.answers.log()[-1].labels == (13,)
 
 
 def test_images(page: Page, tmp_path: Path) -> None:
@@ -359,6 +359,6 @@ def test_another_page_in_the_same_browser(page: Page, session: LabellingSession,
             page.browser.get("about:blank")  # lets go of its connection
             other.shutdown()
             thread.join()
-        assert session.log() == []
+        assert session.answers.log() == []
         assert not session._asker._leases
     page.browser.get_log("browser")  # what the browser says of the refused requests

@@ -98,7 +98,7 @@ def test_the_page_and_its_files(client: Client) -> None:
 def test_the_page_names_no_other_place() -> None:
     """Nothing in the page's own files is fetched from elsewhere, inline, or made of markup."""
     page = Path(__file__).parents[2] / "src" / "oneof" / "web" / "page"
-    assert sorted(file.name for file in page.iterdir()) == ["index.html", "label.css", "label.js"]
+    assert sorted(file.name for file in page.iterdir()) == ["icon.svg", "index.html", "label.css", "label.js"]
     for file in page.iterdir():
         text = file.read_text().replace("http://www.w3.org/2000/svg", "")
         for forbidden in (
@@ -136,13 +136,13 @@ def test_dns_rebinding(client: Client, session: LabellingSession, host: str | No
     port = client.address.split(":")[1]
     sent = None if host is None else host.format(port=port)
     requests = [("GET", path, None) for path in READS] + [("POST", *write) for write in writes(client)]
-    before = session.log()
+    before = session.answers.log()
     for method, path, body in requests:
         reply = client.send(method, path, body, host=sent, origin=f"http://{sent}")
         assert reply.status in (400, 421)  # 400: the server itself refuses a request without a host
         assert client.token.encode() not in reply.body
         assert b"finch" not in reply.body
-    assert session.log() == before
+    assert session.answers.log() == before
 
 
 def test_two_hosts_are_none(client: Client) -> None:
@@ -177,12 +177,12 @@ def test_cross_site_posts(client: Client, session: LabellingSession, headers: di
     """What forms and scripts of other pages can send changes nothing, even with the secret, and is not answered."""
     sent = {name: value and value.format(address=client.address) for name, value in headers.items()}
     requests = writes(client)
-    before = session.log()
+    before = session.answers.log()
     for path, body in requests:
         reply = client.post(path, body, **sent)
         assert reply.status in (403, 415)
         assert not any(name.startswith("access-control") for name in reply.headers)
-    assert session.log() == before
+    assert session.answers.log() == before
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -290,23 +290,23 @@ def test_a_question_is_answered_over_http(client: Client, session: LabellingSess
     reply = client.answer(question, "none of", [1])
     told = reply.json()
     assert reply.status == 200
-    entry = session.log()[-1]
+    entry = session.answers.log()[-1]
     assert (entry.number, entry.row, entry.kind, entry.labels) == (told["written"], question["row"], "none of", (1,))
     assert told["question"]["row"] != question["row"]
     assert told["state"]["history"][0]["number"] == entry.number
     undone = client.post("api/undo", {"annotator": "Ann", "window": "x", "key": "undo", "number": entry.number}).json()
     assert undone["question"]["row"] == question["row"]
     assert undone["undone"]["labels"] == [1]
-    assert session.standing(question["row"], "Ann") is None
+    assert session.answers.standing(question["row"], "Ann") is None
 
 
 def test_an_answer_sent_twice_is_written_once(client: Client, session: LabellingSession) -> None:
     """As when its acknowledgement was lost."""
-    question, before = client.ask(window="y"), len(session.log())
+    question, before = client.ask(window="y"), len(session.answers.log())
     replies = [client.answer(question, "one of", [0, 2], key="same") for _ in range(2)]
     assert [reply.status for reply in replies] == [200, 200]
     assert replies[0].json()["written"] == replies[1].json()["written"]
-    assert len(session.log()) == before + 1
+    assert len(session.answers.log()) == before + 1
 
 
 def test_two_windows_of_one_annotator(client: Client, session: LabellingSession) -> None:
@@ -316,7 +316,7 @@ def test_two_windows_of_one_annotator(client: Client, session: LabellingSession)
     refused = client.answer(looks[1], "one of", [1])
     assert refused.status == 409
     assert "another window" in refused.json()["error"]
-    assert session.standing(40, "Eve").labels == (0,)
+    assert session.answers.standing(40, "Eve").labels == (0,)
 
 
 @pytest.mark.parametrize(
@@ -356,9 +356,9 @@ def test_bad_requests_are_told_so(client: Client, path: str, body: Any) -> None:
     ],
 )
 def test_bad_answers_are_not_written(client: Client, session: LabellingSession, kind: str, labels: Any) -> None:
-    question, before = client.ask(window="bad"), session.log()
+    question, before = client.ask(window="bad"), session.answers.log()
     assert client.answer(question, kind, labels).status == 400
-    assert session.log() == before
+    assert session.answers.log() == before
 
 
 def test_a_question_of_another_run_is_refused(client: Client) -> None:

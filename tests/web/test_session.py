@@ -66,7 +66,7 @@ def test_every_kind_of_answer(begin: Begin, said: Any, kind: str, left: set[str]
     )
     assert session.candidates().to_sets()[question.row] == left
     assert (entry.kind, entry.row, entry.annotator, entry.number) == (kind, question.row, "Ann", 1)
-    assert session.log() == [entry]
+    assert session.answers.log() == [entry]
 
 
 def test_undo_brings_back_what_was_there(begin: Begin) -> None:
@@ -80,8 +80,8 @@ def test_undo_brings_back_what_was_there(begin: Begin) -> None:
         assert session.undo() is not None
         assert session.candidates() == before
     assert session.undo() is None
-    assert len(session.log()) == 6
-    assert session.history() == []
+    assert len(session.answers.log()) == 6
+    assert session.answers.history() == []
 
 
 def test_a_model_forgets_what_is_taken_back(begin: Begin, truth: np.ndarray) -> None:
@@ -106,7 +106,7 @@ def test_undo_is_of_ones_own(begin: Begin) -> None:
     assert session.undo("Ann", number=first.number) == first
     with pytest.raises(ConflictError, match="taken back already"):
         session.undo("Ann", number=first.number)
-    assert session.standing(3, "Bob") is not None
+    assert session.answers.standing(3, "Bob") is not None
     assert session.candidates().to_sets()[3] == {"owl"}
 
 
@@ -116,9 +116,9 @@ def test_a_session_goes_on_where_it_was_left(begin: Begin, truth: np.ndarray, tm
     label(first, truth, 8, annotator="Ann")
     second = begin(path=tmp_path / "log")
     assert second.candidates() == first.candidates()
-    assert second.history() == first.history()
+    assert second.answers.history() == first.answers.history()
     assert second.n_left() == 52
-    last = first.history()[0]
+    last = first.answers.history()[0]
     assert second.undo("Ann") == last
     assert first.candidates() == second.candidates()  # while both are open
 
@@ -229,7 +229,7 @@ def test_a_model_that_fails_does_not_stop_the_labelling(begin: Begin, truth: np.
     for _ in range(500):
         if session.trouble is not None:
             break
-        session._trainer._thread.join(0.01)
+        session._training._thread.join(0.01)
     assert "InvalidParameterError" in session.trouble or "TypeError" in session.trouble
     assert session.ask() is not None
 
@@ -276,7 +276,7 @@ def test_what_cannot_be_answered(begin: Begin) -> None:
     ):
         with pytest.raises((LabelError, InputError), match=sentence):
             act()
-    assert session.log() == []
+    assert session.answers.log() == []
 
 
 def test_a_file_of_answers_belongs_to_its_rows(begin: Begin, tmp_path: Path, rows: np.ndarray) -> None:

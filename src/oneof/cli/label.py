@@ -89,7 +89,7 @@ def run(
         import webbrowser
 
         from oneof.cli import terminal
-        from oneof.cli.labelling import Wanted, begin, take_over
+        from oneof.cli.labelling import Wanted, begin
         from oneof.cli.outputs import reject_inputs
         from oneof.cli.prepared import Reading
         from oneof.tables import Overrides
@@ -108,7 +108,7 @@ def run(
             facts = {"table": str(table), "answers": str(kept), "rows": session.n_rows, "left": session.n_left()}
             facts |= {
                 "classes": session.classes.tolist(),
-                "imported": sum(take_over(session, file, match) for file in take or ()),
+                "imported": sum(session.import_annotations(file, match=match) for file in take or ()),
             }
             if export is not None:
                 session.export(export)

@@ -23,6 +23,7 @@ from oneof.tables import (
     read_words,
 )
 from oneof.web.images import ImageFolder
+from oneof.web.log import kept_classes
 from oneof.web.session import LabellingSession
 from oneof.web.table import LabelTable
 
@@ -86,7 +87,7 @@ def begin(path: Path, reading: Reading, wanted: Wanted, *, background: bool) -> 
         if kind not in ("text", "image"):
             raise InputError(f"--show {kind} is not known: give text or image, and a column.")
         find_column(column, table.frame.columns, path)
-    start, notes = _read_start(table, label, reading)
+    start, notes = _read_start(table, label, reading.separator, reading.classes or kept_classes(wanted.answers))
     images = ImageFolder(wanted.images or path.absolute().parent) if kind == "image" else None
     exclude = {label, *hidden, *([column] if images and column else [])}
     named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
@@ -118,21 +119,13 @@ def begin(path: Path, reading: Reading, wanted: Wanted, *, background: bool) -> 
     return Begun(session, images, notes)
 
 
-def take_over(session: LabellingSession, path: Path, match: str | None) -> int:
-    """Import annotations of a file, whose ending says which kind it is, and return how many are new."""
-    if path.suffix.lower() == ".json":
-        if match is None:
-            raise InputError("--match should name the column that the tasks of Label Studio are told by.")
-        return session.import_label_studio(path, match=match)
-    return session.import_annotations(path, match=match)
-
-
-def _read_start(table: Table, label: str, reading: Reading) -> tuple[CandidateSets, tuple[str, ...]]:
+def _read_start(
+    table: Table, label: str, separator: str, named: tuple[str, ...] | None
+) -> tuple[CandidateSets, tuple[str, ...]]:
     """Return what the table itself says of the labels; the column may be empty or absent if the classes are given."""
-    named = reading.classes
     if label in table.frame.columns and not _is_empty(table.frame[label]):
-        found = read_labels(table, [label], separator=reading.separator, classes=named)
-        return found, tuple(odd_labels(found, reading.separator))
+        found = read_labels(table, [label], separator=separator, classes=named)
+        return found, tuple(odd_labels(found, separator))
     if named is None:
         if label not in table.frame.columns:
             find_column(label, table.frame.columns, table.path)

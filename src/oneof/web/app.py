@@ -21,8 +21,8 @@ from oneof.web.session import LabellingSession
 from oneof.web.view import show_question, show_state
 
 _PAGE = Path(__file__).parent / "page"
-_FILES = {"": "index.html", "label.css": "label.css", "label.js": "label.js"}
-_KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+_FILES = {"": "index.html", "label.css": "label.css", "label.js": "label.js", "icon.svg": "icon.svg"}
+_KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True)

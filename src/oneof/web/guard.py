@@ -38,6 +38,13 @@ HEADERS = {
 }
 
 
+def hosts_at(port: int) -> tuple[str, ...]:
+    """Return what browsers of this machine send as `Host` to a port."""
+    names = ("127.0.0.1", "localhost")
+    usual = names if port == 80 else ()  # which browsers leave out
+    return (*(f"{name}:{port}" for name in names), *usual)
+
+
 class Guard:
     """ASGI middleware that lets through what the link's own page sends, without the secret in its path.
 

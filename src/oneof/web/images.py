@@ -18,6 +18,8 @@ TYPES = {
     ".bmp": "image/bmp",
 }
 """Images of points only: an SVG can hold a program."""
+_LARGEST = 100 * 2**20
+"""Bytes of a file that is shown."""
 _SIDE = 16
 
 
@@ -46,7 +48,7 @@ class ImageFolder:
         Raises
         ------
         InputError
-            If it lies outside the folder, is of no type that is shown, or is not there.
+            If it lies outside the folder, is of no type that is shown, is not there, or is too large.
         """
         try:
             path = (self.root / name).resolve()
@@ -57,6 +59,8 @@ class ImageFolder:
             raise InputError(f"there is no image {name!r} in the folder {self.root}.")
         if path.suffix.lower() not in TYPES:
             raise InputError(f"{name!r} is no image that is shown: {', '.join(TYPES)} are.")
+        if path.stat().st_size > _LARGEST:
+            raise InputError(f"the image {name!r} is too large: {_LARGEST // 2**20} MiB are shown at most.")
         return path
 
     def features(self, names: Sequence[str | None]) -> Floats:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from oneof.candidates import CandidateSets
-from oneof.errors import DataError, LabelError
+from oneof.errors import DataError, InputError, LabelError
 from oneof.tables import find_column, read_table
 from oneof.typing import Labels
 from oneof.web.log import Entry
@@ -30,6 +30,28 @@ class Annotation(NamedTuple):
     worker: str
     labels: tuple[str, ...]
     where: str
+
+
+def read_annotations(path: Path, match: str | None, **columns: str | None) -> list[Annotation]:
+    """Read a file of answers, whose ending says which kind it is: `read_label_studio` for .json, else `read_long`.
+
+    Raises
+    ------
+    InputError
+        If nothing says what the tasks of Label Studio are told by, or the reader has no such option.
+    DataError
+        If the file cannot be read.
+    """
+    studio = path.suffix.lower() == ".json"
+    known = {"choice"} if studio else {"item", "worker", "label", "separator"}
+    given = {name: value for name, value in columns.items() if value is not None}
+    if set(given) - known:
+        raise InputError(f"{min(set(given) - known)!r} says nothing of {path}: there are {', '.join(sorted(known))}.")
+    if not studio:
+        return read_long(path, **given)
+    if match is None:
+        raise InputError(f"{path}: name the column, and field, that tells the tasks of Label Studio apart (match).")
+    return read_label_studio(path, item=match, **given)
 
 
 def read_long(

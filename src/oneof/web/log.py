@@ -6,12 +6,13 @@ the same row and annotator, and is refused where there is a later one.
 """
 
 import json
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,23 +99,24 @@ class AnswerLog:
     Raises
     ------
     DataError
-        If the file is no such log, or one of other rows or classes.
+        If the file cannot be written, is no such log, or is one of other rows or classes.
     """
 
     def __init__(self, path: Path | None, facts: dict[str, str]) -> None:
         self.path = path
         self._lock = threading.RLock()
-        # Transactions are begun and ended by hand: sqlite3 would begin one before some statements only.
-        self._connection = sqlite3.connect(
-            ":memory:" if path is None else path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-        )
+        self._connection = _connect(path)
         try:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")  # on the disk, not only with the operating system
             with self._writing():
+                self._check_kind()
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     self._connection.execute(statement)
                 self._check(facts | {"format": _FORMAT})
+        except sqlite3.OperationalError as error:
+            self._connection.close()
+            raise _unwritable(path, error) from None
         except sqlite3.DatabaseError as error:
             self._connection.close()
             raise DataError(f"{path} is no log of a labelling session ({error}): give another file.") from None
@@ -148,6 +150,11 @@ class AnswerLog:
         with self._writing():
             return [self._append(entry, None) for entry in entries if not (self._find(entry.key) or self._last(entry))]
 
+    def find(self, key: str) -> Entry | None:
+        """Return the entry of a key, None where there is none."""
+        with self._lock:
+            return self._find(key)
+
     def since(self, number: int) -> list[Entry]:
         """Return the entries after one, in order."""
         with self._lock:
@@ -166,13 +173,16 @@ class AnswerLog:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:
-                self._connection.execute("ROLLBACK")
+                self._connection.execute("COMMIT")
+            except BaseException as error:
+                if self._connection.in_transaction:  # SQLite ends some itself, as where the disk is full
+                    self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError):
+                    raise _unwritable(self.path, error) from None
                 raise
-            self._connection.execute("COMMIT")
 
     def _append(self, entry: Entry, seen: int | None) -> Entry:
         known = self._find(entry.key)
@@ -191,9 +201,7 @@ class AnswerLog:
                 f"row {entry.row} was changed by {entry.annotator!r} in another window: look at it again."
             )
         entry = replace(entry, at=time.time())
-        line = list(astuple(entry))[:-1]
-        order = ("key", "annotator", "row", "kind", "labels", "undoes", "purpose", "guess", "score", "at")
-        by_name = dict(zip(order, line, strict=True)) | {"labels": json.dumps(entry.labels)}
+        by_name = asdict(entry) | {"labels": json.dumps(entry.labels)}
         marks = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
         written = self._connection.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES ({marks})", by_name)
         assert written.lastrowid is not None
@@ -209,31 +217,63 @@ class AnswerLog:
         )
         return int(found.fetchone()[0] or 0)
 
+    def _check_kind(self) -> None:
+        """Raise unless the file is empty or a log, before anything is added to another program's database."""
+        tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables and "facts" not in tables:
+            raise DataError(f"{self.path} is a database of something else: give another file.")
+
     def _check(self, facts: dict[str, str]) -> None:
         kept = dict(self._connection.execute("SELECT name, value FROM facts").fetchall())
         if not kept:
             self._connection.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
             return
         for name, value in facts.items():
-            if kept.get(name) != value:
+            if kept.get(name) == value:
+                continue
+            if name == "classes":
+                begun, given = (", ".join(json.loads(text)) for text in (kept[name], value))
                 raise DataError(
-                    f"{self.path} holds answers about other {name}: give the table and the classes that it was begun "
-                    "with, or another file."
+                    f"{self.path} holds answers about other classes: it was begun with {begun}; now they are {given}. "
+                    "Give those that it was begun with, in their order, or another file."
                 )
+            raise DataError(
+                f"{self.path} holds answers about other {name}: give the table that it was begun with, or another file."
+            )
+
+
+def kept_classes(path: Path) -> tuple[str, ...] | None:
+    """Return the classes that a file of answers was begun with; None where there is no such file, or it is no log."""
+    if not path.is_file():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as connection:
+            found = connection.execute("SELECT value FROM facts WHERE name = 'classes'").fetchone()
+    except sqlite3.DatabaseError:  # what is wrong is told when the file is opened to be written
+        return None
+    return None if found is None else tuple(map(str, json.loads(found[0])))
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    try:
+        if path is not None:
+            # For its owner alone, since it tells who has said what; SQLite gives its files beside it the same rights.
+            # One that is there is not opened: to close it would end the locks of other sessions of this process.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+        # Transactions are begun and ended by hand: sqlite3 would begin one before some statements only.
+        return sqlite3.connect(
+            ":memory:" if path is None else path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        )
+    except (OSError, sqlite3.OperationalError) as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path | None, error: Exception) -> DataError:
+    why = error.strerror if isinstance(error, OSError) else error
+    return DataError(f"the answers cannot be written to {path} ({why}): make room there, or give another file.")
 
 
 def _read(line: Sequence[Any]) -> Entry:
-    key, at, annotator, row, kind, labels, undoes, purpose, guess, score, number = line
-    return Entry(
-        key=key,
-        annotator=annotator,
-        row=row,
-        kind=kind,
-        labels=tuple(json.loads(labels)),
-        undoes=undoes,
-        purpose=purpose,
-        guess=guess,
-        score=score,
-        at=at,
-        number=number,
-    )
+    found = dict(zip((*_COLUMNS.split(", "), "number"), line, strict=True))
+    return Entry(**found | {"labels": tuple(json.loads(found["labels"]))})

@@ -55,7 +55,7 @@ class LabellingServer:
         except ImportError as error:
             raise MissingExtraError(error.name or "uvicorn", "web") from None
         from oneof.web.app import Shown, make_app
-        from oneof.web.guard import Guard
+        from oneof.web.guard import Guard, hosts_at
 
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -68,7 +68,7 @@ class LabellingServer:
         port = self._socket.getsockname()[1]
         token = secrets.token_urlsafe(24)
         self.link = f"http://{HOST}:{port}/{token}/"
-        app = Guard(make_app(session, Shown(title, annotator, images)), token, (f"{HOST}:{port}", f"localhost:{port}"))
+        app = Guard(make_app(session, Shown(title, annotator, images)), token, hosts_at(port))
         config = uvicorn.Config(
             app,
             log_level="warning",

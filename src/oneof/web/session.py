@@ -1,8 +1,6 @@
 """Labelling without a page: what the server, a notebook and a simulation do alike."""
 
 import os
-import secrets
-import threading
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Self
@@ -14,16 +12,16 @@ from sklearn.utils.validation import check_array
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError, LabelError
 from oneof.estimators.base import check_positive
-from oneof.typing import Mask, Rows
+from oneof.typing import Rows
 from oneof.web import importing, quality
+from oneof.web.answers import Answers, new_key
 from oneof.web.asking import Asker, Question
 from oneof.web.beginning import check_name, describe, read_start
-from oneof.web.learner import Learner, Learnt, can_learn
+from oneof.web.learner import Learner, Learnt
 from oneof.web.log import AnswerLog, Entry, Kind
 from oneof.web.nearest import Neighbour, nearest_told
-from oneof.web.standing import Standing
 from oneof.web.table import LabelTable, rows_by
-from oneof.web.trainer import Trainer
+from oneof.web.training import Known, Training
 
 
 class LabellingSession:
@@ -64,6 +62,12 @@ class LabellingSession:
         How the answers of several annotators are combined: see `oneof.CandidateSets.from_annotations`. Each answer is
         a vote for every class that it leaves possible, so that by default answers that agree are intersected.
     random_state : int, RandomState instance or None
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    answers : oneof.web.answers.Answers
+        What was answered: all entries (`log`), those that stand (`history`, `standing`), and `checks` of the model.
 
     Raises
     ------
@@ -111,18 +115,18 @@ class LabellingSession:
         rows: Rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         start = read_start(y, classes, rows.shape[0])
         self.classes = start.classes
-        self._rows, self._table, self._batch = rows, table, int(batch)
+        self._rows, self._table = rows, table
         self._random = check_random_state(random_state)
         self._learner = Learner(rows, estimator, strategy, int(n_ahead), self._random)
-        self._learnt: Learnt | None = None
-        self._lock = threading.RLock()
-        self._log = AnswerLog(None if path is None else Path(path), describe(rows, table, start.classes))
-        self._standing = Standing(self._log, start.mask, start.classes, min_votes=min_votes, top=top)
-        self._ledger = self._standing.ledger
-        self._asker = Asker(start.mask, self._ledger, self._learner, int(overlap), int(check_every), self._random)
-        self._sync()
-        self._trainer = Trainer(self.train) if background else None
-        self._wake()
+        log = AnswerLog(None if path is None else Path(path), describe(rows, table, start.classes))
+        self.answers = Answers(log, start.mask, start.classes, min_votes=min_votes, top=top)
+        self._asker = Asker(
+            start.mask, self.answers.ledger, self._learner, int(overlap), int(check_every), self._random
+        )
+        self.answers.noted = self._asker.note
+        self.answers.sync()
+        self._training = Training(self._learner, self._known, int(batch), background=background)
+        self._training.wake(self._last)
 
     # -- questions and answers --------------------------------------------------------------------------------------
 
@@ -137,23 +141,22 @@ class LabellingSession:
             again.
         """
         check_name(annotator)
-        with self._lock:
-            self._sync()
-            if self._trainer is None and self._is_due():
-                self.train()
-            return self._asker.ask(annotator, window, self._learnt)
+        with self.answers.lock:
+            self.answers.sync()
+            self._training.catch_up(self._last)
+            return self._asker.ask(annotator, window, self.learnt)
 
     def look(self, row: int, annotator: str = "me", *, window: str = "") -> Question:
         """Return a question about a row of one's choice, answered before or not."""
         check_name(annotator)
         self._check_row(row)
-        with self._lock:
-            self._sync()
-            return self._asker.look(int(row), annotator, window, self._learnt)
+        with self.answers.lock:
+            self.answers.sync()
+            return self._asker.look(int(row), annotator, window, self.learnt)
 
     def find(self, question: str) -> Question | None:
         """Return a question by its id; None where this session has not asked it, or too long ago."""
-        with self._lock:
+        with self.answers.lock:
             return self._asker.find(question)
 
     def answer(self, question: Question, labels: Any, *, key: str | None = None) -> Entry:
@@ -209,54 +212,19 @@ class LabellingSession:
         ConflictError
             If the named one is not there to be taken back.
         """
-        with self._lock:
-            self._sync()
-            undone = self._ledger.undoable(annotator, number)
-            if undone is None:
-                return None
-            version = self._ledger.version(undone.row, annotator)
-            entry = Entry(key or _new_key(), annotator, undone.row, "undo", undoes=undone.number)
-            self._log.append(entry, seen=version)
-            self._sync()
-        self._wake()
+        undone = self.answers.undo(annotator, number, key or new_key())
+        self._training.wake(self._last)
         return undone
 
     # -- what is known ----------------------------------------------------------------------------------------------
 
     def candidates(self) -> CandidateSets:
         """Return the candidate sets of all rows: the answers combined, and elsewhere what was known beforehand."""
-        with self._lock:
-            self._sync()
-            return self._standing.candidates()
+        return self.answers.candidates()
 
     def estimate(self) -> quality.Estimate:
         """Return an honest estimate of how often the model is right on rows without an answer."""
-        return quality.estimate(self.checks())
-
-    def checks(self) -> list[tuple[int, bool, bool]]:
-        """Return of each row drawn at random: the number of answers before it, whether covered, whether exact."""
-        with self._lock:
-            self._sync()
-            return quality.judged(self._ledger, len(self.classes))
-
-    def history(self, annotator: str | None = None, n: int = 10) -> list[Entry]:
-        """Return the last entries that stand, of one annotator or all, the latest first."""
-        with self._lock:
-            self._sync()
-            return self._ledger.history(annotator, n)
-
-    def log(self) -> list[Entry]:
-        """Return every entry, undone ones and undos too."""
-        return self._log.since(0)
-
-    def standing(self, row: int, annotator: str) -> Entry | None:
-        """Return the annotator's standing answer to a row."""
-        with self._lock:
-            return self._ledger.answers(row).get(annotator)
-
-    def known_before(self, row: int) -> Mask:
-        """Return the candidates that a row had beforehand, (n_classes,) bool."""
-        return self._standing.start[row]
+        return quality.estimate(self.answers.checks())
 
     @property
     def n_rows(self) -> int:
@@ -265,7 +233,8 @@ class LabellingSession:
 
     def n_left(self) -> int:
         """Return how many rows are still to be answered."""
-        with self._lock:
+        with self.answers.lock:
+            self.answers.sync()
             return len(self._asker.wanted())
 
     def nearest(self, row: int, n: int = 3) -> list[Neighbour]:
@@ -288,12 +257,12 @@ class LabellingSession:
     @property
     def learnt(self) -> Learnt | None:
         """What the model knows; None before it was first fitted."""
-        return self._learnt
+        return self._training.learnt
 
     @property
     def trouble(self) -> str | None:
         """What went wrong when the model was last fitted in the background."""
-        return None if self._trainer is None else self._trainer.trouble
+        return self._training.trouble
 
     # -- files ------------------------------------------------------------------------------------------------------
 
@@ -308,27 +277,20 @@ class LabellingSession:
         return self.table.export(Path(path), self.candidates())
 
     def import_annotations(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        match: str | None = None,
-        item: str = "item",
-        worker: str = "worker",
-        label: str = "label",
-        separator: str = "|",
+        self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str | None
     ) -> int:
-        """Take over answers from a table with a line for each item, worker and label.
+        """Take over answers from elsewhere: a table of items, workers and labels, or a JSON export of Label Studio.
 
         Parameters
         ----------
         path : path-like
+            A file that ends in .json is an export of Label Studio, any other a table with a line for each answer.
         match : str, optional
-            The column of the session's table that holds what the file names items by. By default items are numbers
-            of rows, from 0.
-        item, worker, label : str
-            Columns of the file.
-        separator : str
-            Between the labels of a set.
+            The column of the session's table that holds what the file names items by; tasks of Label Studio have a
+            field of that name. By default the items of a table are numbers of rows, from 0.
+        **columns
+            What the file calls things: `item`, `worker`, `label` and `separator` for
+            `oneof.web.importing.read_long`, `choice` for `oneof.web.importing.read_label_studio`.
 
         Returns
         -------
@@ -336,49 +298,23 @@ class LabellingSession:
             How many answers are new. All are written, or none if one of them cannot be read. An annotator's answer
             that is already there stays.
         """
-        read = importing.read_long(Path(path), item=item, worker=worker, label=label, separator=separator)
-        return self._take_over(read, match)
-
-    def import_label_studio(self, path: str | os.PathLike[str], *, match: str, choice: str | None = None) -> int:
-        """Take over the choices of a JSON export of Label Studio.
-
-        Parameters
-        ----------
-        path : path-like
-        match : str
-            The column of the session's table, and the field of the tasks, that items are told by.
-        choice : str, optional
-            The name of the tag that holds the choices: see `oneof.web.importing.read_label_studio`.
-
-        Returns
-        -------
-        int
-            How many answers are new.
-        """
-        return self._take_over(importing.read_label_studio(Path(path), item=match, choice=choice), match)
+        read = importing.read_annotations(Path(path), match, **columns)
+        rows = self.n_rows if match is None else rows_by(self.table.frame, match)
+        entries = importing.as_entries(read, rows, self.classes)
+        n_new = self.answers.take_over(entries)
+        self._training.wake(self._last)
+        return n_new
 
     # -- the model --------------------------------------------------------------------------------------------------
 
     def train(self) -> bool:
         """Fit the model to what is known now, and choose the next questions; tell whether there was anything new."""
-        with self._lock:
-            self._sync()
-            if not self._is_due(least=1):
-                return False
-            candidates, pool, last = self.candidates(), self._asker.wanted(), self._ledger.last
-        if not can_learn(candidates):
-            self._learnt = None  # what it had learnt was taken back
-            return False
-        learnt = self._learner.learn(candidates, pool, last)
-        with self._lock:
-            self._learnt = learnt
-        return True
+        return self._training.run()
 
     def close(self) -> None:
         """Stop the background thread and close the file."""
-        if self._trainer is not None:
-            self._trainer.stop()
-        self._log.close()
+        self._training.stop()
+        self.answers.close()
 
     def __enter__(self) -> Self:
         return self
@@ -390,7 +326,7 @@ class LabellingSession:
 
     def _give(self, question: Question, kind: Kind, codes: tuple[int, ...], key: str | None) -> Entry:
         entry = Entry(
-            key or _new_key(),
+            key or new_key(),
             question.annotator,
             question.row,
             kind,
@@ -399,34 +335,21 @@ class LabellingSession:
             guess=question.guess,
             score=question.score,
         )
-        with self._lock:
-            written = self._log.append(entry, seen=question.seen)
+        with self.answers.lock:
+            written = self.answers.write(entry, question.seen)
             self._asker.release(question)
-            self._sync()
-        self._wake()
+        self._training.wake(self._last)
         return written
 
-    def _take_over(self, read: list[importing.Annotation], match: str | None) -> int:
-        rows = self.n_rows if match is None else rows_by(self.table.frame, match)
-        entries = importing.as_entries(read, rows, self.classes)
-        with self._lock:
-            n_new = len(self._log.append_all(entries))
-            self._sync()
-        self._wake()
-        return n_new
+    @property
+    def _last(self) -> int:
+        """Number of the last entry that was taken in."""
+        return self.answers.ledger.last
 
-    def _sync(self) -> None:
-        """Take in what this or another process has written since."""
-        for row in self._standing.sync():
-            self._asker.note(row)
-
-    def _is_due(self, least: int | None = None) -> bool:
-        least = self._batch if least is None else least
-        return self._learnt is None or self._ledger.last - self._learnt.last >= least
-
-    def _wake(self) -> None:
-        if self._trainer is not None and self._is_due():
-            self._trainer.wake()
+    def _known(self) -> Known:
+        """Return what there is to learn from."""
+        with self.answers.lock:
+            return Known(self.candidates(), self._asker.wanted(), self._last)
 
     def _codes(self, labels: Any) -> tuple[int, ...]:
         listed = list(labels) if isinstance(labels, Collection) and not isinstance(labels, str) else [labels]
@@ -438,7 +361,3 @@ class LabellingSession:
     def _check_row(self, row: Any) -> None:
         if not isinstance(row, int | np.integer) or not 0 <= row < self.n_rows:
             raise InputError(f"there is no row {row!r}: rows are 0 to {self.n_rows - 1}.")
-
-
-def _new_key() -> str:
-    return secrets.token_urlsafe(12)

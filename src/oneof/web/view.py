@@ -17,8 +17,8 @@ def show_question(session: LabellingSession, question: Question | None) -> dict[
     """Return a question with its row, what the model guesses, and the nearest rows with labels."""
     if question is None:
         return None
-    standing = session.standing(question.row, question.annotator)
-    left = session.known_before(question.row)
+    standing = session.answers.standing(question.row, question.annotator)
+    left = session.answers.start[question.row]
     return {
         "id": question.id,
         "row": question.row,
@@ -42,7 +42,7 @@ def show_question(session: LabellingSession, question: Question | None) -> dict[
 
 def show_state(session: LabellingSession, annotator: str) -> dict[str, Any]:
     """Return how far the labelling has come, and how good the model is."""
-    checks = session.checks()
+    checks = session.answers.checks()
     found = quality.estimate(checks)
     learnt = session.learnt
     return {
@@ -59,7 +59,7 @@ def show_state(session: LabellingSession, annotator: str) -> dict[str, Any]:
             "high": found.high,
         },
         "curve": _curve(checks),
-        "history": [_show_entry(session, entry) for entry in session.history(annotator, _REMEMBERED)],
+        "history": [_show_entry(session, entry) for entry in session.answers.history(annotator, _REMEMBERED)],
     }
 
 

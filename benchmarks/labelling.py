@@ -129,9 +129,8 @@ def draw_figure(all_found, path):
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(
-        1, len(all_found), figsize=(4.4 * len(all_found), 3.9), layout="constrained", squeeze=False
-    )
+    size = (4.8 * len(all_found), 4.4)
+    figure, axes = plt.subplots(1, len(all_found), figsize=size, layout="constrained", squeeze=False)
     colours = {"information": "#2166ac", "random": "#c8610a"}
     for axis, (name, found) in zip(axes[0], all_found.items()):
         n = BATCH * np.arange(1, ANSWERS[name] // BATCH + 1)
@@ -144,7 +143,8 @@ def draw_figure(all_found, path):
             axis.fill_between(n, mean - spread, mean + spread, color=colours[strategy], alpha=0.12, linewidth=0)
         axis.set(title=TITLES[name], xlabel="answers", ylabel="accuracy on other rows, %")
         axis.grid(alpha=0.3)
-        axis.legend(loc="lower right", frameon=False)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     figure.savefig(path, dpi=110)
 
 

@@ -84,7 +84,7 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, session: LabellingSession
         assert "%" in page.one("#rate").text
         assert page.all("#curve svg")
         assert sum(float(bar.size["width"]) > 0 for bar in page.all(".candidate .bar")) >= 1
-        assert "nats" in page.one("#reason").text
+        assert "Information score" in page.one("#reason").text
         assert len(page.all("#near-rows li")) == 3
         page.one("#csv").click()
         saved = page.browser.saved / "labelled.csv"

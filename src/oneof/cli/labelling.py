@@ -1,5 +1,6 @@
 """From a table to a labelling session."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 DEFAULT = "auto"
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def begin(path: Path, reading: Reading, wanted: Wanted, *, background: bool) -> 
             raise InputError(f"--show {kind} is not known: give text or image, and a column.")
         find_column(column, table.frame.columns, path)
     start, notes = _read_start(table, label, reading.separator, reading.classes or kept_classes(wanted.answers))
+    notes += _formulas(start)
     images = ImageFolder(wanted.images or path.absolute().parent) if kind == "image" else None
     exclude = {label, *hidden, *([column] if images and column else [])}
     named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
@@ -135,6 +138,15 @@ def _read_start(
     silent = CandidateSets(np.ones((table.frame.height, len(named)), dtype=bool), np.asarray(named))
     new = () if label in table.frame.columns else (f"column {label!r} is new: exports hold it",)
     return silent, tuple(f"{sentence}." for sentence in new)
+
+
+def _formulas(start: CandidateSets) -> tuple[str, ...]:
+    """Return a note on labels that programs for spreadsheets take for formulas; `fit` must read them as they are."""
+    found = [name for name in map(str, start.classes.tolist()) if _FORMULA.match(name)]
+    if not found:
+        return ()
+    listed = ", ".join(map(repr, found[:3]))
+    return (f"spreadsheets take {listed} for a formula: do not open an exported CSV file in one, take Parquet.",)
 
 
 def _is_empty(cells: "pl.Series") -> bool:

@@ -107,10 +107,10 @@ class AnswerLog:
         self._lock = threading.RLock()
         self._connection = _connect(path)
         try:
+            self._check_kind()
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")  # on the disk, not only with the operating system
             with self._writing():
-                self._check_kind()
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     self._connection.execute(statement)
                 self._check(facts | {"format": _FORMAT})
@@ -218,7 +218,7 @@ class AnswerLog:
         return int(found.fetchone()[0] or 0)
 
     def _check_kind(self) -> None:
-        """Raise unless the file is empty or a log, before anything is added to another program's database."""
+        """Raise unless the file is empty or a log, before anything in another program's database is changed."""
         tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables and "facts" not in tables:
             raise DataError(f"{self.path} is a database of something else: give another file.")

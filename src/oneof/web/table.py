@@ -98,10 +98,12 @@ class LabelTable:
         Raises
         ------
         InputError
-            If the path ends otherwise, or CSV cannot hold a column.
+            If the path ends otherwise, its folder is not there, or CSV cannot hold a column.
         """
         if path.suffix.lower() not in EXPORTS:
             raise InputError(f"{path} cannot be written: give a file that ends in {' or '.join(EXPORTS)}.")
+        if not path.parent.is_dir():
+            raise InputError(f"{path} cannot be written: there is no folder {path.parent}.")
         import polars as pl
 
         with replacing(path) as temporary:

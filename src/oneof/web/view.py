@@ -81,5 +81,5 @@ def _show_entry(session: LabellingSession, entry: Entry) -> dict[str, Any]:
         "row": entry.row,
         "kind": entry.kind,
         "labels": list(entry.labels),
-        "about": (item.get("text") or ", ".join(cell for _, cell in item.get("cells", [])[:3]))[:_ABOUT],
+        "about": (item.get("text") or ", ".join([cell for _, cell in item.get("cells", []) if cell][:3]))[:_ABOUT],
     }

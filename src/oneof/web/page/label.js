@@ -156,9 +156,9 @@ function reason() {
 }
 
 function scoreWords(score) {
-  const names = { information: "Information", entropy: "Entropy", margin: "Closeness of the two likeliest" };
-  const unit = session.strategy === "margin" ? "" : " nats";
-  return names[session.strategy] ? `${names[session.strategy]}: ${score.toFixed(2)}${unit}.` : "";
+  const names = { information: "Information score", entropy: "Entropy", margin: "Closeness of the two likeliest" };
+  const unit = session.strategy === "entropy" ? " nats" : ""; // information is approximate, and may exceed what a label can tell
+  return names[session.strategy] ? `${names[session.strategy]} ${score.toFixed(2)}${unit}.` : "";
 }
 
 function arranged() {
@@ -182,8 +182,10 @@ function candidate(code, place) {
     button.append(bar);
   }
   const key = digit ? make("kbd", "", digit) : make("span");
+  const label = make("span", "label", session.classes[code]);
+  label.title = session.classes[code]; // long ones are cut
   key.setAttribute("aria-hidden", "true");
-  button.append(key, make("span", "label", session.classes[code]), make("span", "share", share === null ? "" : percent(share)));
+  button.append(key, label, make("span", "share", share === null ? "" : percent(share)));
   button.setAttribute("aria-label", `${session.classes[code]}${share === null ? "" : `, guess ${percent(share)}`}${outside ? ", not among the labels of the table" : ""}`);
   if (digit) button.setAttribute("aria-keyshortcuts", digit);
   button.addEventListener("click", () => toggle(code));
@@ -208,6 +210,7 @@ function tick(codes) {
 
 function whole(item, row) {
   if (item.kind === "image") return picture(item, row);
+  if (!item.text) return make("p", "note", "There is no text in this row.");
   const text = make("p", "text", item.text);
   text.tabIndex = 0; // it may have to be scrolled
   text.setAttribute("role", "region");
@@ -271,7 +274,7 @@ function showState(state) {
   $("progress-words").textContent = `${answered.toLocaleString("en")} of ${count(state.rows, "row")}`;
   const found = state.estimate;
   $("rate").textContent = found.rate === null ? "–" : percent(found.rate);
-  $("interval").textContent = found.rate === null ? "" : `${percent(found.low)} to ${percent(found.high)}`;
+  $("interval").textContent = found.rate === null ? "" : `95 %: ${Math.round(100 * found.low)} to ${percent(found.high)}`;
   $("quality").textContent = qualityWords(found);
   $("curve").replaceChildren(...(state.curve.length > 1 ? [curve(state.curve)] : []));
   $("model").textContent = state.trouble ? `The model could not be fitted: ${state.trouble}` : "";
@@ -282,9 +285,10 @@ function showState(state) {
 
 function qualityWords(found) {
   if (!found.checks) return "Not known yet. Some questions are rows drawn at random: they tell, as the model guesses before you answer.";
-  const allowed = found.exact < found.checks ? "was among the labels you left" : "was right";
-  const sets = found.exact < found.checks ? ` ${count(found.checks - found.exact, "answer")} left several labels, so it may be less.` : "";
-  return `Of the last ${count(found.checks, "row")} drawn at random, the model’s guess, made before you answered, ${allowed} in ${found.covered}.${sets} Beside the share: its 95 % interval.`;
+  const partial = found.checks - found.exact;
+  const guessed = partial ? "what your answers allow" : "right";
+  const right = `Before you answered, the model guessed ${guessed} in ${found.covered} of the last ${count(found.checks, "row")} drawn at random.`;
+  return partial ? `${right} ${count(partial, "answer")} left several labels, so it may be less.` : right;
 }
 
 function past(entry) {

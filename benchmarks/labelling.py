@@ -129,7 +129,7 @@ def draw_figure(all_found, path):
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    size = (4.8 * len(all_found), 4.4)
+    size = (5.2 * len(all_found), 4.4)
     figure, axes = plt.subplots(1, len(all_found), figsize=size, layout="constrained", squeeze=False)
     colours = {"information": "#2166ac", "random": "#c8610a"}
     for axis, (name, found) in zip(axes[0], all_found.items()):
@@ -144,7 +144,7 @@ def draw_figure(all_found, path):
         axis.set(title=TITLES[name], xlabel="answers", ylabel="accuracy on other rows, %")
         axis.grid(alpha=0.3)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     figure.savefig(path, dpi=110)
 
 

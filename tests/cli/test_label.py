@@ -196,3 +196,30 @@ def test_images_alone_are_learnt_from(run: Run) -> None:
         assert np.array_equal(session.learnt.shares.argmax(axis=1), np.arange(20) % 2)
     assert begun.images is not None
     assert begun.images.find("3.png").is_file()
+
+
+def test_classes_are_given_once(run: Run, bare: Path) -> None:
+    """A second start takes those of the file, in their order; others are told, with both."""
+    words = ("label", bare, *LABEL)
+    assert run(*words, "--classes", "wren,finch,owl", "--export", "out.csv").code == 0
+    again = run(*words, "--export", "out.csv", "--json")
+    assert json.loads(again.out)["classes"] == ["wren", "finch", "owl"]
+    other = run(*words, *CLASSES, "--export", "out.csv")
+    assert other.code == 2
+    assert "begun with wren, finch, owl; now they are finch, owl, wren" in other.err
+
+
+def test_classes_of_a_column_that_is_half_filled(run: Run, birds: Path) -> None:
+    """Classes that no row names yet are remembered too."""
+    words = ("label", birds, *LABEL)
+    assert run(*words, "--classes", "emu,finch,owl,wren", "--export", "out.csv").code == 0
+    again = run(*words, "--export", "out.csv", "--json")
+    assert json.loads(again.out)["classes"] == ["emu", "finch", "owl", "wren"]
+
+
+def test_labels_that_are_formulas(run: Run, bare: Path) -> None:
+    """They are exported as they are, for fit must find them again; who opens the file elsewhere is warned."""
+    done = run("label", bare, *LABEL, "--classes", "=1+1,-1,+x,-2.5,owl", "--export", "out.csv")
+    assert done.code == 0
+    assert "'=1+1', '+x' for a formula" in done.err
+    assert "formula" not in run("label", bare, *LABEL, *CLASSES, "--answers", "a", "--export", "out.csv").err

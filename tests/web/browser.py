@@ -1,14 +1,22 @@
 """A real browser, and what a person sees and does in it."""
 
+import importlib.util
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 DRIVER = shutil.which("chromedriver")
 ENTER = "\ue007"
+needs_browser = [
+    pytest.mark.skipif(importlib.util.find_spec("selenium") is None, reason="selenium is not installed"),
+    pytest.mark.skipif(BROWSER is None, reason="there is no browser: none of " + ", ".join(BROWSERS)),
+    pytest.mark.skipif(DRIVER is None, reason="there is no chromedriver, by which tests drive the browser"),
+]
 
 
 def open_browser(saved: Path) -> Any:

@@ -152,3 +152,13 @@ def test_label_studio_in_short_form(begin: Begin, table: LabelTable, tmp_path: P
 def test_what_is_no_export_of_label_studio(begin: Begin, table: LabelTable, tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError):
         begin(table=table).import_annotations(write(tmp_path / "x.json", text), match="name")
+
+
+def test_options_that_a_file_has_no_use_for(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
+    """Each kind of file has its own; and tasks of Label Studio must be told apart by something."""
+    long = write(tmp_path / "long.csv", "item,worker,label\nbird 4,w1,owl\n")
+    tasks = write(tmp_path / "tasks.json", "[]")
+    with pytest.raises(InputError, match="'choice' says nothing of"):
+        begin(table=table).import_annotations(long, match="name", choice="kind")
+    with pytest.raises(InputError, match=r"tells the tasks .* apart"):
+        begin(table=table).import_annotations(tasks)

@@ -1,12 +1,14 @@
 """The log of answers: what is acknowledged is on the disk, and nothing overwrites anything."""
 
+import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from oneof.errors import ConflictError, DataError
-from oneof.web.log import AnswerLog, Entry
+from oneof.web.log import AnswerLog, Entry, kept_classes
 
 FACTS = {"rows": "some", "classes": '["a", "b"]'}
 
@@ -80,7 +82,7 @@ def test_many_are_written_together_or_not_at_all() -> None:
 @pytest.mark.parametrize("other", [FACTS | {"rows": "other"}, FACTS | {"classes": '["a", "c"]'}])
 def test_a_log_is_of_one_table_and_its_classes(tmp_path: Path, other: dict) -> None:
     AnswerLog(tmp_path / "log", FACTS).close()
-    with pytest.raises(DataError, match="holds answers about other"):
+    with pytest.raises(DataError, match=r"other rows|other classes: it was begun with a, b; now they are a, c\."):
         AnswerLog(tmp_path / "log", other)
 
 
@@ -89,3 +91,56 @@ def test_another_file_is_no_log(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is no log of a labelling session"):
         AnswerLog(tmp_path / "notes.txt", FACTS)
     assert (tmp_path / "notes.txt").read_text() == "no database, " * 100
+
+
+def test_another_program_keeps_its_database(tmp_path: Path) -> None:
+    """A database that is no log is told, and not a byte of it is changed."""
+    with closing(sqlite3.connect(tmp_path / "other")) as other:
+        other.execute("CREATE TABLE birds (name TEXT)")
+        other.commit()
+    before = (tmp_path / "other").read_bytes()
+    with pytest.raises(DataError, match="a database of something else"):
+        AnswerLog(tmp_path / "other", FACTS)
+    assert (tmp_path / "other").read_bytes() == before
+
+
+def test_answers_are_for_their_owner(tmp_path: Path) -> None:
+    """Nobody else may read a new file of them, nor what SQLite keeps beside it, whatever is usual here."""
+    usual = os.umask(0)
+    try:
+        log = AnswerLog(tmp_path / "log", FACTS)
+        log.append(entry("x"))
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+    finally:
+        os.umask(usual)
+    assert modes == {"log": 0o600, "log-wal": 0o600, "log-shm": 0o600}
+    log.close()
+
+
+@pytest.mark.parametrize("place", ["absent/log", "."])
+def test_where_nothing_can_be_written(tmp_path: Path, place: str) -> None:
+    with pytest.raises(DataError, match="cannot be written to"):
+        AnswerLog(tmp_path / place, FACTS)
+
+
+def test_a_full_disk_is_told_and_labelling_goes_on(tmp_path: Path) -> None:
+    """What could not be written is not there; as soon as there is room again, answers are taken."""
+    log = AnswerLog(tmp_path / "log", FACTS)
+    [pages] = log._connection.execute("PRAGMA page_count").fetchone()
+    log._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(DataError, match="full"):
+        log.append_all([entry(str(number), row=number) for number in range(1000)])
+    assert log.since(0) == []
+    log._connection.execute("PRAGMA max_page_count = 1000")
+    assert log.since(0) == [log.append(entry("x"))]
+    log.close()
+
+
+def test_the_classes_of_a_log_can_be_asked(tmp_path: Path) -> None:
+    """Where there is one; any other file, or none, has none."""
+    AnswerLog(tmp_path / "log", FACTS).close()
+    (tmp_path / "notes").write_text("no database, " * 100)
+    assert kept_classes(tmp_path / "log") == ("a", "b")
+    assert kept_classes(tmp_path / "notes") is None
+    assert kept_classes(tmp_path / "absent") is None
+    assert not (tmp_path / "absent").exists()

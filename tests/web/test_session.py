@@ -1,5 +1,6 @@
 """Labelling without a page."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import oneof
 from oneof.errors import ConflictError, DataError, InputError, LabelError
+from oneof.web import learner, training
 from oneof.web.session import LabellingSession
 from tests.web.conftest import CLASSES, make_rows
 
@@ -82,6 +84,17 @@ def test_undo_brings_back_what_was_there(begin: Begin) -> None:
     assert session.undo() is None
     assert len(session.answers.log()) == 6
     assert session.answers.history() == []
+
+
+def test_an_undo_sent_twice_is_one(begin: Begin) -> None:
+    """As when its acknowledgement was lost; the answer before it stays."""
+    session = begin()
+    session.answer(session.look(3), "owl")
+    last = session.answer(session.look(4), "wren")
+    for number in (None, last.number):
+        assert session.undo(number=number, key="same") == last
+    assert len(session.answers.log()) == 3
+    assert session.answers.history()[0].row == 3
 
 
 def test_a_model_forgets_what_is_taken_back(begin: Begin, truth: np.ndarray) -> None:
@@ -232,6 +245,36 @@ def test_a_model_that_fails_does_not_stop_the_labelling(begin: Begin, truth: np.
         session._training._thread.join(0.01)
     assert "InvalidParameterError" in session.trouble or "TypeError" in session.trouble
     assert session.ask() is not None
+
+
+class Slow(LogisticRegression):
+    """Does not come to an end before the test does."""
+
+    def __init__(self, begun: threading.Event, done: threading.Event) -> None:
+        self.begun, self.done = begun, done
+
+    def fit(self, X: object, y: object) -> "Slow":
+        self.begun.set()
+        self.done.wait(30)
+        return self
+
+
+def test_ending_does_not_wait_for_the_model(
+    begin: Begin, truth: np.ndarray, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever closes a session while it learns has all answers on the disk, and no trouble later."""
+    monkeypatch.setattr(training, "_PATIENCE", 0.01)
+    begun, done = threading.Event(), threading.Event()
+    monkeypatch.setattr(learner, "clone", lambda model: model)
+    session = begin(background=True, estimator=Slow(begun, done), strategy="random", path=tmp_path / "log")
+    label(session, truth, 4)
+    assert begun.wait(10)
+    session.close()
+    with begin(path=tmp_path / "log") as again:
+        assert len(again.answers.log()) == 4
+    done.set()
+    session._training._thread.join(10)
+    assert not session._training._thread.is_alive()
 
 
 def test_the_nearest_labelled_rows(begin: Begin, rows: np.ndarray, truth: np.ndarray) -> None:

@@ -72,9 +72,17 @@ class Learner:
         if strategy not in STRATEGIES:
             raise InputError(f"strategy={strategy!r} is not known: choose one of {', '.join(map(repr, STRATEGIES))}.")
         self.rows = rows if estimator is not None else _condensed(rows)
-        self.estimator = default_estimator(self.rows) if estimator is None else estimator
-        self.strategy = _best_strategy(self.estimator) if strategy == "auto" else strategy
-        self.n_ahead, self._random = n_ahead, random_state
+        self.strategy = _best_strategy(estimator) if strategy == "auto" else strategy
+        self.n_ahead, self._estimator, self._random = n_ahead, estimator, random_state
+
+    def prepare(self) -> Any:
+        """Return the model before it is fitted; the default one's graph is made at the first call.
+
+        That takes a minute where there are 100,000 rows.
+        """
+        if self._estimator is None:
+            self._estimator = default_estimator(self.rows)
+        return self._estimator
 
     def learn(self, candidates: CandidateSets, pool: Ints, last: int) -> Learnt:
         """Fit the model, and choose the next questions.
@@ -89,7 +97,7 @@ class Learner:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rounds that were not enough: the next answers bring more of them
-            model = clone(self.estimator).fit(self.rows, candidates)
+            model = clone(self.prepare()).fit(self.rows, candidates)
             shares = guesses(model, self.rows)
             rows, scores = self._choose(model, pool)
         return Learnt(last, int((~candidates.is_unlabelled).sum()), shares, rows, scores, model)
@@ -142,6 +150,8 @@ def _condensed(rows: Rows) -> Rows:
 
 
 def _best_strategy(estimator: Any) -> str:
+    if estimator is None:
+        return "information"
     last = estimator[-1] if hasattr(estimator, "steps") else estimator
     if hasattr(last, "posterior_instances"):
         return "information"

@@ -2,11 +2,14 @@
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from oneof.candidates import CandidateSets
 from oneof.typing import Ints
 from oneof.web.learner import Learner, Learnt, can_learn
+
+_PATIENCE = 2.0
+"""Seconds that somebody who ends a session waits for a fit."""
 
 
 class Known(NamedTuple):
@@ -80,11 +83,11 @@ class Training:
             self._wanted.set()
 
     def stop(self) -> None:
-        """Let the fit that is under way come to its end, and end the thread."""
+        """End the thread; a fit that takes long is left to end by itself, and writes nothing."""
         self._stopping = True
         self._wanted.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_PATIENCE)
 
     def _is_due(self, last: int) -> bool:
         return self.learnt is None or last - self.learnt.last >= self._batch
@@ -93,14 +96,18 @@ class Training:
         return self.learnt is not None and self.learnt.last == last
 
     def _keep_up(self) -> None:
+        self._try(self._learner.prepare)  # while people look at the first rows
         while True:
             self._wanted.wait()
             self._wanted.clear()
             if self._stopping:
                 return
-            try:
-                self.run()
-            except Exception as error:  # of any estimator: people go on labelling, and are told
-                self.trouble = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            else:
-                self.trouble = None
+            self._try(self.run)
+
+    def _try(self, work: Callable[[], Any]) -> None:
+        try:
+            work()
+        except Exception as error:  # of any estimator: people go on labelling, and are told
+            self.trouble = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        else:
+            self.trouble = None

@@ -42,6 +42,17 @@ def make_rows(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return 4 * np.eye(3)[truth] + rng.normal(size=(n, 3)), truth
 
 
+def label(session: LabellingSession, truth: np.ndarray, n: int, **where: Any) -> list[Any]:
+    """Answer questions rightly."""
+    asked = []
+    for _ in range(n):
+        question = session.ask(**where)
+        assert question is not None
+        asked.append(question)
+        session.answer(question, CLASSES[truth[question.row]])
+    return asked
+
+
 @pytest.fixture
 def rows() -> np.ndarray:
     return make_rows()[0]

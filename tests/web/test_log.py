@@ -132,7 +132,8 @@ def test_a_full_disk_is_told_and_labelling_goes_on(tmp_path: Path) -> None:
         log.append_all([entry(str(number), row=number) for number in range(1000)])
     assert log.since(0) == []
     log._connection.execute("PRAGMA max_page_count = 1000")
-    assert log.since(0) == [log.append(entry("x"))]
+    written = log.append(entry("x"))
+    assert log.since(0) == [written]
     log.close()
 
 

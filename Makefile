@@ -52,6 +52,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/lost.py
 	$(BIN)/python benchmarks/loo_ridge.py
 	$(BIN)/python benchmarks/loo_ridge_controlled.py
+	$(BIN)/python benchmarks/feature_maps.py
 	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/semi_supervised.py
 	$(BIN)/python benchmarks/transductive_svm.py

@@ -54,6 +54,7 @@ RULES = {
     "covering rate (the rule of compare)": lambda results: results[0],
     "approximated accuracy": lambda results: max(results, key=lambda r: r.approximated_accuracy),
     "within 1 SE, then approximated": lambda results: within_one_error(results, lambda r: r.approximated_accuracy),
+    "LOORidge, without a comparison": lambda results: next(r for r in results if r.method == "LOORidge"),
     "within 1 SE, then fastest": lambda results: within_one_error(results, lambda r: -r.fit_seconds),
 }
 

@@ -111,6 +111,19 @@ def test_lists_of_zeros_and_ones_raise_a_question():
         assert as_candidates([[0, 1], [1]]).to_sets() == [{0, 1}, {1}]
 
 
+def test_labels_with_a_bar_raise_a_question():
+    """Text such as "a|b" is one class, with a warning where its parts are labels too."""
+    with pytest.warns(UserWarning, match=r"'a\|b' is read as one class: pass CandidateSets.from_strings"):
+        y = as_candidates(["a", "b", "a|b"])
+    assert y.classes.tolist() == ["a", "a|b", "b"]
+    with pytest.warns(UserWarning, match="a set of 3"):
+        as_candidates(["a|b|c", "c|d"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        as_candidates(["x|y", "z"])
+        as_candidates(["a", "a|b", "b"], classes=np.array(["a", "b", "a|b"]))
+
+
 def test_nothing_to_learn_is_said():
     """No y, or nothing but missing labels, is an error."""
     with pytest.raises(LabelError, match="requires y to be passed"):

@@ -37,7 +37,7 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty file": (lambda: b"", "bad.csv is empty"),
     "one class": (_with(species=pl.lit("owl")), "only one class occurs ('owl')"),
     "all unlabelled": (_with(species=pl.lit("")), "every row is unlabelled"),
-    "all sets full": (_with(species=pl.lit("owl|wren")), "every row is unlabelled"),
+    "all sets full": (_with(species=pl.lit("owl|wren")), "a set of all classes counts as no label"),
     "infinite": (
         _with(mass=pl.when(pl.arange(0, 60) == 7).then(float("inf")).otherwise(pl.col("mass"))),
         "row 7: column 'mass' holds inf",

@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from oneof import CandidateSets, LOORidge, make_partial
 from oneof.errors import InputError
 from oneof.estimators import loo_ridge
-from oneof.kernels.feature_maps import MAPS, GaussianRank, Standard, is_mostly_zeros
+from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, GaussianRank, Standard, suited_maps
 from oneof.kernels.radial import MappedKernel
 from tests.estimators.panel import table
 from tests.oracles import loo_ridge as oracle
@@ -149,14 +149,29 @@ def test_rows_of_mostly_zeros_stay_sparse():
     np.testing.assert_allclose(LOORidge().fit(wide, mask).predict_proba(wide), sparse.predict_proba(X), atol=1e-9)
 
 
-def test_what_counts_as_mostly_zeros():
-    """A tenth of entries in use, or many features; features that are 0 throughout do not count."""
+def test_which_maps_suit_rows():
+    """A tenth of entries in use, or many features; all maps up to a half; features of zeros do not count."""
     X, _, _ = counts()
-    assert is_mostly_zeros(X)
-    assert is_mostly_zeros(sp.csr_array(X))
-    assert not is_mostly_zeros(np.ones((3, 4)))
-    assert not is_mostly_zeros(sp.csr_array(np.hstack([np.ones((3, 4)), np.zeros((3, 400))])))
-    assert is_mostly_zeros(np.ones((3, 5001)))
+    assert suited_maps(X) == suited_maps(sp.csr_array(X)) == suited_maps(np.ones((3, 5001))) == SPARSE_MAPS
+    assert suited_maps(np.ones((3, 4))) == MAPS
+    assert suited_maps(sp.csr_array(np.hstack([np.ones((3, 4)), np.zeros((3, 400))]))) == MAPS
+    assert suited_maps(np.eye(4)) == suited_maps(sp.csr_array(np.eye(4))) == MAPS | SPARSE_MAPS
+
+
+def test_rare_words_beside_others_do_not_drown_them():
+    """Rows of a class's word, a word of their own and three numbers: of all maps, those are weighed that suit words."""
+    rng = np.random.default_rng(6)
+    truth = rng.permutation(np.repeat(np.arange(3), 24))
+    words = np.zeros((72, 3 + 18))
+    words[np.arange(72), truth], words[np.arange(18), 3 + np.arange(18)] = 1.0, 1.0
+    X = np.hstack([words / np.linalg.norm(words, axis=1, keepdims=True), rng.random((72, 3))])
+    sets = make_partial(truth[:18], share=0.5, random_state=6)
+    model = LOORidge().fit(X[:18], sets)
+    assert len(model.kernel_weights_) == 8
+    assert (model.predict(X[18:]) == truth[18:]).all()
+    assert (LOORidge(features="standard").fit(X[:18], sets).predict(X[18:]) == truth[18:]).mean() < 0.8
+    sparse = LOORidge().fit(sp.csr_array(X[:18]), sets)
+    np.testing.assert_allclose(sparse.predict_proba(X), model.predict_proba(sp.csr_array(X)), atol=1e-9)
 
 
 def test_ranks_do_not_see_the_scale_of_a_feature():

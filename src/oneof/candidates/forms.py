@@ -1,6 +1,7 @@
 """Any form of supervision that `fit` takes, recognised and read."""
 
 import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,25 @@ def _read_vector(y: Any, classes: Labels | None, signs: Signs) -> CandidateSets:
     if values.dtype.kind == "O" and any(is_collection(value) for value in values):
         _warn_of_indicator_in_lists(values)
         return CandidateSets.from_sets(values, classes=classes)
-    return CandidateSets._from_codes(*encode_labels(values, classes, signs=signs))
+    codes, found = encode_labels(values, classes, signs=signs)
+    if classes is None:
+        _warn_of_joined_labels(found.tolist())
+    return CandidateSets._from_codes(codes, found)
+
+
+def _warn_of_joined_labels(labels: list[Any]) -> None:
+    """Warn where labels are others with a bar between, as tables write sets."""
+    parts = {text: text.split("|") for text in labels if isinstance(text, str) and "|" in text}
+    count = Counter(part for listed in parts.values() for part in set(listed))
+    count.update(labels)
+    for text, listed in parts.items():
+        if any(count[part] > 1 for part in listed):
+            warnings.warn(
+                f"{text!r} is read as one class: pass CandidateSets.from_strings(y) if it is a set of {len(listed)}.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return
 
 
 def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:

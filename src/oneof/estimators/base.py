@@ -231,10 +231,10 @@ def check_share(name: str, value: Any) -> None:
         raise InputError(f"{name}={value!r} is not possible: give a number from 0 to 1.")
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Raise unless a parameter is one of some names."""
-    if not isinstance(value, str) or value not in choices:
-        wanted = " or ".join(f'"{choice}"' for choice in choices)
+def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> None:
+    """Raise unless a parameter is one of some names, of which None may be one."""
+    if not isinstance(value, str | None) or value not in choices:
+        wanted = " or ".join("None" if choice is None else f'"{choice}"' for choice in choices)
         raise InputError(f"{name}={value!r} is not possible: choose {wanted}.")
 
 

@@ -64,8 +64,8 @@ def learnt_kernels(
     )
     if not np.isfinite(found.evidence):
         warnings.warn(
-            "the evidence could not be worked out for any parameters of the kernel, which is kept as it was: scale the "
-            "features, or pass optimizer=None.",
+            "PLGP: the evidence could not be worked out for any parameters of the kernel, which is kept as it was: "
+            "scale the features, or pass optimizer=None.",
             ConvergenceWarning,
             stacklevel=3,
         )

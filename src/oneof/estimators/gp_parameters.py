@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_positive
+from oneof.estimators.base import check_choice, check_positive
 
 
 def check_parameters(model: Any) -> None:
@@ -20,10 +20,8 @@ def check_parameters(model: Any) -> None:
         check_positive("sharpness", model.sharpness)
     if not (isinstance(model.temperature, str) and model.temperature == "loo"):
         check_positive("temperature", model.temperature)
-    if model.solver not in ("cg", "cholesky"):
-        raise InputError(f'solver={model.solver!r} is not possible: choose "cg" or "cholesky".')
-    if model.approximation not in (None, "nystroem"):
-        raise InputError(f'approximation={model.approximation!r} is not possible: choose None or "nystroem".')
+    check_choice("solver", model.solver, ("cg", "cholesky"))
+    check_choice("approximation", model.approximation, (None, "nystroem"))
     if model.approximation and model.solver == "cholesky":
         raise InputError('solver="cholesky" takes the kernel as it is: pass approximation=None, or solver="cg".')
     known = isinstance(model.optimizer, str) and model.optimizer == "fmin_l_bfgs_b"

@@ -69,15 +69,15 @@ class GraphClassifier(CandidateClassifier):
         """Set what fit found; `decided` are the shares after class mass, where there is any."""
         if len(found.unreached):
             warnings.warn(
-                f"{len(found.unreached)} of {len(candidates)} rows lie in parts of the graph without a label, "
-                "or too far from any, and have equal shares of all classes: link more rows, for example by a larger "
-                "n_neighbors.",
+                f"{type(self).__name__}: {len(found.unreached)} of {len(candidates)} rows lie in parts of the graph "
+                "without a label, or too far from any, and have equal shares of all classes: link more rows, for "
+                "example by a larger n_neighbors.",
                 UserWarning,
                 stacklevel=3,
             )
         if not found.converged:
             warnings.warn(
-                f"the shares still moved after {found.n_iter} iterations: raise max_iter, or tol.",
+                f"{type(self).__name__}: shares still moved after {found.n_iter} iterations: raise max_iter, or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

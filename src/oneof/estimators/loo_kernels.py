@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from oneof.errors import InputError
 from oneof.kernels import Kernel, check_gram, check_square
-from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, is_mostly_zeros
+from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, suited_maps
 from oneof.kernels.radial import RADIAL, MappedKernel
 from oneof.memory import check_memory
 from oneof.typing import Array, Floats, Rows
@@ -78,7 +78,7 @@ def check_kernel(kernel: Any, features: Any) -> None:
 def named_kernels(kernel: Any, features: str, rows: Rows, used: Array) -> Iterator[tuple[str, tuple[Any, Rows]]]:
     """Give each kernel that is to be fitted, by a name, and with it the used rows in its form.
 
-    Rows that are mostly zeros are left so; other CSR rows are made dense.
+    CSR rows are made dense for the maps that do not keep zeros.
     """
     if isinstance(kernel, str) and kernel == "precomputed":
         check_square(rows.shape)
@@ -90,18 +90,20 @@ def named_kernels(kernel: Any, features: str, rows: Rows, used: Array) -> Iterat
         yield "function", (GivenKernel(Kernel.of(kernel, known, gamma="auto", degree=1, coef0=0.0)), known)
         return
     kinds = RADIAL if kernel == "auto" else (kernel,)
-    maps = MAPS | SPARSE_MAPS
-    if features == "auto":
-        of_zeros = is_mostly_zeros(known) and kernel != "laplacian"
-        maps = SPARSE_MAPS if of_zeros else MAPS
+    if features != "auto":
+        maps = {features: (MAPS | SPARSE_MAPS)[features]}
     else:
-        maps = {features: maps[features]}
-    if any(name in MAPS for name in maps):
-        n, d = known.shape
-        check_memory(32.0 * n * d, f"{d} features of {n} rows, not sparse,", 'pass features="unit"')
-        known = np.asarray(known.toarray() if sp.issparse(known) else known, dtype=np.float64)
+        maps = MAPS if kernel == "laplacian" else suited_maps(known)
+    dense = _dense(known) if any(name in MAPS for name in maps) else None
     for map_name, feature_map in maps.items():
-        fitted = feature_map.of(known)
-        mapped = fitted(known)
+        taken = dense if map_name in MAPS else known
+        fitted = feature_map.of(taken)
+        mapped = fitted(taken)
         for kind in kinds if map_name in MAPS else ("rbf",):
             yield f"{map_name}-{kind}", (MappedKernel.of(fitted, kind, mapped), mapped)
+
+
+def _dense(rows: Rows) -> Floats:
+    n, d = rows.shape
+    check_memory(32.0 * n * d, f"{d} features of {n} rows, not sparse,", 'pass features="unit"')
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)

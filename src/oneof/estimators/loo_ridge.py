@@ -1,7 +1,7 @@
 """Kernel ridge regression that disambiguates its own labels."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,7 +12,7 @@ from oneof.estimators.base import CandidateClassifier, DecisionValues, check_cho
 from oneof.estimators.loo_kernels import check_kernel, named_kernels
 from oneof.likelihoods import restrict, restricted_softmax, softmax
 from oneof.solvers.loo_ridge import (
-    Account,
+    ACCOUNTS,
     CandidateGroups,
     LOORidgeSolution,
     best_sharpness,
@@ -96,7 +96,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
     changes_ : ndarray of shape (n_iter_,)
         The share of label mass that was moved in each round of the account with the largest part.
     sharpness_ : float
-        b of `predict_proba`: the softmax of b times the scores.
+        b of `predict_proba`: the softmax of b times the scores. Between .1 and 1,000; 1 where no row has a label.
     n_iter_ : int
         Rounds made of each account.
     n_features_in_ : int
@@ -109,7 +109,8 @@ class LOORidge(DecisionValues, CandidateClassifier):
     whose rows were scaled to one length, which takes out a gain that differs from row to row. They make CSR rows dense.
     "unit": rows scaled to length 1; "scaled_unit": features divided by their largest absolute value first. They keep
     zeros, and go with the RBF kernel alone. "auto" takes these two where at most a tenth of the entries of features in
-    use is not 0 or there are more than 5,000 features, and the other three elsewhere.
+    use is not 0 or there are more than 5,000 features, the other three where more than half are not 0, and all five
+    between.
 
     What is left out is the row's own label; the means of the labels, the maps, the landmarks of "nystroem" and the
     weights of the kernels are those of all rows. So the left-out scores of a single row are still its own label.
@@ -215,12 +216,9 @@ class LOORidge(DecisionValues, CandidateClassifier):
         check_positive("lam", self.lam)
         for name in ("n_rounds", "n_components"):
             check_positive(name, getattr(self, name), integer=True)
-        for name, known in (("distractors", ("auto", *get_args(Account))), ("unlabelled", ("ignore", "class_mass"))):
+        for name, known in (("distractors", ("auto", *ACCOUNTS)), ("unlabelled", ("ignore", "class_mass"))):
             check_choice(name, getattr(self, name), known)
-        if self.approximation is not None and self.approximation not in ("auto", "nystroem"):
-            raise InputError(
-                f"approximation={self.approximation!r} is not possible: choose 'auto', None or 'nystroem'."
-            )
+        check_choice("approximation", self.approximation, ("auto", None, "nystroem"))
         if self._is_precomputed() and self.approximation == "nystroem":
             raise InputError("a precomputed kernel is taken as it is: pass approximation=None.")
 
@@ -251,12 +249,12 @@ class LOORidge(DecisionValues, CandidateClassifier):
 
     def _drawn_rows(self, unlabelled: Mask) -> tuple[Ints | None, Ints | None]:
         """Return the landmarks, and the labelled rows on which kernels are weighed; None where all rows are taken."""
-        n = len(unlabelled)
+        n, random = len(unlabelled), check_random_state(self.random_state)
         if self.approximation is None or (
             self.approximation == "auto" and (n <= MOST_EXACT_ROWS or self._is_precomputed())
         ):
             return None, None
-        order = check_random_state(self.random_state).permutation(n)
+        order = random.permutation(n)
         return np.sort(order[: int(self.n_components)]), np.sort(order[~unlabelled[order]][:MOST_WEIGHED_ROWS])
 
     def _scores(self, rows: Rows) -> Floats:

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from oneof.errors import InputError
 from oneof.typing import Array, Floats, Rows
 
-_OVERFLOW = "the features overflow: scale the features, for example with StandardScaler."
+_OVERFLOW = "squares of the features over- or underflow: scale the features, for example with StandardScaler."
 _CONSTANT = 1e-12
 """Share of its largest absolute value within which a feature counts as constant."""
 
@@ -125,16 +125,22 @@ MAPS: dict[str, Any] = {"standard": Standard, "rank": GaussianRank, "angle": Ang
 """Maps that make all features alike."""
 SPARSE_MAPS: dict[str, Any] = {"unit": UnitRows, "scaled_unit": ScaledUnitRows}
 """Maps that keep zeros, for rows that are mostly zeros, such as counts of words."""
+_MOST_FEATURES = 5000
+_MOSTLY_ZEROS, _HALF_ZEROS = 0.1, 0.5
 
 
-def is_mostly_zeros(X: Rows, most_features: int = 5000, share: float = 0.1) -> bool:
-    """Return whether rows suit the maps that keep zeros: more features than `most_features`, or few that are not 0.
+def suited_maps(X: Rows) -> dict[str, Any]:
+    """Return the maps that suit rows, by the share of entries that are not 0.
 
-    Features that are 0 throughout do not count. Dense rows and the same rows as CSR have one answer.
+    Up to a tenth, or above 5,000 features, those that keep zeros: to the others a rare word is as large as any. Above
+    a half, those that make all features alike. Between, all of them. Features that are 0 throughout do not count, and
+    dense rows and the same rows as CSR have one answer.
     """
     used = np.asarray(X.astype(bool).sum(axis=0) if sp.issparse(X) else np.count_nonzero(X, axis=0)).ravel()
-    n_used = int(np.count_nonzero(used))
-    return n_used > most_features or float(used.sum()) <= share * X.shape[0] * n_used
+    n_used, n_entries = int(np.count_nonzero(used)), float(used.sum())
+    if n_used > _MOST_FEATURES or n_entries <= _MOSTLY_ZEROS * X.shape[0] * n_used:
+        return SPARSE_MAPS
+    return MAPS | SPARSE_MAPS if n_entries <= _HALF_ZEROS * X.shape[0] * n_used else MAPS
 
 
 def _normal_ranks(known: Floats, X: Floats) -> Floats:

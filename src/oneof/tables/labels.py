@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
+_NOTHING_TOLD = "every row is unlabelled, so there is nothing to learn from."
+_EVERY_SET_IS_FULL = (
+    "every row is unlabelled, so there is nothing to learn from: a set of all classes counts as no label; "
+    "name the classes (--classes) if there are more than the table names."
+)
 _DECIMAL_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -116,7 +121,7 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
     import polars as pl
 
     if cells.null_count() == len(cells) or (cells.dtype == pl.String and not (cells.str.strip_chars() != "").any()):
-        raise LabelError("every row is unlabelled, so there is nothing to learn from.")
+        raise LabelError(_NOTHING_TOLD)
     if isinstance(cells.dtype, pl.List | pl.Array):
         sets = cells.to_list()
         inner = cells.dtype.inner
@@ -177,12 +182,10 @@ def _check(candidates: CandidateSets) -> CandidateSets:
     if candidates.shape[1] < 2:
         only = candidates.classes.tolist()
         raise LabelError(
-            f"only one class occurs ({only[0]!r}): a classifier needs at least two."
-            if only
-            else "every row is unlabelled, so there is nothing to learn from."
+            f"only one class occurs ({only[0]!r}): a classifier needs at least two." if only else _NOTHING_TOLD
         )
     if candidates.is_unlabelled.all():
-        raise LabelError("every row is unlabelled, so there is nothing to learn from.")
+        raise LabelError(_EVERY_SET_IS_FULL)
     return candidates
 
 

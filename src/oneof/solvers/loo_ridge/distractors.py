@@ -58,8 +58,8 @@ class SceneDistractors:
 
     Common labels are then common distractors; and as a scene's labels are the truths of its rows, in a group of rows
     with the identical set each candidate should be the truth of some: in three turns, the groups' sums are moved a
-    quarter of the way towards equal shares. Rows without a label are in no scene: they are
-    not counted, and keep their claims.
+    quarter of the way towards equal shares. Rows without a label are in no scene: they are not counted, and keep their
+    claims.
     """
 
     claim_power: int = 2

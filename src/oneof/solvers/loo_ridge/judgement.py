@@ -26,6 +26,7 @@ from oneof.solvers.loo_ridge.rounds import Rounds, run_rounds
 from oneof.typing import Floats
 
 Account = Literal["uniform", "scene", "confusion"]
+ACCOUNTS: tuple[Account, ...] = get_args(Account)
 
 LEAST_CONFUSION = 1.0
 """Standard score above which confusion is believed."""
@@ -77,7 +78,7 @@ def judged_labels(
             "confusion": ConfusedDistractors(),
         }
         found = loop(known[account])
-        return Judgement(found.shares, dict.fromkeys(get_args(Account), 0.0) | {account: 1.0}, {}, found.changes)
+        return Judgement(found.shares, dict.fromkeys(ACCOUNTS, 0.0) | {account: 1.0}, {}, found.changes)
 
     even, confused, scene = loop(EvenDistractors()), loop(ConfusedDistractors()), loop(SceneDistractors(claim_power=1))
     told = ~sets.unlabelled
@@ -103,5 +104,5 @@ def judged_labels(
         scene, other = loop(SceneDistractors()), 1.0 - w
         shares = w * scene.shares + other * shares
         changes = scene.changes if w > other else changes
-    parts = dict.fromkeys(get_args(Account), 0.0) | {"scene": 1.0 - other, noise: other}
+    parts = dict.fromkeys(ACCOUNTS, 0.0) | {"scene": 1.0 - other, noise: other}
     return Judgement(shares, parts, evidence, changes)

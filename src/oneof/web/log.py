@@ -271,7 +271,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
 
 def _unwritable(path: Path | None, error: Exception) -> DataError:
     why = error.strerror if isinstance(error, OSError) else error
-    return DataError(f"the answers cannot be written to {path} ({why}): make room there, or give another file.")
+    return DataError(f"the answers cannot be written to {path} ({why}): mend that, or give another file.")
 
 
 def _read(line: Sequence[Any]) -> Entry:

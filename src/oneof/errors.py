@@ -25,6 +25,10 @@ class DataError(InputError):
     """A data set or a table is absent, damaged or not of the expected form."""
 
 
+class ConflictError(InputError):
+    """An answer would overwrite another that its writer has not seen."""
+
+
 class ModelFileError(InputError):
     """A model file is damaged, foreign, or holds types that oneof does not trust."""
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import oneof
-from oneof.cli import compare, datasets, demo, fit, predict, reproduce
+from oneof.cli import compare, datasets, demo, fit, label, predict, reproduce
 
 app = typer.Typer(
     name="oneof",
@@ -13,7 +13,8 @@ app = typer.Typer(
     epilog="\b\nExamples:\n"
     "  oneof demo\n"
     "  oneof fit birds.csv --labels species\n"
-    "  oneof predict birds-oneof/model.skops new.csv",
+    "  oneof predict birds-oneof/model.skops new.csv\n"
+    "  oneof label birds.csv --labels species",
     no_args_is_help=True,
     add_help_option=False,  # see `start`
     add_completion=False,
@@ -21,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, compare, demo, datasets, reproduce):
+for command in (fit, predict, compare, label, demo, datasets, reproduce):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
 
 

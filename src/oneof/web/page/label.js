@@ -1,0 +1,427 @@
+// The labelling page: shows a question, takes an answer, shows the next one.
+// Text goes into the page as text, never as markup; whatever is fetched comes from the page's own server.
+
+const TRIES = 4; // of a request that got no response, one a second; its key keeps an answer from being written twice
+const WITH_DIGITS = 10; // labels that have a digit; where there are more, these are the ten that the model thinks likeliest
+const $ = (id) => document.getElementById(id);
+
+let session; // what is told once: title, classes, strategy
+let question = null; // what is before the annotator
+let history = []; // the annotator's last entries, the latest first
+let chosen = new Set(); // codes of the labels that are ticked
+let order = []; // codes in the order in which they are shown
+let busy = false;
+
+const annotator = remembered(() => localStorage, "oneof-annotator", () => session.annotator);
+const ownWindow = remembered(() => sessionStorage, "oneof-window", newKey);
+
+// -- talking to the server
+
+function newKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
+function remembered(storage, name, initial) {
+  let value = null; // kept here too, for browsers that keep nothing
+  return {
+    get() {
+      try { value = storage().getItem(name) ?? value; } catch { /* not allowed */ }
+      if (value === null) this.set(initial());
+      return value;
+    },
+    set(other) {
+      value = other;
+      try { storage().setItem(name, other); } catch { /* not allowed */ }
+    },
+  };
+}
+
+class Refused extends Error {}
+
+async function send(path, content) {
+  for (let tried = 1; ; tried += 1) {
+    let response;
+    try {
+      response = await fetch(`api/${path}`, {
+        method: content ? "POST" : "GET",
+        headers: content ? { "Content-Type": "application/json" } : {},
+        body: content ? JSON.stringify(content) : undefined,
+        cache: "no-store", credentials: "omit", redirect: "error",
+      });
+    } catch {
+      if (tried === TRIES) throw new Error("The server does not answer. Start it again, and open its new link: every answer that was confirmed is kept.");
+      alertOf("The server does not answer. Trying again …");
+      await new Promise((done) => setTimeout(done, 1000));
+      continue;
+    }
+    alertOf("");
+    if (response.ok) return response.json();
+    const told = (response.headers.get("Content-Type") ?? "").startsWith("application/json") ? (await response.json()).error : await response.text();
+    if (response.status === 409) throw new Refused(told);
+    throw new Error(told);
+  }
+}
+
+// One thing at a time: what is pressed while an answer is on its way is not for the next question.
+async function during(work) {
+  if (busy) return;
+  busy = true;
+  document.body.setAttribute("aria-busy", "true");
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof Refused) {
+      await next();
+      alertOf(`Not written: ${error.message}`);
+    } else {
+      alertOf(error.message);
+    }
+  } finally {
+    busy = false;
+    document.body.removeAttribute("aria-busy");
+  }
+}
+
+function who() {
+  return { annotator: annotator.get(), window: ownWindow.get() };
+}
+
+async function next() {
+  show(await send("ask", who()));
+}
+
+function answer(kind) {
+  if (!question) return;
+  const labels = [...chosen].sort((a, b) => a - b);
+  const named = kind === "one of" || kind === "none of";
+  if (named && !labels.length) return say(`Tick one label or more first, or press d if you don’t know.`);
+  if (kind === "none of" && labels.length === session.classes.length) return say("That would rule out every label.");
+  return during(async () => {
+    const content = { question: question.id, kind, labels: named ? labels : [], key: newKey() };
+    const told = await send("answer", content);
+    show(told, `Written: ${words(kind, content.labels)}.`);
+  });
+}
+
+function undo() {
+  return during(async () => {
+    const last = history[0];
+    const told = await send("undo", { ...who(), key: newKey(), number: last ? last.number : null });
+    show(told);
+    if (told.undone) tick(told.undone.labels);
+    say(told.undone ? `Taken back: ${words(told.undone.kind, told.undone.labels)}. Row ${question.row} again.` : "There is nothing to take back.");
+  });
+}
+
+function look(row) {
+  return during(async () => show(await send("look", { ...who(), row }), `Row ${row} again.`));
+}
+
+// -- showing
+
+function show(told, sentence = "") {
+  question = told.question;
+  history = told.state.history;
+  chosen = new Set();
+  $("question").hidden = !question;
+  $("done").hidden = Boolean(question);
+  if (question) showQuestion();
+  showState(told.state);
+  $("status").textContent = `${sentence} ${question ? `Row ${question.row}. ${itemWords(question.item)}` : "Every row has its answer."}`;
+  $("said").textContent = sentence;
+  window.scrollTo({ top: 0 });
+}
+
+function showQuestion() {
+  $("reason").textContent = reason();
+  const beside = question.item.kind === "table";
+  $("item").replaceChildren(beside ? table() : whole(question.item, question.row));
+  $("near").hidden = beside || !question.near.length;
+  $("near-rows").classList.toggle("pictures", question.item.kind === "image");
+  $("near-rows").replaceChildren(...(beside ? [] : question.near.map(neighbour)));
+  order = arranged();
+  $("find").hidden = session.classes.length <= WITH_DIGITS;
+  $("filter").value = "";
+  $("candidates").replaceChildren(...order.map(candidate));
+  filter();
+  tick(question.standing ? question.standing.labels : []);
+}
+
+function reason() {
+  const told = question.learnt ? `Learnt from ${count(question.learnt, "row")}.` : "The model has learnt nothing yet.";
+  const score = question.score === null ? "" : scoreWords(question.score);
+  if (question.purpose === "check") return `Row ${question.row}, drawn at random to check the model. ${score} ${told}`;
+  if (question.purpose === "free") return `Row ${question.row}, opened by you. ${told}`;
+  return question.score === null ? `Row ${question.row}, drawn at random. ${told}` : `Row ${question.row}, asked because its label tells most. ${score} ${told}`;
+}
+
+function scoreWords(score) {
+  const names = { information: "Information score", entropy: "Entropy", margin: "Closeness of the two likeliest" };
+  const unit = session.strategy === "entropy" ? " nats" : ""; // information is approximate, and may exceed what a label can tell
+  return names[session.strategy] ? `${names[session.strategy]} ${score.toFixed(2)}${unit}.` : "";
+}
+
+function arranged() {
+  const codes = session.classes.map((_, code) => code);
+  if (codes.length > WITH_DIGITS && question.shares) codes.sort((a, b) => question.shares[b] - question.shares[a] || a - b);
+  return codes;
+}
+
+function candidate(code, place) {
+  const button = make("button", "candidate");
+  button.type = "button";
+  button.dataset.code = code;
+  button.setAttribute("aria-pressed", "false");
+  const digit = place < WITH_DIGITS ? String((place + 1) % 10) : "";
+  const share = question.shares ? question.shares[code] : null;
+  const outside = question.possible !== null && !question.possible.includes(code);
+  button.classList.toggle("outside", outside);
+  if (share !== null) {
+    const bar = make("span", "bar");
+    bar.style.width = `${100 * share}%`;
+    button.append(bar);
+  }
+  const key = digit ? make("kbd", "", digit) : make("span");
+  const label = make("span", "label", session.classes[code]);
+  label.title = session.classes[code]; // long ones are cut
+  key.setAttribute("aria-hidden", "true");
+  button.append(key, label, make("span", "share", share === null ? "" : percent(share)));
+  button.setAttribute("aria-label", `${session.classes[code]}${share === null ? "" : `, guess ${percent(share)}`}${outside ? ", not among the labels of the table" : ""}`);
+  if (digit) button.setAttribute("aria-keyshortcuts", digit);
+  button.addEventListener("click", () => toggle(code));
+  return button;
+}
+
+function toggle(code) {
+  if (chosen.has(code)) chosen.delete(code); else chosen.add(code);
+  tick([...chosen]);
+}
+
+function tick(codes) {
+  chosen = new Set(codes);
+  for (const button of $("candidates").children) button.setAttribute("aria-pressed", String(chosen.has(Number(button.dataset.code))));
+  $("accept").disabled = !chosen.size;
+  $("reject").disabled = !chosen.size || chosen.size === session.classes.length;
+  $("accept").firstChild.textContent = chosen.size === 1 ? "It is this " : "It is one of these ";
+  $("reject").firstChild.textContent = chosen.size === 1 ? "It is not this " : "None of these ";
+  if (chosen.size) say(words("one of", [...chosen].sort((a, b) => a - b)) + "?");
+  else if ($("said").textContent.endsWith("?")) say("Nothing is ticked.");
+}
+
+function whole(item, row) {
+  if (item.kind === "image") return picture(item, row);
+  if (!item.text) return make("p", "note", "There is no text in this row.");
+  const text = make("p", "text", item.text);
+  text.tabIndex = 0; // it may have to be scrolled
+  text.setAttribute("role", "region");
+  text.setAttribute("aria-label", `Text of row ${row}`);
+  return text;
+}
+
+function picture(item, row) {
+  const image = make("img");
+  image.alt = `Row ${row}: ${item.text}`;
+  image.addEventListener("error", () => image.replaceWith(make("p", "alert", `The image ${item.text} cannot be shown.`)));
+  image.src = `image/${row}`;
+  return image;
+}
+
+// The row as a column, beside the nearest rows whose labels are known.
+function table() {
+  const head = make("tr");
+  head.append(make("td"), make("th", "this", "This row"));
+  for (const near of question.near) {
+    const cell = make("th", "", near.labels.join(" or "));
+    cell.append(make("small", "", `row ${near.row}`));
+    head.append(cell);
+  }
+  const body = make("tbody");
+  question.item.cells.forEach(([name, value], place) => {
+    const line = make("tr");
+    line.append(make("th", "", name), make("td", "this", value));
+    for (const near of question.near) {
+      const other = near.item.cells[place][1];
+      line.append(make("td", other === value ? "same" : "", other));
+    }
+    for (const cell of line.children) if (cell.tagName === "TH") cell.scope = "row";
+    body.append(line);
+  });
+  for (const cell of head.children) if (cell.tagName === "TH") cell.scope = "col";
+  const found = make("table");
+  const caption = make("caption", "unseen", question.near.length ? "This row, and the nearest rows with a label" : "This row");
+  const top = make("thead");
+  top.append(head);
+  found.append(caption, top, body);
+  const around = make("div", "beside");
+  around.tabIndex = 0;
+  around.setAttribute("role", "region");
+  around.setAttribute("aria-label", caption.textContent);
+  around.append(found);
+  return around;
+}
+
+function neighbour(near) {
+  const line = make("li");
+  line.append(make("b", "", near.labels.join(" or ")));
+  line.append(near.item.kind === "image" ? picture(near.item, near.row) : make("p", "text", near.item.text));
+  return line;
+}
+
+function showState(state) {
+  const answered = state.rows - state.left;
+  $("progress").max = state.rows;
+  $("progress").value = answered;
+  $("progress-words").textContent = `${answered.toLocaleString("en")} of ${count(state.rows, "row")}`;
+  const found = state.estimate;
+  $("rate").textContent = found.rate === null ? "–" : percent(found.rate);
+  $("interval").textContent = found.rate === null ? "" : `95 %: ${Math.round(100 * found.low)} to ${percent(found.high)}`;
+  $("quality").textContent = qualityWords(found);
+  $("curve").replaceChildren(...(state.curve.length > 1 ? [curve(state.curve)] : []));
+  $("model").textContent = state.trouble ? `The model could not be fitted: ${state.trouble}` : "";
+  $("history").replaceChildren(...history.map(past));
+  $("history-none").hidden = history.length > 0;
+  $("undo").disabled = !history.length;
+}
+
+function qualityWords(found) {
+  if (!found.checks) return "Not known yet. Some questions are rows drawn at random: they tell, as the model guesses before you answer.";
+  const partial = found.checks - found.exact;
+  const guessed = partial ? "what your answers allow" : "right";
+  const right = `Before you answered, the model guessed ${guessed} in ${found.covered} of the last ${count(found.checks, "row")} drawn at random.`;
+  return partial ? `${right} ${count(partial, "answer")} left several labels, so it may be less.` : right;
+}
+
+function past(entry) {
+  const button = make("button");
+  button.type = "button";
+  button.append(make("span", "", words(entry.kind, entry.labels)), make("span", "about", entry.about || `row ${entry.row}`));
+  button.setAttribute("aria-label", `${words(entry.kind, entry.labels)}, row ${entry.row}: open again`);
+  button.addEventListener("click", () => look(entry.row));
+  const line = make("li");
+  line.append(button);
+  return line;
+}
+
+function curve(points) {
+  const [wide, high, left, foot] = [300, 120, 38, 18];
+  const last = points.at(-1).answers;
+  const first = points[0].answers;
+  const x = (n) => left + ((wide - left - 6) * (n - first)) / Math.max(1, last - first);
+  const y = (rate) => 6 + (high - foot - 6) * (1 - rate);
+  const drawing = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `Estimate over time: ${percent(points[0].rate)} after ${count(first, "answer")}, ${percent(points.at(-1).rate)} after ${last}.` });
+  for (const rate of [0, 0.5, 1]) {
+    drawing.append(draw("line", { class: "axis", x1: left, x2: wide - 6, y1: y(rate), y2: y(rate) }));
+    drawing.append(draw("text", { x: left - 5, y: y(rate) + 4, "text-anchor": "end" }, percent(rate).replace(" ", "")));
+  }
+  const there = points.map((p) => `${x(p.answers)},${y(p.high)}`);
+  const back = points.map((p) => `${x(p.answers)},${y(p.low)}`).reverse();
+  drawing.append(draw("polygon", { class: "band", points: [...there, ...back].join(" ") }));
+  drawing.append(draw("polyline", { class: "line", points: points.map((p) => `${x(p.answers)},${y(p.rate)}`).join(" ") }));
+  drawing.append(draw("text", { x: left, y: high - 3 }, count(first, "answer")));
+  drawing.append(draw("text", { x: wide - 6, y: high - 3, "text-anchor": "end" }, String(last)));
+  return drawing;
+}
+
+// -- words
+
+function words(kind, codes) {
+  const names = codes.map((code) => session.classes[code]).join(" or ");
+  return { "one of": names, "none of": `not ${names}`, unknown: "don’t know", skip: "skipped" }[kind];
+}
+
+function itemWords(item) {
+  if (item.kind === "table") return item.cells.slice(0, 12).map(([name, value]) => `${name}: ${value}`).join(", ");
+  return item.kind === "text" ? item.text.slice(0, 500) : `Image ${item.text}`;
+}
+
+function count(n, what) {
+  return `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+}
+
+function percent(share) {
+  return share > 0 && share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`;
+}
+
+// Shown, and told to screen readers, which would not notice a label that is ticked by its digit.
+function say(sentence) {
+  $("said").textContent = sentence;
+  $("status").textContent = sentence;
+}
+
+function alertOf(sentence) {
+  $("alert").textContent = sentence;
+  $("alert").hidden = !sentence;
+}
+
+function make(name, style = "", text = "") {
+  const element = document.createElement(name);
+  if (style) element.className = style;
+  if (text) element.textContent = text;
+  return element;
+}
+
+function draw(name, attributes, text = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text) element.textContent = text;
+  return element;
+}
+
+// -- keys
+
+function filter() {
+  const wanted = $("filter").value.trim().toLowerCase();
+  for (const button of $("candidates").children) button.hidden = !session.classes[Number(button.dataset.code)].toLowerCase().includes(wanted);
+}
+
+const keys = {
+  Enter: () => answer("one of"), n: () => answer("none of"), d: () => answer("unknown"), s: () => answer("skip"), u: undo,
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
+  const at = event.target;
+  if (at.tagName === "INPUT") return;
+  // Enter on a label accepts what is ticked, as everywhere (the space bar ticks it); other buttons and links do their own.
+  if (event.key === "Enter" && at.closest("button:not(.candidate), a")) return;
+  if (event.key === "/" && !$("find").hidden) {
+    event.preventDefault();
+    $("filter").focus();
+  } else if (/^\d$/.test(event.key) && question) {
+    const code = order[(Number(event.key) + 9) % 10];
+    if (code === undefined || busy) return;
+    event.preventDefault();
+    toggle(code);
+  } else if (Object.hasOwn(keys, event.key)) {
+    event.preventDefault();
+    keys[event.key]();
+  }
+});
+
+$("filter").addEventListener("input", filter);
+$("filter").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" && event.key !== "Escape") return;
+  event.preventDefault();
+  const first = [...$("candidates").children].find((button) => !button.hidden);
+  if (event.key === "Enter" && first && $("filter").value.trim()) toggle(Number(first.dataset.code));
+  $("filter").value = "";
+  filter();
+  $("question").focus();
+});
+for (const [id, kind] of [["accept", "one of"], ["reject", "none of"], ["unknown", "unknown"], ["skip", "skip"]]) $(id).addEventListener("click", () => answer(kind));
+$("undo").addEventListener("click", undo);
+$("annotator").addEventListener("change", () => {
+  const name = $("annotator").value.trim();
+  if (!name) { $("annotator").value = annotator.get(); return; }
+  annotator.set(name);
+  $("annotator").blur();
+  during(next);
+});
+
+await during(async () => {
+  session = await send("begin");
+  document.title = session.title;
+  $("title").textContent = session.title;
+  $("annotator").value = annotator.get();
+  await next();
+});

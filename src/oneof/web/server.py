@@ -1,0 +1,123 @@
+"""Serving a session to this machine."""
+
+import secrets
+import socket
+from typing import TYPE_CHECKING
+
+from oneof.errors import InputError, MissingExtraError
+from oneof.web.session import LabellingSession
+
+if TYPE_CHECKING:
+    from oneof.web.images import ImageFolder
+
+HOST = "127.0.0.1"
+
+
+class LabellingServer:
+    """The labelling page of a session, for this machine alone.
+
+    Parameters
+    ----------
+    session : LabellingSession
+    title : str
+    annotator : str
+        The name that is offered to who opens the page.
+    images : ImageFolder, optional
+        From which the images of the session's table are shown.
+    port : int, default=0
+        0 takes one that is free.
+
+    Attributes
+    ----------
+    link : str
+        Where the page is. It holds a secret that is new for each server; whoever has the link may label.
+
+    Raises
+    ------
+    InputError
+        If the port is taken.
+    MissingExtraError
+        If starlette or uvicorn is not installed.
+    """
+
+    def __init__(
+        self,
+        session: LabellingSession,
+        *,
+        title: str = "Labelling",
+        annotator: str = "me",
+        images: "ImageFolder | None" = None,
+        port: int = 0,
+    ) -> None:
+        try:
+            import starlette  # noqa: F401 - asked for here, so that its absence is one sentence
+            import uvicorn
+        except ImportError as error:
+            raise MissingExtraError(error.name or "uvicorn", "web") from None
+        from oneof.web.app import Shown, make_app
+        from oneof.web.guard import Guard, hosts_at
+
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._socket.bind((HOST, port))
+            self._socket.listen()  # so that who opens the link before `run` waits for it
+        except OSError as error:
+            self._socket.close()
+            raise InputError(f"port {port} cannot be used ({error.strerror}): choose another.") from None
+        port = self._socket.getsockname()[1]
+        token = secrets.token_urlsafe(24)
+        self.link = f"http://{HOST}:{port}/{token}/"
+        app = Guard(make_app(session, Shown(title, annotator, images)), token, hosts_at(port))
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,  # which would hold the secret
+            lifespan="off",
+            ws="none",
+            http="h11",
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+        )
+        self._server = uvicorn.Server(config)
+
+    def run(self) -> None:
+        """Serve until `stop` is called, or the process is interrupted; a KeyboardInterrupt is passed on."""
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._socket.close()
+
+    def stop(self) -> None:
+        """Have `run` end, from another thread."""
+        self._server.should_exit = True
+
+
+def serve(
+    session: LabellingSession,
+    *,
+    title: str = "Labelling",
+    annotator: str = "me",
+    images: "ImageFolder | None" = None,
+    port: int = 0,
+    open_browser: bool = True,
+) -> None:
+    """Serve the labelling page of a session until the process is interrupted.
+
+    Parameters
+    ----------
+    session : LabellingSession
+        One that learns in the background (``background=True``), or else each answer waits for the model.
+    open_browser : bool, default=True
+        Whether the page is opened at once; the link is written in any case.
+    title, annotator, images, port
+        See `oneof.web.server.LabellingServer`.
+    """
+    import webbrowser
+
+    server = LabellingServer(session, title=title, annotator=annotator, images=images, port=port)
+    print(server.link)  # noqa: T201 - what it is for
+    if open_browser:
+        webbrowser.open(server.link)
+    server.run()

@@ -1,0 +1,147 @@
+"""The rows that are labelled, as a table: what is shown of a row, and the file that the answers are exported to."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.candidates import CandidateSets
+from oneof.errors import DataError, InputError, MissingExtraError
+from oneof.persistence import replacing
+from oneof.tables import find_column
+from oneof.typing import Rows
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHOWS = ("table", "text", "image")
+EXPORTS = (".csv", ".parquet")
+_LONGEST_CELL = 200
+"""Characters of a cell that are shown where the row is shown as a table, or beside another row."""
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """The rows to be labelled.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    label : str
+        The column of labels: exports hold it, whether or not the table does; it is not shown.
+    show : {"table", "text", "image"}, default="table"
+    column : str, optional
+        Of texts, or of the names of image files.
+    hidden : tuple of str
+        Columns that are not shown, as the truth.
+    separator : str, default="|"
+        What stands between the labels of a set where it is exported as text.
+    """
+
+    frame: "pl.DataFrame"
+    label: str
+    show: str = "table"
+    column: str | None = None
+    hidden: tuple[str, ...] = ()
+    separator: str = "|"
+
+    def __post_init__(self) -> None:
+        if self.show not in SHOWS:
+            raise InputError(f"show={self.show!r} is not known: choose one of {', '.join(map(repr, SHOWS))}.")
+        if self.show != "table":
+            if self.column is None:
+                raise InputError(f"show={self.show!r} needs the name of a column.")
+            find_column(self.column, self.frame.columns, Path("the table"))
+
+    @classmethod
+    def of_rows(cls, rows: Rows, label: str) -> "LabelTable":
+        """Return rows of numbers as a table of columns x0, x1, ...; of sparse rows only their numbers."""
+        pl = _polars()
+        if isinstance(rows, np.ndarray):
+            return cls(pl.DataFrame({f"x{j}": rows[:, j] for j in range(rows.shape[1])}), label)
+        return cls(pl.DataFrame({"row": np.arange(rows.shape[0])}), label)
+
+    def item(self, row: int) -> dict[str, Any]:
+        """Return what is shown of a row, in the types of JSON; an image is fetched by the row's number."""
+        if self.column is not None:
+            cell = self.frame[self.column][row]
+            return {"kind": self.show, "text": "" if cell is None else str(cell)}
+        shown = [name for name in self.frame.columns if name != self.label and name not in self.hidden]
+        return {"kind": "table", "cells": [[name, _as_text(self.frame[name][row])] for name in shown]}
+
+    def fingerprint(self) -> str:
+        """Return a digest of the rows without their labels."""
+        kept = self.frame.drop(self.label, strict=False)
+        return hashlib.sha256(kept.write_ndjson().encode()).hexdigest()
+
+    def with_labels(self, candidates: CandidateSets) -> "pl.DataFrame":
+        """Return the table with the candidate sets as a column of lists, null where nothing is known."""
+        import polars as pl
+
+        silent = candidates.is_unlabelled
+        classes = candidates.classes
+        sets = [None if silent[i] else classes[row].tolist() for i, row in enumerate(candidates.mask)]
+        inner = pl.Int64 if classes.dtype.kind in "iu" else pl.String
+        return self.frame.with_columns(pl.Series(self.label, sets, dtype=pl.List(inner)))
+
+    def export(self, path: Path, candidates: CandidateSets) -> Path:
+        """Write the table with the candidate sets, in the form that `oneof fit` reads; the file is replaced at once.
+
+        Parameters
+        ----------
+        path : Path
+            .csv, where a set is text such as "a|b" and empty where nothing is known, or .parquet, with lists.
+        candidates : CandidateSets
+
+        Raises
+        ------
+        InputError
+            If the path ends otherwise, its folder is not there, or CSV cannot hold a column.
+        """
+        if path.suffix.lower() not in EXPORTS:
+            raise InputError(f"{path} cannot be written: give a file that ends in {' or '.join(EXPORTS)}.")
+        if not path.parent.is_dir():
+            raise InputError(f"{path} cannot be written: there is no folder {path.parent}.")
+        import polars as pl
+
+        with replacing(path) as temporary:
+            if path.suffix.lower() == ".parquet":
+                self.with_labels(candidates).write_parquet(temporary)
+            else:
+                written = pl.Series(self.label, candidates.to_strings(separator=self.separator))
+                frame = self.frame.with_columns(written)
+                nested = [name for name in frame.columns if frame[name].dtype.is_nested()]
+                if nested:
+                    raise InputError(f"column {nested[0]!r} holds lists, which CSV cannot: export to .parquet.")
+                frame.write_csv(temporary)
+        return path
+
+
+def rows_by(frame: "pl.DataFrame", column: str) -> dict[str, int]:
+    """Return the row of each value of a column that tells rows apart."""
+    found: dict[str, int] = {}
+    for row, cell in enumerate(frame[find_column(column, frame.columns, Path("the table"))].to_list()):
+        if cell is None:
+            continue
+        value = str(cell)
+        if value in found:
+            raise DataError(
+                f"column {column!r} holds {value!r} in rows {found[value]} and {row}: it tells no rows apart."
+            )
+        found[value] = row
+    return found
+
+
+def _as_text(cell: Any) -> str:
+    text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"
+
+
+def _polars() -> Any:
+    try:
+        import polars as pl
+    except ImportError:
+        raise MissingExtraError("polars", "web") from None
+    return pl

@@ -103,6 +103,8 @@ def test_the_whole_page(tmp_path, name):
     assert all(claim.ours and claim.paper and claim.statement.endswith(".") for claim in claims)
     page = (tmp_path / "index.html").read_text()
     assert page.count('class="verdict ') == len(claims)
+    held = page.count('class="verdict held"')
+    assert f"{held} of {len(claims)} claims held" in page
     assert "nan" not in page.split("Measured here")[0]
     assert page.count("<svg") == len(list(tmp_path.glob("*.png"))) > 0
 

@@ -102,6 +102,10 @@ def test_a_difference_is_clear_beyond_two_standard_errors():
 
 
 def test_words():
+    """Counts are those of the verdicts, also where a comparison of NumPy numbers gave the verdict."""
+    compared = [Claim("A.", "it is", "so", held=np.float64(2.0) > one) for one in (1.0, 3.0)]
+    assert [claim.verdict for claim in compared] == ["held", "not held"]
+    assert count_verdicts(compared) == "1 of 2 claims held"
     assert count_verdicts(CLAIMS[:2]) == "1 of 2 claims held"
     assert [say_minutes(m) for m in (0.1, 1.0, 14.2, 150.0)] == ["6 s", "1 min", "14 min", "2.5 h"]
 

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from oneof.errors import DataError, InputError
 from oneof.experiments import Claim, Record, Records, Trial, find
 from oneof.experiments.claims import Difference, verdict_of
 from oneof.experiments.experiment import Table
-from oneof.experiments.outputs import count_verdicts, say_minutes, write_outputs
+from oneof.experiments.outputs import count_verdicts, say_minutes, say_versions, write_outputs
 
 CLAIMS = [
     Claim("<b>A</b> is below B.", "it is", "lower by a point", held=True),
@@ -77,6 +78,16 @@ def test_the_page_tells_all_and_escapes_it(tmp_path):
         assert text in page
     assert "1 of 2 trials ended with an error" in page
     assert not re.search(r"(src|href)=\"(?!data:|#)", page)
+
+
+def test_older_records_are_told(tmp_path):
+    """Where another version measured, the page says so; where this one alone did, it does not."""
+    now = version("oneof")
+    made = [Record(Trial.of("toy", draw=draw), {"x": 1}, version=v) for draw, v in enumerate((now, "0.0.1", None))]
+    write_outputs(tmp_path, TOY, Records(made), quick=False, command="oneof reproduce toy")
+    page = (tmp_path / "index.html").read_text()
+    assert f"1 by 0.0.1, 1 by {now}, 1 by a version that was not written down" in page
+    assert say_versions(Records(made[:1]), now) == ""
 
 
 def test_nothing_succeeded(tmp_path):

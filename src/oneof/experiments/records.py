@@ -1,5 +1,6 @@
 """What trials gave, and ways to look at it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
@@ -22,6 +23,8 @@ class Record:
     result: Result | None
     error: str | None = None
     seconds: float = 0.0
+    version: str | None = None
+    """Of the oneof that measured it, where that was written down."""
 
 
 class Records(Sequence[Record]):
@@ -58,6 +61,11 @@ class Records(Sequence[Record]):
     def failed(self) -> "Records":
         """The records of trials that ended with an error."""
         return Records(record for record in self if record.error is not None)
+
+    @property
+    def versions(self) -> dict[str | None, int]:
+        """How many records each version of oneof made; None where it was not written down."""
+        return dict(Counter(record.version for record in self))
 
     def where(self, **settings: Setting) -> "Records":
         """Return the records whose trials have all of these settings."""

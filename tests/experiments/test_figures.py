@@ -140,6 +140,16 @@ def test_a_claim_follows_the_records():
     assert made(0.3, 0.3) is False
 
 
+def test_draws_are_paired_whatever_failed():
+    """Where different draws of two methods failed, those that both have are compared, each with its own."""
+    trials = [t for t in text_em.plan(draws=6) if (t["draw"], t["weight"]) not in {(0, 1.0), (1, 0.0)}]
+    # Draws differ by far more than methods do: pairs of different draws would show nothing.
+    records = Records(Record(t, {"accuracy": 0.1 * t["draw"] + 0.01 * t["weight"]}) for t in trials)
+    gain = text_em._gain(records, 20)
+    assert gain.mean == pytest.approx(0.01)
+    assert gain.error == pytest.approx(0.0, abs=1e-12)
+
+
 def test_lambda_is_chosen_without_candidate_sets():
     """It is the one at which Pegasos with exact labels ends lowest, whatever the others do with it."""
     trials = online_streams.plan("ecoli", draws=2, rounds=100)

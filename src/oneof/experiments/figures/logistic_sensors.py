@@ -9,7 +9,7 @@ from oneof.experiments.claims import Claim, Difference, verdict_of
 from oneof.experiments.drawing import BLUE, GREEN, LOOKS, VERMILLION, curve, finish, new_figure
 from oneof.experiments.experiment import Experiment, Table
 from oneof.experiments.figures.logistic import CITATION, sparse_logistic
-from oneof.experiments.records import Records, Result, mean_and_error
+from oneof.experiments.records import Records, Result, in_common, mean_and_error
 from oneof.experiments.trial import Trial
 from oneof.plots.style import write_legend
 from oneof.typing import Floats, Labels
@@ -191,7 +191,8 @@ def claims(records: Records) -> list[Claim]:
     paper = "the classifier of both sensors is markedly superior to those of either alone"
     found.append(Claim("Semi-supervised, both sensors have a larger area than either.", paper, told, held))
     queried = records.where(part="queries")
-    shares = {s: queried.where(strategy=s).values(lambda r: r["found"][-1] / r["mines"]) for s in STRATEGIES}
+    parts = in_common(*(queried.where(strategy=strategy) for strategy in STRATEGIES))
+    shares = {s: part.values(lambda r: r["found"][-1] / r["mines"]) for s, part in zip(STRATEGIES, parts, strict=True)}
     means = {s: float(values.mean()) if len(values) else float("nan") for s, values in shares.items()}
     known = np.isfinite(list(means.values())).all() and max(queried.across("queries"), default=0) >= N_QUERIES
     told = f"{100 * means['information']:.1f} % of the mines by information, {100 * means['random']:.1f} % at random"

@@ -140,6 +140,20 @@ def test_a_claim_follows_the_records():
     assert made(0.3, 0.3) is False
 
 
+def test_published_errors_bound_from_above_and_those_of_1nn_from_both_sides():
+    """Lower errors than published ones count for a method; 1-NN has no freedom, and every cell that is off is named."""
+    i, data = 0, benchmark.SETS[0]
+    for shift, nearest, transducer in ((0.0, True, True), (-2.0, False, True), (4.0, False, False)):
+        results = []
+        for trial in benchmark.plan(splits=2, sets=(data,)):
+            peer = benchmark.PUBLISHED[benchmark.PEER.get(trial["method"], "SGT")]
+            published = peer[i][benchmark.LABELLED.index(trial["labelled"])]
+            results.append(Record(trial, {"error": (published + shift) / 100}))
+        found = benchmark.claims(Records(results))
+        assert [claim.held for claim in found[:2]] == [nearest, transducer]
+        assert found[1].ours.startswith(f"in {2 if transducer else 0} of 2 cells")
+
+
 def test_draws_are_paired_whatever_failed():
     """Where different draws of two methods failed, those that both have are compared, each with its own."""
     trials = [t for t in text_em.plan(draws=6) if (t["draw"], t["weight"]) not in {(0, 1.0), (1, 0.0)}]

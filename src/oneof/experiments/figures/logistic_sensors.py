@@ -232,9 +232,9 @@ def experiment() -> Experiment:
         remarks=[
             "The second sensor alone, 9 features of 714 rows, gains nothing from its unlabelled rows that exceeds "
             "chance; the first, 420 features of 439 rows, and both do.",
-            "209 of the 837 rows are mines, so that 100 queries can find 48 % of them at most. The paper's found some "
-            "90: nearly every query met a mine. Of ours 44 did, of random ones 25. The questions that tell most lie "
-            "between the classes, of which in the made-up rows one side is as near as the other. Whether the "
+            "Some 209 of the 837 rows are mines, so that 100 queries can find 48 % of them at most. The paper's found "
+            "some 90: nearly every query met a mine. Of ours 44 did, of random ones 25. The questions that tell most "
+            "lie between the classes, of which in the made-up rows one side is as near as the other. Whether the "
             "difference is in the data or in the method cannot be told without the paper's rows.",
         ],
         datasets=(),

@@ -197,7 +197,8 @@ def experiment() -> Experiment:
             "At its default the transductive machine did not improve on the SVM when this was first measured "
             "(docs/text.md): every draw holds every topic, so that one of 17 is two or three times the share of a rare "
             "topic, and the machine makes as many test documents positive as it is told. Told the true shares, it "
-            "gains about 6 points. The claim hangs on the draw of the 17, not on the machine."
+            "gains about 6 points. So the claim depends on how the 17 are drawn and on the share that they tell; "
+            "whether that is all of the difference cannot be tried, as the published draw is not in our texts."
         ],
         datasets=("reuters21578",),
         full=plan(draws=10),

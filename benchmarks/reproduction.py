@@ -5,21 +5,24 @@ Run the experiments first, each into a folder of its name: `oneof reproduce NAME
 """
 
 import argparse
+import re
 import shutil
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 from PIL import Image
 
 from oneof.experiments import NAMES, Records, Store, find
-from oneof.experiments.outputs import count_verdicts, write_outputs
+from oneof.experiments.outputs import count_verdicts, say_minutes, say_versions, write_outputs
 
 DOCS = Path(__file__).parent.parent / "docs" / "reproduction"
 HEAD = """# Claims of the papers, and what we measured
 
 Made by `benchmarks/reproduction.py` from the records of full runs (`oneof reproduce NAME`; how it is done, and what
 can be relied on: [reproduction.md](../reproduction.md)). Where a claim does not hold, what was found out stands
-below the table.
+below the table. ± is one standard error over the draws; a difference counts beyond two, unless the claim says
+otherwise.
 
 """
 
@@ -42,8 +45,13 @@ def cell(text):
     return text.replace("|", "\\|")
 
 
+def anchor(title):
+    """Return the name that GitHub gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 def section(experiment, records):
-    """Write tables and pictures of one experiment, and return its part of the page."""
+    """Write tables and pictures of one experiment, and return its row of the overview and its part of the page."""
     name = experiment.name
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -55,12 +63,12 @@ def section(experiment, records):
             target = DOCS / (f"{name}.png" if picture.stem == "figure" else f"{name}-{picture.stem}.png")
             Image.open(picture).convert("RGB").quantize(64).save(target, optimize=True)
             pictures.append(f"![{experiment.title}]({target.name})")
-    hours = sum(record.seconds for record in records) / 3600
+    minutes = sum(record.seconds for record in records) / 60
     lines = [
         f"## {experiment.title}",
         "",
-        f"{experiment.citation}. {len(records):,} trials, {hours:.1f} hours of one core. **{count_verdicts(claims)}.** "
-        f"Numbers: [{name}-table.csv]({name}-table.csv).",
+        f"{experiment.citation}. {len(records):,} trials, {say_minutes(minutes)} of one core. "
+        f"**{count_verdicts(claims)}.** Numbers: [{name}-table.csv]({name}-table.csv).",
         "",
         "| claim | the paper | ours | |",
         "|---|---|---|---|",
@@ -72,7 +80,8 @@ def section(experiment, records):
     ]
     if records.failed:
         lines.append(f"{len(records.failed)} trials failed, the first with: {records.failed[0].error}\n")
-    return "\n".join(lines) + "\n"
+    overview = f"| [{experiment.title}](#{anchor(experiment.title)}) | {count_verdicts(claims)} |"
+    return overview, "\n".join(lines).rstrip() + "\n"
 
 
 def main():
@@ -81,18 +90,25 @@ def main():
     parser.add_argument("runs", type=Path)
     runs = parser.parse_args().runs
     DOCS.mkdir(exist_ok=True)
-    parts, missing = [], []
+    rows, parts, missing, shown = ["| experiment | |", "|---|---|"], [], [], []
     for name in NAMES:
         experiment = find(name)
         records = finished(experiment, runs / name)
         if records is None:
             missing.append(name)
         else:
-            parts.append(section(experiment, records))
+            row, part = section(experiment, records)
+            rows.append(row)
+            parts.append(part)
+            shown += records
             print(name, len(records), flush=True)
+    older = say_versions(Records(shown), version("oneof"))
+    if older:
+        parts.append(f"{older}\n")
     if missing:
         parts.append(f"Not run in full yet: {', '.join(f'`{name}`' for name in missing)}.\n")
-    (DOCS / "README.md").write_text(HEAD + "\n".join(parts).rstrip() + "\n", encoding="utf-8")
+    page = HEAD + "\n".join(["\n".join(rows) + "\n", *parts])
+    (DOCS / "README.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

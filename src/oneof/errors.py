@@ -33,6 +33,10 @@ class ModelFileError(InputError):
     """A model file is damaged, foreign, or holds types that oneof does not trust."""
 
 
+class LostWorkersError(OneofError, RuntimeError):
+    """Processes or machines that worked for this one went away; what they had handed over is kept."""
+
+
 class MissingExtraError(OneofError, ImportError):
     """An optional dependency is not installed."""
 

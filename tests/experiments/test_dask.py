@@ -1,10 +1,11 @@
 """A Dask cluster gives the records that one process gives."""
 
 import warnings
+from concurrent.futures import Future
 
 import pytest
 
-from oneof.errors import InputError
+from oneof.errors import InputError, MissingExtraError
 from oneof.experiments import Store, run, work
 from tests.experiments.work import measure, outcome, plan
 
@@ -35,3 +36,15 @@ def test_no_scheduler(tmp_path, monkeypatch):
         pytest.raises(InputError, match="no Dask scheduler answers"),
     ):
         run(plan(2), measure, store, dask="tcp://127.0.0.1:9")
+
+
+def test_a_missing_extra_of_a_worker_ends_the_run():
+    """As it does in one process: every trial would end so; what else killed a trial's workers is its record."""
+    for error, ends in ((MissingExtraError("umap", "graph"), True), (OSError("worker died"), False)):
+        future = Future()
+        future.set_exception(error)
+        if ends:
+            with pytest.raises(MissingExtraError):
+                work._collected(future, plan(1)[0])
+        else:
+            assert work._collected(future, plan(1)[0]).error == "OSError: worker died"

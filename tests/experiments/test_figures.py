@@ -103,6 +103,8 @@ def test_the_whole_page(tmp_path, name):
     assert all(claim.ours and claim.paper and claim.statement.endswith(".") for claim in claims)
     page = (tmp_path / "index.html").read_text()
     assert page.count('class="verdict ') == len(claims)
+    held = page.count('class="verdict held"')
+    assert f"{held} of {len(claims)} claims held" in page
     assert "nan" not in page.split("Measured here")[0]
     assert page.count("<svg") == len(list(tmp_path.glob("*.png"))) > 0
 
@@ -136,6 +138,30 @@ def test_a_claim_follows_the_records():
     assert made(0.2, 0.3) is True
     assert made(0.3, 0.2) is False
     assert made(0.3, 0.3) is False
+
+
+def test_published_errors_bound_from_above_and_those_of_1nn_from_both_sides():
+    """Lower errors than published ones count for a method; 1-NN has no freedom, and every cell that is off is named."""
+    i, data = 0, benchmark.SETS[0]
+    for shift, nearest, transducer in ((0.0, True, True), (-2.0, False, True), (4.0, False, False)):
+        results = []
+        for trial in benchmark.plan(splits=2, sets=(data,)):
+            peer = benchmark.PUBLISHED[benchmark.PEER.get(trial["method"], "SGT")]
+            published = peer[i][benchmark.LABELLED.index(trial["labelled"])]
+            results.append(Record(trial, {"error": (published + shift) / 100}))
+        found = benchmark.claims(Records(results))
+        assert [claim.held for claim in found[:2]] == [nearest, transducer]
+        assert found[1].ours.startswith(f"in {2 if transducer else 0} of 2 cells")
+
+
+def test_draws_are_paired_whatever_failed():
+    """Where different draws of two methods failed, those that both have are compared, each with its own."""
+    trials = [t for t in text_em.plan(draws=6) if (t["draw"], t["weight"]) not in {(0, 1.0), (1, 0.0)}]
+    # Draws differ by far more than methods do: pairs of different draws would show nothing.
+    records = Records(Record(t, {"accuracy": 0.1 * t["draw"] + 0.01 * t["weight"]}) for t in trials)
+    gain = text_em._gain(records, 20)
+    assert gain.mean == pytest.approx(0.01)
+    assert gain.error == pytest.approx(0.0, abs=1e-12)
 
 
 def test_lambda_is_chosen_without_candidate_sets():

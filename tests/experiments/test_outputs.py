@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from oneof.errors import DataError, InputError
 from oneof.experiments import Claim, Record, Records, Trial, find
 from oneof.experiments.claims import Difference, verdict_of
 from oneof.experiments.experiment import Table
-from oneof.experiments.outputs import count_verdicts, say_minutes, write_outputs
+from oneof.experiments.outputs import count_verdicts, say_minutes, say_versions, write_outputs
 
 CLAIMS = [
     Claim("<b>A</b> is below B.", "it is", "lower by a point", held=True),
@@ -79,6 +80,16 @@ def test_the_page_tells_all_and_escapes_it(tmp_path):
     assert not re.search(r"(src|href)=\"(?!data:|#)", page)
 
 
+def test_older_records_are_told(tmp_path):
+    """Where another version measured, the page says so; where this one alone did, it does not."""
+    now = version("oneof")
+    made = [Record(Trial.of("toy", draw=draw), {"x": 1}, version=v) for draw, v in enumerate((now, "0.0.1", None))]
+    write_outputs(tmp_path, TOY, Records(made), quick=False, command="oneof reproduce toy")
+    page = (tmp_path / "index.html").read_text()
+    assert f"1 by 0.0.1, 1 by {now}, 1 by a version that was not written down" in page
+    assert say_versions(Records(made[:1]), now) == ""
+
+
 def test_nothing_succeeded(tmp_path):
     """Where every trial failed there is still a page that says so."""
     write_outputs(tmp_path, TOY, RECORDS.failed, quick=False, command="oneof reproduce toy")
@@ -102,6 +113,10 @@ def test_a_difference_is_clear_beyond_two_standard_errors():
 
 
 def test_words():
+    """Counts are those of the verdicts, also where a comparison of NumPy numbers gave the verdict."""
+    compared = [Claim("A.", "it is", "so", held=np.float64(2.0) > one) for one in (1.0, 3.0)]
+    assert [claim.verdict for claim in compared] == ["held", "not held"]
+    assert count_verdicts(compared) == "1 of 2 claims held"
     assert count_verdicts(CLAIMS[:2]) == "1 of 2 claims held"
     assert [say_minutes(m) for m in (0.1, 1.0, 14.2, 150.0)] == ["6 s", "1 min", "14 min", "2.5 h"]
 

@@ -1,16 +1,19 @@
 """Trials give the same records in any order, in any number of processes, and after any death."""
 
+import errno
+import os
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 
-from oneof.errors import DataError, InputError, InputTypeError
-from oneof.experiments import Records, Store, Trial, run
+from oneof.errors import DataError, InputError, InputTypeError, LostWorkersError
+from oneof.experiments import Record, Records, Store, Trial, left_of, run
 from oneof.experiments.store import _decode
-from tests.experiments.work import N_TRIALS, measure, outcome, plan
+from tests.experiments.work import N_TRIALS, die, measure, outcome, plan
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +135,85 @@ def test_damage_elsewhere_is_told(tmp_path):
     path.write_bytes(lines[0] + lines[1].replace(b"0.", b"1.", 1) + lines[2])
     with pytest.raises(DataError, match="line 2 is damaged"):
         read(path)
+
+
+@pytest.mark.parametrize("content", [b"notes of mine", b'{"a": 1}\n', b"first\nsecond\nthird", b"00000000 {}\n", b"\n"])
+def test_a_foreign_file_is_left_alone(tmp_path, content):
+    """A file of the store's name that someone else wrote is an error, and keeps every byte."""
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="is no store that this version reads"):
+        read(path)
+    assert path.read_bytes() == content
+
+
+def test_of_another_experiment_nothing_is_cut_off(tmp_path):
+    """Nor is a torn end taken from the records of another experiment."""
+    path = tmp_path / "records.jsonl"
+    with Store(path, "toy") as store:
+        run(plan(2), measure, store)
+    torn = path.read_bytes()[:-5]
+    path.write_bytes(torn)
+    with pytest.raises(DataError, match="holds records of 'toy'"), Store(path, "other"):
+        pass
+    assert path.read_bytes() == torn
+
+
+def test_a_full_disk_leaves_whole_lines(tmp_path, monkeypatch):
+    """Of a line that did not fit nothing stays, so that the store can be written on when there is room again."""
+    path, write = tmp_path / "records.jsonl", os.write
+
+    def full(file, line):
+        write(file, line[: len(line) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with Store(path, "toy") as store:
+        run(plan(2), measure, store)
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            run(plan(4), measure, store)
+        monkeypatch.undo()
+        run(plan(4), measure, store)
+    assert path.read_bytes().count(b"\n") == 5
+    assert list(read(path)) == [trial.key for trial in plan(4)]
+
+
+def test_where_files_cannot_be_locked(tmp_path, monkeypatch):
+    """Other systems, and network folders without locks, are sentences; neither is said to be another run."""
+    path = tmp_path / "records.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "fcntl", None)
+        with pytest.raises(DataError, match="on Windows: within WSL"):
+            read(path)
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(DataError, match=r"cannot be locked \(No locks available\)"):
+        read(path)
+
+
+def test_records_say_which_version_measured(tmp_path):
+    """A record that an earlier version made is kept, and told from those of this one; old stores do not say."""
+    path = tmp_path / "records.jsonl"
+    with Store(path, "toy") as store:
+        for trial, made_by in zip(plan(2), ("0.0.1", None), strict=True):
+            store.append(Record(trial, {"value": 1.0}, version=made_by))
+        run(plan(4), measure, store)
+    with Store(path, "toy") as store:
+        records = run(plan(4), measure, store)
+    assert records.versions == {"0.0.1": 1, None: 1, version("oneof"): 2}
+
+
+def test_a_dead_worker_ends_the_run_with_a_sentence(tmp_path):
+    """What the others handed over is kept, and the run goes on from there."""
+    path = tmp_path / "records.jsonl"
+    with Store(path, "toy") as store, pytest.raises(LostWorkersError, match="with fewer --jobs"):
+        run(plan(6), die, store, jobs=2)
+    with Store(path, "toy") as store:
+        assert len(left_of(plan(6), store)) == 6 - len(store.records)
+        assert len(run(plan(6), measure, store)) == 6
 
 
 def test_a_store_is_of_one_experiment_and_one_run(tmp_path):

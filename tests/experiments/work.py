@@ -1,5 +1,6 @@
 """Trials that measure little, for tests of the store and the runner; also run as a program that can be killed."""
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -21,6 +22,13 @@ def measure(trial):
     if trial["draw"] % 10 == 7:
         raise ValueError(f"draw {trial['draw']}\nwas not to be")
     return {"value": random.random(), "curve": random.normal(size=20), "name": trial["name"]}
+
+
+def die(trial):
+    """End the process, as a system does that is out of memory."""
+    if trial["draw"] == 3:
+        os._exit(9)
+    return {"value": 1.0}
 
 
 def outcome(records):

@@ -71,14 +71,14 @@ def _reproduce(
     """Run what is left, write the outputs, and return the claims and the number of trials that failed."""
     from oneof.cli import terminal
     from oneof.cli.outputs import check_writable, staged
-    from oneof.experiments import Store, run
+    from oneof.experiments import Store, left_of, run
     from oneof.experiments.outputs import say_minutes, write_outputs
 
     check_writable(folder)
     experiment.check_data()
     trials = experiment.quick if quick else experiment.full
     with Store(folder / "records.jsonl", experiment.name) as store:
-        left = sum(trial.key not in store.records for trial in trials)
+        left = len(left_of(trials, store, retry=retry))
         whole = experiment.minutes[1 if quick else 0]
         if left:
             words = (

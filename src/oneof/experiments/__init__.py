@@ -4,8 +4,8 @@ from oneof.experiments.catalogue import NAMES, find, listed
 from oneof.experiments.claims import Claim
 from oneof.experiments.experiment import Experiment
 from oneof.experiments.records import Record, Records
-from oneof.experiments.runner import run
+from oneof.experiments.runner import left_of, run
 from oneof.experiments.store import Store
 from oneof.experiments.trial import Trial
 
-__all__ = ["NAMES", "find", "listed", "run", "Claim", "Experiment", "Record", "Records", "Store", "Trial"]
+__all__ = ["NAMES", "find", "left_of", "listed", "run", "Claim", "Experiment", "Record", "Records", "Store", "Trial"]

@@ -25,12 +25,23 @@ class Claim:
         What was measured.
     held : bool or None
         None where the records that it takes are not there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.experiments import Claim
+    >>> Claim("A is below B.", "it is", "by a point", np.float64(1.0) > 0.0).held
+    True
     """
 
     statement: str
     paper: str
     ours: str
     held: bool | None
+
+    def __post_init__(self) -> None:
+        # NumPy's truths are not `is True`, and no JSON: a claim that held would be counted as one that did not.
+        object.__setattr__(self, "held", None if self.held is None else bool(self.held))
 
     @property
     def verdict(self) -> str:
@@ -60,12 +71,12 @@ class Difference:
     @property
     def is_below(self) -> bool:
         """Whether a is below b by more than chance; of one draw, whether it is below."""
-        return self.mean < -CLEAR * np.nan_to_num(self.error)
+        return bool(self.mean < -CLEAR * np.nan_to_num(self.error))
 
     @property
     def is_above(self) -> bool:
         """Whether a is above b by more than chance."""
-        return self.mean > CLEAR * np.nan_to_num(self.error)
+        return bool(self.mean > CLEAR * np.nan_to_num(self.error))
 
     def points(self, scale: float = 100.0) -> str:
         """Write it in points of a percentage."""

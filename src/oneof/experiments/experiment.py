@@ -44,7 +44,7 @@ class Experiment:
     tabulate, draw, claims : callables of Records
         The table, the pictures by name (in the order of the page) and the claims.
     remarks : sequence of str
-        What was found out about claims that did not hold in the full run.
+        What was found out about claims in the full run, most of all about those that did not hold.
     """
 
     name: str

@@ -88,6 +88,18 @@ def say_minutes(minutes: float) -> str:
     return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
 
 
+def say_versions(records: Records, now: str) -> str:
+    """Say which versions of oneof measured, where it was not this one alone: a trial measured once is not run again."""
+    made = sorted(records.versions.items(), key=lambda item: (item[0] is None, item[0] or ""))
+    if [version for version, _ in made] in ([now], []):
+        return ""
+    told = ", ".join(
+        f"{count:,} by {'a version that was not written down' if version is None else version}"
+        for version, count in made
+    )
+    return f"Not all was measured by this version, {now}: of the records, {told} (a new folder measures all anew)."
+
+
 def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str | float | int]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -122,7 +134,7 @@ def _render(
 
     from markupsafe import Markup
 
-    hours = sum(record.seconds for record in records) / 60
+    minutes, now = sum(record.seconds for record in records) / 60, version("oneof")
     return _template().render(
         experiment=experiment,
         verdicts=count_verdicts(claims),
@@ -132,10 +144,11 @@ def _render(
         numeric=[bool(table.rows) and not isinstance(table.rows[0][i], str) for i in range(len(table.columns))],
         failed=records.failed,
         n_trials=len(records),
-        facts=f"{len(records):,} trials, which took {say_minutes(hours)} of one core in all.",
+        facts=f"{len(records):,} trials, which took {say_minutes(minutes)} of one core in all.",
+        older=say_versions(records, now),
         quick=quick,
         command=command,
-        version=version("oneof"),
+        version=now,
     )
 
 

@@ -1,5 +1,6 @@
 """What trials gave, and ways to look at it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
@@ -22,6 +23,8 @@ class Record:
     result: Result | None
     error: str | None = None
     seconds: float = 0.0
+    version: str | None = None
+    """Of the oneof that measured it, where that was written down."""
 
 
 class Records(Sequence[Record]):
@@ -59,6 +62,11 @@ class Records(Sequence[Record]):
         """The records of trials that ended with an error."""
         return Records(record for record in self if record.error is not None)
 
+    @property
+    def versions(self) -> dict[str | None, int]:
+        """How many records each version of oneof made; None where it was not written down."""
+        return dict(Counter(record.version for record in self))
+
     def where(self, **settings: Setting) -> "Records":
         """Return the records whose trials have all of these settings."""
         return Records(r for r in self if all(r.trial[name] == value for name, value in settings.items()))
@@ -81,7 +89,7 @@ class Records(Sequence[Record]):
         -------
         ndarray of shape (n_records,) or (n_records, n_numbers)
             Trials that differ in other settings only come in the same order, so that such arrays are paired as long as
-            no trial failed.
+            no trial failed; `in_common` leaves out what would break pairs.
         """
         taken = [record.result for record in self.where(**settings) if record.result is not None]
         try:
@@ -89,6 +97,21 @@ class Records(Sequence[Record]):
         except KeyError as error:
             raise InputError(f"the records hold no {error}: they were made by another protocol; start anew.") from error
         return np.array(found, dtype=float)
+
+
+def in_common(*parts: Records, by: str = "draw") -> list[Records]:
+    """Return the records of the draws in which no part lacks its trial, so that values of the parts are paired.
+
+    Examples
+    --------
+    >>> from oneof.experiments import Record, Records, Trial
+    >>> a = Records(Record(Trial.of("x", size=2, draw=d), {"error": float(d)}) for d in (0, 1, 2))
+    >>> b = Records(Record(Trial.of("x", size=4, draw=d), {"error": 10.0 + d}) for d in (0, 2, 3))
+    >>> [part.values("error").tolist() for part in in_common(a, b)]
+    [[0.0, 2.0], [10.0, 12.0]]
+    """
+    kept = set.intersection(*({r.trial[by] for r in part if r.error is None} for part in parts))
+    return [Records(r for r in part if r.error is None and r.trial[by] in kept) for part in parts]
 
 
 def mean_and_error(values: Floats) -> tuple[float, float]:

@@ -12,6 +12,12 @@ Progress = Callable[[int, int, str], None]
 """Called with how many trials of those that were left are done, how many were left, and which came last."""
 
 
+def left_of(trials: Sequence[Trial], store: Store, *, retry: bool = False) -> list[Trial]:
+    """Return the trials that the store does not hold; with `retry` those too that failed."""
+    known = store.records
+    return [t for t in trials if t.key not in known or (retry and known[t.key].error is not None)]
+
+
 def run(
     trials: Sequence[Trial],
     measure: Measure,
@@ -56,8 +62,7 @@ def run(
         raise InputError("a plan names some trial twice: each trial may stand in it once.")
     if jobs == 0:
         raise InputError("jobs=0 is not possible: give a number of processes, or -1 for one for each core.")
-    known = store.records
-    left = [t for t in trials if t.key not in known or (retry and known[t.key].error is not None)]
+    left = left_of(trials, store, retry=retry)
     if dask is not None:
         found = on_cluster(measure, left, dask)
     else:
@@ -68,4 +73,4 @@ def run(
         store.append(record)
         if progress is not None:
             progress(done, len(left), str(record.trial))
-    return Records(known[trial.key] for trial in trials)
+    return Records(store.records[trial.key] for trial in trials)

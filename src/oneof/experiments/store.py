@@ -1,6 +1,5 @@
 """Records in a file that only grows, and that no moment of death can spoil."""
 
-import fcntl
 import json
 import os
 import time
@@ -34,7 +33,8 @@ class Store:
     Raises
     ------
     DataError
-        If the file is held by another process, is of another experiment, or is damaged elsewhere than at its end.
+        If the file is held by another process, is of another experiment, is no store (and is then left as it is), or
+        is damaged elsewhere than at its end; or if the system has no locks for files.
     """
 
     def __init__(self, path: Path, experiment: str) -> None:
@@ -58,8 +58,10 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.fsync(self._file)
-        os.close(self._file)
+        try:
+            os.fsync(self._file)
+        finally:
+            os.close(self._file)
 
     def append(self, record: Record) -> None:
         """Write a record; that of a trial which failed before takes the place of the old one when it is read.
@@ -74,63 +76,89 @@ class Store:
             raise DataError(f"{self.path} holds a result of this trial already: {record.trial}.")
         if record.trial.experiment != self.experiment:
             raise DataError(f"{self.path} is of {self.experiment!r}, the trial of {record.trial.experiment!r}.")
-        self._write(_encode(record))
+        self._write(_line(_encode(record)))
         self.records[record.trial.key] = record
 
     def _lock(self) -> None:
         try:
+            import fcntl
+        except ImportError as error:
+            raise DataError(
+                "experiments need locks of files as Linux and macOS have them (on Windows: within WSL)."
+            ) from error
+        try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise DataError(f"{self.path} is in use by another run: wait for it, or choose another --out.") from error
+        except OSError as error:
+            raise DataError(
+                f"{self.path} cannot be locked ({error.strerror}): choose an --out on a disk of this machine."
+            ) from error
 
     def _read(self) -> None:
         content = self.path.read_bytes()
+        head = _line({"form": FORM, "experiment": self.experiment})
+        if head.startswith(content):  # new, or torn off within its first line
+            self._write(head[len(content) :])
+            return
         whole = content[: content.rfind(b"\n") + 1]
-        lines = whole.splitlines(keepends=True)
+        first, *lines = whole.splitlines(keepends=True) or [content]
+        # Before anything is cut off: a file of this name may be someone else's.
+        self._check_head(first)
         if lines and _decode(lines[-1]) is None:
             # A line with its end but with wrong content: a machine that lost power may leave that at the end too.
             whole = whole[: -len(lines.pop())]
-        if len(whole) < len(content):
-            os.ftruncate(self._file, len(whole))
-        if not lines:
-            self._write({"form": FORM, "experiment": self.experiment})
-            return
-        for number, line in enumerate(lines):
+        for number, line in enumerate(lines, start=2):
             entry = _decode(line)
             if entry is None:
-                raise DataError(f"{self.path}, line {number + 1} is damaged: move the file away and start anew.")
-            if number == 0:
-                self._check_head(entry)
-            else:
-                record = _record(self.experiment, entry)
-                self.records[record.trial.key] = record
+                raise DataError(f"{self.path}, line {number} is damaged: move the file away and start anew.")
+            record = _record(self.experiment, entry)
+            self.records[record.trial.key] = record
+        if len(whole) < len(content):
+            os.ftruncate(self._file, len(whole))
 
-    def _check_head(self, head: dict[str, Any]) -> None:
-        if head.get("form") != FORM:
-            raise DataError(f"{self.path} is no store that this version reads: choose another --out.")
+    def _check_head(self, line: bytes) -> None:
+        head = _decode(line)
+        if head is None or head.get("form") != FORM or "experiment" not in head:
+            raise DataError(
+                f"{self.path} is no store that this version reads, or its first line is damaged: choose another --out, "
+                "or move the file away."
+            )
         if head["experiment"] != self.experiment:
             raise DataError(
                 f"{self.path} holds records of {head['experiment']!r}, not {self.experiment!r}: choose another --out."
             )
 
-    def _write(self, entry: dict[str, Any]) -> None:
-        written = json.dumps(entry, separators=(",", ":"), ensure_ascii=True, allow_nan=True).encode()
-        line = b"%08x %s\n" % (zlib.crc32(written), written)
-        while line:
-            line = line[os.write(self._file, line) :]
+    def _write(self, line: bytes) -> None:
+        end = os.fstat(self._file).st_size
+        try:
+            left = line
+            while left:
+                left = left[os.write(self._file, left) :]
+        except BaseException:
+            # A full disk, or Ctrl-C: the next line must not be joined to a half of this one.
+            os.ftruncate(self._file, end)
+            raise
         if time.monotonic() - getattr(self, "_synced", 0.0) > SYNC_EVERY:
             os.fsync(self._file)
             self._synced = time.monotonic()
 
 
+def _line(entry: dict[str, Any]) -> bytes:
+    written = json.dumps(entry, separators=(",", ":"), ensure_ascii=True, allow_nan=True).encode()
+    return b"%08x %s\n" % (zlib.crc32(written), written)
+
+
 def _encode(record: Record) -> dict[str, Any]:
     entry: dict[str, Any] = {"settings": dict(record.trial.settings), "seconds": round(record.seconds, 4)}
+    if record.version is not None:
+        entry["version"] = record.version
     return {**entry, "error": record.error} if record.error is not None else {**entry, "result": record.result}
 
 
 def _record(experiment: str, entry: dict[str, Any]) -> Record:
     trial = Trial.of(experiment, **entry["settings"])
-    return Record(trial, entry.get("result"), entry.get("error"), entry["seconds"])
+    return Record(trial, entry.get("result"), entry.get("error"), entry["seconds"], entry.get("version"))
 
 
 def _decode(line: bytes) -> dict[str, Any] | None:

@@ -3,11 +3,12 @@
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from oneof.errors import InputError, MissingExtraError
+from oneof.errors import InputError, LostWorkersError, MissingExtraError
 from oneof.experiments.records import Record, Result
 from oneof.experiments.trial import Trial
 
@@ -36,8 +37,16 @@ def attempt(measure: Measure, trial: Trial) -> Record:
         raise  # it would be the end of every trial, and can be mended
     except Exception as error:
         said = " ".join(str(error).split())
-        return Record(trial, None, f"{type(error).__name__}: {said}", time.perf_counter() - start)
-    return Record(trial, result, None, time.perf_counter() - start)
+        return Record(trial, None, f"{type(error).__name__}: {said}", time.perf_counter() - start, _version())
+    return Record(trial, result, None, time.perf_counter() - start, _version())
+
+
+@cache
+def _version() -> str:
+    """Return the version of this process, which may be a worker of another machine."""
+    from importlib.metadata import version
+
+    return version("oneof")
 
 
 def here(measure: Measure, trials: Sequence[Trial]) -> Iterator[Record]:
@@ -47,11 +56,24 @@ def here(measure: Measure, trials: Sequence[Trial]) -> Iterator[Record]:
 
 
 def side_by_side(measure: Measure, trials: Sequence[Trial], jobs: int) -> Iterator[Record]:
-    """Carry out the trials in processes of this machine, and yield each record as soon as it is there."""
+    """Carry out the trials in processes of this machine, and yield each record as soon as it is there.
+
+    Raises
+    ------
+    LostWorkersError
+        If one of the processes died.
+    """
+    from concurrent.futures import BrokenExecutor
+
     from joblib import Parallel, delayed
 
     work = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-    yield from work(delayed(attempt)(measure, trial) for trial in trials)
+    try:
+        yield from work(delayed(attempt)(measure, trial) for trial in trials)
+    except BrokenExecutor as error:
+        raise LostWorkersError(
+            "a process died, most often because memory ran out: start again with fewer --jobs, and the run goes on."
+        ) from error
 
 
 def on_cluster(measure: Measure, trials: Sequence[Trial], address: str) -> Iterator[Record]:
@@ -63,8 +85,10 @@ def on_cluster(measure: Measure, trials: Sequence[Trial], address: str) -> Itera
     ------
     InputError
         If the scheduler does not answer, or has no workers.
+    LostWorkersError
+        If the scheduler goes away.
     MissingExtraError
-        If Dask is not installed.
+        If Dask is not installed, or a worker lacks what a trial needs.
     """
     try:
         from distributed import Client, as_completed
@@ -84,11 +108,17 @@ def on_cluster(measure: Measure, trials: Sequence[Trial], address: str) -> Itera
         waiting = as_completed(futures, loop=client.loop)
         del futures  # a result that was handed on is dropped by the cluster
         for future in waiting:
+            if future.cancelled():
+                raise LostWorkersError(
+                    f"the Dask scheduler at {address} went away: start again when it is back, and the run goes on."
+                )
             yield _collected(future, trial_of[future.key])
 
 
 def _collected(future: "Future", trial: Trial) -> Record:
     lost = future.exception()
+    if isinstance(lost, MissingExtraError):
+        raise lost  # as in `attempt`
     return future.result() if lost is None else Record(trial, None, f"{type(lost).__name__}: {lost}")
 
 

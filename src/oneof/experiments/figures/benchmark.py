@@ -1,18 +1,16 @@
 """The benchmark of semi-supervised learning of Chapelle, Schölkopf & Zien (2006), over our semi-supervised methods."""
 
-from collections.abc import Callable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from oneof.experiments.claims import Claim, verdict_of
 from oneof.experiments.drawing import LOOKS, finish, hide_unused, new_figure, shared_legend
 from oneof.experiments.experiment import Experiment, Table
+from oneof.experiments.figures.benchmark_methods import ENTROPY, METHODS, NEAREST, codes, load_set
 from oneof.experiments.records import Records, Result, mean_and_error
 from oneof.experiments.trial import Trial
-from oneof.typing import Ints, Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,78 +25,8 @@ PUBLISHED = {
     "TSVM": ((17.77, 6.15), (25.20, 9.77), (24.71, 18.46), (31.21, 24.52)),
 }
 PEER = {"1-NN": "1-NN", "SpectralGraphTransducer": "SGT", "TransductiveSVM": "TSVM", "HarmonicField": "QC + class mass"}
-ENTROPY = "PLEM, entropy"
 CLOSE = 3.0
 """Points within which a mean error counts as that of the published row."""
-
-
-def _nearest(data: str) -> tuple[Any, Rows]:
-    from sklearn.neighbors import KNeighborsClassifier
-
-    return KNeighborsClassifier(1), _rows(data)
-
-
-def _on_graph(name: str, **parameters: Any) -> Callable[[str], tuple[Any, Any]]:
-    """Return a maker of a method on the graph of few neighbours, which is made once for a set."""
-
-    def make(data: str) -> tuple[Any, Any]:
-        from oneof.estimators import consistency, harmonic, walk
-
-        homes = {"HarmonicField": harmonic, "LocalGlobalConsistency": consistency, "MarkovWalk": walk}
-        return getattr(homes[name], name)(affinity=_affinity(data, "few"), **parameters), _rows(data)
-
-    return make
-
-
-def _transducer(data: str) -> tuple[Any, Any]:
-    from oneof.estimators.transducer import SpectralGraphTransducer
-
-    return SpectralGraphTransducer(affinity=_affinity(data, "many")), _rows(data)
-
-
-def _machine(data: str) -> tuple[Any, Any]:
-    """Return a nearly hard margin, with an RBF kernel of the median distance, or linear for text."""
-    from oneof.estimators.transductive_svm import TransductiveSVM
-
-    X = _rows(data)
-    if sp.issparse(X):
-        return TransductiveSVM(C=100.0), sp.csr_array(X / np.sqrt(X.multiply(X).sum() / X.shape[0]))
-    return TransductiveSVM(C=100.0, kernel="precomputed"), _median_kernel(data)
-
-
-def _logistic(data: str) -> tuple[Any, Any]:
-    """Return the graph prior; for text, whose features are too many, over the kernels with the labelled rows."""
-    from oneof.estimators.graph_logistic import GraphLogisticRegression
-
-    kernel: dict[str, Any] = {"features": "kernel", "kernel": "linear"} if data == "text" else {}
-    return GraphLogisticRegression(affinity=_affinity(data, "few"), **kernel), _rows(data)
-
-
-def _mixture(data: str) -> tuple[Any, Any]:
-    from oneof.estimators.gaussian_em import GaussianEM
-    from oneof.estimators.multinomial_em import MultinomialEM
-
-    return (MultinomialEM() if data == "text" else GaussianEM(covariance="diagonal")), _rows(data)
-
-
-def _entropy(data: str) -> tuple[Any, Any]:
-    from oneof.estimators.plem import PLEM
-
-    return PLEM(fit_intercept=True), _rows(data)
-
-
-METHODS: dict[str, Callable[[str], tuple[Any, Any]]] = {
-    "1-NN": _nearest,
-    "HarmonicField": _on_graph("HarmonicField"),
-    "HarmonicField, ridge": _on_graph("HarmonicField", ridge=0.03),
-    "LocalGlobalConsistency": _on_graph("LocalGlobalConsistency"),
-    "MarkovWalk": _on_graph("MarkovWalk"),
-    "SpectralGraphTransducer": _transducer,
-    "TransductiveSVM": _machine,
-    "GraphLogisticRegression": _logistic,
-    ENTROPY: _entropy,
-    "Gaussian / multinomial EM": _mixture,
-}
 
 
 def plan(*, splits: int = SPLITS, sets: tuple[str, ...] = SETS) -> tuple[Trial, ...]:
@@ -112,50 +40,17 @@ def plan(*, splits: int = SPLITS, sets: tuple[str, ...] = SETS) -> tuple[Trial, 
     )
 
 
-@cache
-def _load(data: str) -> Any:
-    from oneof.datasets import load
-
-    return load(f"ssl_{data}")
-
-
-@cache
-def _rows(data: str) -> Rows:
-    X = _load(data).X
-    return X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-
-
-@cache
-def _affinity(data: str, neighbours: str) -> Any:
-    from oneof.graphs import GraphRule
-
-    rule = GraphRule() if neighbours == "few" else GraphRule("cosine", 100, symmetrize="sum")
-    return rule.graph(_rows(data)).affinity
-
-
-@cache
-def _median_kernel(data: str) -> Any:
-    from sklearn.metrics.pairwise import euclidean_distances
-
-    distances = euclidean_distances(_rows(data))
-    return np.exp(-0.5 * (distances / np.median(distances[np.triu_indices(len(distances), 1)])) ** 2)
-
-
-def _codes(data: str) -> Ints:
-    return np.searchsorted(_load(data).classes, _load(data).y)
-
-
 def measure(trial: Trial) -> Result:
     """Return the share of wrong labels among the rows without a label."""
-    data, labelled = trial.text("data"), _load(trial.text("data")).splits[trial.number("labelled")]
-    y, method = _codes(data), trial.text("method")
+    data, labelled = trial.text("data"), load_set(trial.text("data")).splits[trial.number("labelled")]
+    y, method = codes(data), trial.text("method")
     estimator, X = METHODS[method](data)
     known = np.full(len(y), -1)
     known[labelled[trial.number("split")]] = y[labelled[trial.number("split")]]
     told = known >= 0
     if method == ENTROPY:
         estimator.set_params(entropy_weight=told.sum() / (~told).sum())
-    if method == "1-NN":
+    if method == NEAREST:
         decided = estimator.fit(X[told], y[told]).predict(X)
     else:
         fitted = estimator.fit(X, known)
@@ -224,16 +119,21 @@ def _measured(records: Records) -> list[tuple[int, str]]:
     return [(i, data) for i, data in enumerate(SETS) if data in records.across("data")]
 
 
-def _as_published(records: Records, method: str, within: float) -> tuple[str, bool | None]:
-    """Judge whether a method's mean errors are those of its published row, or lower."""
-    judged, worst, where = [], -np.inf, "nowhere measured"
+def _as_published(records: Records, method: str, within: float, *, or_lower: bool = True) -> tuple[str, bool | None]:
+    """Judge whether a method's mean errors are those of its published row; name every one that is not."""
+    judged, gaps = [], []
     for i, data in _measured(records):
         for j, labelled in enumerate(LABELLED):
             ours, published = mean_error(records, data, labelled, method)[0], PUBLISHED[PEER[method]][i][j]
-            judged.append(None if np.isnan(ours) else ours <= published + within)
-            if ours - published > worst:
-                worst, where = ours - published, f"{data} with {labelled} labels, {ours:.2f} % for {published:.2f} %"
-    return f"furthest above it: {where}", verdict_of(*judged)
+            gap = ours - published if or_lower else abs(ours - published)
+            judged.append(None if np.isnan(ours) else gap <= within)
+            if not np.isnan(ours):
+                gaps.append((gap, f"{data} with {labelled} labels, {ours:.2f} % for {published:.2f} %"))
+    if not gaps:
+        return "not measured", None
+    out = [words for gap, words in gaps if gap > within]
+    told = f"not so: {'; '.join(out)}" if out else f"furthest from it: {max(gaps)[1]}"
+    return f"in {len(gaps) - len(out)} of {len(gaps)} cells; {told}", verdict_of(*judged)
 
 
 def _best_graph_method(records: Records) -> tuple[str, bool | None]:
@@ -265,7 +165,7 @@ def claims(records: Records) -> list[Claim]:
     rows = f"mean error of 12 splits, within {CLOSE:g} points or below"
     return [
         Claim("1-NN has its published errors to half a point: rows, splits and judging are those of the benchmark.",
-              "the row of 1-NN", *_as_published(records, "1-NN", 0.5)),
+              "the row of 1-NN", *_as_published(records, NEAREST, 0.5, or_lower=False)),
         Claim("SpectralGraphTransducer has the errors of SGT everywhere.", rows,
               *_as_published(records, "SpectralGraphTransducer", CLOSE)),
         Claim("TransductiveSVM has the errors of TSVM everywhere.", rows,
@@ -302,10 +202,11 @@ def experiment() -> Experiment:
             "The quick run has the first two splits, without text.",
         ],
         remarks=[
-            "The quadratic criterion: on g241c every method on a graph of few neighbours does little better than "
-            "guessing, while the published one had a graph that was tuned for the set. With ours fixed beforehand it "
-            "is not reached there; a graph of 100 cosine neighbours, which the transducer has, does not share the "
-            "fault.",
+            "The quadratic criterion: with 10 labels ours is above it on digit1 and on usps too (18.2 for 9.8 %, 17.9 "
+            "for 13.6 %); a ridge of .03, the row below it, leaves 11.3 and 14.3 %. On g241c every method on a graph "
+            "of few neighbours does little better than guessing, while the published one had a graph that was tuned "
+            "for the set. With ours fixed beforehand it is not reached there; a graph of 100 cosine neighbours, which "
+            "the transducer has, does not share the fault.",
             "Errors with 100 labels: LocalGlobalConsistency has no class mass, and on the two splits of usps that "
             "were looked into gives all 1,400 unlabelled rows to the larger class, of which a fifth is wrong. On "
             "text, multinomial EM and PLEM with an entropy give all but a few rows to one class, with 10 labels and "

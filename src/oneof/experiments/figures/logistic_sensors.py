@@ -9,7 +9,7 @@ from oneof.experiments.claims import Claim, Difference, verdict_of
 from oneof.experiments.drawing import BLUE, GREEN, LOOKS, VERMILLION, curve, finish, new_figure
 from oneof.experiments.experiment import Experiment, Table
 from oneof.experiments.figures.logistic import CITATION, sparse_logistic
-from oneof.experiments.records import Records, Result, mean_and_error
+from oneof.experiments.records import Records, Result, in_common, mean_and_error
 from oneof.experiments.trial import Trial
 from oneof.plots.style import write_legend
 from oneof.typing import Floats, Labels
@@ -191,7 +191,8 @@ def claims(records: Records) -> list[Claim]:
     paper = "the classifier of both sensors is markedly superior to those of either alone"
     found.append(Claim("Semi-supervised, both sensors have a larger area than either.", paper, told, held))
     queried = records.where(part="queries")
-    shares = {s: queried.where(strategy=s).values(lambda r: r["found"][-1] / r["mines"]) for s in STRATEGIES}
+    parts = in_common(*(queried.where(strategy=strategy) for strategy in STRATEGIES))
+    shares = {s: part.values(lambda r: r["found"][-1] / r["mines"]) for s, part in zip(STRATEGIES, parts, strict=True)}
     means = {s: float(values.mean()) if len(values) else float("nan") for s, values in shares.items()}
     known = np.isfinite(list(means.values())).all() and max(queried.across("queries"), default=0) >= N_QUERIES
     told = f"{100 * means['information']:.1f} % of the mines by information, {100 * means['random']:.1f} % at random"
@@ -231,9 +232,9 @@ def experiment() -> Experiment:
         remarks=[
             "The second sensor alone, 9 features of 714 rows, gains nothing from its unlabelled rows that exceeds "
             "chance; the first, 420 features of 439 rows, and both do.",
-            "209 of the 837 rows are mines, so that 100 queries can find 48 % of them at most. The paper's found some "
-            "90: nearly every query met a mine. Of ours 44 did, of random ones 25. The questions that tell most lie "
-            "between the classes, of which in the made-up rows one side is as near as the other. Whether the "
+            "Some 209 of the 837 rows are mines, so that 100 queries can find 48 % of them at most. The paper's found "
+            "some 90: nearly every query met a mine. Of ours 44 did, of random ones 25. The questions that tell most "
+            "lie between the classes, of which in the made-up rows one side is as near as the other. Whether the "
             "difference is in the data or in the method cannot be told without the paper's rows.",
         ],
         datasets=(),

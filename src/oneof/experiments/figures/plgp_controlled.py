@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oneof.experiments.claims import Claim
+from oneof.experiments.claims import Claim, verdict_of
 from oneof.experiments.data import numbers
 from oneof.experiments.drawing import LOOKS, finish, hide_unused, new_figure, shared_legend
 from oneof.experiments.experiment import Experiment, Table
@@ -34,6 +34,8 @@ NAME = "plgp-controlled"
 SETS = ("ecoli", "glass", "segment", "vehicle", "leaf", "mfeat_fourier")
 SHARES, EXTRAS, FOLDS = (0.15, 0.45, 0.75), (1, 2, 3), 10
 # Share of the 54 configurations that PLGP wins and loses, in percent.
+NAMED = ("segment", "vehicle", "leaf")
+"""Sets of ours that the paper names as those on which PLGP is ahead."""
 PUBLISHED = {"PL-ECOC": (69, 19), "CLPL": (89, 4), "PL-kNN": (85, 2)}
 LOOK = dict(zip(METHODS[:4], (LOOKS[0], LOOKS[1], LOOKS[2], LOOKS[3]), strict=True))
 
@@ -145,7 +147,19 @@ def claims(records: Records) -> list[Claim]:
             paper = f"wins {win} %, loses {loss} %" + (" (the better kernel by test accuracy)" if ours != OURS else "")
             held = pair.win > total / 2 and pair.loss < pair.win if known else None
             found.append(Claim(statement, paper, told, held))
-    return [*found, kernels_above(parts)]
+    return [*found, _ahead_on_named_sets(records), kernels_above(parts)]
+
+
+def _ahead_on_named_sets(records: Records) -> Claim:
+    judged, told = [], []
+    for data in NAMED:
+        parts = configurations(records.where(data=data))
+        for rival in RIVALS:
+            pair = compare_pair(parts, OURS, rival)
+            judged.append(pair.win > pair.loss if sum(pair) else None)
+            told.append(f"{data}, {rival}: {say(pair)}" if sum(pair) else f"{data}, {rival}: not measured")
+    statement = f"On {', '.join(NAMED[:-1])} and {NAMED[-1]}, PLGP wins more configurations than it loses against each."
+    return Claim(statement, "ahead of all others on segment, vehicle and leaf", "; ".join(told), verdict_of(*judged))
 
 
 def experiment() -> Experiment:
@@ -158,7 +172,8 @@ def experiment() -> Experiment:
         protocol=[
             "15, 45 or 75 % of the rows get 1, 2 or 3 false labels, uniform: nine configurations of each set. The "
             "paper names segment, vehicle, leaf and a set of features among its six; ours are ecoli, glass, segment, "
-            "vehicle, leaf and mfeat_fourier. Bars in the figure: one standard deviation over the folds.",
+            "vehicle, leaf and mfeat_fourier (that PL-ECOC is ahead on the set of features is not judged: which set it "
+            "was is not in our text). Bars in the figure: one standard deviation over the folds.",
             *PROTOCOL,
             "Here it runs once. The quick run has two sets, a share of .45, one or three false labels, and two folds.",
         ],

@@ -10,7 +10,7 @@ from oneof.experiments.drawing import at_counts, curve, finish, hide_unused, new
 from oneof.experiments.experiment import Experiment, Table
 from oneof.experiments.figures.plsvm import CITATION, COUNTS, PROTOCOL, SETS, SIZES, Problem, sets_of, split, tests_of
 from oneof.experiments.figures.plsvm_levels import LOOK
-from oneof.experiments.records import Records, Result, mean_and_error
+from oneof.experiments.records import Records, Result, in_common, mean_and_error
 from oneof.experiments.trial import Trial
 from oneof.typing import Floats
 
@@ -108,8 +108,8 @@ def _more_rows(records: Records) -> tuple[str, bool | None]:
         for method in METHODS[1:]:
             counts = records.across("rows")
             part = records.where(data=data, size=_size(method))
-            few, many = (100 * part.values("accuracy", rows=count) for count in (counts[0], counts[-1]))
-            gain = Difference.of(many, few)
+            few, many = in_common(*(part.where(rows=count) for count in (counts[0], counts[-1])))
+            gain = Difference.of(100 * many.values("accuracy"), 100 * few.values("accuracy"))
             judged.append(gain.is_above if gain.known and len(counts) > 1 else None)
             if judged[-1] is not True:
                 told.append(f"not {data}, {method}: {gain.points(1.0)}")

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from oneof.experiments.claims import Claim, Difference, verdict_of
 from oneof.experiments.drawing import LOOKS, at_counts, curve, finish, new_figure, shared_legend
 from oneof.experiments.experiment import Experiment, Table
-from oneof.experiments.records import Records, Result, mean_and_error
+from oneof.experiments.records import Records, Result, in_common, mean_and_error
 from oneof.experiments.text import vocabulary, without_stop_words
 from oneof.experiments.trial import Trial
-from oneof.typing import Ints
+from oneof.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,8 +94,13 @@ def draw(records: Records) -> "Mapping[str, Figure]":
 
 
 def _gain(records: Records, number: int) -> Difference:
-    together, alone = (records.values("accuracy", labelled=number, weight=METHODS[m]) for m in (TOGETHER, ALONE))
-    return Difference.of(together, alone)
+    return Difference.of(*_paired(records, (number, TOGETHER), (number, ALONE)))
+
+
+def _paired(records: Records, *cells: tuple[int, str]) -> list[Floats]:
+    """Return the accuracies of some numbers of labels and methods, in the draws that all of them have."""
+    parts = in_common(*(records.where(labelled=number, weight=METHODS[method]) for number, method in cells))
+    return [part.values("accuracy") for part in parts]
 
 
 def claims(records: Records) -> list[Claim]:
@@ -119,11 +124,14 @@ def claims(records: Records) -> list[Claim]:
     ]  # fmt: skip
     held, words = None, "not measured"
     if {300, 1000} <= set(counts):
-        together = records.values("accuracy", labelled=300, weight=METHODS[TOGETHER])
-        alone = records.values("accuracy", labelled=1000, weight=METHODS[ALONE])
+        together, alone = _paired(records, (300, TOGETHER), (1000, ALONE))
         gain = Difference.of(together, alone)
-        held = gain.is_above if gain.known else None
-        words = f"{100 * together.mean():.1f} % from 300 labels, {100 * alone.mean():.1f} % from 1,000 without"
+        if gain.known:
+            held = gain.is_above
+            words = (
+                f"{100 * together.mean():.1f} % from 300 labels, {100 * alone.mean():.1f} % from 1,000 without: "
+                f"{gain.points()} points"
+            )
     found.append(
         Claim("300 labels with unlabelled documents do more than 1,000 without.",
               "the published curves need a third of the labels", words, held)

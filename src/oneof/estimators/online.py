@@ -11,7 +11,7 @@ from oneof.errors import InputError
 from oneof.estimators.base import check_lengths, check_positive
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import weights_order
-from oneof.typing import Floats, Labels, Mask, Rows
+from oneof.typing import Floats, Ints, Labels, Mask, Rows
 from oneof.weights import read_sample_weight
 
 
@@ -114,6 +114,13 @@ class OnlineLearner:
         """
         learn = self._learner()
         return learn(rows, mask, initial=self._start(rows, mask.shape[1]) if state is None else state)
+
+    def predict_at(self, state: OnlineState, rows: Rows) -> Ints:
+        """Return the codes that the learner would predict if it were taken from `state`."""
+        weights = state.mean_weights if self.average else state.weights
+        d = rows.shape[1]
+        scores = np.asarray(rows @ weights[:, :d].T) + (weights[:, d] if self.fit_intercept else 0)
+        return np.asarray(np.argmax(scores, axis=1))
 
     def take(self, state: OnlineState, classes: Any, n_features: int) -> Self:
         """Become the learner that stands at `state`, for `classes` in the order of the mask's columns."""

@@ -39,51 +39,59 @@ class IndexedRows:
 
 def read_labels(block: Block, separator: str) -> list[str]:
     """Return the text of the labels of each row, without reading the pairs."""
-    return [_labels(block, i, separator)[0] for i in _rows(block)]
+    return _cut(block, separator)[1]
 
 
 def read_block(block: Block, separator: str, n_columns: int) -> IndexedRows:
     """Return the rows of a block, in which index j is column j."""
     from sklearn.datasets import load_svmlight_file
 
-    found = [_labels(block, i, separator) for i in _rows(block)]
-    pairs = [rest for _, rest in found]
+    lines, labels, pairs = _cut(block, separator)
     try:
         rows, _ = _load(load_svmlight_file, pairs, n_columns)
     except (ValueError, OverflowError):
-        for i, rest in zip(_rows(block), pairs, strict=True):
+        for line, rest in zip(lines, pairs, strict=True):
             try:
                 _load(load_svmlight_file, [rest], n_columns)
             except (ValueError, OverflowError):
-                raise _fault(block, i, rest, n_columns) from None
+                raise _fault(f"{block.path}, line {line}", rest, n_columns) from None
         raise
-    return IndexedRows(rows, [labels for labels, _ in found])
+    return IndexedRows(rows, labels)
 
 
 def _load(load: Any, pairs: Sequence[bytes], n_columns: int) -> Any:
-    content = io.BytesIO(b"".join(b"0 " + rest.rstrip(b"\r\n") + b"\n" for rest in pairs))
-    return load(content, n_features=n_columns, zero_based=True)
+    return load(io.BytesIO(b"0 " + b"\n0 ".join(pairs)), n_features=n_columns, zero_based=True)
 
 
-def _rows(block: Block) -> list[int]:
-    return [i for i, record in enumerate(block.records) if record.split(b"#", 1)[0].strip()]
+def _cut(block: Block, separator: str) -> tuple[list[int], list[str], list[bytes]]:
+    """Return the number, the text of the labels and the pairs of each line that is a row."""
+    lines: list[int] = []
+    labels: list[str] = []
+    pairs: list[bytes] = []
+    known: dict[bytes, str] = {}
+    for number, record in enumerate(block.records, block.start.line):
+        line = record.strip()
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line or line.startswith(b"#"):
+            continue
+        first, *rest = line.split(None, 1)
+        if _PAIR.match(first):
+            first, rest = b"", [line]
+        if first not in known:
+            known[first] = _read(first, separator, f"{block.path}, line {number}")
+        lines.append(number)
+        labels.append(known[first])
+        pairs.append(rest[0] if rest else b"")
+    return lines, labels, pairs
 
 
-def _labels(block: Block, i: int, separator: str) -> tuple[str, bytes]:
-    """Return the labels of a line and its pairs."""
-    line = block.records[i]
-    if i == 0 and block.start.line == 1:
-        line = line.removeprefix(b"\xef\xbb\xbf")
-    first, _, rest = line.strip().partition(b" ")
-    if b"\t" in first:
-        first, _, rest = line.strip().partition(b"\t")
-    if _PAIR.match(first):
-        return "", line
+def _read(labels: bytes, separator: str, where: str) -> str:
     try:
-        text = first.decode()
+        text = labels.decode()
     except UnicodeDecodeError:
-        raise DataError(f"{block.path} is not text in UTF-8 (line {block.start.line + i}): save it as UTF-8.") from None
-    return separator.join(_plain(label) for label in text.replace(",", separator).split(separator)), rest
+        raise DataError(f"{where}: the labels are not text in UTF-8; save the file as UTF-8.") from None
+    return separator.join(_plain(label) for label in text.replace(",", separator).split(separator))
 
 
 def _plain(label: str) -> str:
@@ -91,8 +99,7 @@ def _plain(label: str) -> str:
     return str(int(float(label))) if _NUMBER.fullmatch(label) else label
 
 
-def _fault(block: Block, i: int, pairs: bytes, n_columns: int) -> DataError:
-    where = f"{block.path}, line {block.start.line + i}"
+def _fault(where: str, pairs: bytes, n_columns: int) -> DataError:
     indices = [int(pair.split(b":", 1)[0]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
     if indices and max(indices) >= n_columns:
         bits = max(indices).bit_length()

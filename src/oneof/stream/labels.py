@@ -52,7 +52,7 @@ class LabelReader:
         if len(self.columns) > 1:
             return read_indicator(content, list(self.columns)).mask
         texts, found = self._sets(content)
-        codes = dict.fromkeys(("", None), 0)
+        codes: dict[Any, int] = {}
         table = np.ones((len(found) + 1, len(self._code)), dtype=bool)
         for number, (text, names) in enumerate(found.items(), 1):
             codes[text] = number
@@ -61,7 +61,7 @@ class LabelReader:
                 if name not in self._code:
                     raise self._unknown(texts.index(text), name)
                 table[number, self._code[name]] = True
-        return table[np.fromiter(map(codes.__getitem__, texts), dtype=np.int64, count=len(texts))]
+        return table[[codes.get(text, 0) for text in texts]]
 
     def names(self, content: Any) -> set[str]:
         """Return the labels that occur in a batch."""
@@ -81,8 +81,8 @@ class LabelReader:
                 if key is not None:
                     found[key] = key
             return keys, found
-        cells = [None if text is None or not text.strip() or self._is_unlabelled(text) else text for text in cells]
-        distinct = list(dict.fromkeys(text for text in cells if text is not None))
+        distinct = [text for text in dict.fromkeys(cells) if text is not None and text.strip()]
+        distinct = [text for text in distinct if not self._is_unlabelled(text)]
         if distinct:
             sets = self._split(cells, distinct)
             names = np.array([plain(name) for name in sets.classes.tolist()], dtype=object)

@@ -103,8 +103,9 @@ def fit_stream(
 ) -> StreamFit:
     r"""Fit an online learner to a stream, in memory that does not grow with the number of rows.
 
-    Each row is predicted before it is learnt from, and what is counted of that is an honest estimate: the running
-    ambiguous 0-1 loss. The weights are those of `partial_fit` on the same rows, bit by bit.
+    Each row is predicted before it is learnt from, by the weights just before it, and each batch by the model just
+    before it: two honest estimates of the ambiguous 0-1 loss. The weights are those of `partial_fit` on the same rows,
+    bit by bit.
 
     Parameters
     ----------
@@ -184,15 +185,16 @@ class _Run:
 
     def steps(self) -> Iterator[None]:
         """Learn from the batches that are left, of this pass and the further ones."""
+        start = time.perf_counter()
         while self.at.epoch < self.options.n_epochs:
             wanted = self._wanted()
             for batch in iterate(self.source, self.options.batch_rows, wanted, self.at.position):
-                start = time.perf_counter()
                 try:
                     self.at = self._after(batch, wanted, start)
                 except InputError as error:
                     raise type(error)(batch.locate(str(error))) from None
                 yield
+                start = time.perf_counter()
             if self.at.rows_in_all == 0:
                 raise DataError(f"{self.source.name} has no rows: there is nothing to learn from.")
             self.at = replace(self.at, epoch=self.at.epoch + 1, position=Position())
@@ -220,7 +222,8 @@ class _Run:
         mistakes = state.n_mistakes - (0 if at.state is None else at.state.n_mistakes)
         validation = at.validation
         if at.epoch == 0:
-            validation = validation.after(mask, mistakes, time.perf_counter() - start)
+            predicted = None if at.state is None else self.estimator.predict_at(at.state, rows)
+            validation = validation.after(mask, mistakes, predicted, time.perf_counter() - start)
         return replace(
             at,
             position=batch.after,
@@ -300,7 +303,7 @@ def _check(source: Source, estimator: Any, options: StreamOptions) -> None:
         if options.overrides != Overrides() or options.words != Words():
             raise InputError("svmlight files have numbers in place of columns: leave out what names columns or words.")
     elif not options.labels:
-        raise InputError("no column of labels is named: add --labels.")
+        raise InputError("--labels names no column: name that of the labels.")
 
 
 def _finish(at: Standing, estimator: Any, resumed_at: int | None) -> StreamFit:

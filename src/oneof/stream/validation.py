@@ -1,11 +1,11 @@
 """Progressive validation: how often the prediction made before a row was learnt from lay outside its set."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from oneof.typing import Mask
+from oneof.typing import Ints, Mask
 
 MOST_WINDOWS = 100
 """Windows that are kept: where there are more, each two become one, and from then on windows are twice as long."""
@@ -21,32 +21,38 @@ class Window:
     told : int
         Those whose set says something, that is, does not hold every class.
     mistakes : int
-        Those whose prediction lay outside the set.
+        Those of them whose prediction, made by the weights just before the row, lay outside the set.
+    model_told, model_mistakes : int
+        The same by the model as it would be saved, with averaged weights where these are asked for, just before the
+        batch of the row. The first batch has no model before it.
     seconds : float
+        Reading, encoding, predicting and learning.
     """
 
     rows: int = 0
     told: int = 0
     mistakes: int = 0
+    model_told: int = 0
+    model_mistakes: int = 0
     seconds: float = 0.0
 
     @property
     def loss(self) -> float | None:
-        """L_A over the rows that say something, which is 1 - covering rate; None where there is none."""
+        """L_A, row by row, over the rows that say something; None where there is none."""
         return self.mistakes / self.told if self.told else None
 
     @property
+    def model_loss(self) -> float | None:
+        """L_A of the model, batch by batch, which is 1 - covering rate; None where there is none."""
+        return self.model_mistakes / self.model_told if self.model_told else None
+
+    @property
     def rows_per_second(self) -> float | None:
-        """Reading, encoding and learning together."""
+        """Rows by seconds."""
         return self.rows / self.seconds if self.seconds else None
 
     def __add__(self, other: "Window") -> "Window":
-        return Window(
-            self.rows + other.rows,
-            self.told + other.told,
-            self.mistakes + other.mistakes,
-            self.seconds + other.seconds,
-        )
+        return Window(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -71,12 +77,26 @@ class Validation:
     batches_per_window: int = 1
     batches_in_last: int = 0
 
-    def after(self, mask: Mask, mistakes: int, seconds: float) -> "Validation":
-        """Return the counts with a batch taken in."""
+    def after(self, mask: Mask, mistakes: int, predicted: Ints | None, seconds: float) -> "Validation":
+        """Return the counts with a batch taken in.
+
+        Parameters
+        ----------
+        mask : ndarray of shape (n, n_classes), bool
+        mistakes : int
+            Row by row.
+        predicted : ndarray of shape (n,), optional
+            The codes that the model predicted; None where there was no model yet.
+        seconds : float
+        """
         sizes = np.count_nonzero(mask, axis=1)
         full = int((sizes == mask.shape[1]).sum())
         exact = int((sizes == 1).sum())
-        batch = Window(len(mask), len(mask) - full, mistakes, seconds)
+        told = len(mask) - full
+        batch = Window(len(mask), told, mistakes, seconds=seconds)
+        if predicted is not None:
+            outside = int((~mask[np.arange(len(mask)), predicted]).sum())  # of a full row nothing is outside
+            batch = replace(batch, model_told=told, model_mistakes=outside)
         windows, per_window, in_last = self.windows, self.batches_per_window, self.batches_in_last
         if windows and in_last < per_window:
             windows, in_last = (*windows[:-1], windows[-1] + batch), in_last + 1
@@ -88,7 +108,7 @@ class Validation:
         return replace(
             self,
             exact=self.exact + exact,
-            partial=self.partial + len(mask) - full - exact,
+            partial=self.partial + told - exact,
             total=self.total + batch,
             windows=windows,
             batches_per_window=per_window,
@@ -99,10 +119,11 @@ class Validation:
         """Return the report in the types of JSON."""
         return {
             "loss": self.total.loss,
+            "model_loss": self.total.model_loss,
             "rows_per_second": self.total.rows_per_second,
             "seconds": self.total.seconds,
             "windows": [
-                {"rows": window.rows, "loss": window.loss, "rows_per_second": window.rows_per_second}
+                {name: getattr(window, name) for name in ("rows", "loss", "model_loss", "rows_per_second")}
                 for window in self.windows
             ],
         }

@@ -43,20 +43,23 @@ def as_frame(rows: Sequence[dict[str, Any]], wanted: Collection[str] | None = No
     """Return objects as a table, of the wanted keys or of all; keys that an object lacks are missing values."""
     import polars as pl
 
-    names = list(dict.fromkeys(name for row in rows for name in row if wanted is None or name in wanted))
+    found: dict[str, Any] = {}
+    for row in rows:
+        found.update(row)
+    names = [name for name in found if wanted is None or name in wanted]
     return pl.DataFrame([_as_series(name, [row.get(name) for row in rows]) for name in names])
 
 
 def _as_series(name: str, cells: list[Any]) -> "pl.Series":
     import polars as pl
 
-    if any(isinstance(cell, list) for cell in cells):
+    kinds = set(map(type, cells)) - {type(None)}
+    if list in kinds:
         cells = [cell if cell is None or isinstance(cell, list) else [cell] for cell in cells]
         members = [member for cell in cells if cell is not None for member in cell]
         if len({type(member) for member in members if member is not None}) > 1:
             cells = [cell if cell is None else [None if m is None else _as_text(m) for m in cell] for cell in cells]
     else:
-        kinds = {type(cell) for cell in cells if cell is not None}
         if kinds == {int, float}:
             return pl.Series(name, cells, dtype=pl.Float64, strict=False)
         if len(kinds) > 1:

@@ -9,8 +9,10 @@ from oneof.errors import DataError
 if TYPE_CHECKING:
     import polars as pl
 
-_MOST_CELLS = 1_000_000
+_BYTES_AT_ONCE = 2**24
 _MOST_BATCHES = 16
+_BYTES_OF_TEXT = 256
+"""What a cell of text is taken to need, before it is read."""
 
 
 def read_slices(
@@ -25,12 +27,13 @@ def read_slices(
 
     try:
         rows = pl.scan_parquet(path, hive_partitioning=False) if kind == "parquet" else pl.scan_ipc(path)
-        there = rows.collect_schema().names()
+        schema = rows.collect_schema()
         while True:
             columns = names()
-            kept = there if columns is None else [name for name in columns if name in there]
-            several = min(max(_MOST_CELLS // (n_rows * max(len(kept), 1)), 1), _MOST_BATCHES)
-            fetch = n_rows if columns is None else n_rows * several
+            kept = [name for name in schema if columns is None or name in columns]
+            width = sum(8 if schema[name].is_numeric() else _BYTES_OF_TEXT for name in kept)
+            fetch = n_rows * min(max(_BYTES_AT_ONCE // (n_rows * max(width, 1)), 1), _MOST_BATCHES)
+            fetch = n_rows if columns is None else fetch
             fetched = rows.select(kept).slice(first_row, fetch).collect()
             yield from fetched.iter_slices(n_rows) if fetched.height else ()
             if fetched.height < fetch:

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 from oneof.errors import DataError
 from oneof.stream.source import STANDARD_INPUT
 
-_CHUNK = 2**20
+_CHUNK = 2**16
 _LONGEST_RECORD = 2**28
 """Bytes beyond which an open quotation mark is a fault of the file rather than a long cell."""
 

@@ -54,7 +54,7 @@ class Batch:
     def locate(self, sentence: str) -> str:
         """Return a sentence on a row of the batch as one on a row of its file."""
         told = re.sub(r"\brow (\d+)", lambda found: f"row {self.first_row + int(found[1])}", sentence, count=1)
-        return told if str(self.path) in told else f"{self.path}: {told}"
+        return told if told.startswith(str(self.path)) else f"{self.path}: {told}"
 
 
 @dataclass

@@ -93,7 +93,8 @@ def pack(at: Standing, identity: Mapping[str, Any]) -> tuple[dict[str, Any], dic
     arrays = {"V": at.state.V, "U": at.state.U}
     if at.encoder is not None:
         moments = at.encoder.moments_
-        arrays |= {"count": moments.count, "mean": moments.mean, "square": moments.square, "marked": at.encoder.marked_}
+        arrays |= {f"column_{f.name}": getattr(moments, f.name) for f in fields(moments)}
+        arrays["column_marked"] = at.encoder.marked_
     numbers = {f.name: getattr(at.state, f.name) for f in fields(at.state) if f.name not in arrays}
     facts = {
         "identity": dict(identity),
@@ -124,8 +125,8 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Any], path: Path) -> S
                 tuple(words) if isinstance(words, list) else words,
                 given["stem"],
             )
-            encoder.moments_ = Moments(arrays["count"], arrays["mean"], arrays["square"])
-            encoder.marked_ = arrays["marked"]
+            encoder.moments_ = Moments(*(arrays[f"column_{f.name}"] for f in fields(Moments)))
+            encoder.marked_ = arrays["column_marked"]
         counts = facts["validation"]
         windows = tuple(Window(**window) for window in counts["windows"])
         return Standing(

@@ -17,7 +17,7 @@ from oneof.stream import StreamOptions, fit_stream, open_source
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.validation import MOST_WINDOWS, Validation
 from oneof.tables import Overrides, conform
-from tests.stream.conftest import NAMES, N_ROWS, make_frame, make_numbers, write_svmlight
+from tests.stream.conftest import N_ROWS, NAMES, make_frame, make_numbers, write_svmlight
 
 LEARNERS = [AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos]
 SPECIES = StreamOptions(labels=("species",), batch_rows=100, hash_bits=8)

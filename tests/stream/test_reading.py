@@ -70,7 +70,7 @@ def test_quoted_cells_may_hold_ends_of_line(tmp_path):
 
 
 def test_marks_and_ends_of_other_systems(tmp_path):
-    """A mark of UTF-8, lines that end in \\r\\n, a last line without an end, semicolons and spaces around numbers."""
+    r"""A mark of UTF-8, lines that end in \r\n, a last line without an end, semicolons and spaces around numbers."""
     (tmp_path / "t.csv").write_bytes("\ufeffx;label\r\n 1.5;é|b\r\n?;\r\n2;b".encode())
     wanted = Wanted(("label",), (Column("x", "number"),))
     (batch,) = iterate(open_source(tmp_path / "t.csv"), 10, wanted)
@@ -98,7 +98,7 @@ FAULTS = {
     "short line": ("t.csv", b"x,label\n1,a\n2\n3,b\n", "t.csv, line 3: found 1 cells, but the header has 2"),
     "long line": ("t.csv", b"x,label\n1,a\n2,b,c\n", "t.csv, line 3: found 3 cells"),
     "blank line": ("t.csv", b"x,label\n1,a\n\n2,b\n", "t.csv, line 3: the line is blank"),
-    "open quotation": ("t.csv", b'x,label\n1,a\n2,"b\n3,c\n', "t.csv, line 3: a quotation mark is opened and not closed"),
+    "open quotation": ("t.csv", b'x,label\n1,a\n2,"b\n3,c\n', "t.csv, line 3: a quotation mark is opened"),
     "quotation inside": ("t.csv", b'x,label\n1,"a"b\n', "t.csv, line 2: "),
     "no UTF-8": ("t.csv", b"x,label\n1,a\n2,\xe9\n", r"t.csv is not text in UTF-8 \(line 3\)"),
     "two columns of a name": ("t.csv", b"x,x\n1,a\n", "two columns 'x'"),
@@ -115,7 +115,7 @@ FAULTS = {
     "negative index": ("t.svm", b"a 1:2\nb -3:2\n", "t.svm, line 2: expected labels and pairs"),
     "no parquet": ("t.parquet", b"PAR1", "t.parquet cannot be read"),
     "no gzip": ("t.csv.gz", b"x,label\n1,a\n", "t.csv.gz is damaged or cut short"),
-    "half a gzip": ("t.csv.gz", gzip.compress(b"x,label\n" + bytes(range(48, 122)) * 999)[:-40], "damaged or cut short"),
+    "half a gzip": ("t.csv.gz", gzip.compress(b"x,label\n" + bytes(range(48, 122)) * 9)[:-9], "damaged or cut short"),
     "no labels": ("t.csv", b"x,labl\n1,a\n", "t.csv has no column 'label': did you mean 'labl'"),
     "no features": ("t.csv", b"y,label\n1,a\n", "t.csv lacks 'x'"),
 }  # fmt: skip
@@ -127,10 +127,14 @@ def test_faults_are_named_by_their_line(tmp_path, name):
     (tmp_path / file).write_bytes(content)
     features = (Column("x", "number"),)
     wanted = Wanted() if file == "t.svm" else Wanted(("label",), features)
-    with pytest.raises(DataError, match=said):
+
+    def read():
         for batch in iterate(open_source(tmp_path / file), 10, wanted):
             if file != "t.svm":
                 conform(batch.content, features, batch.path)
+
+    with pytest.raises(DataError, match=said):
+        read()
 
 
 def test_sources_that_cannot_be_opened(tmp_path, files):

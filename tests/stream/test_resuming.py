@@ -1,4 +1,4 @@
-"""A run that is killed and taken up again ends, bit by bit, where an unbroken one ends; what does not fit is refused."""
+"""A run that is killed and taken up again ends, bit by bit, where an unbroken one ends; all else is refused."""
 
 import os
 import random
@@ -41,7 +41,7 @@ def _stop_after(n_batches, error=KeyboardInterrupt):
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow", "parts"])
 @pytest.mark.parametrize("n_batches", [1, 5, 8, 13])
 def test_an_interrupted_run_goes_on_bit_by_bit(files, tmp_path, name, n_batches):
-    """Ctrl-C after any batch, of any epoch, leaves a checkpoint from which the rest is learnt as if nothing had been."""
+    """Ctrl-C after any batch, of any epoch, leaves a checkpoint from which the rest is learnt as if none had been."""
     unbroken = fit_stream(files[name], ESTIMATOR, OPTIONS)
     kept = tmp_path / "checkpoint.npz"
     with pytest.raises(KeyboardInterrupt):
@@ -62,8 +62,8 @@ def test_checkpoints_come_every_so_many_rows(files, tmp_path):
     """At the first end of a batch after so many rows; a run that ends without one leaves none."""
     kept = tmp_path / "checkpoint.npz"
     for every, rows in ((250, 300), (100, 500), (500, 500)):
+        checkpoints = Checkpoints(kept, every_rows=every, every_seconds=None)
         with pytest.raises(_Stop):
-            checkpoints = Checkpoints(kept, every_rows=every, every_seconds=None)
             fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=checkpoints, watch=_stop_after(6, _Stop))
         assert checkpoint.read(kept)[0]["rows_in_all"] == rows
         kept.unlink()

@@ -1,13 +1,13 @@
 """What `oneof fit --online` costs from file to model, beside partial_fit on rows that are in memory, and what it needs.
 
-First, in one run: processor time of `fit_stream` for CSV, Parquet, JSON lines and svmlight (20 numbers a row, 5 classes, a
-third of the rows with two candidates; and CSV with a category and a text of 12 words beside), the classes named, so that
-there is one pass; and of AvgPerceptron.partial_fit on the same scaled rows in batches of the same size. Sides take turns,
-the median of the repeats is shown. Then peak memory of a process of its own that learns from n, 4n and 16n rows.
+First, in one run: processor time of `fit_stream` for CSV, Parquet, JSON lines and svmlight (20 numbers a row, 5 classes,
+a third of the rows with two candidates; and CSV with a category and a text of 12 words), the classes named, so
+that there is one pass; and of AvgPerceptron.partial_fit on the same scaled rows in batches of the same size. Sides take
+turns, the median of the repeats is shown. Then the peak memory of processes that learn from n, 4n and 16n rows.
 """
 
 import argparse
-import resource
+import re
 import subprocess
 import sys
 import tempfile
@@ -73,6 +73,12 @@ def learn(path):
     return fit_stream(path, learner(), options)
 
 
+def peak():
+    """Return the peak memory of this process in MB; that of getrusage may be the peak of the process that began it."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found[1]) / 1024
+
+
 def in_memory(n):
     """Return a function that learns from n scaled rows that are in memory."""
     frame = pl.concat([make(BATCH, seed) for seed in range(n // BATCH)])
@@ -114,9 +120,8 @@ def speeds(n, repeats, folder):
     print(f"{n:,} rows of {D} numbers, {repeats} repeats, processor time")
     for name, values in seconds.items():
         low, middle, high = np.quantile(values, [0, 0.5, 1])
-        print(
-            f"  {name:30s} {middle:7.3f} s [{low:.3f}, {high:.3f}] {n / middle:12,.0f} rows/s {middle / reference:7.1f} x"
-        )
+        speed = f"{n / middle:12,.0f} rows/s {middle / reference:7.1f} x"
+        print(f"  {name:30s} {middle:7.3f} s [{low:.3f}, {high:.3f}] {speed}")
 
 
 def memories(n, folder):
@@ -128,7 +133,7 @@ def memories(n, folder):
             path = folder / (form if form == "mixed.csv" else f"m.{form}")
             write(path, n * times)
             done = subprocess.run([sys.executable, __file__, "--learn", path], capture_output=True, check=True)
-            peaks.append((n * times, path.stat().st_size / 1e6, float(done.stdout) / 1024))
+            peaks.append((n * times, path.stat().st_size / 1e6, float(done.stdout)))
             path.unlink()
         shown = "; ".join(f"{rows:,} rows ({size:,.0f} MB): {peak:.0f}" for rows, size, peak in peaks)
         print(f"  {form:10s} {shown}")
@@ -138,11 +143,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--learn", type=Path, help="learn from one file and print the peak memory in KB")
+    parser.add_argument("--learn", type=Path, help="learn from one file and print the peak memory in MB")
     arguments = parser.parse_args()
     if arguments.learn:
         learn(arguments.learn)
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        print(peak())
     else:
         with tempfile.TemporaryDirectory() as temporary:
             speeds(arguments.rows, arguments.repeats, Path(temporary))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
 CHECKPOINT = "checkpoint.npz"
 METHODS = ("AvgPerceptron", "MaxPerceptron", "AvgPegasos", "MaxPegasos")
-FIRST_CHOICE = "AvgPerceptron"
+FIRST_CHOICE = "MaxPerceptron"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What `oneof fit --online` costs from file to model, beside partial_fit on rows that are in memory, and what it needs.
 
-First, in one run: processor time of `fit_stream` for CSV, Parquet, JSON lines and svmlight (20 numbers a row, 5 classes,
+First, in one run: processor time of `fit_stream` for CSV, Parquet, JSON lines and svmlight (20 numbers, 5 classes,
 a third of the rows with two candidates; and CSV with a category and a text of 12 words), the classes named, so
 that there is one pass; and of AvgPerceptron.partial_fit on the same scaled rows in batches of the same size. Sides take
 turns, the median of the repeats is shown. Then the peak memory of processes that learn from n, 4n and 16n rows.

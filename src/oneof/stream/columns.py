@@ -1,12 +1,11 @@
 """Which columns of a stream are features: its first batch decides."""
 
-from typing import Any
-
 from oneof.stream.batches import Batch
+from oneof.stream.options import StreamOptions
 from oneof.tables import Column, Table, check_words, choose_columns, conform
 
 
-def first_columns(batch: Batch, options: Any) -> tuple[list[Column], list[str]]:
+def first_columns(batch: Batch, options: StreamOptions) -> tuple[list[Column], list[str]]:
     """Return the features, and a sentence for each column left out that the user did not name.
 
     Columns are judged as those of a table are (`oneof.tables.choose_columns`), by the rows of the first batch alone.

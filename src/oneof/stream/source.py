@@ -47,11 +47,6 @@ class Source:
         """Whether the rows are still there once they were read: not so for standard input."""
         return self.files != (STANDARD_INPUT,)
 
-    @property
-    def n_bytes(self) -> int | None:
-        """Size of all files together; None where it is not known."""
-        return sum(file.stat().st_size for file in self.files) if self.can_be_read_again else None
-
     def identity(self) -> list[list[Any]]:
         """Return name, size, time of change and a hash of the first 64 KiB of each file, to tell whether one changed.
 

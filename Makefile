@@ -43,6 +43,7 @@ package:
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/candidates.py
 	$(BIN)/python benchmarks/online.py
+	$(BIN)/python benchmarks/streaming.py
 	$(BIN)/python benchmarks/batch.py
 	$(BIN)/python benchmarks/plsvm.py
 	$(BIN)/python benchmarks/plgp.py

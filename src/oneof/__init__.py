@@ -42,6 +42,7 @@ _ROOMS = (
     "metrics",
     "model_selection",
     "persistence",
+    "stream",
     "text",
     "topics",
     "web",

@@ -75,6 +75,8 @@ TRUSTED: tuple[str, ...] = (
     "oneof.graphs.neighbours.Neighbourhood",  # rows among which neighbours are sought, without their index
     "oneof.kernels.Kernel",  # where it was before `kernels` became a package
     "oneof.kernels.svc.Kernel",
+    "oneof.stream.encoder.StreamEncoder",
+    "oneof.stream.moments.Moments",
     "oneof.text.StemTokenizer",
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
     *(f"sklearn.gaussian_process.kernels.{name}" for name in _PROCESS_KERNELS),

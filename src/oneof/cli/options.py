@@ -6,14 +6,30 @@ from typing import Annotated, TypeAlias
 import typer
 
 TableFile: TypeAlias = Annotated[Path, typer.Argument(metavar="TABLE", help=".csv, .tsv, .parquet, .jsonl or .npz.")]
-Labels: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        "--labels",
-        metavar="COLUMN",
-        help="The column of labels: text such as 'a|b', lists, or whole numbers; empty or -1 is unlabelled. "
-        "Or several columns of 0 and 1, separated by commas: their names are the classes.",
+Stream: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help=".csv, .tsv, .parquet, .jsonl or .npz. Online also .arrow and .svmlight, .gz behind text, a folder of "
+        "files, and - for standard input.",
     ),
+]
+Format: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="Online: csv, tsv, jsonl, svmlight, parquet or arrow, where the name of the file does not say it.",
+    ),
+]
+_LABELS = (
+    "The column of labels: text such as 'a|b', lists, or whole numbers; empty or -1 is unlabelled. "
+    "Or several columns of 0 and 1, separated by commas: their names are the classes."
+)
+Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUMN", help=_LABELS)]
+LabelsOrNone: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with them."),
 ]
 Separator: TypeAlias = Annotated[str, typer.Option("--separator", help="What stands between two labels in text.")]
 Classes: TypeAlias = Annotated[

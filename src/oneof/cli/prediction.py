@@ -42,9 +42,8 @@ class Predicted:
     notes: list[str]
 
 
-def predict(model_file: Path, table_file: Path, *, truth: str | None = None) -> Predicted:
+def predict(model: SavedModel, table_file: Path, *, truth: str | None = None) -> Predicted:
     """Predict a label for every row of a table."""
-    model = _load(model_file)
     columns = [Column(name, cast(Kind, kind)) for name, kind in model.columns]
     verbatim = {*model.label_columns, *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind in ("category", "text")}
@@ -52,10 +51,10 @@ def predict(model_file: Path, table_file: Path, *, truth: str | None = None) -> 
     known = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
     rows = conform(table.frame, columns, table_file)
     labels = model.pipeline.predict(rows)
-    notes = _other_stems(model)
+    notes = other_stems(model)
     covered = _covered(model, table, labels, notes)
     return Predicted(
-        frame=_as_frame(model, rows, labels),
+        frame=as_frame(model, rows, labels),
         method=model.method,
         covering_rate=covered,
         accuracy=None if known is None else _accuracy(known, labels),
@@ -65,17 +64,23 @@ def predict(model_file: Path, table_file: Path, *, truth: str | None = None) -> 
 
 def write_predictions(path: Path, predicted: Predicted, *, read: Sequence[Path]) -> None:
     """Write the predictions as CSV; an older file there is replaced as a whole, unless it was just read."""
+    check_output(path, read=read)
+    with replacing(path) as temporary:
+        predicted.frame.write_csv(temporary)
+
+
+def check_output(path: Path, *, read: Sequence[Path]) -> None:
+    """Raise unless predictions can be written to a file, which must not be one of those that are read."""
     reject_inputs([path], read)
     if path.is_dir():
         raise DataError(f"{path} is a folder: name a file for the predictions.")
     if not path.parent.is_dir():
         raise DataError(f"{path} cannot be written: there is no folder {path.parent}.")
     check_writable(path.parent)
-    with replacing(path) as temporary:
-        predicted.frame.write_csv(temporary)
 
 
-def _load(path: Path) -> SavedModel:
+def load_model(path: Path) -> SavedModel:
+    """Read a model that knows the columns of its table."""
     model = load(path)
     if not isinstance(model, SavedModel):
         raise ModelFileError(
@@ -89,7 +94,7 @@ def _load(path: Path) -> SavedModel:
     return model
 
 
-def _other_stems(model: SavedModel) -> list[str]:
+def other_stems(model: SavedModel) -> list[str]:
     """Return a sentence if words are stemmed by another package than in training, which may cut them elsewhere."""
     words = model.summary.get("words")
     then = words.get("stemmer") if isinstance(words, dict) else None
@@ -98,14 +103,19 @@ def _other_stems(model: SavedModel) -> list[str]:
     return [f"the model was fitted with stems of {then}, and {now} stems here: some may differ."]
 
 
-def _as_frame(model: SavedModel, rows: Any, labels: Any) -> "pl.DataFrame":
+def as_frame(model: SavedModel, rows: Any, labels: Any, *, first_row: int = 0) -> "pl.DataFrame":
+    """Return row, label, confidence, and a probability or score for each class."""
     import polars as pl
 
     from oneof.model_selection import probabilities
 
     shares = probabilities(model.pipeline, rows)
     confidence = shares.proba[np.arange(len(labels)), np.argmax(shares.proba, axis=1)]
-    columns: dict[str, Any] = {"row": range(len(labels)), "label": labels.tolist(), "confidence": confidence}
+    columns: dict[str, Any] = {
+        "row": range(first_row, first_row + len(labels)),
+        "label": labels.tolist(),
+        "confidence": confidence,
+    }
     values, word = (shares.proba, "probability") if shares.calibrated else (_scores(model, rows), "score")
     columns.update({f"{word}:{label}": values[:, k] for k, label in enumerate(model.classes)})
     return pl.DataFrame(columns)

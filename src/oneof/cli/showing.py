@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oneof.cli.outputs import staged
-from oneof.cli.prediction import predict, write_predictions
+from oneof.cli.prediction import load_model, predict, write_predictions
 from oneof.cli.prepared import Reading
 from oneof.cli.training import Trained, Watch, command_line, train
 
@@ -41,7 +41,7 @@ def show_digits(folder: Path, *, seed: int, watch: Watch) -> Shown:
         training_file, reading, method="best", folder=folder, folds=5, seed=seed, command=again, watch=watch
     )
     model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
-    predicted = predict(model_file, test_file, truth="truth")
+    predicted = predict(load_model(model_file), test_file, truth="truth")
     write_predictions(predictions, predicted, read=[model_file, test_file])
     estimate = trained.comparison.results[0]
     words = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]

@@ -1,8 +1,10 @@
 """What commands show: tables, notes, JSON, and progress on work that takes longer than a second."""
 
 import contextlib
+import functools
 import json
 import math
+import operator
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,10 +12,13 @@ from typing import Any
 
 import typer
 
-Progress = Callable[[int, int, str], None]
+Progress = Callable[[int, int | None, str], None]
+"""Told how much is done, of how much in all where that is known, and what."""
 
 _PATIENCE = 1.0
 """Seconds before progress is shown."""
+_MOST_PARTS = 10
+"""Parts of a stream whose loss is shown."""
 
 
 def show_json(content: dict[str, Any]) -> None:
@@ -66,7 +71,7 @@ def progress(title: str, *, every_minute: bool = False) -> Iterator[Progress | N
     bar = Bar(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=1800.0)
     task = bar.add_task(title, total=None)
 
-    def update(done: int, total: int, name: str) -> None:
+    def update(done: int, total: int | None, name: str) -> None:
         bar.update(task, completed=done, total=total, description=f"{title}: {name}")
         if not bar.live.is_started and time.monotonic() - start > _PATIENCE:
             bar.start()
@@ -122,6 +127,22 @@ def show_comparison(title: str, comparison: Any) -> None:
     for result in comparison.results:
         if result.error is not None:
             note(f"{result.method} failed: {' '.join(result.error.split())}")
+
+
+def show_windows(title: str, counts: Any) -> None:
+    """Write the running loss of a `oneof.stream.Validation`: some parts of the stream, and all of it."""
+    step = -(-len(counts.windows) // _MOST_PARTS)
+    rows, end = [], 0
+    for first in range(0, len(counts.windows), max(step, 1)):
+        part = functools.reduce(operator.add, counts.windows[first : first + step])
+        end += part.rows
+        rows.append([f"{end - part.rows:,} to {end - 1:,}", *_losses(part)])
+    rows.append(["all", *_losses(counts.total)])
+    show_table(title, ["rows", "L_A by rows", "L_A of the model", "rows/s"], rows)
+
+
+def _losses(part: Any) -> list[str]:
+    return [percent(part.loss), percent(part.model_loss), f"{part.rows_per_second or 0:,.0f}"]
 
 
 def _plain(value: Any) -> Any:

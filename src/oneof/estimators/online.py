@@ -11,7 +11,7 @@ from oneof.errors import InputError
 from oneof.estimators.base import check_lengths, check_positive
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import weights_order
-from oneof.typing import Floats, Labels, Rows
+from oneof.typing import Floats, Ints, Labels, Mask, Rows
 from oneof.weights import read_sample_weight
 
 
@@ -57,7 +57,7 @@ class OnlineLearner:
         check_positive("n_epochs", self.n_epochs, integer=True)
         rows, candidates = self._read_fit(X, y, finite=False)
         random = check_random_state(self.random_state)
-        state = self._start(rows, candidates)
+        state = self._start(rows, candidates.shape[1])
         for _ in range(self.n_epochs):
             order = random.permutation(rows.shape[0]) if self.shuffle else None
             state = learn(rows, candidates.mask, initial=state, order=order)
@@ -89,7 +89,7 @@ class OnlineLearner:
         rows = self._read_rows(X, reset=first, finite=False)
         check_lengths(rows, candidates)
         weight = read_sample_weight(sample_weight, rows.shape[0])
-        state = self._start(rows, candidates) if first else self._state
+        state = self._start(rows, candidates.shape[1]) if first else self._state
         started_as = (state.V.shape[1] > self.n_features_in_, state.keeps_mean)
         if started_as != (bool(self.fit_intercept), bool(self.average)):
             raise InputError("fit_intercept and average cannot change between calls of partial_fit: start with fit.")
@@ -99,13 +99,44 @@ class OnlineLearner:
         self._fitted_on = None  # the rows of earlier calls are not at hand
         return self
 
+    def advance(self, state: OnlineState | None, rows: Rows, mask: Mask) -> OnlineState:
+        """Return where one pass over further rows, in the order given, leaves a learner that stood at `state`.
+
+        It is `partial_fit` without the checks and without a new ``coef_`` for each call, which for many features costs
+        more than the pass; the estimator itself stays as it is until `take` is called.
+
+        Parameters
+        ----------
+        state : OnlineState or None
+            None before the first row.
+        rows : ndarray or CSR matrix of shape (n, n_features)
+        mask : ndarray of shape (n, n_classes), bool
+        """
+        learn = self._learner()
+        return learn(rows, mask, initial=self._start(rows, mask.shape[1]) if state is None else state)
+
+    def predict_at(self, state: OnlineState, rows: Rows) -> Ints:
+        """Return the codes that the learner would predict if it were taken from `state`."""
+        weights = state.mean_weights if self.average else state.weights
+        d = rows.shape[1]
+        scores = np.asarray(rows @ weights[:, :d].T) + (weights[:, d] if self.fit_intercept else 0)
+        return np.asarray(np.argmax(scores, axis=1))
+
+    def take(self, state: OnlineState, classes: Any, n_features: int) -> Self:
+        """Become the learner that stands at `state`, for `classes` in the order of the mask's columns."""
+        self.n_features_in_ = n_features
+        self._keep(state)
+        self.classes_ = as_classes(classes)
+        self._fitted_on = None
+        return self
+
     def _learner(self) -> Callable[..., OnlineState]:
         """Check the parameters and return the solver's pass over rows."""
         raise NotImplementedError
 
-    def _start(self, rows: Rows, candidates: CandidateSets) -> OnlineState:
+    def _start(self, rows: Rows, n_classes: int) -> OnlineState:
         return OnlineState.start(
-            candidates.shape[1],
+            n_classes,
             rows.shape[1] + bool(self.fit_intercept),
             dtype=rows.dtype,
             average=bool(self.average),

@@ -56,7 +56,7 @@ def read_labels(
         raise DataError(f"the label columns name {next(n for n in names if names.count(n) > 1)!r} twice.")
     try:
         if len(names) > 1:
-            return _check(_read_indicator(table, names, classes))
+            return _check(read_indicator(table.frame, names, classes))
         return _check(_read_column(table.frame[names[0]], separator, classes))
     except LabelError as error:
         shown = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
@@ -105,12 +105,13 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     return truth if missing.any() else np.asarray(truth.tolist(), dtype=classes.dtype)
 
 
-def _read_indicator(table: Table, names: list[str], classes: Sequence[str] | None) -> CandidateSets:
+def read_indicator(frame: "pl.DataFrame", names: list[str], classes: Sequence[str] | None = None) -> CandidateSets:
+    """Read columns of 0 and 1 whose names are the classes."""
     if classes is not None:
         raise DataError("classes cannot be given with several label columns: their names are the classes.")
     columns = []
     for name in names:
-        numbers = _strict_numbers(_truth_values(table.frame[name]))
+        numbers = _strict_numbers(_truth_values(frame[name]))
         if numbers is None:
             raise LabelError(f"column {name!r} does not hold numbers; several label columns hold 0 and 1.")
         columns.append(numbers.to_numpy())
@@ -132,7 +133,7 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
     if cells.dtype == pl.String:
         numbers = _whole_numbers(cells, classes)
         if numbers is None:
-            _reject_sets_of_nothing(cells, separator)
+            reject_sets_of_nothing(cells.to_list(), separator)
             return CandidateSets.from_strings(cells, separator=separator, classes=_typed(classes, numbers=False))
         cells = numbers
     if cells.dtype == pl.Boolean:
@@ -168,9 +169,9 @@ def _whole_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> "pl.Ser
     return None
 
 
-def _reject_sets_of_nothing(cells: "pl.Series", separator: str) -> None:
+def reject_sets_of_nothing(texts: Sequence[str | None], separator: str) -> None:
     """Tell a set that is written but empty, such as "[]" or "|", from an empty cell."""
-    for row, text in enumerate(cells.to_list()):
+    for row, text in enumerate(texts):
         if text is not None and text.strip() and text.replace(separator, "").strip() in ("", "[]", "{}", "()"):
             raise LabelError(
                 f"row {row} has an empty candidate set ({text!r}): name at least one label, or leave the cell empty "

@@ -59,7 +59,7 @@ def _check_lines(path: Path, tab: bool) -> tuple[str, list[str], int]:
             file.seek(0)
             lines = csv.reader(file, delimiter=separator, strict=True)
             columns = next(lines, [])
-            _check_header(path, columns)
+            check_header(path, columns)
             n_rows, blank = 0, 0
             for cells in lines:
                 if not cells and len(columns) > 1:
@@ -79,7 +79,8 @@ def _check_lines(path: Path, tab: bool) -> tuple[str, list[str], int]:
     return separator, columns, n_rows
 
 
-def _check_header(path: Path, columns: list[str]) -> None:
+def check_header(path: Path, columns: list[str]) -> None:
+    """Raise unless every column has a name of its own."""
     if not columns:
         raise DataError(f"{path} is empty: expected a line with the names of the columns.")
     if "" in columns and columns.index("") > 0:

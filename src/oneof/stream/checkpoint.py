@@ -1,0 +1,88 @@
+"""Where a run stands, in a file that is there whole or not at all: JSON and plain arrays in one .npz, no pickle.
+
+The archive has a checksum for every part, so that a file that was cut or damaged is told from a whole one.
+"""
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oneof.errors import DataError, InputError
+from oneof.persistence import replacing
+
+FORMAT = "oneof-checkpoint"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Where and how often a run is kept.
+
+    Attributes
+    ----------
+    path : Path
+        By custom it ends in ``.npz``.
+    every_rows : int, optional
+        After so many rows, at the next end of a batch.
+    every_seconds : float, optional
+        After so many seconds, at the next end of a batch.
+    resume : bool
+        Go on from the file if it is there.
+    """
+
+    path: Path
+    every_rows: int | None = None
+    every_seconds: float | None = 60.0
+    resume: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("every_rows", self.every_rows), ("every_seconds", self.every_seconds)):
+            if value is not None and not value > 0:
+                raise InputError(f"{name}={value!r} is not possible: give a number above 0, or None.")
+
+    def is_due(self, rows: int, seconds: float) -> bool:
+        """Tell whether to write after so many rows and seconds since the last time."""
+        return (self.every_rows is not None and rows >= self.every_rows) or (
+            self.every_seconds is not None and seconds >= self.every_seconds
+        )
+
+
+def write(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Write facts, as far as JSON can hold them, and arrays; an older file is replaced once the new one is on disk."""
+    header = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **facts}, allow_nan=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, header=np.frombuffer(header.encode(), dtype=np.uint8), **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the facts and the arrays of a checkpoint.
+
+    Raises
+    ------
+    DataError
+        If the file is no checkpoint, or is damaged.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        facts = json.loads(arrays.pop("header").tobytes())
+        sound = isinstance(facts, dict) and facts.get("format") == FORMAT
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (AttributeError, EOFError, KeyError, NotImplementedError, ValueError, zipfile.BadZipFile, zlib.error):
+        sound = False
+    if not sound:
+        raise DataError(f"{path} is damaged, or no checkpoint of oneof: begin anew with --restart.")
+    if facts.get("format_version") != FORMAT_VERSION:
+        raise DataError(f"{path} was written by another version of oneof: use that one, or begin anew with --restart.")
+    return facts, arrays

@@ -1,0 +1,48 @@
+"""How a stream is read and learnt from."""
+
+from dataclasses import dataclass
+
+from oneof.errors import InputError
+from oneof.stream.batches import BATCH_ROWS
+from oneof.tables import Overrides, Words
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How a stream is read and learnt from.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The column of labels, or several of 0 and 1; none for svmlight files.
+    separator : str
+        What stands between two labels in text.
+    classes : tuple of str, optional
+        All classes. By default those that occur: in a first pass over the labels, or, of what cannot be read twice, in
+        the first batch.
+    overrides : Overrides
+        What the columns are, against what those of the first batch look like.
+    words : Words
+        Stop words and stems of texts.
+    batch_rows : int
+        Most rows that are in memory at once.
+    hash_bits : int
+        Words and categories share 2 ** hash_bits columns; indices of svmlight files lie below it.
+    n_epochs : int
+        Passes over the stream, in its order.
+    """
+
+    labels: tuple[str, ...] = ()
+    separator: str = "|"
+    classes: tuple[str, ...] | None = None
+    overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
+    words: Words = Words()  # noqa: RUF009 - frozen
+    batch_rows: int = BATCH_ROWS
+    hash_bits: int = 18
+    n_epochs: int = 1
+
+    def __post_init__(self) -> None:
+        for name, most in (("batch_rows", 2**30), ("hash_bits", 30), ("n_epochs", 2**30)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+                raise InputError(f"{name}={value!r} is not possible: give an integer from 1 to {most:,}.")

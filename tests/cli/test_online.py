@@ -1,0 +1,211 @@
+"""`oneof fit --online`, and `oneof predict` with what it learns; every command of docs/streaming.md is run."""
+
+import gzip
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof import persistence
+from oneof.cli import online
+from tests.cli.conftest import Run, make_birds
+
+DOCS = Path(__file__).parents[2] / "docs" / "streaming.md"
+ONLINE = ("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", "--online", "--hash-bits", "8")
+
+
+@pytest.fixture(scope="session")
+def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Learn the birds online, once for all tests."""
+    from typer.testing import CliRunner
+
+    from oneof.cli.app import app
+
+    folder = tmp_path_factory.mktemp("learnt")
+    make_birds().write_csv(folder / "birds.csv")
+    words = ["fit", str(folder / "birds.csv"), *ONLINE[2:], "--epochs", "9", "--out", str(folder / "out")]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.stderr
+    return folder / "out" / "model.skops"
+
+
+def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
+    """And nothing else, no checkpoint either; the summary is what --json tells."""
+    done = run(*ONLINE, "--json", "--batch-rows", "20", "--checkpoint-rows", "20")
+    assert done.code == 0, done.err
+    facts = json.loads(done.out)
+    assert sorted(file.name for file in Path("birds-oneof").iterdir()) == ["curve.csv", "model.skops", "summary.json"]
+    written = json.loads(Path("birds-oneof/summary.json").read_text())
+    assert written == {key: value for key, value in facts.items() if key != "files"}
+    assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabelled"]) == (60, 20, 30, 10)
+    assert facts["classes"] == ["finch", "owl", "wren"]
+    assert [f["kind"] for f in facts["features"]] == ["number", "number", "yes/no", "category", "text"]
+    found = facts["progressive_validation"]
+    assert [window["rows"] for window in found["windows"]] == [20, 20, 20]
+    curve = pl.read_csv("birds-oneof/curve.csv")
+    assert curve["rows"].to_list() == [20, 40, 60]
+    assert curve["loss"][-1] == found["loss"]
+    assert curve["model_loss"][-1] == found["model_loss"] < found["loss"]
+
+
+def test_fit_says_the_loss_and_the_files(run: Run, birds: Path) -> None:
+    done = run(*ONLINE, "--batch-rows", "20")
+    assert done.code == 0, done.err
+    for part in ("60 rows (20 exact, 30 partial, 10 unlabelled), 3 classes", "L_A of the model", "0 to 19", "all"):
+        assert part in done.out
+    assert "birds-oneof/model.skops" in done.out
+
+
+@pytest.mark.parametrize("method", online.METHODS)
+def test_every_online_method(run: Run, birds: Path, method: str) -> None:
+    assert run(*ONLINE, "--method", method.lower()).code == 0
+    assert persistence.load("birds-oneof/model.skops").method == method
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "csv.gz"])
+def test_predict_reads_what_fit_reads(run: Run, learnt: Path, form: str) -> None:
+    """Every format gives the same predictions, those of the saved pipeline, with covering rate and accuracy."""
+    birds = make_birds(1)
+    path = Path(f"new.{form}")
+    match form:
+        case "csv":
+            birds.write_csv(path)
+        case "parquet":
+            birds.write_parquet(path)
+        case "jsonl":
+            birds.write_ndjson(path)
+        case "csv.gz":
+            path.write_bytes(gzip.compress(birds.write_csv().encode()))
+    facts = json.loads(run("predict", learnt, path, "--truth", "truth", "--json").out)
+    predictions = pl.read_csv("new-predictions.csv")
+    assert predictions.columns == ["row", "label", "confidence", "score:finch", "score:owl", "score:wren"]
+    assert predictions["row"].to_list() == list(range(60))
+    assert facts["rows"] == 60
+    assert facts["accuracy"] == (predictions["label"] == birds["truth"]).mean() > 0.9
+    told = birds["species"] != ""
+    covered = [a in b.split("|") for a, b in zip(predictions["label"].filter(told), birds["species"].filter(told))]
+    assert facts["covering_rate"] == pytest.approx(np.mean(covered))
+    scores = predictions.select(predictions.columns[3:]).to_numpy()
+    assert np.array_equal(np.array(["finch", "owl", "wren"])[scores.argmax(axis=1)], predictions["label"].to_numpy())
+
+
+def test_predict_to_the_screen_and_without_labels(run: Run, learnt: Path) -> None:
+    make_birds(1).drop("species", "truth").write_csv("new.csv")
+    done = run("predict", learnt, "new.csv", "--out", "-")
+    assert done.out.splitlines()[0] == "row,label,confidence,score:finch,score:owl,score:wren"
+    assert len(done.out.splitlines()) == 61
+    facts = json.loads(run("predict", learnt, "new.csv", "--out", "-", "--json").out)
+    assert (facts["covering_rate"], facts["accuracy"], len(facts["predictions"])) == (None, None, 60)
+    assert not Path("new-predictions.csv").exists()
+
+
+def test_svmlight_from_fit_to_predict(run: Run) -> None:
+    """Lines with labels are learnt from; lines without are predicted, and files of the other kind are refused."""
+    lines = [f"{'owl' if i % 2 else 'wren|finch' if i % 4 else 'wren'} {i % 2}:1 2:{i % 7}" for i in range(80)]
+    Path("t.svm").write_text("\n".join([*lines, "finch 0:1 3:1"]))
+    assert run("fit", "t.svm", "--online", "--hash-bits", "3", "--epochs", "3").code == 0
+    Path("new.svm").write_text("0:1 2:3\n1:1 2:3\n")
+    assert run("predict", "t-oneof/model.skops", "new.svm").code == 0
+    assert pl.read_csv("new-predictions.csv")["label"].to_list() == ["wren", "owl"]
+    make_birds().write_csv("birds.csv")
+    done = run("predict", "t-oneof/model.skops", "birds.csv")
+    assert done.code == 2
+    assert "was learnt from svmlight files, and birds.csv is none" in done.err
+
+
+REFUSED: list[tuple[tuple[Any, ...], str]] = [
+    ((*ONLINE, "--method", "CLPL"), "CLPL does not learn online: with --online the methods are auto, AvgPerceptron"),
+    ((*ONLINE, "--truth", "truth"), "--truth has no place beside --online"),
+    ((*ONLINE, "--folds", "3"), "--folds has no place beside --online"),
+    ((*ONLINE, "--seed", "3"), "--seed has no place beside --online"),
+    ((*ONLINE, "--format", "xml"), "there is no format 'xml'"),
+    ((*ONLINE, "--classes", "owl,wren"), "birds.csv: row 3: label 'finch' is not one of the classes owl, wren"),
+    ((*ONLINE, "--out", "birds.csv"), "birds.csv cannot be a folder"),
+    (("fit", "none.csv", "--labels", "x", "--online"), "there is no file none.csv"),
+    (("fit", "birds.csv", "--online"), "--labels names no column"),
+    (("fit", "birds.csv", "--labels", "specis", "--online"), "no column 'specis': did you mean 'species'?"),
+    (("fit", "-", "--labels", "x", "--online"), "standard input needs a format"),
+    (("fit", "birds.csv", "--labels", "species", "--epochs", "2"), "--epochs is for streams: add --online"),
+    (("fit", "birds.csv", "--labels", "species", "--resume"), "--resume is for streams: add --online"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), REFUSED)
+def test_refused(run: Run, birds: Path, words: tuple[Any, ...], said: str) -> None:
+    """Exit code 2, one sentence, and nothing written."""
+    done = run(*words)
+    assert (done.code, done.out) == (2, "")
+    errors = [line for line in done.err.splitlines() if not line.startswith("Note: ")]
+    assert len(errors) == 1
+    assert said in errors[0]
+    assert list(Path.cwd().iterdir()) == [birds.absolute()]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_cannot_be_written_to(run: Run, birds: Path) -> None:
+    Path("locked").mkdir(mode=0o500)
+    assert "gives no permission" in run(*ONLINE, "--out", "locked").err
+
+
+def test_a_checkpoint_is_not_overlooked(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that stopped is gone on with if asked, thrown away if asked, and otherwise not touched."""
+    words = (*ONLINE, "--batch-rows", "20", "--checkpoint-rows", "20")
+    with monkeypatch.context() as patch:
+        patch.setattr(online, "_write_model", _fail)
+        assert run(*words).code == 2
+    kept = Path("birds-oneof/checkpoint.npz")
+    before = kept.read_bytes()
+    done = run(*words)
+    assert done.code == 2
+    assert "go on with --resume, or begin anew with --restart" in done.err
+    kept.write_bytes(before[: len(before) // 2])
+    assert "is damaged, or no checkpoint" in run(*words, "--resume").err
+    kept.write_bytes(before)
+    assert "option hash_bits 8, and it is 9 now" in run(*words, "--hash-bits", "9", "--resume").err
+    assert json.loads(run(*words, "--resume", "--json").out)["resumed_at"] == 60
+    kept.write_bytes(before)
+    assert json.loads(run(*words, "--restart", "--json").out)["resumed_at"] is None
+    assert not kept.exists()
+
+
+def _fail(*_: Any, **__: Any) -> None:
+    raise OSError(28, "No space left on device", "model.skops")
+
+
+def _commands(page: str) -> list[str]:
+    """Return the lines of the blocks of a page that name no language."""
+    fences = page.split("```")[1::2]
+    return [line for block in fences if block.startswith("\n") for line in block.strip().splitlines()]
+
+
+def test_every_command_of_the_page_runs(run: Run) -> None:
+    """In the order of the page, on tables like those that it speaks of; what begins with a pipe, in a shell."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.normal(size=900).round(3), "topic": rng.choice(["news", "sport|arts", "arts"], 900)})
+    frame.write_csv("clicks.csv")
+    frame.write_csv("new.csv")
+    Path("logs").mkdir()
+    for number in range(2):
+        frame.write_parquet(f"logs/{number}.parquet")
+    Path("words.svmlight").write_text("".join(f"{'ab'[i % 2]} {i % 2}:1 9:{i}\n" for i in range(99)))
+    commands = _commands(DOCS.read_text())
+    assert len(commands) == 6
+    for command in commands:
+        if "|" in command:
+            piped = command.replace("oneof", f"{shlex.quote(sys.executable)} -m oneof.cli", 1)
+            done = subprocess.run(["/bin/sh", "-c", piped], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        else:
+            program, *words = shlex.split(command)
+            assert program == "oneof"
+            assert run(*words).code == 0, command
+    for folder in ("clicks-oneof", "model", "piped", "words-oneof"):
+        assert Path(folder, "model.skops").exists()
+    assert Path("new-predictions.csv").exists()

@@ -1,0 +1,89 @@
+"""Laws of the encoder: what is scaled, what is hashed, what stands for missing values."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oneof.stream.encoder import StreamEncoder
+from oneof.stream.moments import Moments
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 6))
+def test_moments_are_those_of_all_rows(seed, n_blocks):
+    """Taken in block by block, with gaps and empty blocks, they are the mean and the squares of the whole."""
+    rng = np.random.default_rng(seed)
+    blocks = [rng.normal(1e3, 2.0, size=(rng.integers(0, 9), 3)) for _ in range(n_blocks)]
+    for block in blocks:
+        block[rng.random(block.shape) < 0.3] = np.nan
+        block[:, 2] = np.nan
+    moments = Moments.start(3)
+    for block in blocks:
+        moments = moments.after(block)
+    whole = np.concatenate(blocks)
+    count = (~np.isnan(whole)).sum(axis=0)
+    mean = np.array([np.nanmean(whole[:, j]) if count[j] else 0 for j in range(3)])
+    square = np.nansum((whole - mean) ** 2, axis=0)
+    assert moments.count.tolist() == count.tolist()
+    np.testing.assert_allclose(moments.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(moments.square, square, rtol=1e-9, atol=1e-9)
+    scaled = moments.scale(whole)
+    assert np.isfinite(scaled).all()
+    assert (np.abs(scaled) <= np.sqrt(max(len(whole), 1)) + 1e-9).all()
+
+
+def test_constants_become_zero():
+    """A column without spread, but for rounding, says nothing and is not blown up."""
+    block = np.full((10, 2), 0.1) * [1, 3]
+    assert not Moments.start(2).after(block[:7]).after(block[7:]).scale(block).round(12).any()
+
+
+def _frame(**columns):
+    return pl.DataFrame(columns)
+
+
+def test_a_value_has_its_features_wherever_it_stands():
+    """Hashed columns of a row depend on the row alone, not on the batch around it."""
+    columns = [("colour", "category"), ("note", "text"), ("x", "number")]
+    frame = _frame(colour=["red", "", "blue", "red"], note=["a b", "b", "", "a b a"], x=[1.0, 2.0, 3.0, np.nan])
+    encoder = StreamEncoder(columns, hash_bits=8).fit(frame)
+    whole = encoder.transform(frame).toarray()
+    rows = np.vstack([encoder.transform(frame[i]).toarray() for i in range(4)])
+    np.testing.assert_array_equal(whole, rows)
+    assert whole.shape == (4, 1 + 1 + 2**8)
+    assert whole[:, 1].tolist() == [0, 0, 0, 1]  # what is missing
+    assert whole[3, 0] == 0
+    texts = StreamEncoder([("note", "text")], 8).fit(frame).transform(frame)
+    np.testing.assert_allclose(np.asarray(texts.power(2).sum(axis=1)).ravel(), [1, 1, 0, 1])
+
+
+def test_categories_and_words_of_different_columns_differ():
+    """The same value in two columns is two features."""
+    columns = [("a", "category"), ("b", "category"), ("c", "text"), ("d", "text")]
+    frame = _frame(a=["x", "y"], b=["y", "x"], c=["x", "y"], d=["y", "x"])
+    first, second = StreamEncoder(columns, 18).fit(frame).transform(frame).toarray()
+    assert (first != second).any()
+    assert np.abs(first).sum() == 4
+
+
+def test_numbers_alone_are_dense_and_scaled_by_all_rows_so_far():
+    """Each batch is scaled by the rows up to its end; later gaps in columns without any are at the mean."""
+    encoder = StreamEncoder([("x", "number"), ("z", "number")])
+    first, second = _frame(x=[1.0, 3.0], z=[np.nan, 1.0]), _frame(x=[np.nan, 5.0], z=[1.0, 2.0])
+    one, rows = encoder.take(first)
+    assert not hasattr(encoder, "moments_")
+    np.testing.assert_allclose(rows, [[-1, 0, 1], [1, 0, 0]])
+    two, rows = one.take(second)
+    deviation = np.std([1, 3, 5])
+    np.testing.assert_allclose(rows[:, 0], [0, 2 / deviation])
+    assert one.moments_.count.tolist() == [2, 1]
+    np.testing.assert_array_equal(two.transform(second), rows)
+
+
+@pytest.mark.parametrize("bits", [1, 4])
+def test_few_bits_are_shared(bits):
+    """The width is that asked for, however many words there are."""
+    frame = _frame(note=[" ".join(f"w{i}" for i in range(99))])
+    assert StreamEncoder([("note", "text")], bits).fit(frame).transform(frame).shape == (1, 2**bits)

@@ -1,0 +1,312 @@
+"""Laws of learning from a stream: it is partial_fit on the same rows, it judges honestly, and it stays small."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import oneof
+from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.stream import StreamOptions, fit_stream, open_source
+from oneof.stream.encoder import StreamEncoder
+from oneof.stream.validation import MOST_WINDOWS, Validation
+from oneof.tables import Overrides, conform
+from tests.stream.conftest import N_ROWS, NAMES, make_frame, make_numbers, write_svmlight
+
+LEARNERS = [AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos]
+SPECIES = StreamOptions(labels=("species",), batch_rows=100, hash_bits=8)
+LABEL = StreamOptions(labels=("label",), batch_rows=100, hash_bits=8)
+
+
+def _state(fit):
+    return fit.model[-1]._state
+
+
+def assert_same_bits(one, other):
+    """Assert that two learners stand at the same place, bit by bit."""
+    for name in ("V", "U", "scale", "square", "total_scale", "n_summed", "n_rows", "n_mistakes", "n_updates"):
+        a, b = getattr(_state(one), name), getattr(_state(other), name)
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), name
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("n_epochs", [1, 3])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_it_is_partial_fit_on_the_same_rows(files, learner, average, n_epochs, kind):
+    """The weights are, bit by bit, those of partial_fit on the rows as the encoder gives them."""
+    drop = () if kind == "sparse" else ("colour", "remark")
+    options = StreamOptions(
+        ("species",), overrides=Overrides(drop=drop), batch_rows=100, hash_bits=8, n_epochs=n_epochs
+    )
+    estimator = learner(average=average, fit_intercept=True)
+    fit = fit_stream(files["t.csv"], estimator, options)
+    frame = conform(make_frame(), fit.columns, files["t.csv"])
+    y = CandidateSets.from_strings(make_frame()["species"].to_list())
+    encoder, peer = StreamEncoder(fit.columns, 8), clone(estimator)
+    for epoch in range(n_epochs):
+        for first in range(0, N_ROWS, 100):
+            encoder, rows = encoder.take(frame[first : first + 100]) if epoch == 0 else (encoder, None)
+            rows = encoder.transform(frame[first : first + 100]) if rows is None else rows
+            assert sp.issparse(rows) == (kind == "sparse")
+            peer.partial_fit(rows, y[first : first + 100], classes=y.classes)
+    assert np.array_equal(fit.model[-1].coef_, peer.coef_)
+    assert np.array_equal(fit.model[-1].intercept_, peer.intercept_)
+    assert fit.model[-1].t_ == peer.t_ == N_ROWS * n_epochs
+    assert fit.model.predict(frame).tolist() == peer.predict(encoder.transform(frame)).tolist()
+    assert not hasattr(estimator, "coef_")
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_rows_that_need_no_scaling_give_the_weights_of_fit(tmp_path, learner):
+    """An svmlight file is learnt as `fit` learns the matrix, in several passes too."""
+    frame = make_numbers(300)
+    write_svmlight(frame, tmp_path / "t.svm")
+    fit = fit_stream(tmp_path / "t.svm", learner(), StreamOptions(batch_rows=70, hash_bits=3, n_epochs=2))
+    X = sp.csr_matrix(np.hstack([frame.drop("label").to_numpy(), np.zeros((300, 4))]))
+    y = CandidateSets.from_strings(frame["label"].to_list())
+    peer = learner(n_epochs=2).fit(X, y)
+    assert np.array_equal(fit.model[-1].coef_, peer.coef_)
+    assert fit.classes == y.classes.tolist()
+    assert fit.model.predict(X).tolist() == peer.predict(X).tolist()
+
+
+def test_every_format_gives_the_same_weights(files):
+    """The format of a stream does not matter, nor whether it is one file or gzip."""
+    fits = [fit_stream(path, AvgPegasos(average=True), SPECIES) for name, path in files.items() if name != "parts"]
+    for fit in fits[1:]:
+        assert_same_bits(fits[0], fit)
+        assert fit.columns == fits[0].columns
+
+
+def test_the_running_loss_is_that_of_predicting_first(files):
+    """Row by row, and batch by batch with the averaged weights, as a literal loop counts them."""
+    estimator = MaxPegasos(average=True, fit_intercept=True)
+    fit = fit_stream(files["t.parquet"], estimator, SPECIES)
+    frame, encoder = conform(make_frame(), fit.columns, files["t.csv"]), StreamEncoder(fit.columns, 8)
+    y = CandidateSets.from_strings(make_frame()["species"].to_list())
+    plain, averaged = clone(estimator).set_params(average=False), clone(estimator)
+    by_row, by_batch, told = [], [], ~y.is_unlabelled
+    for first in range(0, N_ROWS, 100):
+        encoder, rows = encoder.take(frame[first : first + 100])
+        for i in range(100):
+            k = 0 if not hasattr(plain, "classes_") else NAMES.index(plain.predict(rows[[i]])[0])
+            by_row.append(not y.mask[first + i, k])
+            plain.partial_fit(rows[[i]], y[first + i : first + i + 1])
+        if first:
+            codes = [NAMES.index(name) for name in averaged.predict(rows)]
+            by_batch += [not y.mask[first + i, k] for i, k in enumerate(codes)]
+        averaged.partial_fit(rows, y[first : first + 100])
+    total = fit.validation.total
+    assert (total.rows, total.told, total.mistakes) == (N_ROWS, told.sum(), sum(by_row))
+    assert (total.model_told, total.model_mistakes) == (told[100:].sum(), sum(by_batch))
+    assert sum(window.mistakes for window in fit.validation.windows) == total.mistakes
+    assert (fit.validation.exact, fit.validation.partial) == (int(y.is_exact.sum()), int((told & ~y.is_exact).sum()))
+
+
+def test_windows_stay_few():
+    """However long the stream, there are at most so many windows, which together hold all rows."""
+    found = Validation()
+    mask = np.array([[True, False], [True, True]])
+    for _ in range(5 * MOST_WINDOWS + 3):
+        found = found.after(mask, 1, None, 0.1)
+        assert len(found.windows) <= MOST_WINDOWS
+        assert sum(window.rows for window in found.windows) == found.total.rows
+    assert len({window.rows for window in found.windows[:-1]}) == 1
+    assert found.facts()["loss"] == 1.0
+    assert found.facts()["model_loss"] is None
+
+
+MEMORY = """
+import pathlib, re, sys
+import polars as pl
+from oneof import AvgPerceptron
+from oneof.stream import StreamOptions, fit_stream
+from oneof.tables import Overrides
+def peak():  # that of getrusage would be that of the process that began this one, if it is larger
+    return int(re.search(r"VmHWM:\\s+(\\d+)", pathlib.Path("/proc/self/status").read_text())[1])
+def learn(path):
+    labels = () if path.suffix == ".svm" else ("label",)
+    drop = Overrides(drop=("note",)) if labels else Overrides()
+    return fit_stream(path, AvgPerceptron(), StreamOptions(labels, overrides=drop, batch_rows=500, hash_bits=3))
+def write(path, n):
+    note, cells = "n" * 3200, [(i % 7 / 7, i % 5, "aab"[i % 3]) for i in range(n)]
+    if path.suffix == ".parquet":
+        frame = pl.DataFrame(cells, ["x", "z", "label"], orient="row").with_columns(note=pl.lit(note))
+        return frame.write_parquet(path, row_group_size=500)
+    if path.suffix == ".csv":
+        lines = ["x,z,label,note", *(f"{x},{z},{label},{note}" for x, z, label in cells)]
+    elif path.suffix == ".jsonl":
+        lines = (f'{{"x": {x}, "z": {z}, "label": "{label}", "note": "{note}"}}' for x, z, label in cells)
+    else:
+        lines = (f"{label} 0:{x} 1:{z} # {note}" for x, z, label in cells)
+    with path.open("w") as file:
+        file.writelines(line + "\\n" for line in lines)
+path, n = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+if sys.argv[3] == "write":
+    write(path, n), write(path.with_stem("few"), 2000)
+else:
+    learn(path.with_stem("few"))
+    before = peak()
+    assert learn(path).validation.total.rows == n
+    print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
+@pytest.mark.parametrize("name", ["t.csv", "t.svm", "t.parquet", "t.jsonl"])
+def test_memory_does_not_grow_with_the_rows(tmp_path, name):
+    """A stream whose rows take 20 times the limit needs less than the limit beyond what its first 2,000 rows need."""
+    limit, n = 2**22, 26_250
+    assert n * 3200 >= 20 * limit
+    words = [sys.executable, "-c", MEMORY, str(tmp_path / name), str(n)]
+    subprocess.run([*words, "write"], check=True)
+    done = subprocess.run([*words, "learn"], capture_output=True, text=True, check=True)
+    assert float(done.stdout) * 1024 < limit
+
+
+def _write(folder, text, name="t.csv"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "expected"),
+    [
+        (["3", "10", "3.0|10", "", "-1"], None, ["3", "10"]),
+        (["b", "a", "a|b", "", "b"], None, ["a", "b"]),
+        (["b", "a", "a|b", "", "b"], ("b", "c", "a"), ["b", "c", "a"]),
+        (["-1", "1", "1", "", "-1"], ("-1", "1"), ["-1", "1"]),
+    ],
+)
+def test_classes(tmp_path, labels, classes, expected):
+    """They are those named, or those that occur, by number or by text; -1 is one only where it is named."""
+    path = _write(tmp_path, "x,label\n" + "".join(f"{i}.5,{label}\n" for i, label in enumerate(labels)))
+    fit = fit_stream(path, AvgPerceptron(), StreamOptions(("label",), classes=classes, batch_rows=2))
+    assert fit.classes == expected
+    assert fit.model.classes_.tolist() == expected
+    assert fit.validation.total.told == sum(bool(label) and (label != "-1" or bool(classes)) for label in labels) - (
+        "a|b" in labels and len(expected) == 2
+    ) - ("3.0|10" in labels)
+
+
+def test_forms_of_labels(tmp_path):
+    """Lists, whole numbers, floats with gaps and 0/1 columns are read as text of the same labels."""
+    x = [0.5, 2.5, 1.0, 3.0]
+    sets = [["3"], ["10"], ["3", "10"], ["10"]]
+    forms = {
+        "lists": pl.Series([[3], [10], [3, 10], [10]]),
+        "text": pl.Series(["3", "10", "3|10", "10"]),
+        "numbers": pl.Series([3.0, 10.0, None, 10.0]),
+    }
+    reference = fit_stream(
+        _write(tmp_path, "x,label\n" + "".join(f"{a},{'|'.join(b)}\n" for a, b in zip(x, sets))), AvgPerceptron(), LABEL
+    )
+    for column in forms.values():
+        pl.DataFrame({"x": x, "label": column}).write_parquet(tmp_path / "t.parquet")
+        assert_same_bits(fit_stream(tmp_path / "t.parquet", AvgPerceptron(), LABEL), reference)
+    pl.DataFrame({"x": x, "c3": [1, 0, 1, 0], "c10": [0, 1, 1, 1]}).write_csv(tmp_path / "u.csv")
+    fit = fit_stream(tmp_path / "u.csv", AvgPerceptron(), StreamOptions(("c3", "c10"), batch_rows=100))
+    assert fit.classes == ["c3", "c10"]
+    assert np.array_equal(fit.model[-1].coef_.ravel(), reference.model[-1].coef_.ravel())
+
+
+REFUSED = {
+    "new class": (
+        "x,label\n1,a\n2,b\n3,c\n",
+        {"classes": ("a", "b")},
+        r"t.csv: row 2: label 'c' is not one of the clas",
+    ),
+    "one class": ("x,label\n1,a\n2,a\n", {}, "only one class occurs"),
+    "one class named": ("x,label\n1,a\n2,a\n", {"classes": ("a",)}, "not two or more"),
+    "signs": ("x,label\n1,1\n2,-1\n", {}, "only -1 and 1"),
+    "no label": ("x,label\n1,\n2,\n", {}, "every row is unlabelled"),
+    "no label, classes named": ("x,label\n1,\n2,\n", {"classes": ("a", "b")}, "every row is unlabelled"),
+    "empty set": ("x,label\n1,a\n2,b\n3,[]\n", {}, r"row 2 has an empty candidate set \('\[\]'\)"),
+    "empty label": ("x,label\n1,a\n2,b\n3,a|\n", {}, "row 2: 'a|' names an empty label"),
+    "no rows": ("x,label\n", {}, "t.csv has no rows"),
+    "no features": ("z,label\n1,a\n1,b\n", {}, "no column left to learn from"),
+    "infinite": ("x,label\n1,a\n2,b\n3,a\ninf,b\n", {}, "row 3: column 'x' holds inf"),
+    "no number": ("x,label\n1,a\n2,b\n3,a\n4,b\nfive,b\n", {}, "row 4: column 'x' holds 'five', expected a number"),
+    "overflow": ("x,label\n1e300,a\n2e300,b\n-1e308,a\n1e308,b\n", {}, "scale the features|holds|overflow|infinity"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+@pytest.mark.parametrize("name", REFUSED)
+def test_streams_that_are_refused(tmp_path, name):
+    text, options, said = REFUSED[name]
+    path = _write(tmp_path, text)
+    with pytest.raises((DataError, LabelError, InputError), match=said):
+        fit_stream(path, AvgPerceptron(), StreamOptions(("label",), batch_rows=2, **options))
+
+
+def test_arguments_that_are_refused(tmp_path, files):
+    write_svmlight(make_numbers(9), tmp_path / "t.svm")
+    with pytest.raises(InputTypeError, match="CLPL does not learn online"):
+        fit_stream(files["t.csv"], oneof.CLPL(), SPECIES)
+    with pytest.raises(InputError, match="leave out --labels"):
+        fit_stream(tmp_path / "t.svm", AvgPerceptron(), LABEL)
+    with pytest.raises(InputError, match="names no column"):
+        fit_stream(files["t.csv"], AvgPerceptron())
+    with pytest.raises(InputError, match="can be read once only"):
+        fit_stream("-", AvgPerceptron(), StreamOptions(("label",), n_epochs=2), format="csv")
+    for name in ("batch_rows", "hash_bits", "n_epochs"):
+        with pytest.raises(InputError, match=f"{name}=0"):
+            StreamOptions(**{name: 0})
+
+
+def test_columns_that_change(tmp_path):
+    """A later file may have its columns in another order, and more of them, but not fewer."""
+    for number, text in enumerate(("x,z,label\n1,5,a\n2,4,b\n", "w,label,z,x\n9,a,3,3\n", "x,label\n1,a\n")):
+        _write(tmp_path, text, f"{number}.csv")
+    with pytest.raises(DataError, match=r"2.csv lacks 'z', which the rows before have"):
+        fit_stream(tmp_path, AvgPerceptron(), LABEL)
+    (tmp_path / "2.csv").unlink()
+    fit = fit_stream(tmp_path, AvgPerceptron(), LABEL)
+    assert [column.name for column in fit.columns] == ["x", "z"]
+    np.testing.assert_allclose(fit.model[0].moments_.mean, [2, 4])
+
+
+def test_what_the_first_batch_leaves_out_is_said(tmp_path):
+    path = _write(tmp_path, "x,flat,label\n1,7,a\n2,7,b\n3,8,a\n")
+    fit = fit_stream(path, AvgPerceptron(), StreamOptions(("label",), batch_rows=2))
+    assert [column.name for column in fit.columns] == ["x"]
+    assert len(fit.notes) == 1
+    assert "column 'flat' is left out: it holds one value in the first 2 rows" in fit.notes[0]
+
+
+STDIN = """
+import json, sys
+from oneof import AvgPegasos
+from oneof.errors import OneofError
+from oneof.stream import StreamOptions, fit_stream
+try:
+    fit = fit_stream("-", AvgPegasos(average=True), StreamOptions(**json.loads(sys.argv[2])), format=sys.argv[1])
+    print(json.dumps([fit.classes, fit.model[-1].coef_.tolist()]))
+except OneofError as error:
+    print(error)
+"""
+
+
+def _pipe(content, form, **options):
+    words = [sys.executable, "-c", STDIN, form, json.dumps({"batch_rows": 100, "hash_bits": 8, **options})]
+    return subprocess.run(words, input=content, capture_output=True, check=True).stdout.decode().strip()
+
+
+def test_standard_input_is_a_stream_like_any_other(files, tmp_path):
+    """A pipe gives the weights of the file; its classes are those of the first batch, and a new one is refused."""
+    fit = fit_stream(files["t.csv"], AvgPegasos(average=True), SPECIES)
+    found = json.loads(_pipe(files["t.csv"].read_bytes(), "csv", labels=["species"]))
+    assert found == [fit.classes, fit.model[-1].coef_.tolist()]
+    late = "x,label\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(150)) + "1,c\n"
+    said = _pipe(late.encode(), "csv", labels=["label"])
+    assert said == "-: row 150: label 'c' is not one of the classes a, b: name all classes beforehand (--classes)."
+    assert open_source("-", "csv").identity() == []

@@ -1,0 +1,35 @@
+"""Laws of the adapter for single rows."""
+
+import numpy as np
+import pytest
+
+from oneof import AvgPegasos, AvgPerceptron
+from oneof.errors import InputTypeError, LabelError
+from oneof.stream import OneByOne
+
+
+@pytest.mark.parametrize("learner", [AvgPerceptron, AvgPegasos])
+def test_it_is_partial_fit_on_hashed_rows(learner):
+    """Rows one by one give the weights of the same hashed rows at once; text is a category, None is missing."""
+    rng = np.random.default_rng(0)
+    rows = [{"x": float(x), "colour": "rb"[int(x > 0)], "gap": None} for x in rng.normal(size=50)]
+    sets = [["a"] if row["x"] > 0 else None if i % 5 == 0 else ["b", "c"] for i, row in enumerate(rows)]
+    model, peer = OneByOne(learner(), ["a", "b", "c"], hash_bits=6), learner()
+    assert (model.predict_one(rows[0]), model.predict_proba_one(rows[0])) == (None, {})
+    for x, y in zip(rows, sets, strict=True):
+        assert model.learn_one(x, y) is model
+    hashed = model._hasher.transform([{k: v for k, v in x.items() if v is not None} for x in rows])
+    peer.partial_fit(hashed, sets, classes=["a", "b", "c"])
+    assert np.array_equal(model.estimator.coef_, peer.coef_)
+    assert [model.predict_one(x) for x in rows] == peer.predict(hashed).tolist()
+    shares = model.predict_proba_one(rows[0])
+    assert sum(shares.values()) == pytest.approx(1)
+    assert max(shares, key=shares.get) == model.predict_one(rows[0])
+
+
+def test_what_is_no_row_or_no_class_is_refused():
+    model = OneByOne(AvgPerceptron(), ["a", "b"])
+    with pytest.raises(InputTypeError, match="a row is a dict of features"):
+        model.learn_one([1.0], "a")
+    with pytest.raises(LabelError, match="'c'"):
+        model.learn_one({"x": 1.0}, {"c"})

@@ -1,0 +1,162 @@
+"""Laws of reading: one content in every format, the same batches from every position, faults named by their line."""
+
+import gzip
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.errors import DataError, InputError
+from oneof.stream import open_source, read_batches
+from oneof.stream.batches import Wanted, iterate
+from oneof.tables import Column, conform
+from tests.stream.conftest import N_ROWS, make_frame, make_numbers, write_svmlight
+
+COLUMNS = (Column("span", "number"), Column("mass", "number"), Column("colour", "category"), Column("remark", "text"))
+FORMS = ("t.csv", "t.tsv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow", "parts")
+
+
+def _wanted():
+    return Wanted(("species",), COLUMNS)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_format_gives_the_rows_of_the_table(files, name):
+    """All rows come once and in order, in batches of at most the number asked for."""
+    frame = make_frame()
+    found = [(b, conform(b.content, COLUMNS, b.path)) for b in iterate(open_source(files[name]), 90, _wanted())]
+    assert all(0 < len(batch) <= 90 for batch, _ in found)
+    assert pl.concat([part for _, part in found]).equals(conform(frame, COLUMNS, files[name]), null_equal=True)
+    labels = [cell or "" for batch, _ in found for cell in batch.content["species"].to_list()]
+    assert labels == frame["species"].to_list()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_batches_are_the_same_from_every_position(files, name):
+    """Reading that begins behind any batch gives the batches behind it, row numbers included."""
+    source = open_source(files[name])
+    whole = list(iterate(source, 60, _wanted()))
+    for number in (0, len(whole) // 2, len(whole) - 2):
+        rest = list(iterate(source, 60, _wanted(), whole[number].after))
+        assert [b.first_row for b in rest] == [b.first_row for b in whole[number + 1 :]]
+        assert all(a.content.equals(b.content) for a, b in zip(rest, whole[number + 1 :], strict=True))
+        assert [b.after for b in rest] == [b.after for b in whole[number + 1 :]]
+    assert not list(iterate(source, 60, _wanted(), whole[-1].after))
+
+
+def test_svmlight_holds_what_was_written(tmp_path):
+    """Pairs come back to the last bit, labels joined by commas or the separator; no label is none."""
+    frame = make_numbers(50)
+    write_svmlight(frame, tmp_path / "t.svm")
+    (batch,) = iterate(open_source(tmp_path / "t.svm"), 100, Wanted(n_columns=8))
+    np.testing.assert_array_equal(batch.content.rows.toarray()[:, :4], frame.drop("label").to_numpy())
+    assert batch.content.labels == frame["label"].to_list()
+    (tmp_path / "u.svmlight").write_text("# a comment\n2,5 0:1.5 3:2\n\n+1 1:1 # of one row\n3.0 2:1\n1:4\na|b\n")
+    (batch,) = iterate(open_source(tmp_path / "u.svmlight"), 100, Wanted(n_columns=4))
+    assert batch.content.labels == ["2|5", "1", "3", "", "a|b"]
+    assert batch.content.rows.toarray().tolist() == [[1.5, 0, 0, 2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 4, 0, 0], [0] * 4]
+
+
+def test_quoted_cells_may_hold_ends_of_line(tmp_path):
+    """A record runs on until its quotation mark is closed, also where a block of records ends within it."""
+    texts = ['one, "two"\nthree', "plain", 'a\n\n"b"\n', 'he said ""', ""]
+    frame = pl.DataFrame({"text": texts * 7, "label": ["a", "b", "a", "b", "a"] * 7})
+    frame.write_csv(tmp_path / "t.csv")
+    wanted = Wanted(("label",), (Column("text", "text"),))
+    for n_rows in (1, 2, 3, 100):
+        read = pl.concat([batch.content for batch in iterate(open_source(tmp_path / "t.csv"), n_rows, wanted)])
+        assert read["text"].fill_null("").to_list() == texts * 7
+
+
+def test_marks_and_ends_of_other_systems(tmp_path):
+    r"""A mark of UTF-8, lines that end in \r\n, a last line without an end, semicolons and spaces around numbers."""
+    (tmp_path / "t.csv").write_bytes("\ufeffx;label\r\n 1.5;é|b\r\n?;\r\n2;b".encode())
+    wanted = Wanted(("label",), (Column("x", "number"),))
+    (batch,) = iterate(open_source(tmp_path / "t.csv"), 10, wanted)
+    assert conform(batch.content, wanted.features, batch.path)["x"].fill_nan(-1).to_list() == [1.5, -1, 2]
+    assert batch.content["label"].to_list() == ["é|b", None, "b"]
+    (tmp_path / "t.jsonl").write_bytes('\ufeff{"x": 1}\r\n\r\n{"x": 2}'.encode())
+    assert [b["x"].to_list() for b in read_batches(tmp_path / "t.jsonl")] == [[1, 2]]
+
+
+def test_json_objects_may_lack_keys_and_hold_lists(tmp_path):
+    """A missing key is a missing value, in a batch where no object has it too; sets may be lists."""
+    rows = [
+        {"x": 1, "y": 2, "label": ["a", "b"]},
+        {"x": 2, "label": "a"},
+        {"x": 3, "label": None},
+        {"x": 4, "label": []},
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    wanted = Wanted(("label",), (Column("x", "number"), Column("y", "number")))
+    found = [conform(b.content, wanted.features, b.path) for b in iterate(open_source(tmp_path / "t.jsonl"), 1, wanted)]
+    assert pl.concat(found)["y"].is_nan().to_list() == [False, True, True, True]
+
+
+FAULTS = {
+    "short line": ("t.csv", b"x,label\n1,a\n2\n3,b\n", "t.csv, line 3: found 1 cells, but the header has 2"),
+    "long line": ("t.csv", b"x,label\n1,a\n2,b,c\n", "t.csv, line 3: found 3 cells"),
+    "blank line": ("t.csv", b"x,label\n1,a\n\n2,b\n", "t.csv, line 3: the line is blank"),
+    "open quotation": ("t.csv", b'x,label\n1,a\n2,"b\n3,c\n', "t.csv, line 3: a quotation mark is opened"),
+    "quotation inside": ("t.csv", b'x,label\n1,"a"b\n', "t.csv, line 2: "),
+    "no UTF-8": ("t.csv", b"x,label\n1,a\n2,\xe9\n", r"t.csv is not text in UTF-8 \(line 3\)"),
+    "two columns of a name": ("t.csv", b"x,x\n1,a\n", "two columns 'x'"),
+    "empty file": ("t.csv", b"", "t.csv is empty"),
+    "no number": ("t.csv", b"x,label\n1,a\nfour,b\n", "row 1: column 'x' holds 'four', expected a number"),
+    "no JSON": ("t.jsonl", b'{"x": 1, "label": "a"}\n{"x": \n', "t.jsonl, line 2: no JSON"),
+    "no object": ("t.jsonl", b'{"x": 1, "label": "a"}\n[1]\n', "t.jsonl, line 2: expected an object"),
+    "JSON of no UTF-8": ("t.jsonl", b'{"x": 1, "label": "\xe9"}\n', "t.jsonl is not UTF-8, from line 1 on"),
+    "no pair": ("t.svm", b"a 1:2\nb 1:2 x\n", "t.svm, line 2: expected labels and pairs index:value"),
+    "half a pair": ("t.svm", b"a 1:2\nb 1 2:3 4:\n", "t.svm, line 2: expected labels and pairs"),
+    "two values": ("t.svm", b"a 1:2\nb 1:2:3 4\n", "t.svm, line 2: expected labels and pairs"),
+    "order of pairs": ("t.svm", b"a 1:2\nb 3:2 1:1\n", "t.svm, line 2: the indices do not increase"),
+    "large index": ("t.svm", b"a 1:2\nb 300000:2\n", "t.svm, line 2: index 300000 lies beyond .* --hash-bits 19"),
+    "negative index": ("t.svm", b"a 1:2\nb -3:2\n", "t.svm, line 2: expected labels and pairs"),
+    "no parquet": ("t.parquet", b"PAR1", "t.parquet cannot be read"),
+    "no gzip": ("t.csv.gz", b"x,label\n1,a\n", "t.csv.gz is damaged or cut short"),
+    "half a gzip": ("t.csv.gz", gzip.compress(b"x,label\n" + bytes(range(48, 122)) * 9)[:-9], "damaged or cut short"),
+    "no labels": ("t.csv", b"x,labl\n1,a\n", "t.csv has no column 'label': did you mean 'labl'"),
+    "no features": ("t.csv", b"y,label\n1,a\n", "t.csv lacks 'x'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_are_named_by_their_line(tmp_path, name):
+    file, content, said = FAULTS[name]
+    (tmp_path / file).write_bytes(content)
+    features = (Column("x", "number"),)
+    wanted = Wanted() if file == "t.svm" else Wanted(("label",), features)
+
+    def read():
+        for batch in iterate(open_source(tmp_path / file), 10, wanted):
+            if file != "t.svm":
+                conform(batch.content, features, batch.path)
+
+    with pytest.raises(DataError, match=said):
+        read()
+
+
+def test_sources_that_cannot_be_opened(tmp_path, files):
+    """What is absent, unknown or mixed is said before anything is read."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mixed").mkdir()
+    for name in ("a.csv", "b.jsonl"):
+        (tmp_path / "mixed" / name).touch()
+    (tmp_path / "t.xls").touch()
+    cases = [
+        ("none.csv", None, "there is no file"),
+        ("empty", None, "holds no file of a known format"),
+        ("mixed", None, r"files of several formats, as a.csv and b.jsonl: give --format"),
+        ("t.xls", None, "unknown format"),
+        ("t.xls", "xls", "there is no format 'xls'"),
+    ]
+    for name, form, said in cases:
+        with pytest.raises(DataError, match=said):
+            open_source(tmp_path / name, form)
+    with pytest.raises(DataError, match="standard input needs a format of text"):
+        open_source("-")
+    assert [file.name for file in open_source(files["parts"]).files] == ["0.csv", "1.csv", "2.csv"]
+    with pytest.raises(InputError, match="n_rows=0"):
+        next(read_batches(files["t.csv"], n_rows=0))
+    assert sum(batch.height for batch in read_batches(files["parts"])) == N_ROWS

@@ -1,0 +1,257 @@
+"""A run that is killed and taken up again ends, bit by bit, where an unbroken one ends; all else is refused."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oneof import AvgPegasos, MaxPegasos, persistence
+from oneof.errors import DataError, InputError
+from oneof.stream import Checkpoints, StreamOptions, checkpoint, fit_stream
+from oneof.tables import Overrides
+from tests.stream.conftest import make_frame
+from tests.stream.test_learning import assert_same_bits
+
+OPTIONS = StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
+ESTIMATOR = AvgPegasos(average=True, fit_intercept=True)
+
+
+class _Stop(BaseException):
+    """Something that nobody foresees."""
+
+
+def _stop_after(n_batches, error=KeyboardInterrupt):
+    """Return a watch that raises once so many batches were learnt from."""
+    seen = []
+
+    def watch(*_):
+        seen.append(1)
+        if len(seen) == n_batches:
+            raise error
+
+    return watch
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow", "parts"])
+@pytest.mark.parametrize("n_batches", [1, 5, 8, 13])
+def test_an_interrupted_run_goes_on_bit_by_bit(files, tmp_path, name, n_batches):
+    """Ctrl-C after any batch, of any epoch, leaves a checkpoint from which the rest is learnt as if none had been."""
+    unbroken = fit_stream(files[name], ESTIMATOR, OPTIONS)
+    kept = tmp_path / "checkpoint.npz"
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept), watch=_stop_after(n_batches))
+    fit = fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept, resume=True))
+    assert_same_bits(fit, unbroken)
+    assert fit.resumed_at > 0
+    assert unbroken.resumed_at is None
+    for part in ("count", "mean", "square"):
+        assert np.array_equal(getattr(fit.model[0].moments_, part), getattr(unbroken.model[0].moments_, part))
+    one, other = fit.validation, unbroken.validation
+    assert [(w.rows, w.mistakes, w.model_mistakes) for w in one.windows] == [
+        (w.rows, w.mistakes, w.model_mistakes) for w in other.windows
+    ]
+
+
+def test_checkpoints_come_every_so_many_rows(files, tmp_path):
+    """At the first end of a batch after so many rows; a run that ends without one leaves none."""
+    kept = tmp_path / "checkpoint.npz"
+    for every, rows in ((250, 300), (100, 500), (500, 500)):
+        checkpoints = Checkpoints(kept, every_rows=every, every_seconds=None)
+        with pytest.raises(_Stop):
+            fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=checkpoints, watch=_stop_after(6, _Stop))
+        assert checkpoint.read(kept)[0]["rows_in_all"] == rows
+        kept.unlink()
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept, every_seconds=None))
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept, every_seconds=1e9))
+    assert not kept.exists()
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept, every_seconds=1e-9))
+    assert kept.exists()
+    with pytest.raises(InputError, match="every_rows=0"):
+        Checkpoints(kept, every_rows=0)
+
+
+@pytest.fixture
+def left(tmp_path):
+    """Leave a checkpoint of a run on a small table; return the table and the checkpoint."""
+    path, kept = tmp_path / "t.csv", tmp_path / "checkpoint.npz"
+    make_frame(300).write_csv(path)
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept), watch=_stop_after(2))
+    return path, kept
+
+
+def _go_on(path, kept, estimator=ESTIMATOR, options=OPTIONS):
+    return fit_stream(path, estimator, options, checkpoints=Checkpoints(kept, resume=True))
+
+
+def test_other_streams_and_options_are_refused(left, tmp_path):
+    """One sentence names the difference; nothing is learnt from, and the checkpoint stays."""
+    path, kept = left
+    before = kept.read_bytes()
+    with pytest.raises(DataError, match="left of a run that did not end: go on with --resume, or begin anew"):
+        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept))
+    cases = [
+        (path, MaxPegasos(average=True), OPTIONS, "is of AvgPegasos, not of MaxPegasos"),
+        (path, AvgPegasos(lam=0.1, average=True, fit_intercept=True), OPTIONS, "parameter lam '0.0001'"),
+        (path, ESTIMATOR, StreamOptions(("species",), batch_rows=99, hash_bits=8, n_epochs=2), "batch_rows 100"),
+        (path, ESTIMATOR, StreamOptions(("species",), batch_rows=100, hash_bits=8), "option n_epochs 2"),
+        (
+            path,
+            ESTIMATOR,
+            StreamOptions(("species",), overrides=Overrides(drop=("mass",)), batch_rows=100, hash_bits=8, n_epochs=2),
+            "option overrides",
+        ),
+    ]
+    make_frame(300).write_csv(tmp_path / "u.csv")
+    cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "is of the stream"))
+    for source, estimator, options, said in cases:
+        with pytest.raises(DataError, match=said):
+            _go_on(source, kept, estimator, options)
+    facts = path.stat()
+    cell = path.read_bytes()
+    path.write_bytes(cell.replace(b"red", b"dew", 1))  # as long as before, and as old
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    with pytest.raises(DataError, match=r"t.csv has changed since .* was written"):
+        _go_on(path, kept)
+    path.write_bytes(cell + b"1,2,red,again,owl\n")
+    with pytest.raises(DataError, match=r"t.csv has changed since"):
+        _go_on(path, kept)
+    assert kept.read_bytes() == before
+
+
+def test_damaged_checkpoints_are_refused(left):
+    """Cut anywhere, or with any byte of its content changed, it is never gone on from."""
+    path, kept = left
+    whole = kept.read_bytes()
+    rng = random.Random(0)
+    for cut in (0, 1, len(whole) // 2, len(whole) - 1):
+        kept.write_bytes(whole[:cut])
+        with pytest.raises(DataError, match=r"is damaged, or no checkpoint of oneof: begin anew with --restart"):
+            _go_on(path, kept)
+    reference = _go_on_from(path, kept, whole)
+    refused = 0
+    for _ in range(60):
+        place = rng.randrange(len(whole))
+        kept.write_bytes(whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :])
+        try:
+            fit = _go_on(path, kept)
+        except DataError:
+            refused += 1
+        else:  # a byte that says nothing, as a date
+            assert_same_bits(fit, reference)
+    assert refused > 40
+    np.savez(kept, header=np.frombuffer(b'{"format": "other"}', dtype=np.uint8))
+    with pytest.raises(DataError, match="no checkpoint of oneof"):
+        _go_on(path, kept)
+    np.savez(kept, header=np.array([{"a": 1}], dtype=object))  # a pickle
+    with pytest.raises(DataError, match="no checkpoint of oneof"):
+        _go_on(path, kept)
+
+
+def _go_on_from(path, kept, content):
+    kept.write_bytes(content)
+    return _go_on(path, kept)
+
+
+def test_standard_input_must_begin_as_before(tmp_path):
+    """A pipe that is given again is passed over up to the checkpoint; one that differs before is refused."""
+    code = """
+import sys
+from oneof import AvgPegasos
+from oneof.errors import OneofError
+from oneof.stream import Checkpoints, StreamOptions, fit_stream
+def watch(found, share):
+    if sys.argv[2] == "stop" and found.total.rows == 200: raise KeyboardInterrupt
+try:
+    fit = fit_stream("-", AvgPegasos(), StreamOptions(("species",), batch_rows=100, hash_bits=4), format="csv",
+                     checkpoints=Checkpoints(__import__("pathlib").Path(sys.argv[1]), resume=True), watch=watch)
+    print(fit.model[-1].coef_.tobytes().hex(), fit.resumed_at)
+except OneofError as error:
+    print(error)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    text = make_frame(300).write_csv().encode()
+
+    def pipe(content, what):
+        words = [sys.executable, "-c", code, str(tmp_path / "kept.npz"), what]
+        return subprocess.run(words, input=content, capture_output=True, check=True).stdout.decode().strip()
+
+    whole = pipe(text, "go on").split()[0]
+    assert pipe(text, "stop") == "stopped"
+    assert "does not begin with the" in pipe(text.replace(b"red", b"dew", 1), "go on")
+    assert "does not begin with the" in pipe(text[:500], "go on")
+    assert pipe(text, "go on") == f"{whole} 200"
+
+
+COMMAND = (sys.executable, "-m", "oneof.cli", "fit", "t.csv", "--labels", "species", "--online", "--hash-bits", "8")
+EVERY = ("--batch-rows", "100", "--checkpoint-rows", "200", "--method", "AvgPegasos", "--epochs", "2")
+
+
+def _bits(folder):
+    learner = persistence.load(folder / "model.skops").pipeline[-1]
+    return learner._state.V.tobytes(), learner._state.U.tobytes(), learner.coef_.tobytes()
+
+
+def _kill_again_and_again(folder, n_kills, seed):
+    """Kill a fit at `n_kills` random moments after its checkpoints began, let it end, and compare the bits."""
+    make_frame(20_000).write_csv(folder / "t.csv")
+    words = [*COMMAND, *EVERY]
+    unbroken = fit_stream(
+        folder / "t.csv", ESTIMATOR, StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
+    )
+    rng, killed, kept = random.Random(seed), 0, folder / "out" / "checkpoint.npz"
+    while killed < n_kills:
+        before = kept.stat().st_mtime_ns if kept.exists() else 0
+        child = subprocess.Popen(
+            [*words, "--out", "out", "--resume"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while child.poll() is None and (kept.stat().st_mtime_ns if kept.exists() else 0) == before:
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.8 / n_kills))
+        child.kill()
+        assert child.wait() == -signal.SIGKILL, "it ended before it could be killed"
+        killed += 1
+    done = subprocess.run([*words, "--out", "out", "--resume", "--json"], cwd=folder, capture_output=True, check=True)
+    assert b'"resumed_at": null' not in done.stdout
+    learner = unbroken.model[-1]
+    assert _bits(folder / "out") == (learner._state.V.tobytes(), learner._state.U.tobytes(), learner.coef_.tobytes())
+    assert sorted(file.name for file in (folder / "out").iterdir() if not file.name.startswith(".")) == [
+        "curve.csv",
+        "model.skops",
+        "summary.json",
+    ]
+
+
+def test_a_killed_run_goes_on_bit_by_bit(tmp_path):
+    """Killed three times without warning, it ends with the weights of a run that was left alone."""
+    _kill_again_and_again(tmp_path, 3, seed=time.time_ns() % 1000)
+
+
+@pytest.mark.slow
+def test_a_run_killed_twenty_times_goes_on_bit_by_bit(tmp_path):
+    """The same at twenty random moments, some of them within the writing of a checkpoint."""
+    _kill_again_and_again(tmp_path, 20, seed=1)
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path):
+    """The command ends with code 130, keeps how far it came, and names the command that goes on."""
+    make_frame(20_000).write_csv(tmp_path / "t.csv")
+    words = [*COMMAND, *EVERY, "--out", "out"]
+    child = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    while child.poll() is None and not (tmp_path / "out" / "checkpoint.npz").exists():
+        time.sleep(0.005)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate()
+    assert child.returncode == 130
+    assert "go on with: oneof fit t.csv --labels species --online" in said.decode()
+    assert "--out out --resume" in said.decode()
+    done = subprocess.run([*words, "--resume"], cwd=tmp_path, capture_output=True, check=True)
+    assert b"taken up again after" in done.stdout
+    assert not Path(tmp_path, "out", "checkpoint.npz").exists()

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from oneof import AvgPegasos, AvgPerceptron
+from oneof import CLPL, AvgPegasos, AvgPerceptron
 from oneof.errors import InputTypeError, LabelError
 from oneof.stream import OneByOne
 
@@ -20,7 +21,7 @@ def test_it_is_partial_fit_on_hashed_rows(learner):
         assert model.learn_one(x, y) is model
     hashed = model._hasher.transform([{k: v for k, v in x.items() if v is not None} for x in rows])
     peer.partial_fit(hashed, sets, classes=["a", "b", "c"])
-    assert np.array_equal(model.estimator.coef_, peer.coef_)
+    assert np.array_equal(model.fitted().coef_, peer.coef_)
     assert [model.predict_one(x) for x in rows] == peer.predict(hashed).tolist()
     shares = model.predict_proba_one(rows[0])
     assert sum(shares.values()) == pytest.approx(1)
@@ -28,7 +29,12 @@ def test_it_is_partial_fit_on_hashed_rows(learner):
 
 
 def test_what_is_no_row_or_no_class_is_refused():
+    """A list for a row, a class that was not named, a learner of batches, and asking before learning."""
     model = OneByOne(AvgPerceptron(), ["a", "b"])
+    with pytest.raises(NotFittedError, match="learn_one"):
+        model.fitted()
+    with pytest.raises(InputTypeError, match="CLPL does not learn online"):
+        OneByOne(CLPL(), ["a", "b"])
     with pytest.raises(InputTypeError, match="a row is a dict of features"):
         model.learn_one([1.0], "a")
     with pytest.raises(LabelError, match="'c'"):

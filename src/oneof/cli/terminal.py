@@ -85,12 +85,13 @@ def progress(title: str, *, every_minute: bool = False) -> Iterator[Progress | N
 def _each_minute(title: str) -> Progress:
     start = said = time.monotonic()
 
-    def update(done: int, total: int, name: str) -> None:  # noqa: ARG001 - called as the bar is
+    def update(done: int, total: int | None, name: str) -> None:  # noqa: ARG001 - called as the bar is
         nonlocal said
         now = time.monotonic()
         if done and now - said >= 60.0:
             said = now
-            note(f"{title}: {done} of {total} done, about {(now - start) / done * (total - done) / 60:.0f} min left.")
+            left = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
+            note(f"{title}: {done} of {'an unknown number' if total is None else total} done{left}.")
 
     return update
 

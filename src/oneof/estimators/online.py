@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import check_lengths, check_positive
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import weights_order
@@ -164,3 +164,12 @@ class OnlineLearner:
         if given is not None and set(given.tolist()) != set(self.classes_.tolist()):
             raise InputError(f"classes differs from that of the first call, {self.classes_.tolist()}.")
         return as_candidates(as_candidates(y, classes=self.classes_ if given is None else given), classes=self.classes_)
+
+
+def check_online(estimator: Any) -> None:
+    """Raise unless an estimator is one of the online learners."""
+    if not isinstance(estimator, OnlineLearner):
+        raise InputTypeError(
+            f"{type(estimator).__name__} does not learn online: give AvgPerceptron, MaxPerceptron, AvgPegasos or "
+            "MaxPegasos."
+        )

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oneof.errors import DataError, InputError, InputTypeError
-from oneof.estimators.online import OnlineLearner
+from oneof.errors import DataError, InputError
+from oneof.estimators.online import OnlineLearner, check_online
 from oneof.solvers.online import OnlineState
 from oneof.stream import checkpoint, standing
 from oneof.stream.batches import Batch, Position, Wanted, extents, iterate, share_read
@@ -250,11 +250,7 @@ def _taken_up(checkpoints: Checkpoints | None, identity: dict[str, Any]) -> Stan
 
 
 def _check(source: Source, estimator: Any, options: StreamOptions) -> None:
-    if not isinstance(estimator, OnlineLearner):
-        raise InputTypeError(
-            f"{type(estimator).__name__} does not learn online: give AvgPerceptron, MaxPerceptron, AvgPegasos or "
-            "MaxPegasos."
-        )
+    check_online(estimator)
     if options.n_epochs > 1 and not source.can_be_read_again:
         raise InputError("standard input can be read once only: give a file for several epochs.")
     if source.format == "svmlight":

@@ -7,6 +7,8 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputTypeError
+from oneof.estimators.online import check_online
+from oneof.solvers.online import OnlineState
 
 
 class OneByOne:
@@ -17,7 +19,7 @@ class OneByOne:
     Parameters
     ----------
     estimator : AvgPerceptron, MaxPerceptron, AvgPegasos or MaxPegasos
-        It is learnt with, and holds what was learnt.
+        Its parameters are used; it is not changed itself.
     classes : sequence
         All classes.
     hash_bits : int, default=12
@@ -25,7 +27,7 @@ class OneByOne:
 
     Notes
     -----
-    One row at a time costs about a thousand times as much as rows in batches: take `fit_stream` where you can.
+    Nearly all that a row costs is Python around its few sums: take `fit_stream` where you can.
 
     Examples
     --------
@@ -44,10 +46,12 @@ class OneByOne:
     def __init__(self, estimator: Any, classes: Sequence[Any], hash_bits: int = 12) -> None:
         from sklearn.feature_extraction import FeatureHasher
 
+        check_online(estimator)
         self.estimator = estimator
         self.classes = list(classes)
         self.hash_bits = hash_bits
         self._hasher = FeatureHasher(2**hash_bits)
+        self._state: OnlineState | None = None
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> Self:
         """Learn from one row.
@@ -58,24 +62,36 @@ class OneByOne:
         y : label, collection of labels, or None
             The candidates of the row; None where nothing is known.
         """
-        candidates = CandidateSets.from_sets([y], classes=self.classes)
-        self.estimator.partial_fit(self._row(x), candidates)
+        mask = CandidateSets.from_sets([y], classes=self.classes).mask
+        self._state = self.estimator.advance(self._state, self._row(x), mask)
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """Return the class of a row; None before the first row was learnt, as river does."""
-        return self.estimator.predict(self._row(x)).tolist()[0] if self._has_learnt() else None
+        return None if self._state is None else self.classes[self.estimator.predict_at(self._state, self._row(x))[0]]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """Return a softmax of the scores, which is not calibrated; an empty dict before the first row was learnt."""
-        if not self._has_learnt():
+        if self._state is None:
             return {}
         from oneof.model_selection import probabilities
 
-        return dict(zip(self.classes, probabilities(self.estimator, self._row(x)).proba[0].tolist(), strict=True))
+        return dict(zip(self.classes, probabilities(self.fitted(), self._row(x)).proba[0].tolist(), strict=True))
 
-    def _has_learnt(self) -> bool:
-        return hasattr(self.estimator, "classes_")
+    def fitted(self) -> Any:
+        """Return the estimator as it stands, for rows that `sklearn.feature_extraction.FeatureHasher` has hashed.
+
+        Raises
+        ------
+        NotFittedError
+            Before the first row was learnt.
+        """
+        from sklearn.base import clone
+        from sklearn.exceptions import NotFittedError
+
+        if self._state is None:
+            raise NotFittedError("OneByOne has learnt from no row: call learn_one first.")
+        return clone(self.estimator).take(self._state, self.classes, 2**self.hash_bits)
 
     def _row(self, x: Mapping[str, Any]) -> Any:
         if not isinstance(x, Mapping):

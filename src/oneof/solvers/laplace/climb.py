@@ -5,6 +5,9 @@ reproducing kernel Hilbert space, whose inner product is <A, B> = sum A (K B). I
 pi - A, and its negative Hessian I + W_true K. So no K^-1 is needed, nor a factor of K: each step of conjugate gradients
 costs one product of K with an n x K block.
 
+Where K = Phi Phi^T the same ascent can be made over the weights w = Phi^T A of the features, whose prior covariance is
+the identity: see `oneof.solvers.laplace.weight_space`.
+
 W_true has negative eigenvalues at finite sharpness. A trust region, in the same norm, copes with them (Steihaug 1983):
 a step that would leave it, or that meets negative curvature, ends at its border. Where Psi does not rise by a share of
 what the quadratic model says, the step is not taken, and the region shrinks: Psi never falls. (Leaving the negative
@@ -16,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from array_api_compat import array_namespace
 
-from oneof.solvers.laplace.likelihood import Likelihood, Shares
+from oneof.solvers.laplace.likelihood import Bends, Likelihood
 from oneof.solvers.laplace.prior import Prior
 from oneof.typing import Array
 
@@ -60,7 +63,7 @@ class Climb:
         while True:
             slope = self.shares.slopes - self.coefficients
             move = self.prior.product(slope) if self._precision > 0 else self.prior.rough_product(slope)
-            distance = relative_size(move, self.latents)
+            distance = relative_size(self.prior, move, self.latents)
             if distance <= tol:
                 if self._precision > 0 or tol > ROUGHEST:
                     return True
@@ -84,7 +87,7 @@ class Climb:
         coefficients, latents = self.coefficients + step, self.latents + moved
         psi = self.likelihood.psi(coefficients, latents)
         # Psi may be near 0 where the latents are not, of which it is summed.
-        size = max(abs(psi), latents.shape[0] ** 0.5 * float(xp.max(xp.abs(latents))))
+        size = max(abs(psi), self.prior.n_rows**0.5 * self.prior.largest(latents))
         rounding = ROUNDING * self._eps * size
         rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
         self._idle = 0 if rises or self._precision < 2 else self._idle + 1
@@ -101,14 +104,13 @@ class Climb:
             self.objective.append(psi)
 
 
-def relative_size(move: Array, latents: Array) -> float:
+def relative_size(prior: Prior, move: Array, latents: Array) -> float:
     """Return max |move| / max(1, max |F|)."""
-    xp = array_namespace(latents)
-    return float(xp.max(xp.abs(move))) / max(1.0, float(xp.max(xp.abs(latents))))
+    return prior.largest(move) / max(1.0, prior.largest(latents))
 
 
 def truncated_conjugate_gradients(
-    product: Callable[[Array], Array], shares: Shares, slope: Array, move: Array, radius: float, accuracy: float
+    product: Callable[[Array], Array], shares: Bends, slope: Array, move: Array, radius: float, accuracy: float
 ) -> Array:
     """Return coefficients V, with <V, V> <= radius^2, that nearly solve (I + W_true K) V = slope.
 

@@ -1,0 +1,112 @@
+"""The linear partial-label SVM over blocks, by mixing the weights of dual ascent."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oneof.distributed.blocks import Block, Blocks, in_block
+from oneof.distributed.reduction import compute, each_held, persist, shared, summed
+from oneof.errors import InputError
+from oneof.estimators.plsvm import PLSVM
+from oneof.kernels import Kernel
+from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp
+from oneof.solvers.plsvm.mixing import BlockDuals, Share, go_on, start
+from oneof.solvers.plsvm.problem import Trace
+from oneof.solvers.spaces import FeatureSpace
+from oneof.typing import Floats
+
+MOST_IDLE = 20
+"""Rounds without a lower objective or a smaller gap, after which it ends."""
+
+
+@dataclass(frozen=True)
+class _Own:
+    """A block with its own problem."""
+
+    number: int
+    problem: PLSVMProblem
+
+
+def check_plsvm(machine: PLSVM) -> None:
+    """Raise if a parameter cannot be used."""
+    machine._check_parameters()
+    if machine.kernel != "linear":
+        raise InputError(f'kernel={machine.kernel!r} is not possible over blocks of rows: choose "linear".')
+    if machine.solver != "cccp":
+        raise InputError(
+            f'solver={machine.solver!r} is not possible over blocks of rows: choose "cccp", or MaxPegasos, which goes '
+            "down the same objective row by row."
+        )
+
+
+def fit_plsvm(machine: PLSVM, blocks: Blocks) -> None:
+    """Fit a machine; of one block, by the ordinary solver."""
+    blocks = blocks.told
+    problems = each_held(blocks.parts, _problem, float(machine.lam), bool(machine.fit_intercept))
+    if len(problems) == 1:
+        from dask import delayed
+
+        found = compute(delayed(_solve)(problems[0], machine.max_iter, machine.tol))
+    else:
+        found = _mix(machine, problems, blocks.n_told)
+    blocks.describe(machine)
+    machine._keep_trace(found)
+    nothing = np.zeros((1, blocks.facts[0].n_features))
+    kernel = Kernel.of("linear", nothing, gamma="auto", degree=machine.degree, coef0=machine.coef0)
+    machine._keep_linear(found.weights.astype(blocks.dtype, copy=False), kernel)
+
+
+def _mix(machine: PLSVM, problems: list[Any], n_rows: int) -> PLSVMSolution:
+    """Make rounds until no row chooses anew and the duality gap is at most `tol` times the objective."""
+    from dask import delayed
+
+    lam, trace = float(machine.lam), Trace()
+    trace.add(1.0)  # of W = 0
+    duals, weights = _round([delayed(_start, nout=2)(own) for own in problems])[:2]
+    best, lowest, least_gap, idle, converged, n_iter = weights, 1.0, np.inf, 0, False, 0
+    while True:
+        common = shared(weights)
+        moved, ahead, seen = _round([
+            delayed(_go_on, nout=2)(own, dual, common, n_iter) for own, dual in zip(problems, duals)
+        ])  # fmt: skip
+        penalty = 0.5 * lam * float(np.vdot(weights, weights))
+        objective = seen.losses / n_rows + penalty
+        gap = np.inf if seen.n_changed else objective - (seen.taus / n_rows - penalty)
+        better = objective < lowest * (1.0 - 1e-9) or gap < 0.95 * least_gap
+        least_gap, idle = min(gap, least_gap), 0 if better else idle + 1
+        if objective < lowest:
+            best, lowest = weights, objective
+        trace.add(lowest)
+        converged = gap <= machine.tol * objective
+        if converged or idle == MOST_IDLE or n_iter == machine.max_iter:
+            break
+        duals, weights, n_iter = moved, ahead, n_iter + 1
+    return PLSVMSolution(best, np.array(trace.objective), np.array(trace.seconds), n_iter, converged)
+
+
+def _round(made: list[Any]) -> tuple[list[Any], Floats, Share]:
+    """Return what each block holds after a round, the mean of the weights by rows, and the sums."""
+    total = summed([share for _, share in made], Share.__add__)
+    *duals, total = persist([*(dual for dual, _ in made), total])
+    found = compute(total)
+    return duals, found.weights / found.n_rows, found
+
+
+def _problem(block: Block, lam: float, has_constant: bool) -> _Own:
+    with in_block(block.number):
+        rows, mask = block.told_rows()
+        space = FeatureSpace(rows.astype(np.float64, copy=False), has_constant=has_constant)
+        return _Own(block.number, PLSVMProblem(space, mask, lam))
+
+
+def _solve(own: _Own, max_iter: int, tol: float) -> PLSVMSolution:
+    return solve_cccp(own.problem, random=np.random.default_rng(0), max_iter=max_iter, tol=tol)
+
+
+def _start(own: _Own) -> tuple[BlockDuals, Share]:
+    return start(own.problem, np.random.default_rng([own.number]))
+
+
+def _go_on(own: _Own, duals: BlockDuals, weights: Floats, done: int) -> tuple[BlockDuals, Share]:
+    return go_on(own.problem, duals, weights, np.random.default_rng([own.number, done]))

@@ -82,6 +82,9 @@ class Blocks:
         ]
         held = persist([block for block, _ in read] + [facts for _, facts in read])
         facts = compute(held[len(read) :])
+        for own in facts:
+            if isinstance(own, InputError):  # of the first block that cannot be read, whichever was met first
+                raise own
         full = [number for number, own in enumerate(facts) if own.n_rows]
         blocks = cls([held[number] for number in full], [facts[number] for number in full], agreed)
         blocks._check(full)
@@ -191,7 +194,14 @@ def _named(number: int, y: Any) -> Any:
         return named_values(y)
 
 
-def _read(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple[Block, Facts]:
+def _read(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple[Block | None, Facts | InputError]:
+    try:
+        return _checked(number, X, y, reader, classes)
+    except InputError as error:
+        return None, error
+
+
+def _checked(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple[Block, Facts]:
     with in_block(number):
         if len(y) if not sp.issparse(y) else y.shape[0]:
             candidates = as_candidates(y, classes=classes)

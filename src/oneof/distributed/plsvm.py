@@ -16,8 +16,9 @@ from oneof.solvers.plsvm.problem import Trace
 from oneof.solvers.spaces import FeatureSpace
 from oneof.typing import Floats
 
-MOST_IDLE = 20
-"""Rounds without a lower objective or a smaller gap, after which it ends."""
+ENOUGH = 20
+"""It ends where so many rounds have lowered the objective by less than as many times `tol` of it, and the gap by less
+than a fifth."""
 
 
 @dataclass(frozen=True)
@@ -64,24 +65,31 @@ def _mix(machine: PLSVM, problems: list[Any], n_rows: int) -> PLSVMSolution:
     lam, trace = float(machine.lam), Trace()
     trace.add(1.0)  # of W = 0
     duals, weights = _round([delayed(_start, nout=2)(own) for own in problems])[:2]
-    best, lowest, least_gap, idle, converged, n_iter = weights, 1.0, np.inf, 0, False, 0
+    best, lowest, converged, n_iter = weights, 1.0, False, 0
+    last, momentum, highest, gaps = weights, 1.0, -np.inf, [np.inf]
     while True:
-        common = shared(weights)
+        following = 0.5 + (0.25 + momentum**2) ** 0.5
+        beta = (momentum - 1.0) / following
+        common = shared((weights, weights + beta * (weights - last), beta))
         moved, ahead, seen = _round([
             delayed(_go_on, nout=2)(own, dual, common, n_iter) for own, dual in zip(problems, duals)
         ])  # fmt: skip
         penalty = 0.5 * lam * float(np.vdot(weights, weights))
-        objective = seen.losses / n_rows + penalty
-        gap = np.inf if seen.n_changed else objective - (seen.taus / n_rows - penalty)
-        better = objective < lowest * (1.0 - 1e-9) or gap < 0.95 * least_gap
-        least_gap, idle = min(gap, least_gap), 0 if better else idle + 1
+        objective, dual = seen.losses / n_rows + penalty, seen.taus / n_rows - penalty
+        gap = np.inf if seen.n_changed else objective - dual
+        # Where the dual falls, or a row chooses anew, momentum has led astray.
+        momentum = 1.0 if dual < highest or seen.n_changed else following
+        highest = dual
         if objective < lowest:
             best, lowest = weights, objective
         trace.add(lowest)
         converged = gap <= machine.tol * objective
-        if converged or idle == MOST_IDLE or n_iter == machine.max_iter:
+        gaps.append(min(gap, gaps[-1]))
+        trail = trace.objective[-1 - ENOUGH] if n_iter >= ENOUGH else np.inf
+        level = trail - lowest < ENOUGH * machine.tol * lowest and gaps[-1] > 0.8 * gaps[-1 - ENOUGH]
+        if converged or n_iter == machine.max_iter or level:
             break
-        duals, weights, n_iter = moved, ahead, n_iter + 1
+        duals, last, weights, n_iter = moved, weights, ahead, n_iter + 1
     return PLSVMSolution(best, np.array(trace.objective), np.array(trace.seconds), n_iter, converged)
 
 
@@ -108,5 +116,5 @@ def _start(own: _Own) -> tuple[BlockDuals, Share]:
     return start(own.problem, np.random.default_rng([own.number]))
 
 
-def _go_on(own: _Own, duals: BlockDuals, weights: Floats, done: int) -> tuple[BlockDuals, Share]:
-    return go_on(own.problem, duals, weights, np.random.default_rng([own.number, done]))
+def _go_on(own: _Own, duals: BlockDuals, weights: tuple[Floats, Floats, float], done: int) -> tuple[BlockDuals, Share]:
+    return go_on(own.problem, duals, *weights, np.random.default_rng([own.number, done]))

@@ -8,8 +8,12 @@ each block goes over its own n_b rows as if they were all there are: every chang
 
 By the convexity of the square the dual objective of all rows rises by at least the mean of what each block saw, so that
 the mixing converges to the minimum of the convex problem of `oneof.solvers.plsvm.dual`. It is CoCoA+ with gamma = 1 and
-sigma' = n / n_b (Ma et al. 2015, Adding vs. averaging in distributed primal-dual optimization, ICML). As in the
-concave-convex procedure the choices of the rows are made anew at each W; that changes their dual variables as well.
+sigma' = n / n_b (Ma et al. 2015, Adding vs. averaging in distributed primal-dual optimization, ICML).
+
+That is a proximal step, which alone creeps where lam n is small. So a round begins ahead of the last one, at c + beta
+(c - c_before) and the W that goes with it (Beck & Teboulle 2009, A fast iterative shrinkage-thresholding algorithm,
+SIAM J. Imaging Sciences). As in the concave-convex procedure the choices of the rows are made anew at each W; the dual
+variables of a row that chose anew change with it, and have no momentum.
 """
 
 from dataclasses import dataclass
@@ -35,6 +39,8 @@ class BlockDuals:
     """C, (n_b, K)."""
     chosen: Ints
     """(n_b,): the candidate that each row has chosen."""
+    before: Floats
+    """(n_b, K): the coefficients a round ago."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +75,11 @@ def start(problem: PLSVMProblem, random: np.random.Generator) -> tuple[BlockDual
     chosen = best_scores(space.scores(found.weights), problem.mask).chosen
     coefficients = choose(found.duals, problem.mask, chosen)
     weights = space.n_rows * (space.gather(coefficients) / problem.scale)
-    return BlockDuals(coefficients, chosen), Share(weights, space.n_rows, 0.0, 0.0, 0)
+    return BlockDuals(coefficients, chosen, coefficients), Share(weights, space.n_rows, 0.0, 0.0, 0)
 
 
 def go_on(
-    problem: PLSVMProblem, duals: BlockDuals, weights: Floats, random: np.random.Generator
+    problem: PLSVMProblem, duals: BlockDuals, weights: Floats, ahead: Floats, beta: float, random: np.random.Generator
 ) -> tuple[BlockDuals, Share]:
     """Make a round from the mixed weights.
 
@@ -85,6 +91,10 @@ def go_on(
         Not changed.
     weights : ndarray of shape (K, D)
         W.
+    ahead : ndarray of shape (K, D)
+        W + beta (W - W a round ago).
+    beta : float
+        At least 0.
     random : Generator
         For the order of the rows.
     """
@@ -93,10 +103,17 @@ def go_on(
     losses = float(np.maximum(0.0, 1.0 - best.inside + best.outside).sum())
     taus = float(np.take_along_axis(duals.coefficients, duals.chosen[:, None], axis=1).sum())
     n_changed = int(np.count_nonzero(best.chosen != duals.chosen))
-    coefficients = choose(duals.coefficients, problem.mask, best.chosen) if n_changed else duals.coefficients.copy()
-    moved = weights
+    coefficients = duals.coefficients + beta * (duals.coefficients - duals.before)
+    here, moved = duals.coefficients, ahead
     if n_changed:
-        moved = weights + space.gather(coefficients - duals.coefficients) / problem.scale
+        changed = np.flatnonzero(best.chosen != duals.chosen)
+        anew = choose(here[changed], problem.mask[changed], best.chosen[changed])
+        steps = np.zeros_like(here)
+        steps[changed] = anew - coefficients[changed]
+        moved = ahead + space.gather(steps) / problem.scale
+        here = here.copy()
+        coefficients[changed] = here[changed] = anew
     waiting, idle = np.zeros((2, space.n_rows), dtype=np.int64)
     moved = pass_over(problem, best.chosen, coefficients, moved, waiting, idle, range(PASSES), random)
-    return BlockDuals(coefficients, best.chosen), Share(space.n_rows * moved, space.n_rows, losses, taus, n_changed)
+    weights = space.n_rows * moved
+    return BlockDuals(coefficients, best.chosen, here), Share(weights, space.n_rows, losses, taus, n_changed)

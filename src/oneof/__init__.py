@@ -34,7 +34,18 @@ _HOME = {
     "make_partial": "oneof.datasets",
     "regularized_laplacian_kernel": "oneof.graphs",
 }
-_ROOMS = ("active", "datasets", "distributed", "errors", "graphs", "metrics", "model_selection", "persistence", "text", "topics")
+_ROOMS = (
+    "active",
+    "datasets",
+    "distributed",
+    "errors",
+    "graphs",
+    "metrics",
+    "model_selection",
+    "persistence",
+    "text",
+    "topics",
+)
 
 __all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
 

@@ -94,7 +94,7 @@ def test_plsvm_of_one_block_is_that_of_one_machine():
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
 def test_mixing_finds_the_minimum_on_exact_labels(sparse):
     """Where the problem is convex, as with exact labels, mixing closes the duality gap to the tolerance."""
-    X, y, label = table()
+    X, _, label = table()
     lam, tol = 0.05, 1e-4
     here = PLSVM(lam=lam, tol=1e-7).fit(X, label)
     rows = in_blocks(X, [100, 80, 60])

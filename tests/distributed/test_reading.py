@@ -82,9 +82,12 @@ def test_what_does_not_fit_together_is_told():
     refused("block 0: X has 20 rows, but y has 30 candidate sets", unknown, vector(label, [30, 30]))
     refused("every row of every block of y is unlabelled", rows, vector(np.full(60, -1), [20, 40]), classes=[0, 1])
     refused("names only one class", rows, vector(np.ones(60, dtype=int), [20, 40]), kind=LabelError)
-    refused("block 1: row 3: label 'b' is not one of", rows, vector(["a"] * 23 + ["b"] * 37, [20, 40]), classes=["a", "c"])
+    letters = vector(["a"] * 23 + ["b"] * 37, [20, 40])
+    refused("block 1: row 3: label 'b' is not one of", rows, letters, classes=["a", "c"])
     refused("X has no rows", in_blocks(X[:0], [0]), vector(label[:0], [0]), classes=[0, 1])
-    refused("block 1 of y names", rows, da.concatenate([in_blocks(y.mask, [20, 40])[:20], vector(label, [60])[20:, None]]))
+    ones = in_blocks(np.ones((60, 3)), [20, 40])
+    columns = ones.map_blocks(lambda part, block_id: part[:, : 3 - block_id[0]], dtype=float)
+    refused("block 1 of y names the columns 0, 1, block 0 0, 1, 2", rows, columns)
 
 
 def test_unknown_lengths_do_where_labels_are_cut_alike():
@@ -108,7 +111,7 @@ def test_a_missing_value_is_named_by_block_and_row(value):
 
 
 def test_features_that_differ_between_blocks():
-    X, y, label = table(60)
+    X, _, label = table(60)
     rows = da.from_array(X, chunks=(30, 5)).map_blocks(lambda part, block_id: part[:, : 5 - block_id[0]], dtype=float)
     refused("block 1 of X has 4 features, block 0 has 5", rows, vector(label, [30, 30]))
 

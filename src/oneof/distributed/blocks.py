@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from oneof.candidates import as_candidates, as_classes, common_classes, named_values
 from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
-from oneof.distributed.reduction import compute, persist, shared
+from oneof.distributed.reduction import compute, persist, shared, task
 from oneof.errors import InputError, LabelError
 from oneof.typing import Ints, Labels, Mask, Rows
 
@@ -29,7 +29,7 @@ class Block:
     @property
     def told(self) -> Mask:
         """(n_b,): the rows whose set does not hold every class."""
-        return ~self.mask.all(axis=1)
+        return np.asarray(~self.mask.all(axis=1))
 
     def told_rows(self) -> tuple[Rows, Mask]:
         """Return them with their sets."""
@@ -69,15 +69,13 @@ class Blocks:
             If they cannot be read, or do not fit together.
         """
         require_dask()
-        from dask import delayed
-
         given = None if classes is None else as_classes(classes)
         rows = parts_of_rows(X)
         labels = parts_of_labels(y, rows, given)
         agreed = _agreed_classes(labels) if given is None else given
         reader = shared(clone(estimator))
         read = [
-            delayed(_read, nout=2)(number, part, sets, reader, agreed)
+            task(_read, number, part, sets, reader, agreed, nout=2)
             for number, (part, sets) in enumerate(zip(rows.parts, labels.parts, strict=True))
         ]
         held = persist([block for block, _ in read] + [facts for _, facts in read])
@@ -113,29 +111,23 @@ class Blocks:
 
     def describe(self, estimator: Any) -> None:
         """Set what an estimator keeps of the rows of fit."""
-        head = compute(require_dask().delayed(_head)(self.parts[0]))
-        names = self.facts[0].names
-        if names is not None:
-            import pandas as pd
-
-            head = pd.DataFrame(np.asarray(head), columns=list(names))
-        estimator._read_rows(head, reset=True)
+        estimator._read_rows(compute(task(_head, self.parts[0])), reset=True)
+        if self.facts[0].names is not None:
+            estimator.feature_names_in_ = np.array(self.facts[0].names, dtype=object)
 
     def take(self, told: Ints) -> tuple[Rows, Mask]:
         """Return some of the rows that say something, counted over all blocks, in rising order."""
-        from dask import delayed
-
         ends = np.cumsum([own.n_told for own in self.facts])
         cuts = np.split(told, np.searchsorted(told, ends[:-1]))
-        taken = compute([
-            delayed(_taken)(part, own - (end - facts.n_told))
+        wanted = [
+            task(_taken, part, own - (end - facts.n_told))
             for part, own, end, facts in zip(self.parts, cuts, ends, self.facts)
             if len(own)
-        ])  # fmt: skip
-        rows = [X for X, _ in taken]
-        return sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows), np.concatenate(
-            [mask for _, mask in taken]
-        )
+        ]
+        taken = compute(wanted)
+        rows, masks = [X for X, _ in taken], [mask for _, mask in taken]
+        joined = sp.vstack(rows, format="csr") if any(map(sp.issparse, rows)) else np.concatenate(rows)
+        return joined, np.concatenate(masks)
 
     def _check(self, numbers: list[int]) -> None:
         if not self.facts:
@@ -159,14 +151,12 @@ class Blocks:
 
     def _in_one_precision(self) -> "Blocks":
         """Return blocks of one precision, as one array of all rows would have."""
-        from dask import delayed
-
         dtype = np.result_type(*(own.dtype for own in self.facts))
         other = [number for number, own in enumerate(self.facts) if own.dtype != dtype]
         if not other:
             return self
         parts, facts = list(self.parts), list(self.facts)
-        for number, part in zip(other, persist([delayed(_cast)(parts[number], dtype) for number in other])):
+        for number, part in zip(other, persist([task(_cast, parts[number], dtype) for number in other])):
             own = facts[number]
             parts[number] = part
             facts[number] = Facts(own.n_rows, own.n_told, dtype, own.n_features, own.names)
@@ -184,9 +174,7 @@ def in_block(number: int) -> Iterator[None]:
 
 
 def _agreed_classes(labels: Parts) -> Labels:
-    from dask import delayed
-
-    return common_classes(compute([delayed(_named)(number, part) for number, part in enumerate(labels.parts)]))
+    return common_classes(compute([task(_named, number, part) for number, part in enumerate(labels.parts)]))
 
 
 def _named(number: int, y: Any) -> Any:

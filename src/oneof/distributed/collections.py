@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.candidates import as_candidates
+from oneof.distributed.reduction import shared
 from oneof.errors import InputError, InputTypeError, MissingExtraError
 from oneof.typing import Labels
 
@@ -24,6 +25,7 @@ def require_dask() -> Any:
     try:
         import dask
         import dask.array
+
         import distributed  # noqa: F401 - its defaults must be read before any of them is set
     except ImportError as error:
         raise MissingExtraError("dask", "dask") from error
@@ -35,8 +37,8 @@ def parts_of_rows(X: Any) -> Parts:
     parts = _parts(X)
     if parts is None or getattr(X, "ndim", 2) != 2:
         raise InputTypeError(
-            f"X is a {type(X).__name__}, expected a dask array or DataFrame of rows and features: make one, for example "
-            "by dask.array.from_array(X, chunks=(10_000, -1))."
+            f"X is a {type(X).__name__}, expected a dask array or DataFrame of rows and features: make one, for "
+            "example by dask.array.from_array(X, chunks=(10_000, -1))."
         )
     return parts
 
@@ -62,10 +64,8 @@ def parts_of_labels(y: Any, rows: Parts, classes: Labels | None) -> Parts:
                 f"X has {sum(rows.lengths)} rows, but y has {len(candidates)} candidate sets: give one set for each "
                 "row."
             )
-        from dask import delayed
-
         cuts = pairwise(accumulate(rows.lengths, initial=0))
-        return Parts([delayed(candidates[a:b], traverse=False) for a, b in cuts], rows.lengths)
+        return Parts([shared(candidates[a:b]) for a, b in cuts], rows.lengths)
     if len(parts.parts) != len(rows.parts):
         raise InputError(
             f"X has {len(rows.parts)} blocks and y has {len(parts.parts)}: give them the same blocks, as "
@@ -91,5 +91,3 @@ def _parts(collection: Any) -> Parts | None:
         known = not any(np.isnan(length) for length in lengths)
         return Parts(np.ravel(collection.to_delayed()).tolist(), [int(n) for n in lengths] if known else None)
     return Parts(list(collection.to_delayed()), None)
-
-

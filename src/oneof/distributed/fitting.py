@@ -1,5 +1,6 @@
 """Fitting the library's estimators over the blocks of dask collections."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from oneof.distributed.blocks import Blocks
@@ -16,7 +17,7 @@ from oneof.estimators.plsvm import PLSVM
 
 Estimator = TypeVar("Estimator")
 
-_WAYS = (
+_WAYS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, Blocks], None]], ...] = (
     (OnlineLearner, check_online, fit_online),
     (PLSVM, check_plsvm, fit_plsvm),
     (CLPL, check_clpl, fit_clpl),

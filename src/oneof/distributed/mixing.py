@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from oneof.distributed.blocks import Block, Blocks, in_block
-from oneof.distributed.reduction import compute, shared, sum_over, summed
+from oneof.distributed.reduction import compute, shared, sum_over, summed, task
 from oneof.estimators.base import check_positive
 from oneof.estimators.online import OnlineLearner
 from oneof.solvers.mixing import Share, begin, mixed, share
@@ -29,8 +29,6 @@ def check_online(learner: OnlineLearner) -> None:
 
 def fit_online(learner: OnlineLearner, blocks: Blocks) -> None:
     """Fit a learner in `n_epochs` rounds."""
-    from dask import delayed
-
     blocks = blocks if len(blocks.parts) == 1 else blocks.told
     learn, random = learner._learner(), check_random_state(learner.random_state)
     state = OnlineState.start(
@@ -46,7 +44,7 @@ def fit_online(learner: OnlineLearner, blocks: Blocks) -> None:
         else:
             mix, pass_over = shared(state), shared(learn)
             shares = [
-                delayed(_share)(part, pass_over, mix, seed, done * facts.n_rows)
+                task(_share, part, pass_over, mix, seed, done * facts.n_rows)
                 for part, seed, facts in zip(blocks.parts, seeds, blocks.facts)
             ]
             state = mixed(state, compute(summed(shares, Share.__add__)))

@@ -49,14 +49,18 @@ def fit_plgp(model: PLGP, blocks: Blocks) -> None:
     seed, random, normals = model._generators(n_classes)
     kernels = _kernels(model, blocks, random)
     m = min(int(model.n_components), n_told)
-    check_memory(16 * (m * n_classes) ** 2, f"covariances of {m} features and {n_classes} classes", "lower n_components")
+    check_memory(
+        16 * (m * n_classes) ** 2, f"covariances of {m} features and {n_classes} classes", "lower n_components"
+    )
     landmarks, _ = blocks.take(np.sort(random.permutation(n_told)[:m]))
     features = landmark_features(kernels, landmarks)
     sums = BlockFeatures.of(blocks, kernels, features, m)
     mode = find_weights(
         sums, float(model.sharpness), anneal=bool(model.anneal), max_iter=int(model.max_iter), tol=float(model.tol)
     )
-    covariance = WeightCovariance.of_curvature(sums.final_curvature(mode.weights, float(model.sharpness)), [m] * n_classes)
+    covariance = WeightCovariance.of_curvature(
+        sums.final_curvature(mode.weights, float(model.sharpness)), [m] * n_classes
+    )
     posterior = WeightPosterior.of(
         kernels, features, mode.weights, covariance, mode.objective[-1], float(model.sharpness)
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from oneof.distributed.blocks import Block, Blocks, in_block
-from oneof.distributed.reduction import compute, each_held, persist, shared, summed
+from oneof.distributed.reduction import compute, each_held, persist, shared, summed, task
 from oneof.errors import InputError
 from oneof.estimators.plsvm import PLSVM
 from oneof.kernels import Kernel
@@ -46,9 +46,7 @@ def fit_plsvm(machine: PLSVM, blocks: Blocks) -> None:
     blocks = blocks.told
     problems = each_held(blocks.parts, _problem, float(machine.lam), bool(machine.fit_intercept))
     if len(problems) == 1:
-        from dask import delayed
-
-        found = compute(delayed(_solve)(problems[0], machine.max_iter, machine.tol))
+        found = compute(task(_solve, problems[0], machine.max_iter, machine.tol))
     else:
         found = _mix(machine, problems, blocks.n_told)
     blocks.describe(machine)
@@ -60,20 +58,17 @@ def fit_plsvm(machine: PLSVM, blocks: Blocks) -> None:
 
 def _mix(machine: PLSVM, problems: list[Any], n_rows: int) -> PLSVMSolution:
     """Make rounds until no row chooses anew and the duality gap is at most `tol` times the objective."""
-    from dask import delayed
-
     lam, trace = float(machine.lam), Trace()
     trace.add(1.0)  # of W = 0
-    duals, weights = _round([delayed(_start, nout=2)(own) for own in problems])[:2]
+    duals, weights = _round([task(_start, own, nout=2) for own in problems])[:2]
     best, lowest, converged, n_iter = weights, 1.0, False, 0
     last, momentum, highest, gaps = weights, 1.0, -np.inf, [np.inf]
     while True:
         following = 0.5 + (0.25 + momentum**2) ** 0.5
         beta = (momentum - 1.0) / following
         common = shared((weights, weights + beta * (weights - last), beta))
-        moved, ahead, seen = _round([
-            delayed(_go_on, nout=2)(own, dual, common, n_iter) for own, dual in zip(problems, duals)
-        ])  # fmt: skip
+        made = [task(_go_on, own, dual, common, n_iter, nout=2) for own, dual in zip(problems, duals)]
+        moved, ahead, seen = _round(made)
         penalty = 0.5 * lam * float(np.vdot(weights, weights))
         objective, dual = seen.losses / n_rows + penalty, seen.taus / n_rows - penalty
         gap = np.inf if seen.n_changed else objective - dual

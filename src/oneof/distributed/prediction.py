@@ -9,7 +9,7 @@ import numpy as np
 
 from oneof.distributed.blocks import in_block
 from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
-from oneof.distributed.reduction import shared
+from oneof.distributed.reduction import shared, task
 from oneof.errors import InputTypeError
 from oneof.estimators.base import Disambiguation
 
@@ -63,13 +63,11 @@ def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
         The tuple (labels, confidence) of dask arrays of shape (n_samples,).
     """
     require_dask()
-    from dask import delayed
-
     rows = parts_of_rows(X)
     sets = parts_of_labels(y, rows, estimator.classes_)
     model = shared(estimator)
     pairs = [
-        delayed(_disambiguated, nout=2)(number, model, part, own)
+        task(_disambiguated, number, model, part, own, nout=2)
         for number, (part, own) in enumerate(zip(rows.parts, sets.parts, strict=True))
     ]
     dtype = np.asarray(estimator.classes_).dtype
@@ -81,21 +79,17 @@ def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
 
 def _by_rows(estimator: Any, X: Any, method: str, dtype: Any, *width: int) -> Any:
     require_dask()
-    from dask import delayed
-
     if not hasattr(estimator, method):
         raise InputTypeError(f"{type(estimator).__name__} has no {method}: choose another of its methods.")
     rows, model = parts_of_rows(X), shared(estimator)
-    parts = [
-        delayed(_called)(number, model, method, part, dtype, width) for number, part in enumerate(rows.parts)
-    ]
+    parts = [task(_called, number, model, method, part, dtype, width) for number, part in enumerate(rows.parts)]
     return _joined(parts, rows, dtype, width)
 
 
 def _joined(parts: list[Any], rows: Parts, dtype: Any, width: tuple[int, ...]) -> Any:
     import dask.array as da
 
-    lengths = rows.lengths or [float("nan") for _ in parts]
+    lengths: list[float] = [*rows.lengths] if rows.lengths else [float("nan") for _ in parts]
     arrays = [
         da.from_delayed(part, shape=(length, *width), dtype=dtype) for part, length in zip(parts, lengths, strict=True)
     ]

@@ -18,6 +18,13 @@ GROUP = 8
 """Messages that are added in one go."""
 
 
+def task(function: Callable[..., Any], *values: Any, nout: int | None = None) -> Any:
+    """Return the call of a function as a node of the graph; with `nout`, as that many."""
+    from dask import delayed
+
+    return delayed(function, nout=nout)(*values)
+
+
 def shared(value: Any) -> Any:
     """Return a value as one node of the graph, however many tasks take it."""
     from dask import delayed
@@ -27,12 +34,10 @@ def shared(value: Any) -> Any:
 
 def summed(messages: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
     """Return the delayed sum of delayed messages."""
-    from dask import delayed
-
     level = list(messages)
     while len(level) > 1:
         groups = [level[start : start + GROUP] for start in range(0, len(level), GROUP)]
-        level = [delayed(_add_all)(add, group) for group in groups]
+        level = [task(_add_all, add, group) for group in groups]
     return level[0]
 
 
@@ -40,18 +45,14 @@ def sum_over(
     parts: Sequence[Any], function: Callable[..., Any], *values: Any, add: Callable[[Any, Any], Any] = operator.add
 ) -> Any:
     """Return the sum of what a function makes of each part and of values that all share."""
-    from dask import delayed
-
     common = [shared(value) for value in values]
-    return compute(summed([delayed(function)(part, *common) for part in parts], add))
+    return compute(summed([task(function, part, *common) for part in parts], add))
 
 
 def each_held(parts: Sequence[Any], function: Callable[..., Any], *values: Any) -> list[Any]:
     """Return what a function makes of each part and of values that all share, kept by the workers."""
-    from dask import delayed
-
     common = [shared(value) for value in values]
-    return persist([delayed(function)(part, *common) for part in parts])
+    return persist([task(function, part, *common) for part in parts])
 
 
 def _add_all(add: Callable[[Any, Any], Any], messages: list[Any]) -> Any:

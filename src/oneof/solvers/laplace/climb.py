@@ -15,12 +15,12 @@ term out, as published, climbs too, in hundreds of steps where the trust region 
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from oneof.solvers.laplace.likelihood import Bends, Likelihood
-from oneof.solvers.laplace.prior import Prior
+from oneof.solvers.laplace.likelihood import Bends
 from oneof.typing import Array
 
 MOST_PRODUCTS = 200
@@ -39,10 +39,45 @@ LEAST_RATIO = 1e-4
 """Least rise of Psi for which a step is taken, as a share of what the model says."""
 
 
+class Metric(Protocol):
+    """What the ascent asks of the prior: see `oneof.solvers.laplace.prior`."""
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+
+    def largest(self, latents: Array) -> float:
+        """Return max |F| over rows and classes."""
+
+    def product(self, V: Array) -> Array:
+        """Return K v."""
+
+    def rough_product(self, V: Array) -> Array:
+        """Return K v to single precision."""
+
+
+class Slopes(Bends, Protocol):
+    """What it asks of the likelihood at some latents."""
+
+    @property
+    def slopes(self) -> Array:
+        """The gradient of the log likelihood."""
+
+
+class Heights(Protocol):
+    """What it asks of the likelihood: see `oneof.solvers.laplace.likelihood`."""
+
+    def psi(self, coefficients: Array, latents: Array) -> float:
+        """Return Psi."""
+
+    def at(self, latents: Array) -> Slopes:
+        """Return the derivatives."""
+
+
 class Climb:
     """The ascent at one sharpness."""
 
-    def __init__(self, prior: Prior, likelihood: Likelihood, coefficients: Array, latents: Array) -> None:
+    def __init__(self, prior: Metric, likelihood: Heights, coefficients: Array, latents: Array) -> None:
         self.xp = array_namespace(latents)
         self.prior, self.likelihood = prior, likelihood
         self.coefficients, self.latents = coefficients, latents
@@ -104,7 +139,7 @@ class Climb:
             self.objective.append(psi)
 
 
-def relative_size(prior: Prior, move: Array, latents: Array) -> float:
+def relative_size(prior: Metric, move: Array, latents: Array) -> float:
     """Return max |move| / max(1, max |F|)."""
     return prior.largest(move) / max(1.0, prior.largest(latents))
 

@@ -80,10 +80,12 @@ def find_mode(
     else:
         levels = stages(mask, sharpness) if anneal else []
         coefficients, latents, steps = climb_stages(prior, mask, levels, max_iter)
-    climb = Climb(prior, Likelihood(mask, sharpness), coefficients, latents)
+    likelihood = Likelihood(mask, sharpness)
+    climb = Climb(prior, likelihood, coefficients, latents)
     converged = climb.run(max_iter, tol)
     steps += climb.n_iter
-    return LaplaceMode(climb.latents, climb.coefficients, climb.shares, climb.objective, steps, converged)
+    shares = likelihood.at(climb.latents)
+    return LaplaceMode(climb.latents, climb.coefficients, shares, climb.objective, steps, converged)
 
 
 def stages(mask: Array, sharpness: float) -> list[float]:

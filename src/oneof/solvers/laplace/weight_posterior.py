@@ -52,4 +52,5 @@ class WeightPosterior(LaplacePosterior):
 
     def cavities(self, spread: Any) -> Iterator[tuple[Array, Array]]:
         """Raise: the rows are not at hand."""
+        del spread
         raise InputError("leave-one-out probabilities need the rows of fit, which this model does not hold.")

@@ -14,20 +14,12 @@ from typing import Protocol
 
 import numpy as np
 
-from oneof.solvers.laplace.climb import Climb
-from oneof.solvers.laplace.likelihood import Bends, Likelihood, Shares
+from oneof.solvers.laplace.climb import Climb, Slopes
+from oneof.solvers.laplace.likelihood import Likelihood, Shares
 from oneof.solvers.laplace.mode import STAGE_TOLERANCE, levels_below
 from oneof.solvers.laplace.prior import by_class
 from oneof.solvers.laplace.weights import summed_curvature
 from oneof.typing import Array, Floats, Mask
-
-
-class Slopes(Bends, Protocol):
-    """The likelihood's derivatives by the weights, at some weights."""
-
-    @property
-    def slopes(self) -> Floats:
-        """Phi^T (q - pi), (m, K)."""
 
 
 class FeatureSums(Protocol):
@@ -49,7 +41,7 @@ class FeatureSums(Protocol):
         """Return sum_i log p(S_i | f_i)."""
 
     def at(self, weights: Floats, sharpness: float) -> Slopes:
-        """Return the derivatives at these weights."""
+        """Return the derivatives at these weights, by the weights."""
 
     def largest(self, weights: Floats) -> float:
         """Return max |Phi w| over rows and classes."""

@@ -82,7 +82,7 @@ class WeightCovariance:
 
 
 def summed_curvature(features: list[Array], weight: Callable[[int, int], Array]) -> Array:
-    """Return H with the blocks Phi_k^T diag(W_kl) Phi_l, a sum over the rows; `weight` returns W_kl, (n,), for l <= k."""
+    """Return H with the blocks Phi_k^T diag(W_kl) Phi_l, a sum over rows; `weight` returns W_kl, (n,), for l <= k."""
     xp = array_namespace(features[0])
     parts = parts_of([own.shape[1] for own in features])
     size = parts[-1].stop

@@ -1,6 +1,6 @@
 """The linear partial-label SVM over blocks of rows: dual ascent in each block, then the mean of the weights.
 
-From weights W that all blocks share, with dual variables c_i of the rows that make them up, W = 1/(lam n) sum_i c_i x_i,
+From weights W that all blocks share, and dual variables c_i of the rows that make them up, W = 1/(lam n) sum c_i x_i,
 each block goes over its own n_b rows as if they were all there are: every change of c_i moves its copy W_b by x_i /
 (lam n_b). The next weights are the mean of the copies by rows, which are those that the new dual variables make up:
 
@@ -72,6 +72,8 @@ def start(problem: PLSVMProblem, random: np.random.Generator) -> tuple[BlockDual
     """Solve the problem of the block's own rows, roughly."""
     space = problem.space
     found = solve_cccp(problem, random=random, max_iter=FIRST_STEPS, tol=FIRST_TOLERANCE)
+    if found.duals is None:  # `solve_cccp` always has them
+        raise ValueError("dual ascent has left no dual variables")
     chosen = best_scores(space.scores(found.weights), problem.mask).chosen
     coefficients = choose(found.duals, problem.mask, chosen)
     weights = space.n_rows * (space.gather(coefficients) / problem.scale)

@@ -16,11 +16,11 @@ from contextlib import contextmanager
 
 import dask.array as da
 import numpy as np
+from dask import delayed
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
 
-from dask import delayed
 from distributed import Client, LocalCluster, wait
 from oneof import CLPL, PLGP, PLSVM, AvgPegasos, AvgPerceptron, CandidateSets, MaxPerceptron, distributed
 from oneof.distributed import blocks, clpl, mixing, plgp, plsvm, reduction

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from oneof.threads import one_thread_each
 
 GROUP = 8
 """Messages that are added in one go."""
@@ -82,5 +82,5 @@ def _quietly() -> Iterator[None]:
     import dask
 
     settings = {"distributed.admin.large-graph-warning-threshold": "1GB"}
-    with dask.config.set(settings), threadpool_limits(1):
+    with dask.config.set(settings), one_thread_each():
         yield

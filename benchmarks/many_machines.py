@@ -124,7 +124,7 @@ def tasks():
         ("CLPL, d = 200: products", CLPL(), 200, 1),
         ("CLPL, d = 40: whole Hessian", CLPL(), 40, 1),
         ("PLGP, m = 100: products, a quarter of the rows", gp, 40, 4),
-        ("PLSVM, d = 40", PLSVM(tol=1e-3), 40, 1),
+        ("PLSVM, d = 40, at most 40 rounds, a quarter of the rows", PLSVM(tol=1e-3, max_iter=40), 40, 4),
     ]
 
 

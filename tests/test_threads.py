@@ -7,8 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from oneof import LOORidge, threads
-from oneof.solvers.laplace.expectation import draw_normals, expected_shares
+from oneof import PLECOC, LOORidge, threads
 from oneof.threads import available, one_thread_each, side_by_side
 
 
@@ -47,17 +46,12 @@ def test_no_core_is_asked_for_twice():
 
 
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
-    """The means over draws, and a LOORidge that weighs several kernels, are equal bit by bit."""
-    random = np.random.default_rng(0)
-    means, roots = random.normal(size=(30, 3)), random.normal(size=(30, 3, 4))
-    normals = draw_normals(100, 3, random)
+    """A LOORidge that weighs several kernels, and a PLECOC, are equal bit by bit."""
     X, y = load_iris(return_X_y=True)
-    monkeypatch.setattr("oneof.solvers.laplace.expectation.MOST_NUMBERS", 1000)
     found = []
     for number in (1, 2, 3):
         monkeypatch.setattr(threads, "available", lambda number=number: number)
-        shares = expected_shares(means, roots @ roots.mT, normals)
-        found.append((shares, LOORidge().fit(X, y).label_confidence_))
-    for shares, confidence in found[1:]:
-        np.testing.assert_array_equal(shares, found[0][0])
-        np.testing.assert_array_equal(confidence, found[0][1])
+        found.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
+    for ridge, codes in found[1:]:
+        np.testing.assert_array_equal(ridge.label_confidence_, found[0][0].label_confidence_)
+        np.testing.assert_array_equal(codes.decision_function(X), found[0][1].decision_function(X))

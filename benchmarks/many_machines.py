@@ -149,10 +149,11 @@ def accuracy_by_rounds(n):
 def main():
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=40_000)
+    parser.add_argument("--rows", type=int, default=32_000)
+    parser.add_argument("--only", default="", help="a part of the names of the fits that are wanted")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    given, n = tasks(), options.rows
+    given, n = [task for task in tasks() if options.only in task[0]], options.rows
     here = {}
     print(f"{options.rows} rows, 10 classes, {BLOCKS} blocks, {os.cpu_count()} cores\n")
     for name, model, d, part in given:

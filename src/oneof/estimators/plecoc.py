@@ -38,8 +38,8 @@ class PLECOC(DecisionValues, CandidateClassifier):
         Codings are drawn again unless they keep this share of the rows, in (0, 1], with rows on either side. Codings
         keep fewer the larger the sets are. Only where a class is in every set do they make do with one side.
     n_jobs : int, default=None
-        Codings fitted, and asked, side by side, in threads unless joblib is told otherwise; the result is the same for any
-        number.
+        Codings fitted, and asked, side by side: in threads, unless joblib is told otherwise. The result is the same for
+        any number.
     random_state : int, RandomState instance or None, default=None
         For the codings, and for parameters of that name in `estimator`.
 

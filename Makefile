@@ -68,6 +68,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/gaussian_em.py
 	$(BIN)/python benchmarks/labelling.py
+	$(BIN)/python benchmarks/many_machines.py
+	$(BIN)/python benchmarks/threads.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

@@ -37,6 +37,7 @@ _HOME = {
 _ROOMS = (
     "active",
     "datasets",
+    "distributed",
     "errors",
     "graphs",
     "metrics",

@@ -64,6 +64,8 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.plgp.PLGP",
     "oneof.solvers.laplace.landmarks.NystroemFeatures",
     "oneof.solvers.laplace.posterior.LaplacePosterior",
+    "oneof.solvers.laplace.weight_posterior.WeightPosterior",
+    "oneof.solvers.laplace.weights.WeightCovariance",
     "oneof.estimators.plknn.PLKNN",
     "oneof.estimators.plsvm.PLSVM",
     "oneof.estimators.transducer.SpectralGraphTransducer",

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
-from oneof.solvers import clpl
 from oneof.solvers.clpl import CLPLProblem, solve_clpl
 from tests.estimators.panel import table
 from tests.oracles import clpl as oracle
@@ -81,7 +80,7 @@ def test_both_preconditioners_find_one_minimum(monkeypatch):
     """Blocks and diagonal only change the way: the minimum is the same."""
     X, mask = table(80)
     blocks = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
-    monkeypatch.setattr(clpl, "LARGEST_BLOCKS", 0)
+    monkeypatch.setattr("oneof.solvers.clpl.problem.LARGEST_BLOCKS", 0)
     diagonal = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
     np.testing.assert_allclose(diagonal.weights, blocks.weights, rtol=1e-6, atol=1e-8)
 

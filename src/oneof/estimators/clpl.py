@@ -6,7 +6,7 @@ from typing import Any, Self
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
-from oneof.solvers.clpl import solve_clpl
+from oneof.solvers.clpl import CLPLSolution, solve_clpl
 from oneof.weights import read_sample_weight
 
 
@@ -80,9 +80,7 @@ class CLPL(LinearScores, CandidateClassifier):
         InputError
             If X, y or a parameter cannot be used.
         """
-        check_positive("C", self.C)
-        check_positive("tol", self.tol)
-        check_positive("max_iter", self.max_iter, integer=True)
+        self._check_parameters()
         rows, candidates = self._read_fit(X, y)
         weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabelled)
         found = solve_clpl(
@@ -94,13 +92,21 @@ class CLPL(LinearScores, CandidateClassifier):
             max_iter=self.max_iter,
             tol=self.tol,
         )
+        self._keep(found, rows.dtype)
+        return self._finish_fit(X, y, candidates)
+
+    def _check_parameters(self) -> None:
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        check_positive("max_iter", self.max_iter, integer=True)
+
+    def _keep(self, found: CLPLSolution, dtype: Any) -> None:
         if not found.converged:
             warnings.warn(
                 f"CLPL did not converge in {self.max_iter} steps: scale the features, or raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        self._keep_weights(found.weights.astype(rows.dtype, copy=False))
+        self._keep_weights(found.weights.astype(dtype, copy=False))
         self.objective_ = found.objective
         self.n_iter_ = found.n_iter
-        return self._finish_fit(X, y, candidates)

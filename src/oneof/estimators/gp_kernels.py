@@ -1,6 +1,7 @@
 """Kernels for Gaussian processes as users give them."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,20 @@ from sklearn.exceptions import ConvergenceWarning
 from oneof.errors import InputError, InputTypeError
 from oneof.kernels import total_variance
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
-from oneof.typing import Mask, Rows
+from oneof.typing import Ints, Mask, Rows
 
 
 def read_kernels(kernel: Any, rows: Rows, n_classes: int) -> list[Any]:
     """Return clones of the kernels, one or as many as there are classes; None makes one from the rows to be fitted."""
+    return read_kernels_by(kernel, lambda: total_variance(rows), n_classes)
+
+
+def read_kernels_by(kernel: Any, variance: Callable[[], float], n_classes: int) -> list[Any]:
+    """Do as `read_kernels`, where the summed variances of the features are worked out if they are needed."""
     from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel
 
     if kernel is None:
-        length = float(np.sqrt(total_variance(rows))) or 1.0
+        length = float(np.sqrt(variance())) or 1.0
         return [ConstantKernel(1.0, (1e-2, 1e3)) * RBF(length, (length / 100.0, length * 100.0))]
     kernels = list(kernel) if isinstance(kernel, list | tuple) else [kernel]
     if any(isinstance(given, CompoundKernel) for given in kernels):
@@ -34,6 +40,13 @@ def read_kernels(kernel: Any, rows: Rows, n_classes: int) -> list[Any]:
             f"kernel is a list of {len(kernels)} for {n_classes} classes: give one for each, or one for all."
         )
     return [clone(given) for given in kernels]
+
+
+def drawn_rows(n_rows: int, most: int | None, random: np.random.Generator) -> Ints | None:
+    """Return which rows are drawn, in their order, where there are more than are wanted."""
+    if most is None or most >= n_rows:
+        return None
+    return np.sort(random.permutation(n_rows)[:most])
 
 
 def learnt_kernels(
@@ -50,8 +63,8 @@ def learnt_kernels(
     """Return the kernels with the parameters that the evidence prefers, of at most so many rows, drawn at random."""
     if is_torch_array(rows):  # scikit-learn's derivatives of kernels are NumPy's
         raise InputError("the kernel's parameters cannot be found for tensors: pass optimizer=None.")
-    if most_rows is not None and most_rows < len(mask):
-        drawn = np.sort(random.permutation(len(mask))[:most_rows])
+    drawn = drawn_rows(len(mask), most_rows, random)
+    if drawn is not None:
         rows, mask = rows[drawn], mask[drawn]
     found = search_hyperparameters(
         np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64),

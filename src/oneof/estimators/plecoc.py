@@ -38,7 +38,8 @@ class PLECOC(DecisionValues, CandidateClassifier):
         Codings are drawn again unless they keep this share of the rows, in (0, 1], with rows on either side. Codings
         keep fewer the larger the sets are. Only where a class is in every set do they make do with one side.
     n_jobs : int, default=None
-        Codings fitted, and asked, side by side, by joblib; the result is the same for any number.
+        Codings fitted, and asked, side by side: in threads, unless joblib is told otherwise. The result is the same for
+        any number.
     random_state : int, RandomState instance or None, default=None
         For the codings, and for parameters of that name in `estimator`.
 
@@ -123,7 +124,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
         codings = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
         codes = draw_codings(mask, n_codes, self.min_share, codings)
         distinct, place = np.unique(codes, axis=1, return_inverse=True)
-        trained = Parallel(n_jobs=self.n_jobs)(
+        trained = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0]) for code in distinct.T
         )
         estimators, margins = zip(*trained)
@@ -137,7 +138,9 @@ class PLECOC(DecisionValues, CandidateClassifier):
         _, first, place = np.unique(self.code_book_, axis=1, return_index=True, return_inverse=True)
         # Classifiers trained on dense rows may not take sparse ones.
         rows = _small_indices(rows if self._takes_sparse or not sp.issparse(rows) else rows.toarray())
-        margins = Parallel(n_jobs=self.n_jobs)(delayed(_margin)(self.estimators_[j], rows) for j in first)
+        margins = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_margin)(self.estimators_[j], rows) for j in first
+        )
         return -decode(np.column_stack(margins)[:, place.ravel()], self.code_book_, self.performance_)
 
     def _learner(self) -> Any:

@@ -20,7 +20,10 @@ from oneof.likelihoods import restrict
 from oneof.solvers.laplace.approximation import approximate_posterior
 from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sample
 from oneof.solvers.laplace.leave_one_out import best_temperature, tempered
-from oneof.typing import Array, Floats, Rows
+from oneof.solvers.laplace.mode import LaplaceMode
+from oneof.solvers.laplace.posterior import LaplacePosterior
+from oneof.solvers.laplace.weight_space import WeightMode
+from oneof.typing import Array, Floats, Mask, Rows
 
 PROBES = 64
 """Rows of fit on which predictions are compared with the latent means."""
@@ -193,10 +196,7 @@ class PLGP(CandidateClassifier):
         """
         check_parameters(self)
         rows, candidates = self._read_fit(X, y)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        # One for the draws, so that their number does not decide which rows are drawn.
-        random, draws = np.random.default_rng(seed).spawn(2)
-        normals = draw_normals(int(self.n_draws), candidates.shape[1], draws)
+        seed, random, normals = self._generators(candidates.shape[1])
         told = np.flatnonzero(~candidates.is_unlabelled)
         known, mask = rows[told], candidates.mask[told]
         kernels = read_kernels(self.kernel, known, mask.shape[1])
@@ -223,23 +223,36 @@ class PLGP(CandidateClassifier):
             tol=self.tol,
             random=random,
         )
-        if not mode.converged:
-            warnings.warn(
-                f"PLGP did not converge in {mode.n_iter} steps: raise max_iter or tol, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
         latents = like(np.empty(candidates.shape), mode.latents)
         latents[told] = mode.latents
         if len(told) < len(candidates):
             full = np.flatnonzero(candidates.is_unlabelled)
             latents[full] = posterior.means(rows[full])
+        self.latent_mode_ = latents
+        self._keep(posterior, mode, mask, normals, seed)
+        return self._finish_fit(X, y, candidates)
+
+    def _generators(self, n_classes: int) -> tuple[int, np.random.Generator, Floats]:
+        """Return a seed, the generator for rows drawn at random, and the normals of the draws."""
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        # One for the draws, so that their number does not decide which rows are drawn.
+        random, draws = np.random.default_rng(seed).spawn(2)
+        return seed, random, draw_normals(int(self.n_draws), n_classes, draws)
+
+    def _keep(
+        self, posterior: LaplacePosterior, mode: LaplaceMode | WeightMode, mask: Mask, normals: Floats, seed: int
+    ) -> None:
+        if not mode.converged:
+            warnings.warn(
+                f"PLGP did not converge in {mode.n_iter} steps: raise max_iter or tol, or scale the features.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         found = [clone(kernel) for kernel in posterior.kernels]
         self.kernel_ = found if isinstance(self.kernel, list | tuple) else found[0]
-        self.latent_mode_, self.objective_, self.n_iter_ = latents, mode.objective, mode.n_iter
+        self.objective_, self.n_iter_ = mode.objective, mode.n_iter
         self._posterior, self._mask, self._normals, self._seed = posterior, mask, normals, seed
         self._cache: dict[str, Any] = {}
-        return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes: means of the softmax over the posterior of the latents.

@@ -131,16 +131,12 @@ class PLSVM(KernelMachine, CandidateClassifier):
         InputError
             If X, y or a parameter cannot be used.
         """
-        check_positive("lam", self.lam)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol, or_zero=True)
-        check_flag("fit_intercept", self.fit_intercept)
-        check_choice("solver", self.solver, ("cccp", "pegasos"))
+        self._check_parameters()
         rows, candidates = self._read_fit(X, y)
         told = np.flatnonzero(~candidates.is_unlabelled)
         space, kernel = self._space(rows, told, has_constant=bool(self.fit_intercept))
         found = self._solve(PLSVMProblem(space, candidates.mask[told], float(self.lam)))
-        self.objective_, self.objective_time_, self.n_iter_ = found.objective, found.seconds, found.n_iter
+        self._keep_trace(found)
         if isinstance(space, FeatureSpace):
             self._keep_linear(found.weights.astype(rows.dtype, copy=False), kernel)
         else:
@@ -149,15 +145,24 @@ class PLSVM(KernelMachine, CandidateClassifier):
             self._keep_coefficients(coefficients, constant, kernel, rows, told)
         return self._finish_fit(X, y, candidates)
 
-    def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:
-        if self.solver == "pegasos":
-            return solve_pegasos(problem, max_iter=self.max_iter, tol=self.tol)
-        # Always the same orders of the rows: they decide how fast the minimum is reached, and hardly which.
-        found = solve_cccp(problem, random=np.random.default_rng(0), max_iter=self.max_iter, tol=self.tol)
-        if not found.converged:
+    def _check_parameters(self) -> None:
+        check_positive("lam", self.lam)
+        check_positive("max_iter", self.max_iter, integer=True)
+        check_positive("tol", self.tol, or_zero=True)
+        check_flag("fit_intercept", self.fit_intercept)
+        check_choice("solver", self.solver, ("cccp", "pegasos"))
+
+    def _keep_trace(self, found: PLSVMSolution) -> None:
+        self.objective_, self.objective_time_, self.n_iter_ = found.objective, found.seconds, found.n_iter
+        if self.solver == "cccp" and not found.converged:
             warnings.warn(
                 f"PLSVM did not converge in {found.n_iter} steps: scale the features, or raise lam, tol or max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return found
+
+    def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:
+        if self.solver == "pegasos":
+            return solve_pegasos(problem, max_iter=self.max_iter, tol=self.tol)
+        # Always the same orders of the rows: they decide how fast the minimum is reached, and hardly which.
+        return solve_cccp(problem, random=np.random.default_rng(0), max_iter=self.max_iter, tol=self.tol)

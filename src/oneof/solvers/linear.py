@@ -16,6 +16,22 @@ from oneof.typing import Floats, Rows
 OVERFLOW = "the objective overflows: scale the features, for example with StandardScaler."
 
 
+def penalised(weights: Floats, *, has_intercept: bool) -> Floats:
+    """Return the weights with 0 for the intercept, which is not penalised."""
+    if not has_intercept:
+        return weights
+    return np.column_stack([weights[:, :-1], np.zeros(len(weights))])
+
+
+def penalised_diagonal(loss_diagonal: Floats, *, has_intercept: bool) -> Floats:
+    """Return the diagonal of an objective's Hessian, (K, D), from that of its losses."""
+    diagonal = loss_diagonal + penalised(np.ones_like(loss_diagonal), has_intercept=has_intercept)
+    if not np.isfinite(diagonal).all():
+        raise InputError(OVERFLOW)
+    diagonal[diagonal == 0] = 1.0  # an intercept on which no loss depends
+    return diagonal
+
+
 @dataclass(frozen=True)
 class LinearProblem:
     """What objectives of linear scores have in common; a subclass adds its losses."""
@@ -43,38 +59,32 @@ class LinearProblem:
 
     def penalised(self, weights: Floats) -> Floats:
         """Return the weights with 0 for the intercept, which is not penalised."""
-        if not self.has_intercept:
-            return weights
-        return np.column_stack([weights[:, :-1], np.zeros(len(weights))])
+        return penalised(weights, has_intercept=self.has_intercept)
 
     def diagonal(self, curvatures: Floats) -> Floats:
         """Return the Hessian's diagonal, (K, D), where the losses have these (n, K) second derivatives."""
-        squares = self.X.power(2) if sp.issparse(self.X) else self.X**2
-        ones = np.ones((curvatures.shape[1], self.shape[1]))
-        diagonal = self.gather(curvatures, squares) + self.penalised(ones)
-        if not np.isfinite(diagonal).all():
-            raise InputError(OVERFLOW)
-        diagonal[diagonal == 0] = 1.0  # an intercept on which no loss depends
-        return diagonal
+        return penalised_diagonal(self.loss_diagonal(curvatures), has_intercept=self.has_intercept)
+
+    def loss_diagonal(self, curvatures: Floats) -> Floats:
+        """Return what the losses alone give to it, a sum over the rows."""
+        return self.gather(curvatures, self.X.power(2) if sp.issparse(self.X) else self.X**2)
 
     def block(self, curvature: Floats) -> "Block":
         """Return the Hessian's block of one class, where its losses have these second derivatives, (n,)."""
+        return Block.of(self.squares(curvature), has_intercept=self.has_intercept)
+
+    def squares(self, curvature: Floats) -> Floats:
+        """Return sum_i curvature_i [x_i, 1] [x_i, 1]^T, (D, D)."""
         active = np.flatnonzero(curvature)
         X, curvature, d = self.X[active], curvature[active], self.X.shape[1]
         weighted = X.multiply(curvature[:, None]).tocsr() if sp.issparse(X) else X * curvature[:, None]
         product = X.T @ weighted
-        block = np.eye(self.shape[1])
-        block[:d, :d] += product.toarray() if sp.issparse(product) else product
+        squares = np.zeros((self.shape[1], self.shape[1]))
+        squares[:d, :d] = product.toarray() if sp.issparse(product) else product
         if self.has_intercept:
-            block[d, d] = curvature.sum() or 1.0  # 1 where no loss depends on the intercept
-            block[:d, d] = block[d, :d] = np.asarray(weighted.sum(axis=0)).ravel()
-        if not np.isfinite(block).all():
-            raise InputError(OVERFLOW)
-        scale = 1.0 / np.sqrt(np.diag(block))
-        block *= scale[:, None]
-        block *= scale
-        block[np.diag_indices_from(block)] += 1e-12  # a Cholesky factor exists in spite of rounding
-        return Block(cholesky(block, lower=True, overwrite_a=True), scale)
+            squares[d, d] = curvature.sum()
+            squares[:d, d] = squares[d, :d] = np.asarray(weighted.sum(axis=0)).ravel()
+        return squares
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,21 @@ class Block:
     """(D, D): the lower Cholesky factor of B scaled to a diagonal of ones; None where B is diagonal."""
     scale: Floats
     """(D,)."""
+
+    @classmethod
+    def of(cls, squares: Floats, *, has_intercept: bool) -> "Block":
+        """Add the penalty to what the losses give, (D, D), and factorise."""
+        block, d = squares.copy(), len(squares) - has_intercept
+        block[np.arange(d), np.arange(d)] += 1.0
+        if has_intercept and block[d, d] == 0.0:
+            block[d, d] = 1.0  # no loss depends on the intercept
+        if not np.isfinite(block).all():
+            raise InputError(OVERFLOW)
+        scale = 1.0 / np.sqrt(np.diag(block))
+        block *= scale[:, None]
+        block *= scale
+        block[np.diag_indices_from(block)] += 1e-12  # a Cholesky factor exists in spite of rounding
+        return cls(cholesky(block, lower=True, overwrite_a=True), scale)
 
     def solve(self, right: Floats) -> Floats:
         """Return B^-1 x for a vector x, or for each row of an array."""

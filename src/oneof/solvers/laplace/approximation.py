@@ -70,13 +70,8 @@ def approximate_posterior(
             check_memory(12 * n * m * len(kernels), f"{m} features of {n} labelled rows", "lower n_components")
             # Predictions will need them: better said now than after the fit.
             check_memory(16 * size**2, f"covariances of {m} features and {mask.shape[1]} classes", "lower n_components")
-        landmarks = rows[np.sort(random.permutation(n)[:m])]
-        for kernel in kernels:
-            if not is_psd_by_construction(kernel, rows.shape[1]):
-                least_jitter(double(covariance(kernel, landmarks)))  # raises; what is nearly a kernel needs no jitter
-        features = [NystroemFeatures.of(kernel, landmarks) for kernel in kernels]
-    if any(float(array_namespace(own).max(own)) > LARGEST_VARIANCE for own in (variances(k, rows) for k in kernels)):
-        raise InputError(TOO_LARGE)
+        features = landmark_features(kernels, rows[np.sort(random.permutation(n)[:m])])
+    check_variances(kernels, rows)
     jitters = tuple(0.0 if features else _jitter(kernel, rows) for kernel in kernels)
     prior = prior_of(kernels, features, rows, jitters)
     if published and isinstance(prior, GramPrior):
@@ -90,6 +85,20 @@ def approximate_posterior(
         kernels, rows, features, mode.coefficients, softmax(mode.latents), weights, jitters, sharpness, published
     )
     return posterior, mode
+
+
+def landmark_features(kernels: list[Any], landmarks: Rows) -> list[NystroemFeatures]:
+    """Return the features of each kernel; raises where one is no kernel."""
+    for kernel in kernels:
+        if not is_psd_by_construction(kernel, landmarks.shape[1]):
+            least_jitter(double(covariance(kernel, landmarks)))  # raises; what is nearly a kernel needs no jitter
+    return [NystroemFeatures.of(kernel, landmarks) for kernel in kernels]
+
+
+def check_variances(kernels: list[Any], rows: Rows) -> None:
+    """Raise where the prior variance of a row is too large for the arithmetic."""
+    if any(float(array_namespace(own).max(own)) > LARGEST_VARIANCE for own in (variances(k, rows) for k in kernels)):
+        raise InputError(TOO_LARGE)
 
 
 def _jitter(kernel: Any, rows: Rows) -> float:

@@ -40,7 +40,7 @@ def find_mode_by_factors(
         objective = [likelihood.psi(coefficients, latents)]
         for step in range(max_iter + 1):
             shares = likelihood.at(latents)
-            distance = relative_size(latents - prior.product(shares.slopes), latents)
+            distance = relative_size(prior, latents - prior.product(shares.slopes), latents)
             if distance <= accuracy or step == max_iter:
                 break
             target = softmax_moves(shares.overall, latents) + shares.slopes  # W F + q - pi

@@ -5,6 +5,9 @@ reproducing kernel Hilbert space, whose inner product is <A, B> = sum A (K B). I
 pi - A, and its negative Hessian I + W_true K. So no K^-1 is needed, nor a factor of K: each step of conjugate gradients
 costs one product of K with an n x K block.
 
+Where K = Phi Phi^T the same ascent can be made over the weights w = Phi^T A of the features, whose prior covariance is
+the identity: see `oneof.solvers.laplace.weight_space`.
+
 W_true has negative eigenvalues at finite sharpness. A trust region, in the same norm, copes with them (Steihaug 1983):
 a step that would leave it, or that meets negative curvature, ends at its border. Where Psi does not rise by a share of
 what the quadratic model says, the step is not taken, and the region shrinks: Psi never falls. (Leaving the negative
@@ -12,12 +15,12 @@ term out, as published, climbs too, in hundreds of steps where the trust region 
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from oneof.solvers.laplace.likelihood import Likelihood, Shares
-from oneof.solvers.laplace.prior import Prior
+from oneof.solvers.laplace.likelihood import Bends
 from oneof.typing import Array
 
 MOST_PRODUCTS = 200
@@ -36,10 +39,45 @@ LEAST_RATIO = 1e-4
 """Least rise of Psi for which a step is taken, as a share of what the model says."""
 
 
+class Metric(Protocol):
+    """What the ascent asks of the prior: see `oneof.solvers.laplace.prior`."""
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+
+    def largest(self, latents: Array) -> float:
+        """Return max |F| over rows and classes."""
+
+    def product(self, V: Array) -> Array:
+        """Return K v."""
+
+    def rough_product(self, V: Array) -> Array:
+        """Return K v to single precision."""
+
+
+class Slopes(Bends, Protocol):
+    """What it asks of the likelihood at some latents."""
+
+    @property
+    def slopes(self) -> Array:
+        """The gradient of the log likelihood."""
+
+
+class Heights(Protocol):
+    """What it asks of the likelihood: see `oneof.solvers.laplace.likelihood`."""
+
+    def psi(self, coefficients: Array, latents: Array) -> float:
+        """Return Psi."""
+
+    def at(self, latents: Array) -> Slopes:
+        """Return the derivatives."""
+
+
 class Climb:
     """The ascent at one sharpness."""
 
-    def __init__(self, prior: Prior, likelihood: Likelihood, coefficients: Array, latents: Array) -> None:
+    def __init__(self, prior: Metric, likelihood: Heights, coefficients: Array, latents: Array) -> None:
         self.xp = array_namespace(latents)
         self.prior, self.likelihood = prior, likelihood
         self.coefficients, self.latents = coefficients, latents
@@ -60,7 +98,7 @@ class Climb:
         while True:
             slope = self.shares.slopes - self.coefficients
             move = self.prior.product(slope) if self._precision > 0 else self.prior.rough_product(slope)
-            distance = relative_size(move, self.latents)
+            distance = relative_size(self.prior, move, self.latents)
             if distance <= tol:
                 if self._precision > 0 or tol > ROUGHEST:
                     return True
@@ -84,7 +122,7 @@ class Climb:
         coefficients, latents = self.coefficients + step, self.latents + moved
         psi = self.likelihood.psi(coefficients, latents)
         # Psi may be near 0 where the latents are not, of which it is summed.
-        size = max(abs(psi), latents.shape[0] ** 0.5 * float(xp.max(xp.abs(latents))))
+        size = max(abs(psi), self.prior.n_rows**0.5 * self.prior.largest(latents))
         rounding = ROUNDING * self._eps * size
         rises = expected > rounding and psi - self.objective[-1] > LEAST_RATIO * expected
         self._idle = 0 if rises or self._precision < 2 else self._idle + 1
@@ -101,14 +139,13 @@ class Climb:
             self.objective.append(psi)
 
 
-def relative_size(move: Array, latents: Array) -> float:
+def relative_size(prior: Metric, move: Array, latents: Array) -> float:
     """Return max |move| / max(1, max |F|)."""
-    xp = array_namespace(latents)
-    return float(xp.max(xp.abs(move))) / max(1.0, float(xp.max(xp.abs(latents))))
+    return prior.largest(move) / max(1.0, prior.largest(latents))
 
 
 def truncated_conjugate_gradients(
-    product: Callable[[Array], Array], shares: Shares, slope: Array, move: Array, radius: float, accuracy: float
+    product: Callable[[Array], Array], shares: Bends, slope: Array, move: Array, radius: float, accuracy: float
 ) -> Array:
     """Return coefficients V, with <V, V> <= radius^2, that nearly solve (I + W_true K) V = slope.
 

@@ -1,6 +1,7 @@
 """The likelihood of the candidate sets, as the mode and the evidence see it: value, slopes and bends in the latents."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from array_api_compat import array_namespace
 
@@ -30,6 +31,13 @@ class Likelihood:
         """Return the derivatives at these latents."""
         inside = restricted_softmax(latents, self.mask, self.sharpness)
         return Shares(softmax(latents), inside, self.sharpness)
+
+
+class Bends(Protocol):
+    """What a step of the ascent asks of the likelihood."""
+
+    def bends(self, moves: Array) -> Array:
+        """Return its negative Hessian times a move of the latents."""
 
 
 @dataclass(frozen=True)

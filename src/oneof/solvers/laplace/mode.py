@@ -80,17 +80,24 @@ def find_mode(
     else:
         levels = stages(mask, sharpness) if anneal else []
         coefficients, latents, steps = climb_stages(prior, mask, levels, max_iter)
-    climb = Climb(prior, Likelihood(mask, sharpness), coefficients, latents)
+    likelihood = Likelihood(mask, sharpness)
+    climb = Climb(prior, likelihood, coefficients, latents)
     converged = climb.run(max_iter, tol)
     steps += climb.n_iter
-    return LaplaceMode(climb.latents, climb.coefficients, climb.shares, climb.objective, steps, converged)
+    shares = likelihood.at(climb.latents)
+    return LaplaceMode(climb.latents, climb.coefficients, shares, climb.objective, steps, converged)
 
 
 def stages(mask: Array, sharpness: float) -> list[float]:
     """Return the sharpnesses before that which is asked for; where all sets are of one label it changes nothing."""
     xp = array_namespace(mask)
     partial = bool(xp.any(xp.sum(xp.astype(mask, xp.int64), axis=1) > 1))
-    return [level for level in STAGES if level < sharpness and partial]
+    return levels_below(sharpness) if partial else []
+
+
+def levels_below(sharpness: float) -> list[float]:
+    """Return the sharpnesses of the stages before one."""
+    return [level for level in STAGES if level < sharpness]
 
 
 def climb_stages(prior: Prior, mask: Array, levels: list[float], max_iter: int) -> tuple[Array, Array, int]:

@@ -173,17 +173,17 @@ class LaplacePosterior:
     def _related(self, X: Rows) -> Array:
         """Return covariances to the rows of fit, or features: (t, n), or (K, t, n) where each class has a kernel."""
         if self.features:
-            return _stacked([features.of_rows(X) for features in self.features])
-        return _stacked([double(covariance(kernel, X, self.rows)) for kernel in self.kernels])
+            return stacked([features.of_rows(X) for features in self.features])
+        return stacked([double(covariance(kernel, X, self.rows)) for kernel in self.kernels])
 
     def _variances(self, X: Rows) -> Array:
-        return _stacked([double(variances(kernel, X)) for kernel in self.kernels])
+        return stacked([double(variances(kernel, X)) for kernel in self.kernels])
 
 
 def prior_of(kernels: list[Any], features: list[NystroemFeatures], rows: Rows, jitters: tuple[float, ...]) -> Prior:
     """Return the prior over some rows."""
     if features:
-        return FeaturePrior.of(_stacked([made.of_rows(rows) for made in features]))
+        return FeaturePrior.of(stacked([made.of_rows(rows) for made in features]))
     grams = []
     for kernel, jitter in zip(kernels, jitters, strict=True):
         gram = double(covariance(kernel, rows))
@@ -191,7 +191,7 @@ def prior_of(kernels: list[Any], features: list[NystroemFeatures], rows: Rows, j
             xp = array_namespace(gram)
             gram += jitter * xp.eye(gram.shape[0], dtype=gram.dtype, device=device(gram))
         grams.append(gram)
-    return GramPrior.of(_stacked(grams))
+    return GramPrior.of(stacked(grams))
 
 
 def in_single_precision(spread: Spread, cross: Array, variances: Array) -> Spread:
@@ -209,6 +209,6 @@ def double(array: Array) -> Array:
     return array.astype(np.float64, copy=False) if isinstance(array, np.ndarray) else array
 
 
-def _stacked(arrays: list[Array]) -> Array:
+def stacked(arrays: list[Array]) -> Array:
     """Return the only array, or one for each class along a new first axis."""
     return arrays[0] if len(arrays) == 1 else array_namespace(arrays[0]).stack(arrays, axis=0)

@@ -26,7 +26,7 @@ class GramPrior:
     """(n, n), shared by all classes, or (K, n, n)."""
     rough: Array
     """The same in single precision."""
-    largest: Array
+    variance: Array
     """The largest variance: of shape (), or (K,)."""
 
     @classmethod
@@ -53,6 +53,15 @@ class GramPrior:
         """Return latents of 0, (n, K)."""
         return _zeros(self.gram, self.gram.shape[-2], n_classes)
 
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return int(self.gram.shape[-1])
+
+    def largest(self, latents: Array) -> float:
+        """Return max |F| over rows and classes."""
+        return _largest(latents)
+
     def product(self, V: Array) -> Array:
         """Return K_k v_k for each class k, (n, K)."""
         return by_class(self.gram, V) + self._ridge(self.gram) * V
@@ -64,7 +73,7 @@ class GramPrior:
         return xp.astype(product, V.dtype, copy=False) + self._ridge(self.rough) * V
 
     def _ridge(self, gram: Array) -> Array:
-        return RIDGE * float(array_namespace(gram).finfo(gram.dtype).eps) * self.largest
+        return RIDGE * float(array_namespace(gram).finfo(gram.dtype).eps) * self.variance
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,15 @@ class FeaturePrior:
         """Return latents of 0, (n, K)."""
         return _zeros(self.features, self.features.shape[-2], n_classes)
 
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return int(self.features.shape[-2])
+
+    def largest(self, latents: Array) -> float:
+        """Return max |F| over rows and classes."""
+        return _largest(latents)
+
     def weights(self, V: Array) -> Array:
         """Return Phi_k^T v_k for each class k, (m, K)."""
         return by_class(self.features.mT, V)
@@ -116,6 +134,11 @@ def by_class(matrix: Array, V: Array) -> Array:
     if matrix.ndim == 2:
         return matrix @ V
     return (matrix @ V.mT[:, :, None])[:, :, 0].mT
+
+
+def _largest(latents: Array) -> float:
+    xp = array_namespace(latents)
+    return float(xp.max(xp.abs(latents)))
 
 
 def _zeros(like: Array, n_rows: int, n_classes: int) -> Array:

@@ -5,6 +5,7 @@ sum_k m_k. For a row with features phi_k, cov_kl = phi_k^T [(I + H)^-1]_kl phi_l
 prior variance is added to its variances, so that rows far from all landmarks are as uncertain as they should be.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
@@ -29,20 +30,17 @@ class WeightCovariance:
     @classmethod
     def of(cls, features: list[Array], shares: Array) -> "WeightCovariance":
         """Work it out from each class's features, (n, m_k), and the probabilities pi, (n, K)."""
-        xp = array_namespace(shares)
-        parts = parts_of([own.shape[1] for own in features])
-        size = parts[-1].stop
-        H = xp.zeros((size, size), dtype=shares.dtype, device=device(shares))
-        for k, part in enumerate(parts):
-            for j in range(k + 1):
-                weight = shares[:, k] * ((1.0 if j == k else 0.0) - shares[:, j])
-                block = features[k].mT @ (weight[:, None] * features[j])
-                H[part, parts[j]] = block
-                H[parts[j], part] = block.mT
-        each = xp.arange(size, device=device(shares))
+        H = summed_curvature(features, lambda k, j: shares[:, k] * ((1.0 if j == k else 0.0) - shares[:, j]))
+        return cls.of_curvature(H, [own.shape[1] for own in features])
+
+    @classmethod
+    def of_curvature(cls, H: Array, sizes: list[int]) -> "WeightCovariance":
+        """Work it out from H, which is overwritten, and the number of features of each class."""
+        xp = array_namespace(H)
+        each = xp.arange(H.shape[0], device=device(H))
         H[each, each] += 1.0
         inverse, log_det = inverse_and_log_det(H)
-        return cls(inverse, parts, log_det)
+        return cls(inverse, parts_of(sizes), log_det)
 
     def astype(self, dtype: Any) -> "WeightCovariance":
         """Return itself in another precision."""
@@ -81,6 +79,20 @@ class WeightCovariance:
     @property
     def _classes(self) -> range:
         return range(len(self.parts))
+
+
+def summed_curvature(features: list[Array], weight: Callable[[int, int], Array]) -> Array:
+    """Return H with the blocks Phi_k^T diag(W_kl) Phi_l, a sum over rows; `weight` returns W_kl, (n,), for l <= k."""
+    xp = array_namespace(features[0])
+    parts = parts_of([own.shape[1] for own in features])
+    size = parts[-1].stop
+    H = xp.zeros((size, size), dtype=features[0].dtype, device=device(features[0]))
+    for k, part in enumerate(parts):
+        for j in range(k + 1):
+            block = features[k].mT @ (weight(k, j)[:, None] * features[j])
+            H[part, parts[j]] = block
+            H[parts[j], part] = block.mT
+    return H
 
 
 def parts_of(sizes: list[int]) -> list[slice]:

@@ -12,6 +12,7 @@ from oneof.solvers.loo_ridge.left_out import ExactRidge, NystroemRidge, Ridge
 from oneof.solvers.loo_ridge.model import KernelModel, RowKernel, StackedModel
 from oneof.solvers.loo_ridge.stacking import StackedExact, stacked, stacking_weights
 from oneof.solvers.loo_ridge.vouchers import Vouchers, rivals, vouchers
+from oneof.threads import available, side_by_side
 from oneof.typing import Floats, Ints, Rows
 
 
@@ -114,6 +115,7 @@ def solve_loo_ridge(
 
 def _exact(kernels: Sequence[tuple[RowKernel, Rows]], lam: float, remedy: str) -> list[ExactRidge]:
     n = kernels[0][1].shape[0]
-    held = 8.0 * n**2 * (len(kernels) + 3)  # each one's inverse, their average, and two while one is made
+    # Each one's inverse, their average, and two for each that is being made.
+    held = 8.0 * n**2 * (len(kernels) + 1 + 2 * min(available(), len(kernels)))
     check_memory(held, f"{len(kernels)} kernels of all pairs of {n} rows", remedy)
-    return [ExactRidge.of(kernel.gram(mapped), lam) for kernel, mapped in kernels]
+    return side_by_side(lambda pair: ExactRidge.of(pair[0].gram(pair[1]), lam), kernels)

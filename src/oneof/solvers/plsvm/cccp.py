@@ -90,7 +90,7 @@ def solve_cccp(
     if value > trace.objective[0]:
         weights = start
     objective, seconds = np.array(trace.objective), np.array(trace.seconds)
-    return PLSVMSolution(weights, objective, seconds, n_iter, converged)
+    return PLSVMSolution(weights, objective, seconds, n_iter, converged, duals)
 
 
 def _toward(

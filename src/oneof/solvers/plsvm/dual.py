@@ -81,21 +81,49 @@ def ascend(
     Ascent
     """
     space, scale = problem.space, problem.scale
-    rows, squares = space.rows(), space.squares / scale
     waiting, idle = np.zeros((2, space.n_rows), dtype=np.int64)
     found = _measure(problem, chosen, coefficients, space.gather(coefficients) / scale)
     done, more = 0, 3
     while found.gap > max(tol * found.primal, value - found.primal) and done < MOST_EPOCHS:
         if done and face_step(problem, chosen, coefficients, found.scores):
             found = _measure(problem, chosen, coefficients, space.gather(coefficients) / scale)
-        entered = space.enter(found.weights)
-        for epoch in range(done, done + more):
-            order = random.permutation(np.flatnonzero(waiting <= epoch))
-            _epoch(rows, problem.mask, order, chosen, squares, 1.0 / scale, entered, coefficients, waiting, idle, epoch)
+        epochs = range(done, done + more)
+        weights = pass_over(problem, chosen, coefficients, found.weights, waiting, idle, epochs, random)
         done += more
         more = min(2 * more, 20)
-        found = _measure(problem, chosen, coefficients, space.leave(entered, coefficients / scale))
+        found = _measure(problem, chosen, coefficients, weights)
     return found
+
+
+def pass_over(
+    problem: PLSVMProblem,
+    chosen: Ints,
+    coefficients: Floats,
+    weights: Floats,
+    waiting: Ints,
+    idle: Ints,
+    epochs: range,
+    random: np.random.Generator,
+) -> Floats:
+    """Raise the dual row by row, once over the rows for each epoch, and return where the weights have come to.
+
+    Parameters
+    ----------
+    problem, chosen, random
+        As for `ascend`.
+    coefficients : ndarray of shape (n, K), float64
+        Changed in place.
+    weights : weights of the problem's space
+    waiting, idle : ndarray of shape (n,), int64
+        The epoch until which each row sits out, and for how many it did; changed in place.
+    epochs : range
+    """
+    space, scale = problem.space, problem.scale
+    rows, squares, entered = space.rows(), space.squares / scale, space.enter(weights)
+    for epoch in epochs:
+        order = random.permutation(np.flatnonzero(waiting <= epoch))
+        _epoch(rows, problem.mask, order, chosen, squares, 1.0 / scale, entered, coefficients, waiting, idle, epoch)
+    return space.leave(entered, coefficients / scale)
 
 
 def _measure(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, weights: Floats) -> Ascent:

@@ -26,6 +26,8 @@ class PLSVMSolution:
     """Outer steps, or iterates after the first."""
     converged: bool
     """Whether the solver stopped by its `tol`."""
+    duals: Floats | None = None
+    """(n, K): coefficients of the rows from which dual ascent can go on, where that was the solver."""
 
 
 @dataclass(frozen=True)

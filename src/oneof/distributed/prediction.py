@@ -1,0 +1,110 @@
+"""Predictions by blocks: dask collections in, dask arrays out, and nothing is worked out before it is asked for.
+
+Any fitted estimator will do whose predictions for a row do not depend on the other rows.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from oneof.distributed.blocks import in_block
+from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
+from oneof.distributed.reduction import shared, task
+from oneof.errors import InputTypeError
+from oneof.estimators.base import Disambiguation
+
+
+def predict(estimator: Any, X: Any) -> Any:
+    """Predict one class for each row.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Sent to the workers once.
+    X : dask array or DataFrame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    dask array of shape (n_samples,)
+        In the blocks of X.
+    """
+    return _by_rows(estimator, X, "predict", np.asarray(estimator.classes_).dtype)
+
+
+def predict_proba(estimator: Any, X: Any) -> Any:
+    """Return the probabilities of the classes, a dask array of shape (n_samples, n_classes) in the blocks of X."""
+    return _by_rows(estimator, X, "predict_proba", np.float64, len(estimator.classes_))
+
+
+def decision_function(estimator: Any, X: Any) -> Any:
+    """Return the scores of the classes in the blocks of X.
+
+    Returns
+    -------
+    dask array of shape (n_samples, n_classes), or (n_samples,) for two classes
+    """
+    n_classes = len(estimator.classes_)
+    return _by_rows(estimator, X, "decision_function", np.float64, *([n_classes] if n_classes > 2 else []))
+
+
+def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
+    """Name the most probable member of each row's candidate set.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    X : dask array or DataFrame of shape (n_samples, n_features)
+    y : dask array, Series or DataFrame, or any form of labels that `fit` takes
+        With the blocks of X; over the classes of the estimator.
+
+    Returns
+    -------
+    Disambiguation
+        The tuple (labels, confidence) of dask arrays of shape (n_samples,).
+    """
+    require_dask()
+    rows = parts_of_rows(X)
+    sets = parts_of_labels(y, rows, estimator.classes_)
+    model = shared(estimator)
+    pairs = [
+        task(_disambiguated, number, model, part, own, nout=2)
+        for number, (part, own) in enumerate(zip(rows.parts, sets.parts, strict=True))
+    ]
+    dtype = np.asarray(estimator.classes_).dtype
+    return Disambiguation(
+        _joined([labels for labels, _ in pairs], rows, dtype, ()),
+        _joined([confidence for _, confidence in pairs], rows, np.float64, ()),
+    )
+
+
+def _by_rows(estimator: Any, X: Any, method: str, dtype: Any, *width: int) -> Any:
+    require_dask()
+    if not hasattr(estimator, method):
+        raise InputTypeError(f"{type(estimator).__name__} has no {method}: choose another of its methods.")
+    rows, model = parts_of_rows(X), shared(estimator)
+    parts = [task(_called, number, model, method, part, dtype, width) for number, part in enumerate(rows.parts)]
+    return _joined(parts, rows, dtype, width)
+
+
+def _joined(parts: list[Any], rows: Parts, dtype: Any, width: tuple[int, ...]) -> Any:
+    import dask.array as da
+
+    lengths: list[float] = [*rows.lengths] if rows.lengths else [float("nan") for _ in parts]
+    arrays = [
+        da.from_delayed(part, shape=(length, *width), dtype=dtype) for part, length in zip(parts, lengths, strict=True)
+    ]
+    return da.concatenate(arrays, axis=0)
+
+
+def _called(number: int, estimator: Any, method: str, X: Any, dtype: Any, width: tuple[int, ...]) -> Any:
+    if X.shape[0] == 0:
+        return np.empty((0, *width), dtype=dtype)
+    with in_block(number):
+        return np.asarray(getattr(estimator, method)(X)).astype(dtype, copy=False)
+
+
+def _disambiguated(number: int, estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    if X.shape[0] == 0:
+        return np.empty(0, dtype=np.asarray(estimator.classes_).dtype), np.empty(0)
+    with in_block(number):
+        return tuple(estimator.disambiguate(X, y))

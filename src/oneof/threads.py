@@ -1,0 +1,49 @@
+"""Work that falls into independent parts, on as many threads as there are cores for it.
+
+The number of threads is that which BLAS would take here: one in the workers of joblib and dask, which set it so, and in
+a process that was told ``OMP_NUM_THREADS=1``. While the parts run each has one thread of BLAS, so that no core is asked
+for twice, and a part's result is the same whether others run beside it or not.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+from joblib import cpu_count
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def side_by_side(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return what a function makes of each item, in their order.
+
+    It pays where the function leaves Python for long: NumPy's arithmetic on large arrays, BLAS, LAPACK, scipy's
+    distances and this library's compiled loops all release the interpreter's lock.
+    """
+    n_threads = min(available(), len(items))
+    with one_thread_each():
+        if n_threads < 2:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(function, items))
+
+
+def available() -> int:
+    """Return the number of threads that work here may take."""
+    allowed = [library["num_threads"] for library in _blas().info()]
+    return max(1, min([cpu_count(), *allowed]))
+
+
+def one_thread_each() -> Any:
+    """Return a context in which each call of BLAS takes one thread."""
+    return _blas().limit(limits=1)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401 - brings its own BLAS, which must be there to be found
+
+    return ThreadpoolController().select(user_api="blas")

@@ -1,0 +1,22 @@
+"""Rows for the tests of blocks: partial labels that a linear model can learn, some rows unlabelled."""
+
+import dask.array as da
+import numpy as np
+
+from oneof import CandidateSets
+
+
+def table(n=240, d=5, n_classes=3, seed=0):
+    """Return rows and candidate sets, every tenth of them full."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    label = (X @ random.normal(size=(d, n_classes)) + 0.3 * random.normal(size=(n, n_classes))).argmax(axis=1)
+    mask = random.random((n, n_classes)) < 0.3
+    mask[np.arange(n), label] = True
+    mask[::10] = True
+    return X, CandidateSets(mask, [f"class {k}" for k in range(n_classes)]), label
+
+
+def in_blocks(X, lengths):
+    """Return a dask array of rows in blocks of these lengths."""
+    return da.from_array(X, chunks=(tuple(lengths), (X.shape[1],)))

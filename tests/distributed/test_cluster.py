@@ -1,0 +1,108 @@
+"""A cluster of worker processes gives what one process gives, also where a worker is killed on the way."""
+
+import os
+import signal
+import time
+import warnings
+
+import dask
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
+
+from oneof import CLPL, PLGP, PLSVM, AvgPegasos, MaxPerceptron, compare, distributed
+from oneof.distributed import reduction
+from tests.distributed.blocks import in_blocks, table
+
+# Sockets and event loops of a cluster that is shut down are left to the collector.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+MODELS = [
+    AvgPegasos(n_epochs=4, average=True, shuffle=True, random_state=0),
+    CLPL(C=0.7),
+    PLSVM(lam=0.05, tol=0.01),
+    PLGP(RBF(2.0), optimizer=None, approximation="nystroem", n_components=20, n_draws=20, random_state=0),
+]
+LENGTHS = [60, 40, 30, 50, 60]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from distributed import Client, LocalCluster
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        workers = LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None)
+        client = Client(workers)
+    yield client
+    client.close()
+    workers.close()
+
+
+def answers(model, X):
+    return model.predict_proba(X) if isinstance(model, PLGP) else model.decision_function(X)
+
+
+def undisturbed(model, X, y):
+    """Return what one process gives for the same blocks."""
+    with dask.config.set(scheduler="synchronous"):
+        return distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_the_result_stands_where_a_worker_is_killed(cluster, monkeypatch, model):
+    """SIGKILL takes a worker with the blocks that it holds, in the middle of the fit: the weights are those without."""
+    X, y, _ = table()
+    expected = answers(undisturbed(model, X, y), X)
+    victims = list(cluster.run(os.getpid).values())
+    rounds, original = [], reduction.compute
+
+    def compute(*values):
+        rounds.append(None)
+        if len(rounds) == 4:
+            os.kill(victims[1], signal.SIGKILL)
+        return original(*values)
+
+    for room in (distributed.blocks, distributed.mixing, distributed.plsvm, reduction):
+        monkeypatch.setattr(room, "compute", compute)
+    found = distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
+    assert len(rounds) > 4
+    np.testing.assert_array_equal(answers(found, X), expected)
+    deadline = time.monotonic() + 60
+    while victims[1] in cluster.run(os.getpid).values() or len(cluster.scheduler_info()["workers"]) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_the_workers_speed_changes_nothing(cluster):
+    """Whichever worker answers first, sums are taken in the order of the blocks: two runs agree bit by bit."""
+    X, y, _ = table()
+    pauses = np.random.default_rng(0).permutation(5) / 20
+
+    def slowed(part, block_id):
+        time.sleep(pauses[block_id[0]])
+        return part
+
+    rows = in_blocks(X, LENGTHS).map_blocks(slowed, dtype=float, meta=np.empty((0, 0)))
+    model = CLPL(C=0.7)
+    found = distributed.fit(clone(model), rows, y)
+    np.testing.assert_array_equal(found.coef_, undisturbed(model, X, y).coef_)
+
+
+def test_predictions_come_from_the_workers(cluster):
+    X, y, _ = table()
+    model = CLPL().fit(X, y)
+    np.testing.assert_array_equal(distributed.predict(model, in_blocks(X, LENGTHS)).compute(), model.predict(X))
+
+
+def test_compare_over_the_workers(cluster):
+    """`compare` sends its folds to the cluster by joblib's own back end, and says what it says without."""
+    X, y, _ = table(120)
+    methods = {"clpl": CLPL(), "perceptron": MaxPerceptron()}
+    here = compare(X, y, methods, cv=3)
+    with parallel_config(backend="dask"):
+        there = compare(X, y, methods, cv=3, n_jobs=-1)
+    assert there.winner == here.winner
+    assert [r.covering_rate for r in there.results] == [r.covering_rate for r in here.results]

@@ -1,0 +1,118 @@
+"""Online learners and PLSVM over blocks, by iterative parameter mixing."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from oneof import PLSVM, AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron, distributed
+from oneof.solvers.online import OnlineState, perceptron
+from tests.distributed.blocks import in_blocks, table
+from tests.oracles import mixing as oracle
+
+LEARNERS = [
+    AvgPerceptron(n_epochs=3),
+    MaxPerceptron(n_epochs=3, average=True, fit_intercept=True),
+    AvgPegasos(n_epochs=3, shuffle=True, random_state=1),
+    MaxPegasos(n_epochs=2, shrink="always", average=True, shuffle=True, random_state=2),
+]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_one_block_gives_the_weights_of_one_machine(learner, sparse):
+    """With a single block every attribute is that of the ordinary fit, bit by bit."""
+    X, y, _ = table()
+    here = clone(learner).fit(sp.csr_array(X) if sparse else X, y)
+    rows = in_blocks(X, [240])
+    there = distributed.fit(clone(learner), rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
+    np.testing.assert_array_equal(there.coef_, here.coef_)
+    np.testing.assert_array_equal(there.intercept_, here.intercept_)
+    assert (there.t_, there.progressive_loss_) == (here.t_, here.progressive_loss_)
+    assert there.classes_.tolist() == here.classes_.tolist()
+
+
+@pytest.mark.parametrize("prediction", ["average", "max"])
+def test_perceptrons_mix_as_the_paper_says(prediction):
+    """Three uneven blocks give the weights of the paper's algorithm, done slowly."""
+    X, y, _ = table()
+    cuts = [slice(0, 50), slice(50, 170), slice(170, 240)]
+    expected = oracle.mix([(X[cut], y.mask[cut]) for cut in cuts], 2, prediction=prediction)[-1]
+    learner = (AvgPerceptron if prediction == "average" else MaxPerceptron)(n_epochs=2)
+    distributed.fit(learner, in_blocks(X, [50, 120, 70]), y)
+    np.testing.assert_allclose(learner.coef_, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_the_mean_over_rows_is_that_of_all_blocks():
+    """`average` gives the mean of the weights after every row of every block and round."""
+    X, y, _ = table()
+    W, total = np.zeros((3, 5)), np.zeros((3, 5))
+    for _ in range(2):
+        ends = []
+        for cut in (slice(0, 100), slice(100, 240)):
+            state = OnlineState(W, 1.0, float((W**2).sum()), np.zeros((0, 0)), 0.0, 0, 0, 0, 0)
+            for row in range(cut.start, cut.stop):
+                one = slice(row, row + 1)
+                state = perceptron(X[one], y.mask[one], prediction="average", initial=state)
+                total += state.weights
+            ends.append(state.weights * np.count_nonzero(~y.is_unlabelled[cut]))
+        W = sum(ends) / np.count_nonzero(~y.is_unlabelled)
+    learner = distributed.fit(AvgPerceptron(n_epochs=2, average=True), in_blocks(X, [100, 140]), y)
+    np.testing.assert_allclose(learner.coef_, total / (2 * 240), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_a_mixed_learner_goes_on_by_partial_fit(learner):
+    """What comes out of the blocks is an ordinary learner: it has seen all rows, and learns from more."""
+    X, y, _ = table()
+    learner = distributed.fit(clone(learner), in_blocks(X, [100, 140]), y)
+    assert learner.t_ == 240 * learner.n_epochs
+    assert 0 < learner.progressive_loss_ < 1
+    learner.partial_fit(X[:20], y[:20])
+    assert learner.t_ == 240 * learner.n_epochs + 20
+
+
+def test_blocks_without_a_label_have_no_say():
+    """A block that is unlabelled throughout changes nothing."""
+    X, y, _ = table()
+    sets = y[np.r_[0:240, np.zeros(30, dtype=int)]]  # row 0 is full
+    alone = distributed.fit(AvgPerceptron(), in_blocks(X, [100, 140]), y)
+    beside = distributed.fit(AvgPerceptron(), in_blocks(np.r_[X, X[:30]], [100, 140, 30]), sets)
+    np.testing.assert_array_equal(beside.coef_, alone.coef_)
+
+
+def test_plsvm_of_one_block_is_that_of_one_machine():
+    """With a single block the machine is the ordinary one, bit by bit, and so is its trace."""
+    X, y, _ = table()
+    here, there = PLSVM(lam=0.01, fit_intercept=True).fit(X, y), PLSVM(lam=0.01, fit_intercept=True)
+    distributed.fit(there, in_blocks(X, [240]), y)
+    np.testing.assert_array_equal(there.coef_, here.coef_)
+    np.testing.assert_array_equal(there.objective_, here.objective_)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_mixing_finds_the_minimum_on_exact_labels(sparse):
+    """Where the problem is convex, as with exact labels, mixing closes the duality gap to the tolerance."""
+    X, _, label = table()
+    lam, tol = 0.05, 1e-4
+    here = PLSVM(lam=lam, tol=1e-7).fit(X, label)
+    rows = in_blocks(X, [100, 80, 60])
+    there = PLSVM(lam=lam, tol=tol)
+    distributed.fit(there, rows.map_blocks(sp.csr_matrix) if sparse else rows, label)
+    assert there.objective_[-1] <= here.objective_[-1] * (1 + 2 * tol)
+    assert (np.diff(there.objective_) <= 0).all()
+
+
+def test_mixing_comes_near_on_partial_labels():
+    """With partial labels J ends within a hundredth of what one machine finds, on this table."""
+    X, y, _ = table()
+    here, there = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05)
+    distributed.fit(there, in_blocks(X, [100, 80, 60]), y)
+    assert there.objective_[-1] <= 1.01 * here.objective_[-1]
+
+
+def test_too_few_rounds_are_told_of():
+    X, y, _ = table()
+    with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
+        distributed.fit(PLSVM(lam=1e-3, max_iter=2), in_blocks(X, [120, 120]), y)

@@ -1,0 +1,87 @@
+"""Predictions by blocks."""
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from oneof import CLPL, PLEM, AvgPerceptron, distributed
+from oneof.errors import InputError, InputTypeError
+from tests.distributed.blocks import in_blocks, table
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return table()
+
+
+def test_predictions_are_those_of_the_estimator(rows):
+    """Classes, probabilities, scores and disambiguation by blocks are those of all rows at once, block by block."""
+    X, y, _ = rows
+    blocks = in_blocks(X, [100, 0, 140])
+    model = PLEM(lam=0.1).fit(X, y)
+    for method in ("predict", "predict_proba"):
+        found = getattr(distributed, method)(model, blocks)
+        assert isinstance(found, da.Array)
+        assert found.numblocks[0] >= 2
+        expected = getattr(model, method)(X)
+        assert found.shape == expected.shape
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.compute(), expected)
+    scores = distributed.decision_function(CLPL().fit(X, y), blocks).compute()
+    np.testing.assert_allclose(scores, CLPL().fit(X, y).decision_function(X), rtol=1e-12)
+    labels, confidence = distributed.disambiguate(model, blocks, y)
+    np.testing.assert_array_equal(labels.compute(), model.disambiguate(X, y).labels)
+    np.testing.assert_allclose(confidence.compute(), model.disambiguate(X, y).confidence, rtol=1e-12)
+
+
+def test_nothing_is_worked_out_before_it_is_asked_for(rows):
+    """Asking for predictions does not look at the rows."""
+    X, y, _ = rows
+    model = AvgPerceptron().fit(X, y)
+
+    def never(part):
+        raise AssertionError("looked at")
+
+    lazy = distributed.predict(model, in_blocks(X, [240]).map_blocks(never, dtype=float, meta=np.empty((0, 0))))
+    with pytest.raises(AssertionError, match="looked at"):
+        lazy.compute()
+
+
+def test_tables(rows):
+    """A dask DataFrame teaches and is predicted, its columns by their names; lengths of blocks need not be known."""
+    X, y, _ = rows
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    labels = pd.Series([None if len(s) == 3 else sorted(s)[0] for s in y.to_sets()], dtype=object)
+    table = dd.from_pandas(frame.assign(label=labels), npartitions=3)
+    columns = table[list(frame.columns)]
+    there = distributed.fit(AvgPerceptron(), columns, table["label"])
+    assert there.feature_names_in_.tolist() == list(frame.columns)
+    one = dd.from_pandas(frame.assign(label=labels), npartitions=1)
+    here = AvgPerceptron().fit(frame, labels)
+    np.testing.assert_array_equal(
+        distributed.fit(AvgPerceptron(), one[list(frame.columns)], one["label"]).coef_, here.coef_
+    )
+    np.testing.assert_array_equal(distributed.predict(there, columns).compute(), there.predict(frame))
+
+
+def test_two_classes_have_one_score(rows):
+    X, _, label = rows
+    model = CLPL().fit(X, label > 0)
+    found = distributed.decision_function(model, in_blocks(X, [120, 120]))
+    assert found.shape == (240,)
+    np.testing.assert_allclose(found.compute(), model.decision_function(X), rtol=1e-12)
+
+
+def test_what_cannot_be_predicted_is_told(rows):
+    X, y, _ = rows
+    model, blocks = CLPL().fit(X, y), in_blocks(X, [120, 120])
+    with pytest.raises(InputTypeError, match="CLPL has no predict_proba"):
+        distributed.predict_proba(model, blocks)
+    with pytest.raises(InputTypeError, match="expected a dask array"):
+        distributed.predict(model, X)
+    broken = X.copy()
+    broken[130, 2] = np.nan
+    with pytest.raises(InputError, match="block 1: "):
+        distributed.predict(model, in_blocks(broken, [120, 120])).compute()

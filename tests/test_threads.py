@@ -1,0 +1,57 @@
+"""Work side by side: the same results for any number of threads, and no more threads than BLAS may take."""
+
+import threading
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from oneof import PLECOC, LOORidge, threads
+from oneof.threads import available, one_thread_each, side_by_side
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_results_come_in_the_order_of_the_items(monkeypatch):
+    """However many threads there are, and whichever part ends first."""
+    for number in (1, 2, 5):
+        monkeypatch.setattr(threads, "available", lambda number=number: number)
+        assert side_by_side(lambda item: item**2, range(10)) == [item**2 for item in range(10)]
+
+
+def test_two_threads_work_at_once(monkeypatch):
+    """Two parts that wait for each other both end."""
+    monkeypatch.setattr(threads, "available", lambda: 2)
+    barrier = threading.Barrier(2, timeout=30)
+    assert sorted(side_by_side(lambda _: barrier.wait(), range(2))) == [0, 1]
+
+
+def test_errors_come_through(monkeypatch):
+    monkeypatch.setattr(threads, "available", lambda: 2)
+    with pytest.raises(ZeroDivisionError):
+        side_by_side(lambda item: 1 // item, range(3))
+
+
+def test_no_core_is_asked_for_twice():
+    """Within a part BLAS has one thread; where BLAS may take one, so may we, as in the workers of joblib and dask."""
+    with threadpool_limits(2, user_api="blas"):
+        assert side_by_side(lambda _: blas_threads(), range(2)) == [{1}, {1}]
+    with threadpool_limits(1, user_api="blas"):
+        assert available() == 1
+        with one_thread_each():
+            assert blas_threads() == {1}
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+    """A LOORidge that weighs several kernels, and a PLECOC, are equal bit by bit."""
+    X, y = load_iris(return_X_y=True)
+    found = []
+    for number in (1, 2, 3):
+        monkeypatch.setattr(threads, "available", lambda number=number: number)
+        found.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
+    for ridge, codes in found[1:]:
+        np.testing.assert_array_equal(ridge.label_confidence_, found[0][0].label_confidence_)
+        np.testing.assert_array_equal(codes.decision_function(X), found[0][1].decision_function(X))

@@ -38,7 +38,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("values", "form"), FORMS, ids=str)
+@pytest.mark.parametrize(("values", "form"), FORMS, ids=range(len(FORMS)))
 def test_classes_are_those_of_all_rows_at_once(values, form):
     """However the labels are cut, classes and weights are those that one machine reads from all of them."""
     y = in_blocks(values, (3, 3)) if form is None else form(values, (3, 3))

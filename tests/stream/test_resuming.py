@@ -159,6 +159,7 @@ def _go_on_from(path, kept, content):
     return _go_on(path, kept)
 
 
+@pytest.mark.slow
 def test_standard_input_must_begin_as_before(tmp_path):
     """A pipe that is given again is passed over up to the checkpoint; one that differs before is refused."""
     code = """
@@ -201,7 +202,7 @@ def _bits(folder):
 
 def _kill_again_and_again(folder, n_kills, seed):
     """Kill a fit at `n_kills` random moments after its checkpoints began, let it end, and compare the bits."""
-    make_frame(20_000).write_csv(folder / "t.csv")
+    make_frame(12_000).write_csv(folder / "t.csv")
     words = [*COMMAND, *EVERY]
     unbroken = fit_stream(
         folder / "t.csv", ESTIMATOR, StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
@@ -242,7 +243,7 @@ def test_a_run_killed_twenty_times_goes_on_bit_by_bit(tmp_path):
 
 def test_ctrl_c_says_how_to_go_on(tmp_path):
     """The command ends with code 130, keeps how far it came, and names the command that goes on."""
-    make_frame(20_000).write_csv(tmp_path / "t.csv")
+    make_frame(6_000).write_csv(tmp_path / "t.csv")
     words = [*COMMAND, *EVERY, "--out", "out"]
     child = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     while child.poll() is None and not (tmp_path / "out" / "checkpoint.npz").exists():

@@ -1,0 +1,144 @@
+"""One race: who enters it how, where the finishing line is, and what the clock said."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sides.environments import MissingPeer
+from sides.process import Side
+
+LEAST = 0.2
+"""Seconds that a measurement should take; shorter runs are repeated within it."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A library's ways of running a race: every variant is tried, and the one that is first at the line is entered."""
+
+    library: str
+    runner: str
+    variants: tuple[dict[str, Any], ...] = ({},)
+    ladder: tuple[dict[str, Any], ...] = ({},)
+    """Settings from cheap to dear: passes, sweeps, tolerances. The first that reaches the line is entered."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Where a race ends.
+
+    "accuracy": the best that the peer's variants come to at the top of their ladder, less `slack`; both must be there.
+    "objective": the lowest that any side comes to at the top of its ladder, times 1 + `slack`.
+    "rows": after the rows have been seen; what was found is only told.
+    """
+
+    kind: str
+    words: str
+    slack: float = 0.0
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two entrants, one line."""
+
+    discipline: str
+    task: str
+    make: Callable[[Path, float], None]
+    ours: Entrant
+    peer: Entrant
+    line: Line
+    asked: float = 1.0
+    """How many times faster than the peer is the goal."""
+    n_rows: int | None = None
+    """Where rates are of interest."""
+
+
+@dataclass
+class Form:
+    """An entrant's variant and rung that were entered, and what they found."""
+
+    options: dict[str, Any]
+    found: dict[str, float]
+    reached: bool
+    cpu: float
+    seconds: list[tuple[float, float]] = field(default_factory=list)
+
+    def column(self, which: int) -> np.ndarray:
+        """Return the processor seconds (0) or those on the wall (1) of all rounds."""
+        return np.array(self.seconds)[:, which]
+
+
+def tried(side: Side, entrant: Entrant, options: dict[str, Any], data: Path) -> Form:
+    """Run once, with warm caches, and judge."""
+    side.prepare(entrant.runner, data, options)
+    found = side.run(judge=True)["found"]
+    again = side.run() if len(entrant.variants) > 1 else {"cpu": np.inf}
+    return Form(options, found, True, again["cpu"])
+
+
+def best_of(side: Side, entrant: Entrant, data: Path, kind: str) -> tuple[float, list[str]]:
+    """Return the best that the variants come to at the top of the ladder, and why some did not run."""
+    values, failures = [], []
+    for variant in entrant.variants:
+        try:
+            found = tried(side, entrant, {**variant, **entrant.ladder[-1]}, data).found
+            values.append(found["accuracy"] if kind == "accuracy" else -found["objective"])
+        except MissingPeer as error:
+            failures.append(f"{variant}: {error}")
+    if not values:
+        raise MissingPeer("; ".join(failures))
+    return max(values), failures
+
+
+def qualify(side: Side, entrant: Entrant, data: Path, reaches: Callable[[dict[str, float]], bool]) -> Form:
+    """Return the fastest way to the line; the dearest that there is if none reaches it."""
+    forms, failures = [], []
+    for variant in entrant.variants:
+        form = None
+        for rung in entrant.ladder:
+            try:
+                form = tried(side, entrant, {**variant, **rung}, data)
+            except MissingPeer as error:
+                failures.append(str(error))
+                form = None
+                break
+            form.reached = reaches(form.found)
+            if form.reached:
+                break
+        if form is not None:
+            forms.append(form)
+    if not forms:
+        raise MissingPeer("; ".join(failures))
+    there = [form for form in forms if form.reached]
+    return min(there or forms, key=lambda form: form.cpu)
+
+
+def run(race: Race, sides: dict[str, Side], data: Path, repeats: int) -> tuple[Form, Form]:
+    """Qualify both, then let them run in turn."""
+    ours, peer = sides["oneof"], sides[race.peer.library]
+    if race.line.kind == "rows":
+        goal = -np.inf
+    elif race.line.kind == "accuracy":
+        goal = best_of(peer, race.peer, data, "accuracy")[0] - race.line.slack
+    else:
+        best = [-best_of(side, entrant, data, "objective")[0] for side, entrant in ((ours, race.ours), (peer, race.peer))]
+        goal = min(best) * (1 + race.line.slack)
+
+    def reaches(found: dict[str, float]) -> bool:
+        if race.line.kind == "objective":
+            return found["objective"] <= goal
+        return found.get("accuracy", np.inf) >= goal
+
+    forms = []
+    for side, entrant in ((ours, race.ours), (peer, race.peer)):
+        form = qualify(side, entrant, data, reaches)
+        side.prepare(entrant.runner, data, form.options)
+        first = side.run()["cpu"]
+        forms.append((side, form, max(1, min(50, round(LEAST / max(first, 1e-4))))))
+    for _ in range(repeats):
+        for side, form, times in forms:
+            spent = side.run(times=times)
+            form.seconds.append((spent["cpu"], spent["wall"]))
+    return forms[0][1], forms[1][1]

@@ -13,15 +13,15 @@ import argparse
 import shutil
 
 import numpy as np
-
-from sides.environments import HOME, PACKAGES, MissingPeer
+from sides.environments import HOME, PACKAGES, PeerError
 from sides.process import Side
 from sides.race import Form, Race, run
 from sides.races import DISCIPLINES
 from sides.results import load, machine, write
 
+DATA = HOME / "data"
 HEAD = (
-    "| task | finishing line | `oneof` | peer | processor time: ours, theirs | ratio | on the wall | what was found | goal |\n"
+    "| task | finishing line | `oneof` | peer | processor time: ours, theirs | ratio | ratio on the wall | found | goal |\n"
     "|---|---|---|---|---|---|---|---|---|"
 )
 
@@ -70,15 +70,26 @@ def row(race: Race, ours: Form, peer: Form) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def sides_of(given: dict[str, str]) -> tuple[dict[str, Side], dict[str, str]]:
+def sides_of(libraries: list[str], given: dict[str, str]) -> tuple[dict[str, Side], dict[str, str]]:
     """Start a process for each library; return those that are missing, and why."""
     found, missing = {}, {}
-    for library in ("oneof", *PACKAGES):
+    for library in libraries:
         try:
             found[library] = Side(library, given)
-        except MissingPeer as error:
+        except PeerError as error:
             missing[library] = str(error)
     return found, missing
+
+
+def raced(race: Race, sides: dict[str, Side], missing: dict[str, str], repeats: int) -> str:
+    """Return the line of a race; a peer that is missing or fails is told in it."""
+    reason = missing.get(race.peer.library)
+    if reason is None:
+        try:
+            return row(race, *run(race, sides, DATA, repeats))
+        except PeerError as error:
+            reason = str(error)
+    return f"| {race.task} | {race.line.words} | | {race.peer.library} | not raced: {reason} | | | | |"
 
 
 def main() -> None:
@@ -89,36 +100,32 @@ def main() -> None:
     parser.add_argument("--size", type=float, default=1.0)
     parser.add_argument("--environment", action="append", default=[], metavar="NAME=FOLDER")
     options = parser.parse_args()
-    sides, missing = sides_of(dict(pair.split("=", 1) for pair in options.environment))
-    before = load()
-    lines = [HEAD]
-    for name in options.disciplines or DISCIPLINES:
-        made = None
-        for number_of, race in enumerate(DISCIPLINES[name]()):
-            data = HOME / "data" / f"{name}{number_of}"
-            print(f"{race.task} | {race.peer.library}", flush=True)
-            try:
-                if race.peer.library in missing:
-                    raise MissingPeer(missing[race.peer.library])
-                if made is None or made[0] is not race.make:
-                    shutil.rmtree(data, ignore_errors=True)
-                    race.make(data, options.size)
-                    made = (race.make, data)
-                line = row(race, *run(race, sides, made[1], options.repeats))
-            except MissingPeer as error:
-                line = f"| {race.task} | {race.line.words} | | {race.peer.library} | not raced: {error} | | | | |"
-            lines.append(line)
-            print(line, flush=True)
+    races = {name: DISCIPLINES[name]() for name in options.disciplines or DISCIPLINES}
+    entered_in = {race.peer.library for found in races.values() for race in found}
+    libraries = ["oneof", *(name for name in PACKAGES if name in entered_in)]
+    sides, missing = sides_of(libraries, dict(pair.split("=", 1) for pair in options.environment))
+    before, lines, made = load(), [HEAD], None
+    for race in (race for found in races.values() for race in found):
+        print(f"{race.task} | {race.peer.library}", flush=True)
+        if made is not race.make:
+            shutil.rmtree(DATA, ignore_errors=True)
+            race.make(DATA, options.size)
+            made = race.make
+        lines.append(raced(race, sides, missing, options.repeats))
+        print(lines[-1], flush=True)
     versions = "; ".join(f"{name} {side.versions[name]}" for name, side in sides.items())
+    ours, size = sides["oneof"].versions, f" --size {options.size}" if options.size != 1 else ""
     for side in sides.values():
         side.close()
-    shutil.rmtree(HOME / "data", ignore_errors=True)
+    shutil.rmtree(DATA, ignore_errors=True)
     text = f"""## Beside other libraries
 
-`python benchmarks/peers.py`{f" --size {options.size}" if options.size != 1 else ""}, on {machine()}; {versions}; the same NumPy
-{sides["oneof"].versions["numpy"]} and SciPy {sides["oneof"].versions["scipy"]} for all. One thread for each side. Processes that wanted a core: {before} at the
-start, {load()} at the end. Medians of {options.repeats} rounds in which the sides alternate; in brackets the lowest and the highest ratio
-of a round. A ratio above 1 says how many times less time `oneof` took.
+`python benchmarks/peers.py{size}`, on {machine()};
+{versions};
+the same NumPy {ours["numpy"]} and SciPy {ours["scipy"]} for all. One thread for BLAS on each side.
+Processes that wanted a core: {before} at the start, {load()} at the end. Medians of {options.repeats} rounds in which
+the sides alternate; in brackets the lowest and the highest ratio of a round. A ratio above 1 says how many times less
+time `oneof` took. What the rows mean is told in docs/peers.md.
 
 """ + "\n".join(lines)
     if options.disciplines:

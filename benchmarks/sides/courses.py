@@ -1,13 +1,13 @@
 """The data of the races: those of the other benchmarks, drawn once and kept as arrays that every side reads."""
 
+import batch
 import numpy as np
+import online
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
-import batch
 import graphs
-import online
 from oneof import make_partial
 from oneof.datasets import load
 from oneof.graphs import GraphRule
@@ -69,7 +69,9 @@ def process_rows(n, n_test=1_000):
     def make(folder, size):
         data, some = load("mnist"), _some(n, size)
         X = data.X[:some].astype(np.float64) / 255
-        y, y_test = (np.searchsorted(data.classes, data.y[part]) for part in (slice(some), slice(60_000, 60_000 + n_test)))
+        y, y_test = (
+            np.searchsorted(data.classes, data.y[part]) for part in (slice(some), slice(60_000, 60_000 + n_test))
+        )
         X_test = data.X[60_000 : 60_000 + n_test].astype(np.float64) / 255
         write(folder, X=X, y=y, mask=make_partial(y, extra=2, random_state=0).mask, X_test=X_test, y_test=y_test)
 

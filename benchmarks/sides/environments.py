@@ -17,7 +17,7 @@ SAME = (f"numpy=={version('numpy')}", f"scipy=={version('scipy')}")
 """What every side reads its data with: the same releases as here."""
 
 
-class MissingPeer(Exception):
+class PeerError(Exception):
     """A library that cannot be raced, and why."""
 
 
@@ -38,6 +38,6 @@ def interpreter(library: str, given: dict[str, str]) -> str:
         subprocess.run([*pip, *PACKAGES[library], *SAME], check=True, capture_output=True, text=True)
     except subprocess.CalledProcessError as error:
         lines = str(error.stderr or error).strip().splitlines()
-        raise MissingPeer(f"{library} cannot be installed: {lines[-1] if lines else error}") from error
+        raise PeerError(f"{library} cannot be installed: {lines[-1] if lines else error}") from error
     stamp.write_text(wanted)
     return str(python)

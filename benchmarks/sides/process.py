@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from sides.environments import MissingPeer, interpreter
+from sides.environments import PeerError, interpreter
 
 WORKER = Path(__file__).with_name("worker.py")
 LOG = WORKER.parents[2] / "build" / "peers" / "log"
@@ -66,8 +66,8 @@ class Side:
         if not line:
             status = self._process.wait()
             self._start()  # the next race begins anew
-            raise MissingPeer(f"{self.library} ended with status {status}")
+            raise PeerError(f"{self.library} ended with status {status}")
         answer = json.loads(line)
         if "error" in answer:
-            raise MissingPeer(f"{self.library}: {answer['error']}")
+            raise PeerError(f"{self.library}: {answer['error']}")
         return answer

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sides.environments import MissingPeer
+from sides.environments import PeerError
 from sides.process import Side
 
 LEAST = 0.2
@@ -85,10 +85,10 @@ def best_of(side: Side, entrant: Entrant, data: Path, kind: str) -> tuple[float,
         try:
             found = tried(side, entrant, {**variant, **entrant.ladder[-1]}, data).found
             values.append(found["accuracy"] if kind == "accuracy" else -found["objective"])
-        except MissingPeer as error:
+        except PeerError as error:
             failures.append(f"{variant}: {error}")
     if not values:
-        raise MissingPeer("; ".join(failures))
+        raise PeerError("; ".join(failures))
     return max(values), failures
 
 
@@ -100,7 +100,7 @@ def qualify(side: Side, entrant: Entrant, data: Path, reaches: Callable[[dict[st
         for rung in entrant.ladder:
             try:
                 form = tried(side, entrant, {**variant, **rung}, data)
-            except MissingPeer as error:
+            except PeerError as error:
                 failures.append(str(error))
                 form = None
                 break
@@ -110,7 +110,7 @@ def qualify(side: Side, entrant: Entrant, data: Path, reaches: Callable[[dict[st
         if form is not None:
             forms.append(form)
     if not forms:
-        raise MissingPeer("; ".join(failures))
+        raise PeerError("; ".join(failures))
     there = [form for form in forms if form.reached]
     return min(there or forms, key=lambda form: form.cpu)
 
@@ -123,7 +123,9 @@ def run(race: Race, sides: dict[str, Side], data: Path, repeats: int) -> tuple[F
     elif race.line.kind == "accuracy":
         goal = best_of(peer, race.peer, data, "accuracy")[0] - race.line.slack
     else:
-        best = [-best_of(side, entrant, data, "objective")[0] for side, entrant in ((ours, race.ours), (peer, race.peer))]
+        best = [
+            -best_of(side, entrant, data, "objective")[0] for side, entrant in ((ours, race.ours), (peer, race.peer))
+        ]
         goal = min(best) * (1 + race.line.slack)
 
     def reaches(found: dict[str, float]) -> bool:

@@ -57,11 +57,17 @@ def online_races():
     few = 2_000
     ours = tuple({"learner": name, "form": "dense32", "n_rows": few} for name in PERCEPTRONS)
     return [
-        _online(f"hinge, exact labels, {MNIST}", courses.mnist_rows, 60_000, FORMS, _sgd("SGDClassifier", FORMS), PEGASOS),
-        _online(f"Perceptron, exact, {MNIST}", courses.mnist_rows, 60_000, FORMS, _sgd("Perceptron", FORMS), PERCEPTRONS),
+        _online(
+            f"hinge, exact labels, {MNIST}", courses.mnist_rows, 60_000, FORMS, _sgd("SGDClassifier", FORMS), PEGASOS
+        ),
+        _online(
+            f"Perceptron, exact, {MNIST}", courses.mnist_rows, 60_000, FORMS, _sgd("Perceptron", FORMS), PERCEPTRONS
+        ),
         _online(f"hinge, exact, {WORDS}", courses.words, 100_000, SPARSE, _sgd("SGDClassifier", SPARSE), PEGASOS),
         _online(f"Perceptron, exact, {WORDS}", courses.words, 100_000, SPARSE, _sgd("Perceptron", SPARSE), PERCEPTRONS),
-        _online(f"sets of 2, {MNIST}", courses.mnist_rows, 60_000, FORMS, _wabbit(18), PEGASOS + PERCEPTRONS, sets=True),
+        _online(
+            f"sets of 2, {MNIST}", courses.mnist_rows, 60_000, FORMS, _wabbit(18), PEGASOS + PERCEPTRONS, sets=True
+        ),
         _online(f"sets of 2, {WORDS}", courses.words, 100_000, SPARSE, _wabbit(20), PEGASOS + PERCEPTRONS, sets=True),
         Race(
             "online",
@@ -154,7 +160,9 @@ def process_races():
 def graph_races():
     """Return the races over graphs: as right on the unlabelled rows as the peer is after many sweeps."""
     line = Line("accuracy", "as right as the peer after 1,000 sweeps, less 0.1 points", 1e-3)
-    short = Line("accuracy", "as right as the peer after 1,000 sweeps or where its own rule ends, less 0.1 points", 1e-3)
+    short = Line(
+        "accuracy", "as right as the peer after 1,000 sweeps or where its own rule ends, less 0.1 points", 1e-3
+    )
     sweeps = tuple({"max_iter": n} for n in (1, 3, 10, 30, 100, 300, 1000))
     loose = ({"tol": 1e-3}, {"tol": 1e-6})
     found = []
@@ -204,7 +212,12 @@ def word_races():
             "naive Bayes",
             f"300 labelled documents, {words}",
             courses.counts,
-            Entrant("oneof", "naive_bayes_unlabelled", SPARSE[1:], tuple({"max_iter": n} for n in (1, 2, 3, 5, 10, 30, 1000))),
+            Entrant(
+                "oneof",
+                "naive_bayes_unlabelled",
+                SPARSE[1:],
+                tuple({"max_iter": n} for n in (1, 2, 3, 5, 10, 30, 1000)),
+            ),
             Entrant("scikit-learn", "self_training", thresholds + best),
             Line("accuracy", "as right on further documents as the best of six ways of self-training"),
         ),

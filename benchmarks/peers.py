@@ -1,7 +1,7 @@
 """`oneof` beside other libraries: same data, same finishing line, each in an environment of its own.
 
 Run with `python benchmarks/peers.py [discipline ...]`, a discipline being online, machines, processes, graphs or words;
-all of them if none is named, and then the table goes to benchmarks/RESULTS.md. Every peer is installed by pip into an
+all of them if none is named. Each has a section of benchmarks/RESULTS.md. Every peer is installed by pip into an
 environment under build/peers on first use (`--environment NAME=FOLDER` takes one that is there). Each library has one
 process, with one thread for BLAS; the runs of the two sides alternate, so that other load falls on both alike. A peer
 is tried in every form that its documentation offers, and its fastest is raced, warm, with its data in memory in its own
@@ -11,6 +11,7 @@ structures, or in its own file format where it reads files. Compiling, reading o
 
 import argparse
 import shutil
+from typing import Any
 
 import numpy as np
 from sides.environments import HOME, PACKAGES, PeerError
@@ -21,7 +22,7 @@ from sides.results import load, machine, write
 
 DATA = HOME / "data"
 HEAD = (
-    "| task | finishing line | `oneof` | peer | processor time: ours, theirs | ratio | ratio on the wall | found | goal |\n"
+    "| task | finishing line | `oneof` | peer | processor time: ours, theirs | ratio | on the wall | found | goal |\n"
     "|---|---|---|---|---|---|---|---|---|"
 )
 
@@ -92,6 +93,32 @@ def raced(race: Race, sides: dict[str, Side], missing: dict[str, str], repeats: 
     return f"| {race.task} | {race.line.words} | | {race.peer.library} | not raced: {reason} | | | | |"
 
 
+def section(name: str, races: list[Race], sides: dict[str, Side], missing: dict[str, str], options: Any) -> str:
+    """Run the races of a discipline, and return their table."""
+    before, lines, made = load(), [HEAD], None
+    for race in races:
+        print(f"{race.task} | {race.peer.library}", flush=True)
+        if made is not race.make:
+            shutil.rmtree(DATA, ignore_errors=True)
+            race.make(DATA, options.size)
+            made = race.make
+        lines.append(raced(race, sides, missing, options.repeats))
+        print(lines[-1], flush=True)
+    shutil.rmtree(DATA, ignore_errors=True)
+    libraries = ["oneof", *dict.fromkeys(race.peer.library for race in races if race.peer.library in sides)]
+    versions, ours = "; ".join(f"{library} {sides[library].versions[library]}" for library in libraries), sides["oneof"]
+    return f"""## Beside other libraries: {races[0].discipline}
+
+`python benchmarks/peers.py {name}`, on {machine()};
+{versions};
+the same NumPy {ours.versions["numpy"]} and SciPy {ours.versions["scipy"]} for all. One thread for BLAS on each side.
+Processes that wanted a core: {before} at the start, {load()} at the end. Medians of {options.repeats} rounds in which
+the sides alternate; in brackets the lowest and the highest ratio of a round. A ratio above 1 says how many times less
+time `oneof` took. What the rows mean is told in docs/peers.md.
+
+""" + "\n".join(lines)
+
+
 def main() -> None:
     """Run the races and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -104,34 +131,12 @@ def main() -> None:
     entered_in = {race.peer.library for found in races.values() for race in found}
     libraries = ["oneof", *(name for name in PACKAGES if name in entered_in)]
     sides, missing = sides_of(libraries, dict(pair.split("=", 1) for pair in options.environment))
-    before, lines, made = load(), [HEAD], None
-    for race in (race for found in races.values() for race in found):
-        print(f"{race.task} | {race.peer.library}", flush=True)
-        if made is not race.make:
-            shutil.rmtree(DATA, ignore_errors=True)
-            race.make(DATA, options.size)
-            made = race.make
-        lines.append(raced(race, sides, missing, options.repeats))
-        print(lines[-1], flush=True)
-    versions = "; ".join(f"{name} {side.versions[name]}" for name, side in sides.items())
-    ours, size = sides["oneof"].versions, f" --size {options.size}" if options.size != 1 else ""
+    for name, found in races.items():
+        text = section(name, found, sides, missing, options)
+        if options.size == 1.0:
+            write(name, text)
     for side in sides.values():
         side.close()
-    shutil.rmtree(DATA, ignore_errors=True)
-    text = f"""## Beside other libraries
-
-`python benchmarks/peers.py{size}`, on {machine()};
-{versions};
-the same NumPy {ours["numpy"]} and SciPy {ours["scipy"]} for all. One thread for BLAS on each side.
-Processes that wanted a core: {before} at the start, {load()} at the end. Medians of {options.repeats} rounds in which
-the sides alternate; in brackets the lowest and the highest ratio of a round. A ratio above 1 says how many times less
-time `oneof` took. What the rows mean is told in docs/peers.md.
-
-""" + "\n".join(lines)
-    if options.disciplines:
-        print(text)
-    else:
-        write("peers", text)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ class Line:
     """Where a race ends.
 
     "accuracy": the best that the peer's variants come to at the top of their ladder, less `slack`; both must be there.
+    "pass": the best that any of the peer's variants comes to in its one pass; ours must be there, while the peer runs in
+    its fastest variant, be that less accurate.
     "objective": the lowest that any side comes to at the top of its ladder, times 1 + `slack`.
     "rows": after the rows have been seen; what was found is only told.
     """
@@ -120,7 +122,7 @@ def run(race: Race, sides: dict[str, Side], data: Path, repeats: int) -> tuple[F
     ours, peer = sides["oneof"], sides[race.peer.library]
     if race.line.kind == "rows":
         goal = -np.inf
-    elif race.line.kind == "accuracy":
+    elif race.line.kind in ("accuracy", "pass"):
         goal = best_of(peer, race.peer, data, "accuracy")[0] - race.line.slack
     else:
         best = [
@@ -135,7 +137,8 @@ def run(race: Race, sides: dict[str, Side], data: Path, repeats: int) -> tuple[F
 
     forms = []
     for side, entrant in ((ours, race.ours), (peer, race.peer)):
-        form = qualify(side, entrant, data, reaches)
+        free = race.line.kind == "pass" and side is peer
+        form = qualify(side, entrant, data, (lambda _: True) if free else reaches)
         side.prepare(entrant.runner, data, form.options)
         first = side.run()["cpu"]
         forms.append((side, form, max(1, min(50, round(LEAST / max(first, 1e-4))))))

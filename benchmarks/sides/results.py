@@ -5,7 +5,7 @@ import platform
 from pathlib import Path
 
 RESULTS = Path(__file__).parents[1] / "RESULTS.md"
-SECTIONS = ("peers", "growth", "roofline", "gpu")
+SECTIONS = ("online", "machines", "processes", "graphs", "words", "growth", "roofline", "gpu")
 START = "# Measured\n\nEach section is written by the script that its first line names, and by nothing else.\n"
 
 

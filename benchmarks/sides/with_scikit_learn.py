@@ -29,9 +29,10 @@ def online(data, learner, form, max_iter=1, **parameters):
     return afresh, run, lambda model: {"accuracy": (model.predict(X_test) == y_test).mean()}
 
 
-def linear_svc(data, form, tol, C, multi_class="ovr", dual=True):
+def linear_svc(data, form, tol, C=None, lam=None, multi_class="ovr", dual=True):
     """Solve the problem of Crammer and Singer, or one squared hinge a class; without an intercept."""
     X, y = formed(read(data, "X"), form), read(data, "y")
+    C = C or 1 / (lam * len(y))
 
     def run(_):
         options = {"multi_class": multi_class, "dual": dual, "max_iter": 100_000, "random_state": 0}
@@ -40,7 +41,7 @@ def linear_svc(data, form, tol, C, multi_class="ovr", dual=True):
     def judge(model):
         if multi_class == "ovr":
             return {"objective": squared_hinge(X, y, model.coef_, C)}
-        return {"objective": crammer_singer(X, y, model.coef_, 1 / (C * len(y)))}
+        return {"objective": crammer_singer(X, y, model.coef_, lam)}
 
     return afresh, run, judge
 

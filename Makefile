@@ -65,6 +65,10 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/generative.py
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/gaussian_em.py
+	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/roofline.py
+	$(BIN)/python benchmarks/gpu.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

@@ -93,9 +93,11 @@ def raced(race: Race, sides: dict[str, Side], missing: dict[str, str], repeats: 
     return f"| {race.task} | {race.line.words} | | {race.peer.library} | not raced: {reason} | | | | |"
 
 
-def section(name: str, races: list[Race], sides: dict[str, Side], missing: dict[str, str], options: Any) -> str:
-    """Run the races of a discipline, and return their table."""
+def section(name: str, races: list[Race], sides: dict[str, Side], missing: dict[str, str], options: Any) -> None:
+    """Run the races of a discipline; its section grows with each, so that what is measured is kept."""
     before, lines, made = load(), [HEAD], None
+    libraries = ["oneof", *dict.fromkeys(race.peer.library for race in races if race.peer.library in sides)]
+    versions, ours = "; ".join(f"{library} {sides[library].versions[library]}" for library in libraries), sides["oneof"]
     for race in races:
         print(f"{race.task} | {race.peer.library}", flush=True)
         if made is not race.make:
@@ -104,10 +106,7 @@ def section(name: str, races: list[Race], sides: dict[str, Side], missing: dict[
             made = race.make
         lines.append(raced(race, sides, missing, options.repeats))
         print(lines[-1], flush=True)
-    shutil.rmtree(DATA, ignore_errors=True)
-    libraries = ["oneof", *dict.fromkeys(race.peer.library for race in races if race.peer.library in sides)]
-    versions, ours = "; ".join(f"{library} {sides[library].versions[library]}" for library in libraries), sides["oneof"]
-    return f"""## Beside other libraries: {races[0].discipline}
+        text = f"""## Beside other libraries: {race.discipline}
 
 `python benchmarks/peers.py {name}`, on {machine()};
 {versions};
@@ -117,6 +116,9 @@ the sides alternate; in brackets the lowest and the highest ratio of a round. A 
 time `oneof` took. What the rows mean is told in docs/peers.md.
 
 """ + "\n".join(lines)
+        if options.size == 1.0:
+            write(name, text)
+    shutil.rmtree(DATA, ignore_errors=True)
 
 
 def main() -> None:
@@ -132,9 +134,7 @@ def main() -> None:
     libraries = ["oneof", *(name for name in PACKAGES if name in entered_in)]
     sides, missing = sides_of(libraries, dict(pair.split("=", 1) for pair in options.environment))
     for name, found in races.items():
-        text = section(name, found, sides, missing, options)
-        if options.size == 1.0:
-            write(name, text)
+        section(name, found, sides, missing, options)
     for side in sides.values():
         side.close()
 

@@ -30,8 +30,8 @@ class Line:
     """Where a race ends.
 
     "accuracy": the best that the peer's variants come to at the top of their ladder, less `slack`; both must be there.
-    "pass": the best that any of the peer's variants comes to in its one pass; ours must be there, while the peer runs in
-    its fastest variant, be that less accurate.
+    "pass": the best that any of the peer's variants comes to in its one pass; ours must be there, while the peer runs
+    in its fastest variant, be that less accurate.
     "objective": the lowest that any side comes to at the top of its ladder, times 1 + `slack`.
     "rows": after the rows have been seen; what was found is only told.
     """

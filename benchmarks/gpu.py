@@ -2,9 +2,10 @@
 
 Run with `python benchmarks/gpu.py [--device cuda|cpu] [--size S]`; it goes to benchmarks/RESULTS.md. All the solvers
 that are written in the array API take part: the exact mode, Nystrom features, the evidence and its gradient, posterior
-covariances and probabilities (kernels' parameters are searched for on NumPy's rows alone: scikit-learn's derivatives). Rows are MNIST's, pixels in [0, 1], sets of 3, the kernel PLGP's own. Times are
-on the wall, after a small fit that loads the device's libraries and with the device waited for; memory is the device's
-peak. On the processor the same tasks are timed with NumPy beside torch, alternating.
+covariances and probabilities (a kernel's parameters are searched for on NumPy's rows alone, since scikit-learn's
+derivatives are NumPy's). Rows are MNIST's, pixels in [0, 1], sets of 3, the kernel PLGP's own. Times are on the wall,
+after a small fit that loads the device's libraries and with the device waited for; memory is the device's peak. On the
+processor the same tasks are timed with NumPy beside torch, alternating.
 """
 
 import argparse

@@ -4,9 +4,10 @@ Run with `python benchmarks/growth.py [estimator ...]`; all estimators if none i
 benchmarks/RESULTS.md. A measurement is a fit and the prediction of 200 further rows. Time is processor time of one
 thread, the least of up to three runs; memory is the most that the process held meanwhile above what it held before, of
 which the data are no part. Each estimator has a process of its own, compiled and warm. Exponents are slopes of
-logarithms by least squares; beside them stands the slope of the last doubling, which small sizes do not flatter, and
-what METHODS promises: the exponents of the largest term of the cost that it states for the method, iterations not
-counted. How iterations grow is the data's affair, and shown.
+logarithms by least squares; beside them stand the slope of the last doubling, which small sizes do not flatter, the
+exponent of one iteration where the estimator counts them, and what METHODS promises: the exponents of the largest term
+of the cost that it states for the method, which is that of an iteration. How many there are is the data's affair, and
+shown.
 """
 
 import argparse
@@ -156,12 +157,16 @@ def slope(cells: list[dict[str, float]], along: str, what: str) -> tuple[float, 
 
 
 def shown(cells: list[dict[str, float]], along: str, what: str, promised: float) -> str:
-    """Format an exponent, that of the last doubling, and the promised one; in bold where it is above it."""
+    """Format an exponent, that of the last doubling, that of an iteration, and the promised one."""
     if what == "megabytes" and not cells[-1][what] >= LEAST_MEMORY:
         return f"- ({promised:g})"
     fitted, last = slope(cells, along, what)
-    text = f"{fitted:.2f}, {last:.2f} ({promised:g})"
-    return f"**{text}**" if min(fitted, last) > promised + TOLERANCE else text
+    text = f"{fitted:.2f}, {last:.2f}"
+    least = min(fitted, last)
+    if what == "seconds" and all(c["iterations"] >= 1 for c in cells):
+        each = slope([{**c, what: c[what] / c["iterations"]} for c in cells], along, what)
+        text, least = f"{text}; {each[0]:.2f}", min(least, *each)
+    return f"**{text} ({promised:g})**" if least > promised + TOLERANCE else f"{text} ({promised:g})"
 
 
 def row(name: str, cells: list[dict[str, float]]) -> str:
@@ -230,9 +235,9 @@ def main() -> None:
 
 `python benchmarks/growth.py`, on {machine()}, one thread.
 Processes that wanted a core: {before} at the start, {load()} at the end. A cell of the columns "in n" and "in K" holds
-the fitted exponent, that of the last doubling, and in parentheses what METHODS promises; in bold where both are more
-than {TOLERANCE:g} above it. K grows at 2n rows. Memory is what fit takes beyond the data; "-" where it is below
-{LEAST_MEMORY:g} MB.
+the fitted exponent and that of the last doubling; of time also, after a semicolon, the fitted exponent of an iteration;
+and in parentheses what METHODS promises of an iteration. In bold: where all are over {TOLERANCE:g} above it. K grows
+at 2n rows. Memory is what fit takes beyond the data; "-" where it is below {LEAST_MEMORY:g} MB.
 
 """ + "\n".join(lines)
     if options.estimators:

@@ -14,6 +14,10 @@ LEAST = 0.2
 """Seconds that a measurement should take; shorter runs are repeated within it."""
 
 
+SHORT = 2.0
+"""Seconds below which a run may owe much to what the one before it left warm."""
+
+
 @dataclass(frozen=True)
 class Entrant:
     """A library's ways of running a race: every variant is tried, and the one that is first at the line is entered."""
@@ -73,11 +77,11 @@ class Form:
 
 
 def tried(side: Side, entrant: Entrant, options: dict[str, Any], data: Path) -> Form:
-    """Run once, with warm caches, and judge."""
+    """Run and judge once, and if that is short a second time, warm."""
     side.prepare(entrant.runner, data, options)
-    found = side.run(judge=True)["found"]
-    again = side.run() if len(entrant.variants) > 1 else {"cpu": np.inf}
-    return Form(options, found, True, again["cpu"])
+    first = side.run(judge=True)
+    spent = side.run()["cpu"] if first["cpu"] < SHORT else first["cpu"]
+    return Form(options, first["found"], True, spent)
 
 
 def best_of(side: Side, entrant: Entrant, data: Path, kind: str) -> tuple[float, list[str]]:
@@ -140,8 +144,9 @@ def run(race: Race, sides: dict[str, Side], data: Path, repeats: int) -> tuple[F
         free = race.line.kind == "pass" and side is peer
         form = qualify(side, entrant, data, (lambda _: True) if free else reaches)
         side.prepare(entrant.runner, data, form.options)
-        first = side.run()["cpu"]
-        forms.append((side, form, max(1, min(50, round(LEAST / max(first, 1e-4))))))
+        if form.cpu < SHORT:
+            side.run()  # warm again, after its data have been read anew
+        forms.append((side, form, max(1, min(50, round(LEAST / max(form.cpu, 1e-4))))))
     for _ in range(repeats):
         for side, form, times in forms:
             spent = side.run(times=times)

@@ -55,6 +55,15 @@ def seconds(run, repeats=REPEATS):
     return np.quantile(found, (0.5, 0.0, 1.0))
 
 
+@njit(fastmath=True)
+def touched(indices, weights):
+    """Read the first and the last weight of each number's column: every cache line of up to 32 of them."""
+    s = 0.0
+    for p in range(indices.shape[0]):
+        s += weights[indices[p], 0] + weights[indices[p], weights.shape[1] - 1]
+    return s
+
+
 @dataclass
 class Ceilings:
     """Rates of this machine, in bytes and operations a second."""
@@ -116,9 +125,12 @@ def epochs(ceilings, size):
             # A product of each number with K weights; where there is a loss, |S| + 1 classes take a step.
             operations = 2 * numbers * (mask.shape[1] + updates * (mask.sum(axis=1).mean() + 1))
             task = f"{learner.__name__}, {title}, {mask.shape[1]} classes, sets of 2, {updates:.0%} of rows update"
-            lines.append(
-                row(task, n_bytes + mask.nbytes, operations, seconds(run), ceilings.least(n_bytes, operations))
-            )
+            least = ceilings.least(n_bytes, operations)
+            if not isinstance(X, np.ndarray):
+                weights = np.ones((X.shape[1], mask.shape[1]), dtype=X.dtype)
+                touching = seconds(lambda X=X, weights=weights: touched(X.indices, weights))[1]
+                least = max(least, (touching, "touching weights in the caches"))
+            lines.append(row(task, n_bytes + mask.nbytes, operations, seconds(run), least))
     return lines
 
 
@@ -188,7 +200,7 @@ def main():
 Processes that wanted a core: {before} at the start, {load()} at the end.
 Ceilings: triad {ceilings.triad / 1e9:.1f} GB/s, reading {ceilings.read / 1e9:.1f} GB/s,
 products of square matrices {ceilings.double / 1e9:.0f} (double) and {ceilings.single / 1e9:.0f} (single precision)
-G operations/s. Bytes are those that must come from memory: weights stay in the caches, and a row that is used twice is
+G operations/s. For sparse rows also the time to touch, for each number in turn, the weights of its column. Bytes are those that must come from memory: weights stay in the caches, and a row that is used twice is
 read once. What the numbers mean is told in docs/peers.md.
 
 """ + "\n".join(lines)

@@ -116,7 +116,7 @@ the sides alternate; in brackets the lowest and the highest ratio of a round. A 
 time `oneof` took. What the rows mean is told in docs/peers.md.
 
 """ + "\n".join(lines)
-        if options.size == 1.0:
+        if options.size == 1.0 and options.peer is None:
             write(name, text)
     shutil.rmtree(DATA, ignore_errors=True)
 
@@ -127,9 +127,13 @@ def main() -> None:
     parser.add_argument("disciplines", nargs="*", help=", ".join(DISCIPLINES))
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--size", type=float, default=1.0)
+    parser.add_argument("--peer", help="race against this library alone, and only print")
     parser.add_argument("--environment", action="append", default=[], metavar="NAME=FOLDER")
     options = parser.parse_args()
-    races = {name: DISCIPLINES[name]() for name in options.disciplines or DISCIPLINES}
+    races = {
+        name: [race for race in DISCIPLINES[name]() if options.peer in (None, race.peer.library)]
+        for name in options.disciplines or DISCIPLINES
+    }
     entered_in = {race.peer.library for found in races.values() for race in found}
     libraries = ["oneof", *(name for name in PACKAGES if name in entered_in)]
     sides, missing = sides_of(libraries, dict(pair.split("=", 1) for pair in options.environment))

@@ -200,8 +200,9 @@ def main():
 Processes that wanted a core: {before} at the start, {load()} at the end.
 Ceilings: triad {ceilings.triad / 1e9:.1f} GB/s, reading {ceilings.read / 1e9:.1f} GB/s,
 products of square matrices {ceilings.double / 1e9:.0f} (double) and {ceilings.single / 1e9:.0f} (single precision)
-G operations/s. For sparse rows also the time to touch, for each number in turn, the weights of its column. Bytes are those that must come from memory: weights stay in the caches, and a row that is used twice is
-read once. What the numbers mean is told in docs/peers.md.
+G operations/s. For sparse rows also the time to touch, for each number in turn, the weights of its column. Bytes are
+those that must come from memory: weights stay in the caches, and a row that is used twice is read once. What the
+numbers mean is told in docs/peers.md.
 
 """ + "\n".join(lines)
     print(text)

@@ -5,7 +5,10 @@ from pathlib import Path
 import numpy as np
 from arrays import formed, read
 from vowpalwabbit import Workspace
-from worker import afresh
+from worker import afresh, aside
+
+PARSED = 2_000
+"""Examples that are held at a time: 60,000 take gigabytes."""
 
 
 def costs(mask):
@@ -34,23 +37,22 @@ def csoaa(data, reading, options="", bits=18, n_rows=None):
         return {"accuracy": (found == y_test).mean()}
 
     if reading == "parsed":
-        kept = []
 
-        def parsed():
-            kept.clear()
+        def run(_):
             workspace = Workspace(command)
-            examples = [workspace.parse(line) for line in lines]
-            kept.append(workspace)  # outlives its examples
-            return workspace, [e[0] if isinstance(e, list) else e for e in examples]
-
-        def run(fresh):
-            workspace, examples = fresh
-            learn = workspace.learn
-            for example in examples:
-                learn(example)
+            learn, finish = workspace.learn, workspace.finish_example
+            for first in range(0, len(lines), PARSED):
+                with aside():
+                    examples = [workspace.parse(line) for line in lines[first : first + PARSED]]
+                    examples = [e[0] if isinstance(e, list) else e for e in examples]
+                for example in examples:
+                    learn(example)
+                with aside():
+                    for example in examples:
+                        finish(example)
             return workspace
 
-        return parsed, run, judge
+        return afresh, run, judge
 
     text = Path(data) / f"rows{n_rows or ''}.vw"
     text.write_text("\n".join(lines) + "\n")

@@ -10,6 +10,7 @@ structures, or in its own file format where it reads files. Compiling, reading o
 """
 
 import argparse
+import os
 import shutil
 from typing import Any
 
@@ -20,7 +21,7 @@ from sides.race import Form, Race, run
 from sides.races import DISCIPLINES
 from sides.results import load, machine, write
 
-DATA = HOME / "data"
+DATA = HOME / f"data{os.getpid()}"
 HEAD = (
     "| task | finishing line | `oneof` | peer | processor time: ours, theirs | ratio | on the wall | found | goal |\n"
     "|---|---|---|---|---|---|---|---|---|"

@@ -76,20 +76,39 @@ class Form:
         return np.array(self.seconds)[:, which]
 
 
-def tried(side: Side, entrant: Entrant, options: dict[str, Any], data: Path) -> Form:
-    """Run and judge once, and if that is short a second time, warm."""
-    side.prepare(entrant.runner, data, options)
-    first = side.run(judge=True)
-    spent = side.run()["cpu"] if first["cpu"] < SHORT else first["cpu"]
-    return Form(options, first["found"], True, spent)
+class Trials:
+    """The runs of one race before the clock counts, each made once."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._made: dict[str, Form | PeerError] = {}
+
+    def form(self, side: Side, entrant: Entrant, options: dict[str, Any]) -> Form:
+        """Run and judge once, and if that is short a second time, warm; raise what the library raised."""
+        key = f"{entrant.library} {options}"
+        if key not in self._made:
+            try:
+                self._made[key] = self._run(side, entrant, options)
+            except PeerError as error:
+                self._made[key] = error
+        found = self._made[key]
+        if isinstance(found, PeerError):
+            raise found
+        return found
+
+    def _run(self, side: Side, entrant: Entrant, options: dict[str, Any]) -> Form:
+        side.prepare(entrant.runner, self._data, options)
+        first = side.run(judge=True)
+        spent = side.run()["cpu"] if first["cpu"] < SHORT else first["cpu"]
+        return Form(options, first["found"], True, spent)
 
 
-def best_of(side: Side, entrant: Entrant, data: Path, kind: str) -> tuple[float, list[str]]:
+def best_of(side: Side, entrant: Entrant, trials: Trials, kind: str) -> tuple[float, list[str]]:
     """Return the best that the variants come to at the top of the ladder, and why some did not run."""
     values, failures = [], []
     for variant in entrant.variants:
         try:
-            found = tried(side, entrant, {**variant, **entrant.ladder[-1]}, data).found
+            found = trials.form(side, entrant, {**variant, **entrant.ladder[-1]}).found
             values.append(found["accuracy"] if kind == "accuracy" else -found["objective"])
         except PeerError as error:
             failures.append(f"{variant}: {error}")
@@ -98,14 +117,14 @@ def best_of(side: Side, entrant: Entrant, data: Path, kind: str) -> tuple[float,
     return max(values), failures
 
 
-def qualify(side: Side, entrant: Entrant, data: Path, reaches: Callable[[dict[str, float]], bool]) -> Form:
+def qualify(side: Side, entrant: Entrant, trials: Trials, reaches: Callable[[dict[str, float]], bool]) -> Form:
     """Return the fastest way to the line; the dearest that there is if none reaches it."""
     forms, failures = [], []
     for variant in entrant.variants:
         form = None
         for rung in entrant.ladder:
             try:
-                form = tried(side, entrant, {**variant, **rung}, data)
+                form = trials.form(side, entrant, {**variant, **rung})
             except PeerError as error:
                 failures.append(str(error))
                 form = None
@@ -123,14 +142,14 @@ def qualify(side: Side, entrant: Entrant, data: Path, reaches: Callable[[dict[st
 
 def run(race: Race, sides: dict[str, Side], data: Path, repeats: int) -> tuple[Form, Form]:
     """Qualify both, then let them run in turn."""
-    ours, peer = sides["oneof"], sides[race.peer.library]
+    ours, peer, trials = sides["oneof"], sides[race.peer.library], Trials(data)
     if race.line.kind == "rows":
         goal = -np.inf
     elif race.line.kind in ("accuracy", "pass"):
-        goal = best_of(peer, race.peer, data, "accuracy")[0] - race.line.slack
+        goal = best_of(peer, race.peer, trials, "accuracy")[0] - race.line.slack
     else:
         best = [
-            -best_of(side, entrant, data, "objective")[0] for side, entrant in ((ours, race.ours), (peer, race.peer))
+            -best_of(side, entrant, trials, "objective")[0] for side, entrant in ((ours, race.ours), (peer, race.peer))
         ]
         goal = min(best) * (1 + race.line.slack)
 
@@ -142,7 +161,7 @@ def run(race: Race, sides: dict[str, Side], data: Path, repeats: int) -> tuple[F
     forms = []
     for side, entrant in ((ours, race.ours), (peer, race.peer)):
         free = race.line.kind == "pass" and side is peer
-        form = qualify(side, entrant, data, (lambda _: True) if free else reaches)
+        form = qualify(side, entrant, trials, (lambda _: True) if free else reaches)
         side.prepare(entrant.runner, data, form.options)
         if form.cpu < SHORT:
             side.run()  # warm again, after its data have been read anew

@@ -70,6 +70,10 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/labelling.py
 	$(BIN)/python benchmarks/many_machines.py
 	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/roofline.py
+	$(BIN)/python benchmarks/gpu.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

@@ -1,8 +1,8 @@
 """PLGP's cost beside the published form and scikit-learn's classifier.
 
-Run with `python benchmarks/plgp.py [large] [mode] [proba] [gpu]`; all but gpu, in this order,
-if none is named. Where two sides are compared, both are timed in one run. Unless said otherwise the kernel is PLGP's
-own, 1.0 * RBF(l) with l^2 the summed variances of the features, and is not learnt.
+Run with `python benchmarks/plgp.py [large] [mode] [proba]`; all, in this order, if none is named. Where two sides are
+compared, both are timed in one run. Unless said otherwise the kernel is PLGP's own, 1.0 * RBF(l) with l^2 the summed
+variances of the features, and is not learnt.
 
 "large": 60,000 rows of mnist, pixels in [0, 1] in single precision, sets of 3, Nystrom with 1,000 landmarks: time of
 fit, peak memory of the process (with the data, and with whatever ran before: so it comes first), test accuracy.
@@ -18,7 +18,7 @@ Then all of birdsong, standardised, 13 classes: `find_mode` in units of a Choles
 those of fit, drawn at random, with noise. On 200 of them the published covariances, with the time that 10,000 would
 take: its preparation and 50 times that of 200.
 
-"gpu": exact fits on up to 60,000 rows of mnist as CUDA tensors in single precision.
+Fits on a CUDA device are in `benchmarks/gpu.py`.
 """
 
 import resource
@@ -46,7 +46,6 @@ LARGE_ROWS, LANDMARKS = 60_000, 1000
 MODE_ROWS = 2000
 BIRDSONG_ROWS = 4998
 PROBA_ROWS, PUBLISHED_ROWS, NOISE = 10_000, 200, 0.1
-GPU_ROWS, DEVICE = (10_000, 20_000, 40_000, 60_000), "cuda"
 REPEATS = 3
 
 
@@ -205,47 +204,10 @@ def probabilities():
     )
 
 
-def gpu():
-    """Fit exactly, on a CUDA device."""
-    try:
-        import torch
-    except ImportError:
-        print("gpu is left out: torch is not installed")
-        return
-    if not torch.cuda.is_available():
-        print("gpu is left out: torch sees no CUDA device")
-        return
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
-    X, y, X_test, y_test = mnist(max(GPU_ROWS))
-    partial = make_partial(y, extra=2, random_state=0)
-    X, X_test = (torch.as_tensor(rows, device=DEVICE) for rows in (X, X_test))
-    oneof.PLGP(optimizer=None, random_state=0).fit(X[:1000], partial[:1000])  # loads the device's libraries
-
-    def fitted(n):
-        model = oneof.PLGP(optimizer=None, random_state=0).fit(X[:n], partial[:n])
-        torch.cuda.synchronize()
-        return model
-
-    for n in GPU_ROWS:
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-        model, seconds = timed(lambda n=n: fitted(n), 1)
-        memory = torch.cuda.max_memory_allocated() / 1e9
-        accuracy = (by_means(model, X_test) == y_test).mean()
-        print(
-            f"mnist {n:,} x {X.shape[1]} x {len(model.classes_)}, |S| 3, exact, single precision: fit "
-            f"{seconds[0]:.1f} s, {model.n_iter_} steps, peak memory {memory:.1f} GB, test accuracy by "
-            f"means {accuracy:.4f}",
-            flush=True,
-        )
-        del model
-
-
 SECTIONS = {
     "large": (large,),
     "mode": (compare_modes, count_factorisations),
     "proba": (probabilities,),
-    "gpu": (gpu,),
 }
 
 
@@ -262,4 +224,4 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or [section for section in SECTIONS if section != "gpu"])
+    main(sys.argv[1:] or list(SECTIONS))

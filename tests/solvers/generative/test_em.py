@@ -1,5 +1,7 @@
 """The laws of EM: it is the literal algorithm, its objective never falls, and where it ends nothing is to be gained."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -253,3 +255,26 @@ def test_several_components_need_a_generator():
     """They start at random, or they would stay alike."""
     with pytest.raises(InputError, match="generator"):
         start_shares(np.eye(2, dtype=bool), 2)
+
+
+class Counted(Multinomial):
+    """A family that notes its M-steps."""
+
+    made: ClassVar[list[int]] = []
+
+    def maximise(self, mass):
+        self.made.append(len(mass))
+        return super().maximise(mass)
+
+
+@pytest.mark.parametrize("n_partial", [0, 1])
+def test_one_m_step_is_enough_where_each_row_has_one_candidate(n_partial):
+    """Sweeps that could change nothing are not made, and one row of two candidates is reason enough to make them."""
+    X, y = np.random.default_rng(0).poisson(1.0, (12, 5)).astype(float), np.arange(12) % 3
+    mask = np.eye(3, dtype=bool)[y]
+    mask[:n_partial] |= np.eye(3, dtype=bool)[(y[:n_partial] + 1) % 3]
+    Counted.made.clear()
+    found = solve_em(Counted(X, 1.0), mask, np.ones(12), start_shares(mask, 1))
+    assert found.converged
+    assert len(found.objective) == found.n_iter + 1
+    assert (len(Counted.made) == 1) == (n_partial == 0)

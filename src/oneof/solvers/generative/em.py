@@ -147,6 +147,9 @@ def solve_em(
     log_weights, parameters = maximise(start)
     joint, shares = climb(log_weights, parameters)
     n_iter, converged = 0, False
+    if np.array_equal(shares, start):  # a sweep would repeat the first M-step, as where each row has one candidate
+        trace.append(trace[-1])
+        n_iter, converged = 1, True
     while n_iter < max_iter and not converged:
         log_weights, parameters = maximise(shares)
         before = shares

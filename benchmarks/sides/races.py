@@ -1,0 +1,232 @@
+"""The races: which methods answer the same question, on which data, and where the finishing line is.
+
+Every peer is entered in all the ways that its documentation offers for the task, and the fastest that reaches the line
+runs. Its ladder of settings is told in advance: the clock does not see how the loosest sufficient tolerance was found.
+"""
+
+from sides import courses
+from sides.race import Entrant, Line, Race
+
+FORMS = tuple({"form": form} for form in ("dense32", "dense64", "csr32", "csr64"))
+SPARSE = FORMS[2:]
+EPOCHS = tuple({"n_epochs": n} for n in (1, 2, 3, 5, 10))
+ONE_PASS = Line("pass", "one pass of the peer, in its fastest form; `oneof` must be as accurate as its best form")
+ROWS = Line("rows", "every row seen once; accuracies are told")
+OBJECTIVE = Line("objective", "objective within 0.1 % of the lowest that either comes to", 1e-3)
+
+
+def _with(forms, **options):
+    return tuple({**form, **options} for form in forms)
+
+
+def _online(task, make, n_rows, forms, peer, learners, sets=False, asked=10):
+    # Weights of any scale decide alike, so that which learner of a family runs is a matter of accuracy alone.
+    variants = tuple(option for learner in learners for option in _with(forms, learner=learner, sets=sets))
+    return Race("online", task, make, Entrant("oneof", "online", variants, EPOCHS), peer, ONE_PASS, asked, n_rows)
+
+
+def _sgd(learner, forms, **options):
+    return Entrant("scikit-learn", "online", _with(forms, learner=learner, **options))
+
+
+def _wabbit(bits):
+    readings = [{"reading": reading, "bits": bits} for reading in ("text", "cache", "parsed")]
+    return Entrant(
+        "vowpalwabbit",
+        "csoaa",
+        tuple({**reading, "options": options} for reading in readings for options in ("", "--sgd")),
+    )
+
+
+def _river(n_rows):
+    one = tuple({"model": model, "n_rows": n_rows} for model in ("SoftmaxRegression", "Perceptron"))
+    return Entrant("river", "learn_one", one)
+
+
+def _river_batches(n_rows):
+    many = tuple({"model": model, "n_rows": n_rows, "batch": 500} for model in ("Perceptron", "LogisticRegression"))
+    return Entrant("river", "learn_many", many)
+
+
+PEGASOS, PERCEPTRONS = ("AvgPegasos", "MaxPegasos"), ("AvgPerceptron", "MaxPerceptron")
+MNIST, WORDS = "60,000 x 784 pixels, 10 classes", "100,000 x 50,000 words, 20 classes"
+
+
+def online_races():
+    """Return the races of learners that see each row once."""
+    few = 2_000
+    ours = tuple({"learner": name, "form": "dense32", "n_rows": few} for name in PERCEPTRONS)
+    return [
+        _online(
+            f"hinge, exact labels, {MNIST}", courses.mnist_rows, 60_000, FORMS, _sgd("SGDClassifier", FORMS), PEGASOS
+        ),
+        _online(
+            f"Perceptron, exact, {MNIST}", courses.mnist_rows, 60_000, FORMS, _sgd("Perceptron", FORMS), PERCEPTRONS
+        ),
+        _online(f"hinge, exact, {WORDS}", courses.words, 100_000, SPARSE, _sgd("SGDClassifier", SPARSE), PEGASOS),
+        _online(f"Perceptron, exact, {WORDS}", courses.words, 100_000, SPARSE, _sgd("Perceptron", SPARSE), PERCEPTRONS),
+        _online(
+            f"sets of 2, {MNIST}", courses.mnist_rows, 60_000, FORMS, _wabbit(18), PEGASOS + PERCEPTRONS, sets=True
+        ),
+        _online(f"sets of 2, {WORDS}", courses.words, 100_000, SPARSE, _wabbit(20), PEGASOS + PERCEPTRONS, sets=True),
+        Race(
+            "online",
+            "exact labels, mini-batches of 500, 2,000 x 784 pixels",
+            courses.mnist_rows,
+            Entrant("oneof", "online", ours, EPOCHS),
+            _river_batches(few),
+            ONE_PASS,
+            10,
+            few,
+        ),
+        Race(
+            "online",
+            "exact labels, one row a call, 2,000 x 784 pixels",
+            courses.mnist_rows,
+            Entrant("oneof", "row_by_row", tuple({"learner": name, "n_rows": few} for name in PERCEPTRONS)),
+            _river(few),
+            ROWS,
+            10,
+            few,
+        ),
+    ]
+
+
+def machine_races():
+    """Return the races of linear machines, to the same objective."""
+    ours = tuple({"tol": tol} for tol in (1e-1, 1e-2, 1e-3, 1e-4, 1e-6))
+    theirs = tuple({"tol": tol} for tol in (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3))
+    squared = tuple({"tol": tol} for tol in (1e-1, 1e-2, 1e-3, 1e-4, 1e-8))
+    found = []
+    for make, what, forms, weight in (
+        (courses.usps_rows, "USPS, 7,291 x 256, lam 1e-3", FORMS[1:4:2], 1e-3),
+        (courses.documents, "20 Newsgroups, 11,314 x 32,443, lam 1e-4", SPARSE[1:], 1e-4),
+    ):
+        plsvm = Entrant("oneof", "support_vectors", _with(forms, lam=weight), ours)
+        task = f"Crammer and Singer's machine, {what}"
+        svc = _with(forms, multi_class="crammer_singer", lam=weight)
+        found += [
+            Race("machines", task, make, plsvm, Entrant("scikit-learn", "linear_svc", svc, theirs), OBJECTIVE),
+            Race(
+                "machines",
+                task,
+                make,
+                plsvm,
+                Entrant("liblinear-official", "linear", ({"kind": 4, "lam": weight},), theirs),
+                OBJECTIVE,
+            ),
+        ]
+    for make, what, forms in (
+        (courses.ten_clusters, "5,000 x 100, 10 classes", FORMS[1:4:2]),
+        (courses.documents, "20 Newsgroups", SPARSE[1:]),
+    ):
+        clpl = Entrant("oneof", "squared_hinges", _with(forms, C=1.0), squared)
+        task = f"one squared hinge a class, {what}, C = 1"
+        svc = tuple({**form, "dual": dual, "C": 1.0} for form in forms for dual in (True, False))
+        found += [
+            Race("machines", task, make, clpl, Entrant("scikit-learn", "linear_svc", svc, theirs), OBJECTIVE),
+            Race(
+                "machines",
+                task,
+                make,
+                clpl,
+                Entrant("liblinear-official", "linear", tuple({"kind": k, "C": 1.0} for k in (1, 2)), theirs),
+                OBJECTIVE,
+            ),
+        ]
+    return found
+
+
+def process_races():
+    """Return the races of Gaussian processes: each library to its own mode, with the same kernel."""
+    length = courses.length_of()
+    both = {"length": length}
+    modes = Line("rows", "each at its own mode, kernel 1.0 * RBF(l) with l the same; accuracies are told")
+    learnt = Line("rows", "each at its own maximum of the evidence, over variance and length; accuracies are told")
+    found = []
+    for task, n, options, line in (
+        ("mode, exact labels, MNIST, 2,000 x 784", 2_000, {}, modes),
+        ("hyper-parameters and mode, exact labels, MNIST, 500 x 784", 500, {"optimizer": "fmin_l_bfgs_b"}, learnt),
+        ("probabilities of 1,000 rows after it, 2,000 x 784", 2_000, {"probabilities": True}, modes),
+    ):
+        entrants = (
+            Entrant(library, "gaussian_process", ({**both, **options},)) for library in ("oneof", "scikit-learn")
+        )
+        found.append(Race("Gaussian processes", task, courses.process_rows(n), *entrants, line, 10))
+    return found
+
+
+def graph_races():
+    """Return the races over graphs: as right on the unlabelled rows as the peer is after many sweeps."""
+    line = Line("accuracy", "as right as the peer after 1,000 sweeps, less 0.1 points", 1e-3)
+    short = Line(
+        "accuracy", "as right as the peer after 1,000 sweeps or where its own rule ends, less 0.1 points", 1e-3
+    )
+    sweeps = tuple({"max_iter": n} for n in (1, 3, 10, 30, 100, 300, 1000))
+    loose = ({"tol": 1e-3}, {"tol": 1e-6})
+    found = []
+    for given, how in (("given", "graph given"), ("approximate", "from the rows")):
+        graph, knn = ({"graph": given},), ({"graph": "given" if given == "given" else "knn"},)
+        task = f"20,000 rows, 10 labels a class, {how}"
+        found += [
+            Race(
+                "graphs",
+                f"harmonic functions, {task}",
+                courses.blobs,
+                Entrant("oneof", "harmonic", graph, tuple({"max_iter": n} for n in (10_000,))),
+                Entrant("scikit-learn", "propagation", knn, sweeps),
+                line,
+            ),
+            *(
+                Race(
+                    "graphs",
+                    f"local and global consistency, alpha {alpha}, {task}",
+                    courses.blobs,
+                    Entrant("oneof", "consistency", _with(graph, alpha=alpha), loose),
+                    Entrant("scikit-learn", "spreading", _with(knn, alpha=alpha), sweeps),
+                    short,
+                )
+                for alpha in (0.2, 0.99)
+            ),
+        ]
+    return found
+
+
+def word_races():
+    """Return the races of naive Bayes."""
+    exact = Line("rows", "the same parameters")
+    words = "20 Newsgroups, 11,314 x 32,443 counts"
+    thresholds = tuple({"form": "csr64", "threshold": t} for t in (0.75, 0.9, 0.99))
+    best = tuple({"form": "csr64", "criterion": "k_best", "k_best": k, "max_iter": None} for k in (100, 500, 2000))
+    return [
+        Race(
+            "naive Bayes",
+            f"exact labels, {words}",
+            courses.counts,
+            Entrant("oneof", "naive_bayes", SPARSE[1:]),
+            Entrant("scikit-learn", "naive_bayes", SPARSE[1:]),
+            exact,
+        ),
+        Race(
+            "naive Bayes",
+            f"300 labelled documents, {words}",
+            courses.counts,
+            Entrant(
+                "oneof",
+                "naive_bayes_unlabelled",
+                SPARSE[1:],
+                tuple({"max_iter": n} for n in (1, 2, 3, 5, 10, 30, 1000)),
+            ),
+            Entrant("scikit-learn", "self_training", thresholds + best),
+            Line("accuracy", "as right on further documents as the best of six ways of self-training"),
+        ),
+    ]
+
+
+DISCIPLINES = {
+    "online": online_races,
+    "machines": machine_races,
+    "processes": process_races,
+    "graphs": graph_races,
+    "words": word_races,
+}

@@ -94,9 +94,9 @@ def online_races():
 
 def machine_races():
     """Return the races of linear machines, to the same objective."""
-    ours = tuple({"tol": tol} for tol in (1e-1, 1e-2, 1e-3, 1e-4, 1e-6))
+    ours = tuple({"tol": tol} for tol in (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6))
     theirs = tuple({"tol": tol} for tol in (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3))
-    squared = tuple({"tol": tol} for tol in (1e-1, 1e-2, 1e-3, 1e-4, 1e-8))
+    squared = tuple({"tol": tol} for tol in (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-8))
     found = []
     for make, what, forms, weight in (
         (courses.usps_rows, "USPS, 7,291 x 256, lam 1e-3", FORMS[1:4:2], 1e-3),

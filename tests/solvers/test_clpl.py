@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
-from oneof.solvers.clpl import CLPLProblem, solve_clpl
+from oneof.solvers.clpl import CLPLProblem, minimise, solve_clpl
+from oneof.solvers.clpl.dual import ascend
 from tests.estimators.panel import table
 from tests.oracles import clpl as oracle
 
@@ -92,3 +93,36 @@ def test_a_warm_start_at_the_minimum_ends_at_once():
     warm = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), initial=cold.weights)
     assert warm.n_iter <= 1
     np.testing.assert_allclose(warm.weights, cold.weights, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_dual_ascent_bounds_the_distance_from_the_minimum(C):
+    """The gap is no less than f - min f, whenever the ascent ends; where it ends by itself, that is the minimum."""
+    X, mask = table(80)
+    p = CLPLProblem.of(X, mask, C, np.random.default_rng(0).choice([0.5, 2.0], size=80), fit_intercept=False)
+    least = minimise(p, max_iter=1000, tol=1e-10).objective
+    for tol in (1e-1, 1e-4, 1e-15):
+        weights, gap = ascend(p, tol=tol, random=np.random.default_rng(0))
+        value = p.objective(weights, p.scores(weights))
+        assert value - least <= gap * value + 1e-12 * value
+        assert value >= least * (1.0 - 1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_intercept):
+    """Whether dual ascent reaches the minimum, gives up or has no intercept, the end is that of Newton steps."""
+    random = np.random.default_rng(3)
+    X = sp.random_array((200, 3000), density=0.01, format="csr", rng=random)
+    X = sp.vstack([X, sp.csr_array((1, 3000))]).tocsr()  # and a row of zeros
+    mask = random.random((201, 4)) < 0.3
+    mask[np.arange(201), random.integers(4, size=201)] = True
+    weight = random.choice([0.0, 1.0, 3.0], size=201)
+    found = solve_clpl(X, mask, C=C, sample_weight=weight, fit_intercept=fit_intercept)
+    p = CLPLProblem.of(X, mask, C, weight, fit_intercept=fit_intercept)
+    assert not p.blocks_fit
+    alone = minimise(p, max_iter=1000, tol=1e-8)
+    assert found.converged
+    assert found.objective == pytest.approx(alone.objective, rel=1e-12)
+    np.testing.assert_allclose(found.weights, alone.weights, atol=1e-6 * np.abs(alone.weights).max())
+    assert fit_intercept or found.n_iter == 1

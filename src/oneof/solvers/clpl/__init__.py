@@ -8,7 +8,7 @@ f is convex and quadratic in pieces, so that a Newton step is exact once the los
 step is found by conjugate gradients, where a Hessian product is two products of X with K columns, preconditioned by the
 Hessian's diagonal. Where that takes many products, its K blocks, one a class, are factorised instead: the classes meet
 only in the mean over the set, so they are close to the whole. The step is followed to the minimum on its line, at no
-product with X.
+product with X. For sparse rows of many features dual ascent goes first.
 """
 
 from oneof.solvers.clpl.problem import CLPLProblem

@@ -1,12 +1,17 @@
-"""The search for the minimum: Newton steps by conjugate gradients, each followed to the minimum on its line."""
+"""The search for the minimum: Newton steps by conjugate gradients, each followed to the minimum on its line.
+
+Where features are many and sparse, dual ascent goes first, and mostly suffices.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from oneof.errors import InputError
+from oneof.solvers.clpl.dual import ascend
 from oneof.solvers.clpl.problem import CLPLProblem
 from oneof.solvers.clpl.sums import Line, Sums
 from oneof.solvers.linear import OVERFLOW
@@ -23,7 +28,7 @@ class CLPLSolution:
     gradient: Floats
     """(K, D)."""
     n_iter: int
-    """Newton steps."""
+    """Newton steps; 1 where dual ascent alone has reached the minimum."""
     converged: bool
 
 
@@ -53,7 +58,8 @@ def solve_clpl(
     max_iter : int
         Newton steps, at most.
     tol : float
-        The search ends where half the Newton decrement, which estimates f - min f, is at most tol^2 f. As f grows from
+        The search ends where half the Newton decrement, which estimates f - min f, or the duality gap, which bounds it,
+        is at most tol^2 f. As f grows from
         its minimum at least as 1/2 ||W - W_min||^2, this is a relative error of about `tol` in W.
     initial : ndarray of shape (K, D), optional
         A warm start.
@@ -63,6 +69,12 @@ def solve_clpl(
     CLPLSolution
     """
     problem = CLPLProblem.of(X, mask, C, sample_weight, fit_intercept=fit_intercept)
+    if initial is None and sp.issparse(X) and len(problem.cost) and not problem.blocks_fit:
+        initial, gap = ascend(problem, tol=tol**2, random=np.random.default_rng(0))
+        if gap <= tol**2 and not problem.has_intercept:
+            scores = problem.scores(initial)
+            objective, gradient = problem.objective(initial, scores), problem.gradient(initial, scores)
+            return CLPLSolution(initial, objective, gradient, 1, converged=True)
     return minimise(problem, max_iter=max_iter, tol=tol, initial=initial)
 
 

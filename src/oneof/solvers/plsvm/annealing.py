@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oneof.errors import InputError
 from oneof.solvers.plsvm.hinge import SmoothedHinge
-from oneof.solvers.plsvm.problem import PLSVMProblem
+from oneof.solvers.plsvm.problem import PLSVMProblem, refuse_indefinite
 from oneof.solvers.spaces import Space
 from oneof.typing import Floats
 
@@ -65,8 +64,7 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
         losses, penalty = hinge(scores, temperature, slopes), problem.penalty(weights)
         point = Point(weights, scores, slopes, losses[0] + penalty, losses[1] + penalty)
         gradient = _gradient(space, lam, point)
-        if space.dot(gradient, gradient) < -1e-3 * space.dot(np.abs(gradient), np.abs(gradient)):
-            raise InputError("the kernel is not positive semi-definite, so that no machine is best: choose another.")
+        refuse_indefinite(space, gradient)
         for _ in range(_MOST_STEPS):
             step = _direction(space, gradient, memory)
             slope, last = space.dot(gradient, step), point

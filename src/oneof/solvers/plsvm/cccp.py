@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from oneof.solvers.plsvm.annealing import TEMPERATURES, anneal
 from oneof.solvers.plsvm.dual import Ascent, ascend, choose
-from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution, Trace, best_scores
+from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution, Trace, best_scores, refuse_indefinite
 from oneof.typing import Floats, Ints
 
 _MOST_IDLE = 100
@@ -42,7 +42,7 @@ def solve_cccp(
     initial : weights of the problem's space, optional
         A start in place of W = 0. It is annealed only where `temperatures` are given.
     temperatures : tuple of float, optional
-        Those of the annealed start.
+        Those of the annealed start; none are needed where all sets are exact.
 
     Returns
     -------
@@ -55,8 +55,9 @@ def solve_cccp(
     limit = space.precision * max(100.0, 0.01 * float(space.squares.max(initial=0.0)) / problem.lam)
     tol = max(tol, min(limit, 1e-3))
     weights = space.zeros(problem.n_classes) if initial is None else initial
-    if temperatures is None:
-        temperatures = TEMPERATURES if initial is None else ()
+    exact = bool((problem.mask.sum(axis=1) == 1).all())
+    if temperatures is None:  # where nothing is to be chosen, the problem is convex, and any start as good
+        temperatures = () if exact or initial is not None else TEMPERATURES
     trace.add(problem.objective(weights, space.scores(weights)))
     duals = np.zeros((space.n_rows, problem.n_classes), dtype=np.float32)
     start, point = weights, None
@@ -75,7 +76,10 @@ def solve_cccp(
     while not converged and n_iter < max_iter and n_idle < _MOST_IDLE:
         chosen = best_scores(scores, problem.mask).chosen
         coefficients = choose(duals, problem.mask, chosen)
-        ascent = ascend(problem, chosen, coefficients, tol=tol, value=value, random=random)
+        # What the choices have gained already is no reason to stop where there are none.
+        known = -np.inf if exact else value
+        ascent = ascend(problem, chosen, coefficients, tol=tol, value=known, random=random)
+        refuse_indefinite(space, ascent.weights)
         duals = coefficients
         ahead, seen = _toward(problem, chosen, weights, scores, ascent)
         before, after = value, problem.objective(ahead, seen)
@@ -83,7 +87,7 @@ def solve_cccp(
             weights, scores, value = ahead, seen, after
         trace.add(min(value, trace.objective[-1]))
         n_iter += 1
-        level = before - value <= tol * before
+        level = exact or before - value <= tol * before
         converged = level and ascent.gap <= tol * ascent.primal
         n_idle = n_idle + 1 if level and ascent.gap > 0.9 * least_gap else 0
         least_gap = min(least_gap, ascent.gap)

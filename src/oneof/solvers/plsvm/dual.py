@@ -24,6 +24,10 @@ from oneof.typing import Floats, Ints, Mask
 MOST_EPOCHS = 100
 """Passes over the rows in one call, at most."""
 
+_SLOW = 0.2
+"""Share of the gap that some passes may leave before a step over all free variables is tried: it costs as much as ten
+passes over sparse rows, which need none of it."""
+
 
 @dataclass(frozen=True)
 class Ascent:
@@ -83,9 +87,10 @@ def ascend(
     space, scale = problem.space, problem.scale
     waiting, idle = np.zeros((2, space.n_rows), dtype=np.int64)
     found = _measure(problem, chosen, coefficients, space.gather(coefficients) / scale)
-    done, more = 0, 3
+    done, more, before = 0, 3, np.inf
     while found.gap > max(tol * found.primal, value - found.primal) and done < MOST_EPOCHS:
-        if done and face_step(problem, chosen, coefficients, found.scores):
+        slow, before = found.gap > _SLOW * before, found.gap
+        if done and slow and face_step(problem, chosen, coefficients, found.scores):
             found = _measure(problem, chosen, coefficients, space.gather(coefficients) / scale)
         epochs = range(done, done + more)
         weights = pass_over(problem, chosen, coefficients, found.weights, waiting, idle, epochs, random)

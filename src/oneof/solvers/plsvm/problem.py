@@ -30,6 +30,12 @@ class PLSVMSolution:
     """(n, K): coefficients of the rows from which dual ascent can go on, where that was the solver."""
 
 
+def refuse_indefinite(space: Space, weights: Floats) -> None:
+    """Raise where the square of the weights is below 0 by more than rounding."""
+    if space.dot(weights, weights) < -1e-3 * space.dot(np.abs(weights), np.abs(weights)):
+        raise InputError("the kernel is not positive semi-definite, so that no machine is best: choose another.")
+
+
 @dataclass(frozen=True)
 class PLSVMProblem:
     """J(W) = lam/2 ||W||^2 + 1/n sum_i MPH_i over rows none of which is full."""

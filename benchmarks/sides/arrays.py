@@ -40,3 +40,8 @@ def formed(rows, form):
         found.sort_indices()
         return found
     return np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, dtype=dtype)
+
+
+def dictionaries(X):
+    """Return each row's features that are not 0, by number, as Python's numbers."""
+    return [dict(zip(np.flatnonzero(row).tolist(), row[row != 0].tolist())) for row in X]

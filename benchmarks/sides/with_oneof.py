@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from arrays import formed, read
+from arrays import dictionaries, formed, read
 from judging import accuracy, crammer_singer, squared_hinge
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
@@ -31,19 +31,31 @@ def online(data, learner, form, sets=False, n_rows=None, n_epochs=1, **parameter
     return afresh, run, lambda model: {"accuracy": (model.predict(X_test) == y_test).mean()}
 
 
-def row_by_row(data, learner, n_rows):
-    """Learn from one row a call."""
-    X, y = formed(read(data, "X")[:n_rows], "dense32"), read(data, "y")[:n_rows]
-    X_test, y_test = formed(read(data, "X_test"), "dense32"), read(data, "y_test")
-    rows, labels, classes = [X[i : i + 1] for i in range(n_rows)], [y[i : i + 1] for i in range(n_rows)], np.unique(y)
+def row_by_row(data, learner, n_rows, hash_bits=12):
+    """Learn from one row a call, given as a dictionary, as river is."""
+    from oneof.stream import OneByOne
+
+    X, y = read(data, "X")[:n_rows], read(data, "y")[:n_rows].tolist()
+    X_test, y_test = read(data, "X_test")[:1000], read(data, "y_test")[:1000]
+    rows, classes = named(dictionaries(X)), sorted(set(y))
 
     def run(_):
-        model = getattr(oneof, learner)()
-        for row, label in zip(rows, labels):
-            model.partial_fit(row, label, classes=classes)
+        model = OneByOne(getattr(oneof, learner)(), classes, hash_bits)
+        for row, label in zip(rows, y):
+            model.learn_one(row, label)
         return model
 
-    return afresh, run, lambda model: {"accuracy": (model.predict(X_test) == y_test).mean()}
+    def judge(model):
+        return {
+            "accuracy": np.mean([model.predict_one(row) == k for row, k in zip(named(dictionaries(X_test)), y_test)])
+        }
+
+    return afresh, run, judge
+
+
+def named(rows):
+    """Return rows whose features are named by text."""
+    return [{str(name): value for name, value in row.items()} for row in rows]
 
 
 def support_vectors(data, form, lam, tol):

@@ -1,7 +1,7 @@
 """How river runs its race: one row at a time as a dictionary, or mini-batches as data frames; exact labels."""
 
 import numpy as np
-from arrays import read
+from arrays import dictionaries, read
 from river import linear_model, multiclass, optim
 from worker import afresh
 
@@ -13,11 +13,6 @@ MODELS = {
     ),
 }
 JUDGED = 1000
-
-
-def dictionaries(X):
-    """Return each row's features that are not 0, by number, as Python's numbers."""
-    return [dict(zip(np.flatnonzero(row).tolist(), row[row != 0].tolist())) for row in X]
 
 
 def learn_one(data, model, n_rows):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from oneof import CLPL, AvgPegasos, AvgPerceptron
-from oneof.errors import InputTypeError, LabelError
+from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.stream import OneByOne
 
 
@@ -39,3 +39,48 @@ def test_what_is_no_row_or_no_class_is_refused():
         model.learn_one([1.0], "a")
     with pytest.raises(LabelError, match="'c'"):
         model.learn_one({"x": 1.0}, {"c"})
+
+
+def test_a_row_that_cannot_be_learnt_changes_nothing():
+    """After a value that is no number, infinity, and a step that overflows, the weights are what they were."""
+    model = OneByOne(AvgPegasos(lam=1e-3), ["a", "b"], hash_bits=4)
+    for x, y in (({"u": 1.0, "v": 2.0}, "a"), ({"u": -1.0}, "b"), ({"v": 0.5}, None)):
+        model.learn_one(x, y)
+    before = model.fitted()
+    for x, said in (
+        ({"u": [1.0]}, r"feature 'u' is \[1.0\], of type list"),
+        ({"u": np.inf}, "infinity"),
+        ({"u": 1e200}, "scale the features"),
+        ({"u": 10**400}, "within floats"),
+    ):
+        with pytest.raises((InputError, InputTypeError), match=said):
+            model.learn_one(x, "b")
+    after = model.fitted()
+    assert np.array_equal(after.coef_, before.coef_)
+    assert (after.t_, after.progressive_loss_) == (before.t_, before.progressive_loss_)
+
+
+def test_labels_that_are_equal_but_not_the_same_are_read_anew():
+    """A set that was met before is remembered; True is not taken for 1 because of it."""
+    model = OneByOne(AvgPerceptron(), [0, 1])
+    model.learn_one({"x": 1.0}, [1]).learn_one({"x": 1.0}, [1])
+    with pytest.raises(LabelError):
+        model.learn_one({"x": 1.0}, [2])
+    assert [model._mask(y).tolist() for y in (1, [1], {0, 1}, None)] == [
+        [[False, True]],
+        [[False, True]],
+        [[True, True]],
+        [[True, True]],
+    ]
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_predictions_are_those_of_the_fitted_learner(average):
+    """With an intercept and a mean of weights too, a row's class and shares are those of the fitted estimator."""
+    rng = np.random.default_rng(1)
+    model = OneByOne(AvgPerceptron(fit_intercept=True, average=average), ["a", "b", "c"], hash_bits=5)
+    rows = [dict(enumerate(x.tolist())) for x in rng.normal(size=(40, 9))]
+    for x in rows:
+        model.learn_one(x, "abc"[int(np.argmax([x[0], x[1], x[2]]))])
+    hashed = model._hasher.transform([{str(k): v for k, v in x.items()} for x in rows])
+    assert [model.predict_one(x) for x in rows] == model.fitted().predict(hashed).tolist()

@@ -10,7 +10,7 @@ from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import check_lengths, check_positive
 from oneof.solvers.online import OnlineState
-from oneof.solvers.rows import weights_order
+from oneof.solvers.rows import SparseRows, weights_order
 from oneof.typing import Floats, Ints, Labels, Mask, Rows
 from oneof.weights import read_sample_weight
 
@@ -99,7 +99,9 @@ class OnlineLearner:
         self._fitted_on = None  # the rows of earlier calls are not at hand
         return self
 
-    def advance(self, state: OnlineState | None, rows: Rows, mask: Mask) -> OnlineState:
+    def advance(
+        self, state: OnlineState | None, rows: Rows | SparseRows, mask: Mask, *, in_place: bool = False
+    ) -> OnlineState:
         """Return where one pass over further rows, in the order given, leaves a learner that stood at `state`.
 
         It is `partial_fit` without the checks and without a new ``coef_`` for each call, which for many features costs
@@ -109,11 +111,14 @@ class OnlineLearner:
         ----------
         state : OnlineState or None
             None before the first row.
-        rows : ndarray or CSR matrix of shape (n, n_features)
+        rows : ndarray, CSR matrix or SparseRows of shape (n, n_features)
         mask : ndarray of shape (n, n_classes), bool
+        in_place : bool, default=False
+            Let go of `state`, whose arrays are changed.
         """
         learn = self._learner()
-        return learn(rows, mask, initial=self._start(rows, mask.shape[1]) if state is None else state)
+        start = self._start(rows, mask.shape[1]) if state is None else state
+        return learn(rows, mask, initial=start, in_place=in_place)
 
     def predict_at(self, state: OnlineState, rows: Rows) -> Ints:
         """Return the codes that the learner would predict if it were taken from `state`."""
@@ -134,7 +139,7 @@ class OnlineLearner:
         """Check the parameters and return the solver's pass over rows."""
         raise NotImplementedError
 
-    def _start(self, rows: Rows, n_classes: int) -> OnlineState:
+    def _start(self, rows: Rows | SparseRows, n_classes: int) -> OnlineState:
         return OnlineState.start(
             n_classes,
             rows.shape[1] + bool(self.fit_intercept),

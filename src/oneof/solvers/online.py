@@ -15,28 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.solvers.compiled import compiled
-from oneof.solvers.rows import (
-    add_multiple,
-    multiply,
-    row_add,
-    row_scores,
-    row_square,
-    total_square,
-    view_rows,
-    weights_order,
-)
+from oneof.solvers.online_loop import pass_over
+from oneof.solvers.rows import SparseRows, read_only, view_rows, weights_order
 from oneof.typing import Floats, Ints, Mask, Rows
 
 Prediction = Literal["average", "max"]
 """Which candidate score the hinge looks at: the mean over the set, or its largest."""
-
-# A power of two: moving it from the scale to V rounds nothing.
-_SMALL = 2.0**-20
-_LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
@@ -82,9 +68,17 @@ class OnlineState:
         V, U = self.V.astype(np.float64), self.U.astype(np.float64)
         return np.ascontiguousarray(((self.total_scale * V - U) / max(self.n_rows, 1)).astype(self.V.dtype))
 
+    def weights_at(self, columns: Ints, *, mean: bool) -> Floats:
+        """(K, len(columns)): the weights of some columns, or their mean over all rows seen."""
+        V = self.V[:, columns]
+        if not mean:
+            return np.asarray(V * V.dtype.type(self.scale))
+        total = self.total_scale * V.astype(np.float64) - self.U[:, columns]
+        return np.asarray((total / max(self.n_rows, 1)).astype(V.dtype))
+
 
 def perceptron(
-    X: Rows,
+    X: Rows | SparseRows,
     mask: Mask,
     *,
     prediction: Prediction,
@@ -93,6 +87,7 @@ def perceptron(
     order: Ints | None = None,
     sample_weight: Floats | None = None,
     predicted: Ints | None = None,
+    in_place: bool = False,
 ) -> OnlineState:
     """Pass once over the rows: where the hinge is > 0, add eta times the negative subgradient (Algorithms 1 and 2).
 
@@ -100,7 +95,7 @@ def perceptron(
 
     Parameters
     ----------
-    X : ndarray or CSR matrix of shape (n, d)
+    X : ndarray, CSR matrix or SparseRows of shape (n, d)
     mask : ndarray of shape (n, K), bool
     prediction : {"average", "max"}
     initial : OnlineState
@@ -113,6 +108,9 @@ def perceptron(
         Multiplies a row's step; a row of weight 0 takes none.
     predicted : ndarray of shape (n,), int64, optional
         Filled with the class that each row was given before its update; rows that are not in `order` keep their entry.
+    in_place : bool
+        Let go of `initial`, whose arrays are changed: for one row a call, a copy of the weights costs more than all
+        else. Where that row overflows, they stay as they are.
 
     Returns
     -------
@@ -123,11 +121,14 @@ def perceptron(
     InputError
         If a row holds NaN or infinity, or its scores overflow.
     """
-    return _run(X, mask, prediction, initial, order, sample_weight, predicted, eta=eta, lam=0.0, shrink_always=False)
+    return _run(
+        X, mask, prediction, initial, order, sample_weight, predicted, in_place,
+        eta=eta, lam=0.0, shrink_always=False,
+    )  # fmt: skip
 
 
 def pegasos(
-    X: Rows,
+    X: Rows | SparseRows,
     mask: Mask,
     *,
     prediction: Prediction,
@@ -137,6 +138,7 @@ def pegasos(
     order: Ints | None = None,
     sample_weight: Floats | None = None,
     predicted: Ints | None = None,
+    in_place: bool = False,
 ) -> OnlineState:
     """Pass once over the rows: W <- (1 - 1/t) W, a step of 1/(lam t), projection on ||W|| <= 1/sqrt(lam).
 
@@ -144,18 +146,20 @@ def pegasos(
     only where the hinge is > 0, as Algorithms 3 and 4 print it. The other parameters are those of `perceptron`.
     """
     return _run(
-        X, mask, prediction, initial, order, sample_weight, predicted, eta=0.0, lam=lam, shrink_always=shrink_always
-    )
+        X, mask, prediction, initial, order, sample_weight, predicted, in_place,
+        eta=0.0, lam=lam, shrink_always=shrink_always,
+    )  # fmt: skip
 
 
 def _run(
-    X: Rows,
+    X: Rows | SparseRows,
     mask: Mask,
     prediction: Prediction,
     initial: OnlineState,
     order: Ints | None,
     sample_weight: Floats | None,
     predicted: Ints | None,
+    in_place: bool,
     *,
     eta: float,
     lam: float,
@@ -169,21 +173,21 @@ def _run(
     _check_shapes(initial, mask.shape, weight.shape, (n, d), order)
     if predicted.shape not in ((n,), (0,)) or predicted.dtype != np.int64:
         raise InputError(f"predicted is {predicted.dtype} of shape {predicted.shape}, expected int64 of shape ({n},).")
-    V = np.array(initial.V, dtype=X.dtype, order=weights_order(X))
+    rows = view_rows(X)
+    memory = weights_order(X)
+    V = np.array(initial.V, dtype=X.dtype, order=memory, copy=None if in_place else True)
     keep_mean = initial.keeps_mean
     # Without the mean, a small array of U's type stands in unused, for which numba need not compile anew.
-    U = np.array(initial.U if keep_mean else np.zeros((2, 2)), dtype=np.float64, order=weights_order(X))
+    U = initial.U if keep_mean else np.zeros((2, 2))
+    U = np.array(U, dtype=np.float64, order=memory, copy=None if in_place else True)
     reals = (initial.scale, initial.square, initial.total_scale)
     counts = (initial.n_summed, initial.n_rows, initial.n_mistakes, initial.n_updates)
-    mask = mask.view()
-    mask.flags.writeable = False  # one compiled loop for writeable and read-only masks
-    reals, counts, overflowed = _pass(
-        view_rows(X), mask, order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), reals, counts,
+    reals, counts, overflowed = pass_over(
+        rows, read_only(mask), order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), reals, counts,
         prediction == "average", eta, lam, shrink_always, V.shape[1] > d, keep_mean, predicted,
     )  # fmt: skip
     if overflowed >= 0:
-        row = X[[overflowed]]
-        if not np.isfinite(row.data if sp.issparse(row) else row).all():
+        if not np.isfinite(rows.of(overflowed)).all():
             raise InputError(f"Input X contains NaN or infinity (row {overflowed}): impute the value or drop the row.")
         raise InputError(f"row {overflowed}: the scores overflow; scale the features, for example with StandardScaler.")
     return replace(
@@ -209,120 +213,3 @@ def _check_shapes(
             f"rows of shape {rows}, a mask of shape {mask}, weights of shape {weight}, an order of {len(order)} rows "
             f"and a state of shape {state.V.shape} do not fit together: start anew with a state for these rows."
         )
-
-
-@compiled
-def _pass(
-    rows,
-    mask,
-    order,
-    weight,
-    V,
-    U,
-    all_V,
-    all_U,
-    reals,
-    counts,
-    average,
-    eta,
-    lam,
-    shrink_always,
-    has_constant,
-    keep_mean,
-    predicted,
-):
-    n_classes, n_columns = V.shape
-    scale, square, total_scale = reals
-    n_summed, t, n_mistakes, n_updates = counts
-    is_pegasos = lam > 0.0
-    radius = 1.0 / np.sqrt(lam) if is_pegasos else np.inf
-    # ||V||^2 is counted anew now and then, at a cost of some 16 operations an update.
-    recount_every = 1024 + n_classes * n_columns // 16
-    scores = np.empty(n_classes, dtype=V.dtype)
-    overflowed = -1
-
-    for r in range(order.shape[0]):
-        i = order[r]
-        t += 1
-        row_scores(rows, i, V, scores)
-        # A NaN or an infinity in the row shows in every score, also against weights of 0.
-        if not abs(scores[0]) <= _LARGEST:
-            overflowed = i
-            break
-
-        n_in, sum_in, best_in, best_out = 0, 0.0, -1, -1
-        for k in range(n_classes):
-            if mask[i, k]:
-                n_in += 1
-                sum_in += scores[k]
-                if best_in < 0 or scores[k] > scores[best_in]:
-                    best_in = k
-            elif best_out < 0 or scores[k] > scores[best_out]:
-                best_out = k
-        has_loss = False
-        score_in = score_out = 0.0
-        top = best_in
-        if best_out >= 0:
-            score_in = sum_in / n_in if average else np.float64(scores[best_in])
-            score_out = np.float64(scores[best_out])
-            # Not np.isfinite: it subtracts the number from itself, which reordered sums may take for 0.
-            if not abs(score_in - score_out) <= _LARGEST:
-                overflowed = i
-                break
-            has_loss = weight[i] > 0.0 and 1.0 - scale * (score_in - score_out) > 0.0
-            top_in = scores[best_in]
-            if scores[best_out] > top_in or (scores[best_out] == top_in and best_out < best_in):
-                n_mistakes += 1
-                top = best_out
-        if len(predicted) > 0:
-            predicted[i] = top
-
-        if is_pegasos and (has_loss or shrink_always):
-            if t == 1:
-                V[:] = 0.0
-                scale, square, score_in, score_out = 1.0, 0.0, 0.0, 0.0
-            else:
-                scale *= 1.0 - 1.0 / t
-                while 0.0 < scale < _SMALL:
-                    multiply(all_V, _SMALL)
-                    scale /= _SMALL
-                    total_scale /= _SMALL
-                    square *= _SMALL * _SMALL
-                    score_in *= _SMALL
-                    score_out *= _SMALL
-
-        if has_loss:
-            step = weight[i] * (1.0 / (lam * t) if is_pegasos else eta) / scale
-            share = step / n_in if average else step
-            before, grown = square, 0.0
-            if is_pegasos:
-                grown = (step * share + step * step) * row_square(rows, i, has_constant)
-                square += 2.0 * step * (score_in - score_out) + grown
-                if not abs(square) <= _LARGEST:
-                    overflowed = i
-                    break
-                next_scale = min(scale, radius / np.sqrt(max(square, 1e-300)))
-                if keep_mean and next_scale * (n_summed + 1) < total_scale / 16.0:
-                    add_multiple(all_U, -total_scale, all_V)
-                    total_scale, n_summed = 0.0, 0
-            for k in range(n_classes):
-                if mask[i, k] and (average or k == best_in):
-                    row_add(rows, i, V, k, share)
-                    if keep_mean:
-                        row_add(rows, i, U, k, share * total_scale)
-            row_add(rows, i, V, best_out, -step)
-            if keep_mean:
-                row_add(rows, i, U, best_out, -step * total_scale)
-            n_updates += 1
-
-            if is_pegasos:
-                # Where most of the norm cancels, so do the digits of the sum.
-                if square < 1e-3 * (before + grown) or n_updates % recount_every == 0:
-                    square = total_square(all_V)
-                norm = scale * np.sqrt(square)
-                if norm > radius:
-                    scale *= radius / norm
-        if keep_mean:
-            total_scale += scale
-            n_summed += 1
-    return (scale, square, total_scale), (n_summed, t, n_mistakes, n_updates), overflowed

@@ -21,14 +21,32 @@ class DenseRows(NamedTuple):
 
     values: Any
 
+    def of(self, i: int) -> Floats:
+        """Return the values of row i."""
+        return np.asarray(self.values[i])
+
 
 class SparseRows(NamedTuple):
-    """The arrays of an (n, d) CSR matrix, with d."""
+    """The arrays of an (n, d) CSR matrix, with d; where rows come one by one, it is made without that matrix."""
 
     data: Any
     indices: Any
     indptr: Any
     n_features: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+        return len(self.indptr) - 1, self.n_features
+
+    @property
+    def dtype(self) -> Any:
+        """That of the values."""
+        return self.data.dtype
+
+    def of(self, i: int) -> Floats:
+        """Return the values of row i that are not 0."""
+        return np.asarray(self.data[self.indptr[i] : self.indptr[i + 1]])
 
 
 class GramRows(NamedTuple):
@@ -40,11 +58,13 @@ class GramRows(NamedTuple):
     values: Any
 
 
-def view_rows(X: Rows) -> DenseRows | SparseRows:
+def view_rows(X: Rows | SparseRows) -> DenseRows | SparseRows:
     """See a dense array or a CSR matrix as rows for a compiled loop, without a copy where the types allow it.
 
     All views are read-only, so that a writeable and a memory-mapped X share one compiled loop.
     """
+    if isinstance(X, SparseRows):
+        return X
     if sp.issparse(X):
         index = np.int32 if max(X.shape[1], 1) <= np.iinfo(np.int32).max else np.int64
         arrays = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(np.int64, copy=False))
@@ -55,9 +75,9 @@ def view_rows(X: Rows) -> DenseRows | SparseRows:
     return DenseRows(read_only(np.ascontiguousarray(X)))
 
 
-def weights_order(X: Rows) -> Any:
+def weights_order(X: Rows | SparseRows) -> Any:
     """Return the memory order of (K, D) weights that suits the rows: "C" for dense ones, "F" for sparse ones."""
-    return "F" if sp.issparse(X) else "C"
+    return "F" if sp.issparse(X) or isinstance(X, SparseRows) else "C"
 
 
 def read_only(array: Any) -> Any:

@@ -111,7 +111,7 @@ def test_dual_ascent_bounds_the_distance_from_the_minimum(C):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_intercept):
-    """Whether dual ascent reaches the minimum, gives up or has no intercept, the end is that of Newton steps."""
+    """Whether dual ascent reaches the minimum, gives up or is left out, the end is that of Newton steps."""
     random = np.random.default_rng(3)
     X = sp.random_array((200, 3000), density=0.01, format="csr", rng=random)
     X = sp.vstack([X, sp.csr_array((1, 3000))]).tocsr()  # and a row of zeros

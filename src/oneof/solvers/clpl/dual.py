@@ -30,7 +30,7 @@ def ascend(problem: CLPLProblem, *, tol: float, random: np.random.Generator) -> 
     Parameters
     ----------
     problem : CLPLProblem
-        Its intercept, if it has one, stays 0.
+        Without an intercept.
     tol : float
         At least rounding, 1e-15.
     random : Generator
@@ -38,7 +38,7 @@ def ascend(problem: CLPLProblem, *, tol: float, random: np.random.Generator) -> 
 
     Returns
     -------
-    weights : ndarray of shape (K, D)
+    weights : ndarray of shape (K, d)
     gap : float
         (f(W) - D) / f(W), which bounds (f(W) - min f) / f(W).
     """
@@ -57,8 +57,7 @@ def ascend(problem: CLPLProblem, *, tol: float, random: np.random.Generator) -> 
         value = penalty + problem.losses(space.scores(weights))
         gap = (value - float((betas - betas**2 / (4.0 * problem.cost)).sum()) + penalty) / value
         if gap <= max(tol, 1e-15) or not gap <= _ENOUGH * before or done >= _MOST_PASSES:
-            constant = np.zeros((n_classes, int(problem.has_intercept)))
-            return np.column_stack([weights, constant]), gap
+            return weights, gap
         before = gap
 
 

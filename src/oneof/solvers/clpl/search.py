@@ -69,9 +69,9 @@ def solve_clpl(
     CLPLSolution
     """
     problem = CLPLProblem.of(X, mask, C, sample_weight, fit_intercept=fit_intercept)
-    if initial is None and sp.issparse(X) and len(problem.cost) and not problem.blocks_fit:
+    if initial is None and sp.issparse(X) and len(problem.cost) and not problem.blocks_fit and not fit_intercept:
         initial, gap = ascend(problem, tol=tol**2, random=np.random.default_rng(0))
-        if gap <= tol**2 and not problem.has_intercept:
+        if gap <= tol**2:
             scores = problem.scores(initial)
             objective, gradient = problem.objective(initial, scores), problem.gradient(initial, scores)
             return CLPLSolution(initial, objective, gradient, 1, converged=True)

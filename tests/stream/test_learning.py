@@ -262,6 +262,9 @@ def test_arguments_that_are_refused(tmp_path, files):
     for name in ("batch_rows", "hash_bits", "n_epochs"):
         with pytest.raises(InputError, match=f"{name}=0"):
             StreamOptions(**{name: 0})
+    for name in ("labels", "classes"):
+        with pytest.raises(InputTypeError, match=f"{name}='topic' is text"):
+            StreamOptions(**{name: "topic"})
 
 
 def test_columns_that_change(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from oneof import CLPL, AvgPegasos, AvgPerceptron
-from oneof.errors import InputTypeError, LabelError
+from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.stream import OneByOne
 
 
@@ -39,3 +39,18 @@ def test_what_is_no_row_or_no_class_is_refused():
         model.learn_one([1.0], "a")
     with pytest.raises(LabelError, match="'c'"):
         model.learn_one({"x": 1.0}, {"c"})
+
+
+def test_what_cannot_be_learnt_is_told():
+    """Classes, sizes and features that make no sense are told in a sentence, and nothing is learnt."""
+    for classes, said in ((["a"], "only one class"), (["a", "a"], "twice")):
+        with pytest.raises(InputError, match=said):
+            OneByOne(AvgPerceptron(), classes)
+    for bits in (0, 31, True, 4.0):
+        with pytest.raises(InputError, match="hash_bits"):
+            OneByOne(AvgPerceptron(), ["a", "b"], hash_bits=bits)
+    model = OneByOne(AvgPerceptron(), ["a", "b"])
+    for value in ([1], 10**400, object()):
+        with pytest.raises(InputTypeError, match="a feature of the row is no number and no text"):
+            model.learn_one({"x": value}, "a")
+    assert model.predict_one({"x": 1.0}) is None

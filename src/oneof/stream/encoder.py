@@ -124,6 +124,6 @@ def _check_squares(moments: Moments, numbers: Floats, names: Sequence[str]) -> N
         if not np.isfinite(square):
             row = int(np.nanargmax(np.abs(cells)))
             raise InputError(
-                f"row {row}: column {name!r} holds {cells[row]:g}, whose square overflows; use smaller numbers, or leave "
-                "the cell empty."
+                f"row {row}: column {name!r} holds {cells[row]:g}, whose square overflows; use smaller numbers, or "
+                "leave the cell empty."
             )

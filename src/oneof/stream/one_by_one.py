@@ -5,10 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from oneof.candidates import CandidateSets
-from oneof.errors import InputTypeError
+from oneof.candidates import CandidateSets, as_classes
+from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online import check_online
 from oneof.solvers.online import OnlineState
+from oneof.stream.indexed import MOST_BITS
 
 
 class OneByOne:
@@ -47,6 +48,10 @@ class OneByOne:
         from sklearn.feature_extraction import FeatureHasher
 
         check_online(estimator)
+        if len(as_classes(classes)) < 2:
+            raise InputError("classes names only one class: a classifier needs at least two classes.")
+        if isinstance(hash_bits, bool) or not isinstance(hash_bits, int) or not 1 <= hash_bits <= MOST_BITS:
+            raise InputError(f"hash_bits={hash_bits!r} is not possible: give an integer from 1 to {MOST_BITS}.")
         self.estimator = estimator
         self.classes = list(classes)
         self.hash_bits = hash_bits
@@ -97,5 +102,8 @@ class OneByOne:
         if not isinstance(x, Mapping):
             raise InputTypeError(f"a row is a dict of features, got {type(x).__name__}: give {{name: value}}.")
         known: Iterable[tuple[str, Any]] = ((str(name), value) for name, value in x.items() if value is not None)
-        row = self._hasher.transform([{name: value for name, value in known if value == value}])  # noqa: PLR0124 - not NaN
-        return row.astype(np.float64)
+        features = {name: value for name, value in known if value == value}  # noqa: PLR0124 - not NaN
+        try:
+            return self._hasher.transform([features]).astype(np.float64)
+        except (TypeError, OverflowError) as error:
+            raise InputTypeError(f"a feature of the row is no number and no text ({error}): give it as text.") from None

@@ -45,6 +45,18 @@ def test_no_core_is_asked_for_twice():
             assert blas_threads() == {1}
 
 
+def test_limits_that_overlap_leave_blas_as_it_was():
+    """Where two enter and leave in turn, BLAS has one thread till the second has left, and then what it had."""
+    with threadpool_limits(2, user_api="blas"):
+        first, second = one_thread_each(), one_thread_each()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == {2}
+
+
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     """A LOORidge that weighs several kernels, and a PLECOC, are equal bit by bit."""
     X, y = load_iris(return_X_y=True)

@@ -46,10 +46,11 @@ def linear_svc(data, form, tol, C=None, lam=None, multi_class="ovr", dual=True):
     return afresh, run, judge
 
 
-def gaussian_process(data, length, optimizer=None, probabilities=False):
-    """Find the modes of one Gaussian process a class; or time the probabilities of further rows."""
+def gaussian_process(data, length, optimizer=None, probabilities=False, multi_class="one_vs_rest"):
+    """Find the modes of one Gaussian process a class, or a pair; or time the probabilities of further rows."""
     X, y, X_test, y_test = (read(data, name) for name in ("X", "y", "X_test", "y_test"))
-    model = GaussianProcessClassifier(1.0 * RBF(length), optimizer=optimizer, random_state=0, copy_X_train=False)
+    options = {"multi_class": multi_class, "optimizer": optimizer, "random_state": 0, "copy_X_train": False}
+    model = GaussianProcessClassifier(1.0 * RBF(length), **options)
     if probabilities:
         model.fit(X, y)
         return afresh, lambda _: model.predict_proba(X_test), lambda p: {"accuracy": accuracy(p, y_test)}

@@ -7,7 +7,9 @@ for twice, and a part's result is the same whether others run beside it or not.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
+from threading import Lock
 from typing import Any, TypeVar
 
 from joblib import cpu_count
@@ -37,9 +39,33 @@ def available() -> int:
     return max(1, min([cpu_count(), *allowed]))
 
 
-def one_thread_each() -> Any:
+def one_thread_each() -> AbstractContextManager[None]:
     """Return a context in which each call of BLAS takes one thread."""
-    return _blas().limit(limits=1)
+    return _LIMIT
+
+
+class _Limit(AbstractContextManager[None]):
+    """BLAS at one thread as long as anyone is inside: of two limits that overlap, one would put back the other's."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_inside = 0
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_inside == 0:
+                self._limiter = _blas().limit(limits=1)
+            self._n_inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                self._limiter.restore_original_limits()
+
+
+_LIMIT = _Limit()
 
 
 @cache

@@ -106,6 +106,18 @@ def test_predict_to_the_screen_and_without_labels(run: Run, learnt: Path) -> Non
     assert not Path("new-predictions.csv").exists()
 
 
+def test_truth_that_is_no_class_is_refused(run: Run, learnt: Path) -> None:
+    """A set of two is no true label, and would count as a mistake; nothing is written."""
+    birds = make_birds(1)
+    birds.with_columns(pl.Series("truth", ["owl"] * 7 + ["owl|wren"] + [""] * 52)).write_csv("new.2024.csv")
+    done = run("predict", learnt, "new.2024.csv", "--truth", "truth")
+    assert done.code == 2
+    assert "new.2024.csv: row 7: the truth 'truth' holds 'owl|wren', which is no class of the model" in done.err
+    assert [file.name for file in Path.cwd().iterdir()] == ["new.2024.csv"]
+    assert run("predict", learnt, "new.2024.csv").code == 0
+    assert Path("new.2024-predictions.csv").exists()
+
+
 def test_svmlight_from_fit_to_predict(run: Run) -> None:
     """Lines with labels are learnt from; lines without are predicted, and files of the other kind are refused."""
     lines = [f"{'owl' if i % 2 else 'wren|finch' if i % 4 else 'wren'} {i % 2}:1 2:{i % 7}" for i in range(80)]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from oneof import CLPL, PLGP, distributed
@@ -88,6 +89,21 @@ def test_plgp_is_that_of_one_machine(monkeypatch, options, largest):
     np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), rtol=1e-8, atol=1e-8)
     assert there.log_marginal_likelihood_value_ == pytest.approx(here.log_marginal_likelihood_value_, rel=1e-8)
     assert str(there.kernel_) == str(here.kernel_)
+
+
+def test_the_search_for_the_kernel_begins_where_that_of_one_machine_does():
+    """The default length, from sums over blocks, is the same number, as on flat evidence a last digit decides."""
+    kernels = []
+    for seed in range(6):
+        X = np.random.default_rng(seed).normal(3.0, 2.0, size=(240, 5))
+        y = np.arange(240) % 3
+        here, there = (PLGP(optimizer=None, approximation="nystroem", n_components=3, max_iter=1) for _ in range(2))
+        with pytest.warns(ConvergenceWarning):
+            here.fit(X, y)
+        with pytest.warns(ConvergenceWarning):
+            distributed.fit(there, in_blocks(X, LENGTHS), y)
+        kernels.append((here.kernel_.theta.tolist(), there.kernel_.theta.tolist()))
+    assert [own for own, _ in kernels] == [other for _, other in kernels]
 
 
 def test_plgp_of_csr_blocks():

@@ -5,6 +5,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from oneof import CLPL, PLEM, AvgPerceptron, distributed
 from oneof.errors import InputError, InputTypeError
@@ -81,6 +82,11 @@ def test_what_cannot_be_predicted_is_told(rows):
         distributed.predict_proba(model, blocks)
     with pytest.raises(InputTypeError, match="expected a dask array"):
         distributed.predict(model, X)
+    for ask in (distributed.predict, distributed.predict_proba, distributed.decision_function):
+        with pytest.raises(NotFittedError):
+            ask(PLEM(), blocks)
+    with pytest.raises(NotFittedError):
+        distributed.disambiguate(PLEM(), blocks, y)
     broken = X.copy()
     broken[130, 2] = np.nan
     with pytest.raises(InputError, match="block 1: "):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oneof.errors import InputError
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.moments import Moments
 
@@ -38,6 +39,17 @@ def test_constants_become_zero():
     """A column without spread, but for rounding, says nothing and is not blown up."""
     block = np.full((10, 2), 0.1) * [1, 3]
     assert not Moments.start(2).after(block[:7]).after(block[7:]).scale(block).round(12).any()
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    """Their deviation would be infinite, and every later number of the column 0; the error names row and column."""
+    encoder = StreamEncoder([("x", "number"), ("big", "number")], 4)
+    encoder, _ = encoder.take(_frame(x=[1.0, 2.0], big=[1.0, 2.0]))
+    with pytest.raises(InputError, match=r"row 1: column 'big' holds 1e\+200"):
+        encoder.take(_frame(x=[1.0, 2.0], big=[np.nan, 1e200]))
+    for value in (1.7e308, -1.7e308):
+        with pytest.raises(InputError, match="row 0: column 'big'"):
+            encoder.take(_frame(x=[1.0, 2.0], big=[value, value]))
 
 
 def _frame(**columns):

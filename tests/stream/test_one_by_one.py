@@ -48,10 +48,10 @@ def test_a_row_that_cannot_be_learnt_changes_nothing():
         model.learn_one(x, y)
     before = model.fitted()
     for x, said in (
-        ({"u": [1.0]}, r"feature 'u' is \[1.0\], of type list"),
+        ({"u": [1.0]}, "feature 'u' cannot be read as a number: it is of type list"),
         ({"u": np.inf}, "infinity"),
         ({"u": 1e200}, "scale the features"),
-        ({"u": 10**400}, "within floats"),
+        ({"u": 10**400}, "too large"),
     ):
         with pytest.raises((InputError, InputTypeError), match=said):
             model.learn_one(x, "b")
@@ -84,3 +84,18 @@ def test_predictions_are_those_of_the_fitted_learner(average):
         model.learn_one(x, "abc"[int(np.argmax([x[0], x[1], x[2]]))])
     hashed = model._hasher.transform([{str(k): v for k, v in x.items()} for x in rows])
     assert [model.predict_one(x) for x in rows] == model.fitted().predict(hashed).tolist()
+
+
+def test_what_cannot_be_learnt_is_told():
+    """Classes, sizes and features that make no sense are told in a sentence, and nothing is learnt."""
+    for classes, said in ((["a"], "only one class"), (["a", "a"], "twice")):
+        with pytest.raises(InputError, match=said):
+            OneByOne(AvgPerceptron(), classes)
+    for bits in (0, 31, True, 4.0):
+        with pytest.raises(InputError, match="hash_bits"):
+            OneByOne(AvgPerceptron(), ["a", "b"], hash_bits=bits)
+    model = OneByOne(AvgPerceptron(), ["a", "b"])
+    for value in ([1], 10**400, object()):
+        with pytest.raises(InputTypeError, match="feature 'x' cannot be read as a number"):
+            model.learn_one({"x": value}, "a")
+    assert model.predict_one({"x": 1.0}) is None

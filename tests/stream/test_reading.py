@@ -10,6 +10,7 @@ import pytest
 from oneof.errors import DataError, InputError
 from oneof.stream import open_source, read_batches
 from oneof.stream.batches import Wanted, iterate
+from oneof.stream.labels import plain
 from oneof.tables import Column, conform
 from tests.stream.conftest import N_ROWS, make_frame, make_numbers, write_svmlight
 
@@ -113,6 +114,10 @@ FAULTS = {
     "order of pairs": ("t.svm", b"a 1:2\nb 3:2 1:1\n", "t.svm, line 2: the indices do not increase"),
     "large index": ("t.svm", b"a 1:2\nb 300000:2\n", "t.svm, line 2: index 300000 lies beyond .* --hash-bits 19"),
     "negative index": ("t.svm", b"a 1:2\nb -3:2\n", "t.svm, line 2: expected labels and pairs"),
+    "absurd index": ("t.svm", b"a 1:2\nb 99999999999:2\n", "line 2: index 99999999999 .* number the features anew"),
+    "many digits": ("t.jsonl", b'{"x": 1, "label": "a"}\n{"x": 1' + 5000 * b"0" + b"}\n", "2: a number has too many"),
+    "other keys": ("t.jsonl", b'{"y": 1}\n{"y": 2}\n', "t.jsonl has no column 'label': it has y"),
+    "no keys": ("t.jsonl", b"{}\n{}\n", "t.jsonl has no column 'label': it has none"),
     "no parquet": ("t.parquet", b"PAR1", "t.parquet cannot be read"),
     "no gzip": ("t.csv.gz", b"x,label\n1,a\n", "t.csv.gz is damaged or cut short"),
     "half a gzip": ("t.csv.gz", gzip.compress(b"x,label\n" + bytes(range(48, 122)) * 9)[:-9], "damaged or cut short"),
@@ -160,3 +165,34 @@ def test_sources_that_cannot_be_opened(tmp_path, files):
     with pytest.raises(InputError, match="n_rows=0"):
         next(read_batches(files["t.csv"], n_rows=0))
     assert sum(batch.height for batch in read_batches(files["parts"])) == N_ROWS
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 100])
+def test_objects_without_keys_are_rows_however_batches_fall(tmp_path, n_rows):
+    """Objects that lack labels, features or all keys are as many rows as there are objects, alone in a batch too."""
+    rows = [{"x": 1, "label": "a"}, {"x": 2}, {"label": "b"}, {}, {"id": 7}, {"x": 3, "label": "a"}]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    wanted = Wanted(("label",), (Column("x", "number"),))
+    batches = list(iterate(open_source(tmp_path / "t.jsonl"), n_rows, wanted))
+    table = pl.concat([batch.content.select(pl.col("x").cast(pl.Float64), "label") for batch in batches])
+    assert table["x"].to_list() == [1, 2, None, None, None, 3]
+    assert table["label"].to_list() == ["a", None, "b", None, None, "a"]
+    assert [batch.first_row for batch in batches] == list(range(0, 6, n_rows))
+
+
+def test_names_of_columns_may_hold_quotation_marks(tmp_path):
+    """And commas, and numbers of other columns: every cell is found under its own name."""
+    frame = pl.DataFrame({'say "x"': [1.0, 2.0], "a,b": [3.0, 4.0], "0": [5.0, 6.0], "label": ["a", "b"]})
+    frame.write_csv(tmp_path / "t.csv")
+    assert next(iter(read_batches(tmp_path / "t.csv"))).equals(frame)
+    wanted = Wanted(("label",), tuple(Column(name, "number") for name in frame.columns[:3]))
+    (batch,) = iterate(open_source(tmp_path / "t.csv"), 10, wanted)
+    assert batch.content.select(frame.columns).equals(frame)
+
+
+def test_long_numbers_stay_different_labels(tmp_path):
+    """Labels of more digits than a float holds are not rounded to one another."""
+    (tmp_path / "t.svm").write_text("9007199254740992 0:1\n9007199254740993.0,+7 0:1\n" + 400 * "1" + " 0:1\n")
+    (batch,) = read_batches(tmp_path / "t.svm")
+    assert batch.labels == ["9007199254740992", "9007199254740993|7", 400 * "1"]
+    assert plain("9007199254740993.0") == "9007199254740993"

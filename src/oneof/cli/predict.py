@@ -93,7 +93,8 @@ def _predict_stream(
     source = open_source(table, format)
     found = StreamPrediction(saved, source, truth=truth)
     rows: list[dict[str, Any]] = []
-    path = Path(out or f"{table.name.split('.')[0] if str(table) != '-' else 'stdin'}-predictions.csv")
+    stem = "stdin" if str(table) == "-" else Path(table.name.removesuffix(".gz")).stem
+    path = Path(out or f"{stem}-predictions.csv")
     if out != "-":
         write_stream(found, path, read=[*source.files, model])
     elif json:

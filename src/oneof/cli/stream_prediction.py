@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import numpy as np
 
 from oneof.cli.prediction import as_frame, check_output, other_stems
-from oneof.errors import InputError, OneofError
+from oneof.errors import DataError, InputError, OneofError
 from oneof.persistence import SavedModel, replacing
 from oneof.stream import Source
 from oneof.stream.batches import BATCH_ROWS, Batch, Wanted, iterate
@@ -98,6 +98,11 @@ class StreamPrediction:
             cells = batch.content[find_column(self._truth, there, batch.path)].to_list()
             true = np.array(["" if cell is None else plain(cell) for cell in cells], dtype=object)
             known = true != ""
+            for row in np.flatnonzero(known & ~np.isin(true, self._model.classes)):
+                raise DataError(
+                    f"row {row}: the truth {self._truth!r} holds {true[row]!r}, which is no class of the model; leave "
+                    "the cell empty if it is unknown."
+                )
             self._known += int(known.sum())
             self._right += int((labels[known] == true[known]).sum())
         if self._reader is None or not set(self._model.label_columns) <= set(there):

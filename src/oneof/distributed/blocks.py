@@ -79,10 +79,7 @@ class Blocks:
             for number, (part, sets) in enumerate(zip(rows.parts, labels.parts, strict=True))
         ]
         held = persist([block for block, _ in read] + [facts for _, facts in read])
-        facts = compute(held[len(read) :])
-        for own in facts:
-            if isinstance(own, InputError):  # of the first block that cannot be read, whichever was met first
-                raise own
+        facts = _sound(compute(held[len(read) :]))
         full = [number for number, own in enumerate(facts) if own.n_rows]
         blocks = cls([held[number] for number in full], [facts[number] for number in full], agreed)
         blocks._check(full)
@@ -173,13 +170,24 @@ def in_block(number: int) -> Iterator[None]:
         raise kind(f"block {number}: {error}") from error
 
 
+def _sound(answers: list[Any]) -> list[Any]:
+    """Return the answers of all blocks, or raise the error of the first that has one, whichever was met first."""
+    for answer in answers:
+        if isinstance(answer, InputError):
+            raise answer
+    return answers
+
+
 def _agreed_classes(labels: Parts) -> Labels:
-    return common_classes(compute([task(_named, number, part) for number, part in enumerate(labels.parts)]))
+    return common_classes(_sound(compute([task(_named, number, part) for number, part in enumerate(labels.parts)])))
 
 
 def _named(number: int, y: Any) -> Any:
-    with in_block(number):
-        return named_values(y)
+    try:
+        with in_block(number):
+            return named_values(y)
+    except InputError as error:
+        return error
 
 
 def _read(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple[Block | None, Facts | InputError]:

@@ -6,6 +6,7 @@ Any fitted estimator will do whose predictions for a row do not depend on the ot
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from oneof.distributed.blocks import in_block
 from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
@@ -28,12 +29,12 @@ def predict(estimator: Any, X: Any) -> Any:
     dask array of shape (n_samples,)
         In the blocks of X.
     """
-    return _by_rows(estimator, X, "predict", np.asarray(estimator.classes_).dtype)
+    return _by_rows(estimator, X, "predict", np.asarray(_classes(estimator)).dtype)
 
 
 def predict_proba(estimator: Any, X: Any) -> Any:
     """Return the probabilities of the classes, a dask array of shape (n_samples, n_classes) in the blocks of X."""
-    return _by_rows(estimator, X, "predict_proba", np.float64, len(estimator.classes_))
+    return _by_rows(estimator, X, "predict_proba", np.float64, len(_classes(estimator)))
 
 
 def decision_function(estimator: Any, X: Any) -> Any:
@@ -43,7 +44,7 @@ def decision_function(estimator: Any, X: Any) -> Any:
     -------
     dask array of shape (n_samples, n_classes), or (n_samples,) for two classes
     """
-    n_classes = len(estimator.classes_)
+    n_classes = len(_classes(estimator))
     return _by_rows(estimator, X, "decision_function", np.float64, *([n_classes] if n_classes > 2 else []))
 
 
@@ -64,17 +65,23 @@ def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
     """
     require_dask()
     rows = parts_of_rows(X)
-    sets = parts_of_labels(y, rows, estimator.classes_)
+    classes = _classes(estimator)
+    sets = parts_of_labels(y, rows, classes)
     model = shared(estimator)
     pairs = [
         task(_disambiguated, number, model, part, own, nout=2)
         for number, (part, own) in enumerate(zip(rows.parts, sets.parts, strict=True))
     ]
-    dtype = np.asarray(estimator.classes_).dtype
+    dtype = np.asarray(classes).dtype
     return Disambiguation(
         _joined([labels for labels, _ in pairs], rows, dtype, ()),
         _joined([confidence for _, confidence in pairs], rows, np.float64, ()),
     )
+
+
+def _classes(estimator: Any) -> Any:
+    check_is_fitted(estimator)
+    return estimator.classes_
 
 
 def _by_rows(estimator: Any, X: Any, method: str, dtype: Any, *width: int) -> Any:

@@ -26,7 +26,8 @@ def read_kernels_by(kernel: Any, variance: Callable[[], float], n_classes: int) 
     from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel
 
     if kernel is None:
-        length = float(np.sqrt(variance())) or 1.0
+        # Rounded, as the search would go elsewhere on flat evidence if sums in another order changed its last bit.
+        length = float(f"{np.sqrt(variance()):.9g}") or 1.0
         return [ConstantKernel(1.0, (1e-2, 1e3)) * RBF(length, (length / 100.0, length * 100.0))]
     kernels = list(kernel) if isinstance(kernel, list | tuple) else [kernel]
     if any(isinstance(given, CompoundKernel) for given in kernels):

@@ -173,7 +173,6 @@ def _read_separated(path: Path, kind: str, n_rows: int, wanted: Wanted, place: P
             _check_columns(columns, path, wanted)
         frame = separated.read_block(
             block,
-            lines.header,
             separator,
             columns,
             verbatim=wanted.labels,
@@ -190,10 +189,11 @@ def _read_separated(path: Path, kind: str, n_rows: int, wanted: Wanted, place: P
 def _read_objects(path: Path, _: str, n_rows: int, wanted: Wanted, place: Place) -> Iterator[Batch]:
     row = place.row
     for block, after in Lines(path, has_header=False, quoted=False).blocks(n_rows, place):
-        frame = as_frame(read_objects(_decode(block), path, first_line=block.start.line), wanted.names)
-        if frame.height:
-            yield _batch(_with_missing(frame, wanted), path, row, after._replace(row=row + frame.height), wanted)
-        row += frame.height
+        objects = read_objects(_decode(block), path, first_line=block.start.line)
+        end = row + len(objects)
+        if objects:
+            yield _batch(_as_table(objects, wanted, begun=row > 0), path, row, after._replace(row=end), wanted)
+        row = end
 
 
 def _read_indexed(path: Path, _: str, n_rows: int, wanted: Wanted, place: Place) -> Iterator[Batch]:
@@ -230,17 +230,24 @@ def _check_columns(columns: Sequence[str], path: Path, wanted: Wanted) -> None:
     absent = [column.name for column in wanted.features or () if column.name not in columns]
     if absent:
         shown = ", ".join(repr(name) for name in absent[:5]) + (f" and {len(absent) - 5} more" * (len(absent) > 5))
-        raise DataError(f"{path} lacks {shown}, which the rows before have: give every file the same columns.")
+        raise DataError(f"{path} lacks {shown}, which the rows learnt from have: give every file the same columns.")
 
 
-def _with_missing(frame: "pl.DataFrame", wanted: Wanted) -> "pl.DataFrame":
-    """Add features that no object of the batch has: in JSON a missing value may be left out, key and all."""
+def _as_table(objects: Sequence[dict[str, Any]], wanted: Wanted, *, begun: bool) -> "pl.DataFrame":
+    """Return the wanted columns of objects, those that none has too: JSON leaves missing values out, key and all.
+
+    The beginning of a file must have the labels and some feature, or it is another file than was meant.
+    """
     import polars as pl
 
-    absent = [column.name for column in wanted.features or () if column.name not in frame.columns]
-    if not absent or len(absent) == len(wanted.features or ()):
-        return frame
-    return frame.with_columns([pl.lit(None, dtype=pl.String).alias(name) for name in absent])
+    frame = as_frame(objects, wanted.names)
+    features = [column.name for column in wanted.features or ()]
+    labels = [*wanted.labels] if begun and wanted.labels_needed else []
+    absent = [name for name in (*labels, *features) if name not in frame.columns]
+    if not begun and len(absent) == len(features):
+        return frame if frame.width else as_frame(objects)
+    nothing = pl.Series([None] * len(objects), dtype=pl.String)
+    return pl.DataFrame([*frame, *(nothing.alias(name) for name in absent)])
 
 
 def _decode(block: Block) -> Iterator[str]:

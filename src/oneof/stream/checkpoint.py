@@ -27,7 +27,7 @@ class Checkpoints:
 
     Attributes
     ----------
-    path : Path
+    path : str or path-like
         By custom it ends in ``.npz``.
     every_rows : int, optional
         After so many rows, at the next end of a batch.
@@ -43,6 +43,7 @@ class Checkpoints:
     resume: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path))
         for name, value in (("every_rows", self.every_rows), ("every_seconds", self.every_seconds)):
             if value is not None and not value > 0:
                 raise InputError(f"{name}={value!r} is not possible: give a number above 0, or None.")

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from oneof.errors import InputError
 from oneof.stream.moments import Moments
 from oneof.tables import Words
 from oneof.typing import Floats, Rows
@@ -69,6 +70,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         else:
             after.moments_ = Moments.start(numbers.shape[1]).after(numbers)
             after.marked_ = np.isnan(numbers).any(axis=0)
+        _check_squares(after.moments_, numbers, self._named("number", "yes/no"))
         return after, after._rows(frame, numbers)
 
     def transform(self, frame: Any) -> Rows:
@@ -114,3 +116,14 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
 
     def _named(self, *kinds: str) -> list[str]:
         return [name for name, kind in self.columns if kind in kinds]
+
+
+def _check_squares(moments: Moments, numbers: Floats, names: Sequence[str]) -> None:
+    """Raise if the deviation of a column overflows: divided by it, all its numbers would be 0."""
+    for name, square, cells in zip(names, moments.square, numbers.T, strict=True):
+        if not np.isfinite(square):
+            row = int(np.nanargmax(np.abs(cells)))
+            raise InputError(
+                f"row {row}: column {name!r} holds {cells[row]:g}, whose square overflows; use smaller numbers, or "
+                "leave the cell empty."
+            )

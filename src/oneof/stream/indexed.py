@@ -13,8 +13,11 @@ from typing import Any
 from oneof.errors import DataError
 from oneof.stream.lines import Block
 
+MOST_BITS = 30
+"""Of the indices, so that 2 ** bits columns of weights can be held at all."""
+
 _PAIR = re.compile(rb"(\d+|qid):")
-_NUMBER = re.compile(r"[+-]?\d+(\.0*)?")
+_NUMBER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
 
 
 @dataclass(frozen=True)
@@ -96,17 +99,16 @@ def _read(labels: bytes, separator: str, where: str) -> str:
 
 def _plain(label: str) -> str:
     """Return +1 and 1.0, which are the same number, as one text."""
-    return str(int(float(label))) if _NUMBER.fullmatch(label) else label
+    number = _NUMBER.fullmatch(label)
+    return str(int(number[1])) if number else label
 
 
 def _fault(where: str, pairs: bytes, n_columns: int) -> DataError:
     indices = [int(pair.split(b":", 1)[0]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
     if indices and max(indices) >= n_columns:
         bits = max(indices).bit_length()
-        return DataError(
-            f"{where}: index {max(indices)} lies beyond the {n_columns:,} columns of the model; "
-            f"give fit at least --hash-bits {bits}."
-        )
+        advice = f"give fit at least --hash-bits {bits}" if bits <= MOST_BITS else "number the features anew, from 0"
+        return DataError(f"{where}: index {max(indices)} lies beyond the {n_columns:,} columns of the model; {advice}.")
     if indices != sorted(set(indices)):
         return DataError(f"{where}: the indices do not increase from pair to pair; sort them, each named once.")
     return DataError(f"{where}: expected labels and pairs index:value, as in `2,5 1:0.3 7:1`; correct the line.")

@@ -19,7 +19,7 @@ from oneof.typing import Mask
 if TYPE_CHECKING:
     import polars as pl
 
-_WHOLE = re.compile(r"-?\d{1,18}\.0+")
+_WHOLE = re.compile(r"(-?\d{1,18})\.0+")
 
 
 class LabelReader:
@@ -142,7 +142,8 @@ def plain(label: Any) -> Any:
     if label is None:
         return None
     text = str(label).strip()
-    return str(int(float(text))) if _WHOLE.fullmatch(text) else text
+    whole = _WHOLE.fullmatch(text)
+    return str(int(whole[1])) if whole else text
 
 
 def _cells(cells: "pl.Series") -> Any:

@@ -42,16 +42,16 @@ class Moments:
         return cls(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns))
 
     def after(self, block: Floats) -> "Moments":
-        """Return the moments with the rows of a block, (n, d), taken in."""
+        """Return the moments with the rows of a block, (n, d), taken in; not finite where squares overflow."""
         known = ~np.isnan(block)
         there = known.sum(axis=0).astype(float)
-        divisor = np.maximum(there, 1)
-        mean = np.where(known, block, 0.0).sum(axis=0) / divisor
-        square = (np.where(known, block - mean, 0.0) ** 2).sum(axis=0)
         count = self.count + there
         share = there / np.maximum(count, 1)
-        step = mean - self.mean
-        return Moments(count, self.mean + share * step, self.square + square + step**2 * self.count * share)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.where(known, block, 0.0).sum(axis=0) / np.maximum(there, 1)
+            square = (np.where(known, block - mean, 0.0) ** 2).sum(axis=0)
+            step = mean - self.mean
+            return Moments(count, self.mean + share * step, self.square + square + step**2 * self.count * share)
 
     def scale(self, block: Floats) -> Floats:
         """Return the block with mean 0 and deviation 1 so far, missing numbers at the mean; constants become 0."""

@@ -6,11 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from oneof.candidates import CandidateSets
-from oneof.errors import InputTypeError
+from oneof.candidates import CandidateSets, as_classes
+from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online import check_online
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import SparseRows, read_only
+from oneof.stream.indexed import MOST_BITS
 from oneof.typing import Floats, Ints, Mask
 
 _MOST_NAMES, _MOST_SETS = 2**20, 2**12
@@ -55,6 +56,10 @@ class OneByOne:
         from sklearn.feature_extraction import FeatureHasher
 
         check_online(estimator)
+        if len(as_classes(classes)) < 2:
+            raise InputError("classes names only one class: a classifier needs at least two classes.")
+        if isinstance(hash_bits, bool) or not isinstance(hash_bits, int) or not 1 <= hash_bits <= MOST_BITS:
+            raise InputError(f"hash_bits={hash_bits!r} is not possible: give an integer from 1 to {MOST_BITS}.")
         self.estimator = estimator
         self.classes = list(classes)
         self.hash_bits = hash_bits
@@ -136,6 +141,8 @@ class OneByOne:
         try:
             codes = self._codes(names)
         except KeyError:
+            if len(self._codes_of) > _MOST_NAMES:
+                self._codes_of.clear()
             self._remember([name for name in names if name not in self._codes_of])
             codes = self._codes(names)
         order = codes.argsort(kind="stable")
@@ -152,8 +159,6 @@ class OneByOne:
 
     def _remember(self, names: list[str]) -> None:
         """Ask the hasher for the columns and signs of names."""
-        if len(self._codes_of) > _MOST_NAMES:
-            self._codes_of.clear()
         hashed = self._hasher.transform([{name: 1.0} for name in names])
         self._codes_of.update(zip(names, (2 * hashed.indices + (hashed.data < 0)).tolist(), strict=True))
 
@@ -189,8 +194,8 @@ def _encoded(x: Mapping[str, Any]) -> tuple[list[str], Floats]:
         try:
             number = 1.0 if isinstance(value, str) else float(value)
         except (TypeError, ValueError, OverflowError):
-            what = f"is {value!r}, of type {type(value).__name__}"
-            raise InputTypeError(f"feature {name!r} {what}: give a number within floats, text or None.") from None
+            said = f"feature {name!r} cannot be read as a number: it is of type {type(value).__name__}"
+            raise InputTypeError(f"{said}, or too large. Give a number, text or None.") from None
         if not np.isnan(number):
             names.append(f"{name}={value}" if isinstance(value, str) else str(name))
             values.append(number)

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.stream.batches import BATCH_ROWS
+from oneof.stream.indexed import MOST_BITS
 from oneof.tables import Overrides, Words
 
 
@@ -42,7 +43,10 @@ class StreamOptions:
     n_epochs: int = 1
 
     def __post_init__(self) -> None:
-        for name, most in (("batch_rows", 2**30), ("hash_bits", 30), ("n_epochs", 2**30)):
+        for name in ("labels", "classes"):
+            if isinstance(getattr(self, name), str):
+                raise InputTypeError(f"{name}={getattr(self, name)!r} is text: give a tuple of names.")
+        for name, most in (("batch_rows", 2**30), ("hash_bits", MOST_BITS), ("n_epochs", 2**30)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
                 raise InputError(f"{name}={value!r} is not possible: give an integer from 1 to {most:,}.")

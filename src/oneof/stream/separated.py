@@ -34,7 +34,6 @@ def read_columns(header: bytes, path: Path, *, tab: bool) -> tuple[str, list[str
 
 def read_block(
     block: Block,
-    header: bytes,
     separator: str,
     columns: Sequence[str],
     *,
@@ -47,8 +46,6 @@ def read_block(
     Parameters
     ----------
     block : Block
-    header : bytes
-        The first line of the file.
     separator : str
     columns : sequence of str
         Those of the file.
@@ -62,7 +59,9 @@ def read_block(
     import polars as pl
 
     records = _check(block, separator.encode(), len(columns))
-    content = io.BytesIO(b"".join([header, *records]))
+    # polars leaves quotation marks within a name doubled, so that columns are asked for by their places.
+    place = {name: str(number) for number, name in enumerate(columns)}
+    content = io.BytesIO(b"".join([separator.join(place.values()).encode(), b"\n", *records]))
     kinds = {} if features is None else {column.name: column.kind for column in features}
     wanted = [name for name in columns if name not in verbatim and (features is None or name in kinds)]
     text = {name for name in wanted if name in as_text}
@@ -71,15 +70,16 @@ def read_block(
     def parse(names: Sequence[str], types: Mapping[str, Any], missing: list[str] | None, *, guess: bool) -> Any:
         """Read some columns as the given types, and all others as text or as what their cells look like."""
         content.seek(0)
-        return pl.read_csv(
+        read = pl.read_csv(
             content,
-            columns=list(names),
+            columns=[place[name] for name in names],
             separator=separator,
             infer_schema_length=None if guess else 0,
-            schema_overrides=dict(types),
+            schema_overrides={place[name]: kind for name, kind in types.items()},
             try_parse_dates=guess,
             null_values=missing,
         )
+        return read.rename({place[name]: name for name in names})
 
     try:
         labels = [name for name in columns if name in verbatim]

@@ -61,7 +61,7 @@ def identify(source: Source, estimator: Any, options: Any) -> dict[str, Any]:
         "options": _plain(asdict(options)),
         "method": type(estimator).__name__,
         "parameters": {name: repr(value) for name, value in sorted(estimator.get_params().items())},
-        "versions": {name: version(name) for name in _PACKAGES},
+        "versions": {name: version(name) for name in _PACKAGES} | {"the stemmer": options.words.facts()["stemmer"]},
     }
 
 

@@ -37,7 +37,7 @@ class Overrides:
 
 
 def choose_columns(
-    table: Table, *, exclude: Collection[str], overrides: Overrides | None = None
+    table: Table, *, exclude: Collection[str], overrides: Overrides | None = None, among: str = ""
 ) -> tuple[list[Column], list[str]]:
     """Choose the features of a table.
 
@@ -51,6 +51,8 @@ def choose_columns(
     exclude : collection of str
         Columns that must not be features: labels and truth.
     overrides : Overrides, optional
+    among : str
+        What sentences say of the rows of the table, where they are not all.
 
     Returns
     -------
@@ -79,9 +81,9 @@ def choose_columns(
         if kind is not None:
             columns.append(Column(cells.name, kind))
         elif reason:
-            notes.append(f"column {cells.name!r} is left out: {reason}.")
+            notes.append(f"column {cells.name!r} is left out: {reason}{among}.")
     if not columns:
-        raise DataError(f"{table.path} has no column left to learn from, beside labels and columns left out.")
+        raise DataError(f"{table.path} has no column left to learn from, beside labels and columns left out{among}.")
     return columns, notes
 
 

@@ -22,21 +22,22 @@ def read(path: Path) -> "pl.DataFrame":
 
 def read_objects(lines: Iterable[str], path: Path, *, first_line: int = 1) -> list[dict[str, Any]]:
     """Read an object a line, blank lines passed over; `path` and the number of the first line are for messages."""
-    rows: list[dict[str, Any]] = []
-    number = first_line
+    numbered = enumerate(lines, first_line)
+    return [_read_object(line, f"{path}, line {number}") for number, line in numbered if line.strip()]
+
+
+def _read_object(line: str, where: str) -> dict[str, Any]:
     try:
-        for number, line in enumerate(lines, first_line):
-            if not line.strip():
-                continue
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise DataError(f'{path}, line {number}: expected an object such as {{"x": 1}}.')
-            rows.append(row)
+        row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}, line {number}: no JSON ({error.msg} at character {error.pos + 1}).") from None
+        raise DataError(f"{where}: no JSON ({error.msg} at character {error.pos + 1}).") from None
+    except ValueError:  # beyond the digits that Python turns into an integer
+        raise DataError(f"{where}: a number has too many digits; write it as text.") from None
     except RecursionError:
-        raise DataError(f"{path}, line {number}: lists or objects are nested too deeply.") from None
-    return rows
+        raise DataError(f"{where}: lists or objects are nested too deeply.") from None
+    if not isinstance(row, dict):
+        raise DataError(f'{where}: expected an object such as {{"x": 1}}.')
+    return row
 
 
 def as_frame(rows: Sequence[dict[str, Any]], wanted: Collection[str] | None = None) -> "pl.DataFrame":

@@ -99,6 +99,6 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
     if close:
         hint = f"did you mean {lower[close[0]]!r}?"
     else:
-        shown = ", ".join(columns[:10])
+        shown = ", ".join(columns[:10]) or "none"
         hint = f"it has {shown}" + (f" and {len(columns) - 10} more." if len(columns) > 10 else ".")
     raise DataError(f"{path} has no column {name!r}: {hint}")

@@ -1,4 +1,4 @@
-"""Every page of the documentation is run: its examples, its code, and its commands."""
+"""Pages are run from top to bottom: their examples, their code, and their commands."""
 
 import os
 import re
@@ -15,10 +15,14 @@ DONE_ELSEWHERE = ("docs/contributing.md",)
 
 
 def pages() -> list[str]:
-    """Return the pages that have something to run, by their paths in the repository."""
+    """Return the pages that type into a terminal or hold plain code, by their paths; pytest runs the others itself."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    names = [path.relative_to(ROOT).as_posix() for path in found if read_steps(path.read_text(encoding="utf-8"))]
+    names = [path.relative_to(ROOT).as_posix() for path in found if _more_than_examples(path)]
     return [name for name in names if name not in DONE_ELSEWHERE]
+
+
+def _more_than_examples(path: Path) -> bool:
+    return any(step.kind != "examples" for step in read_steps(path.read_text(encoding="utf-8")))
 
 
 def data_folder() -> Path | None:

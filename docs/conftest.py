@@ -1,4 +1,4 @@
-"""Pages that type into a terminal are run whole by tests/pages; their Python alone would lack what the commands write."""
+"""Pages that type into a terminal are run whole by tests/pages: their Python alone would lack what commands write."""
 
 from pathlib import Path
 

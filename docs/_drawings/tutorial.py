@@ -65,10 +65,12 @@ def take_report(browser: str, X: np.ndarray, y: oneof.CandidateSets) -> None:
     with tempfile.TemporaryDirectory() as folder:
         table = polars.DataFrame(X, schema=[f"f{j}" for j in range(X.shape[1])])
         table.with_columns(names=polars.Series(y.to_strings())).write_csv(f"{folder}/faces.csv")
-        done = CliRunner().invoke(app, ["fit", f"{folder}/faces.csv", "--labels", "names", "--folds", "2", "--out", f"{folder}/out"])
+        done = CliRunner().invoke(
+            app, ["fit", f"{folder}/faces.csv", "--labels", "names", "--folds", "2", "--out", f"{folder}/out"]
+        )
         if done.exit_code:
             raise SystemExit(done.output)
-        words = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=900,1000"]
+        words = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=900,640"]
         target = f"--screenshot={DOCS / 'tutorial_report.png'}"
         page = f"file://{folder}/out/report.html"
         subprocess.run([browser, *words, target, page], check=True, capture_output=True)

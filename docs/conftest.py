@@ -1,4 +1,4 @@
-"""Pages that type into a terminal, or files into a copy of the package, are run whole by tests/pages, not as doctests."""
+"""Pages that type into a terminal, or into a copy of the package, are run whole by tests/pages, not as doctests."""
 
 from pathlib import Path
 

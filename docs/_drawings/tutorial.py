@@ -1,6 +1,6 @@
-"""Draw the pictures of docs/tutorial.md: `python docs/_drawings/tutorial.py`, with $ONEOF_DATA naming the folder of lost.npz.
+"""Draw the pictures of docs/tutorial.md: `python docs/_drawings/tutorial.py`.
 
-The picture of the report is taken in chromium, where that is installed.
+$ONEOF_DATA names the folder of lost.npz. The picture of the report is taken in chromium, where that is installed.
 """
 
 import shutil
@@ -65,9 +65,8 @@ def take_report(browser: str, X: np.ndarray, y: oneof.CandidateSets) -> None:
     with tempfile.TemporaryDirectory() as folder:
         table = polars.DataFrame(X, schema=[f"f{j}" for j in range(X.shape[1])])
         table.with_columns(names=polars.Series(y.to_strings())).write_csv(f"{folder}/faces.csv")
-        done = CliRunner().invoke(
-            app, ["fit", f"{folder}/faces.csv", "--labels", "names", "--folds", "2", "--out", f"{folder}/out"]
-        )
+        words = ["fit", f"{folder}/faces.csv", "--labels", "names", "--folds", "2", "--out", f"{folder}/out"]
+        done = CliRunner().invoke(app, words)
         if done.exit_code:
             raise SystemExit(done.output)
         words = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=900,640"]

@@ -12,7 +12,7 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)|<img src=\"([^\"]+)\"")
 
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_links_lead_to_files(name: str) -> None:
-    """Every link of a page that names no other site is a file of the repository, or a page of the site made from one."""
+    """Every link of a page that names no other site is a file, or a page of the site that is made from one."""
     path = ROOT / name
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for found in _LINK.findall(text):

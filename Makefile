@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow check package bench docs clean
+.PHONY: demo test test-slow test-built check package bench docs clean
 
 # The stamp is renewed whenever the project's dependencies change.
 $(VENV)/.installed: pyproject.toml
@@ -36,9 +36,27 @@ package:
 	rm -rf build/package
 	$(PYTHON) -m venv build/package
 	build/package/bin/python -m pip wheel --quiet --no-deps --wheel-dir build/package/wheel .
+	build/package/bin/python tests/packaging/wheel.py build/package/wheel/*.whl
 	build/package/bin/python -m pip install --quiet build/package/wheel/*.whl
 	cd build/package && bin/python -c "import oneof; print(oneof.CLPL().fit([[0.0], [1.0]], [['a'], ['b']]).predict([[2.0]]))"
 	cd build/package && bin/oneof --help 2>&1 | grep -F "pip install 'oneof[cli]'"
+
+# Wheel and sdist as users have them: the wheel, made from the sdist, in an environment of its own, and the tests of the sdist
+# in a folder without src/. A part of them: make test-built TESTS="tests/candidates tests/cli".
+BUILT := build/built
+TESTS ?= tests README.md docs/*.md docs/*/*.md
+test-built:
+	rm -rf $(BUILT)
+	$(PYTHON) -m venv $(BUILT)
+	$(BUILT)/bin/python -m pip install --quiet build
+	$(BUILT)/bin/python -m build --outdir $(BUILT)/dist . > $(BUILT)/build.log
+	$(BUILT)/bin/python tests/packaging/wheel.py $(BUILT)/dist/*.whl
+	$(BUILT)/bin/python -m pip install --quiet "$$(echo $(BUILT)/dist/*.whl)[dev]"
+	mkdir $(BUILT)/sdist
+	tar -xzf $(BUILT)/dist/*.tar.gz -C $(BUILT)/sdist --strip-components=1
+	rm -r $(BUILT)/sdist/src
+	cd $(BUILT)/sdist && PATH="$(abspath $(BUILT))/bin:$$PATH" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+		../bin/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/candidates.py

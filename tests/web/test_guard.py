@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import oneof
 from oneof.web.guard import HEADERS, hosts_at
 from oneof.web.server import LabellingServer
 from oneof.web.session import LabellingSession
@@ -43,7 +44,7 @@ def test_the_page_and_its_files(client: Client) -> None:
 
 def test_the_page_names_no_other_place() -> None:
     """Nothing in the page's own files is fetched from elsewhere, inline, or made of markup."""
-    page = Path(__file__).parents[2] / "src" / "oneof" / "web" / "page"
+    page = Path(oneof.__file__).parent / "web" / "page"
     assert sorted(file.name for file in page.iterdir()) == ["icon.svg", "index.html", "label.css", "label.js"]
     for file in page.iterdir():
         text = file.read_text().replace("http://www.w3.org/2000/svg", "")

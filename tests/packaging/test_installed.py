@@ -1,0 +1,64 @@
+"""What is installed, from a checkout or from a wheel, is whole, and what is said of it agrees."""
+
+import re
+import tomllib
+from importlib.metadata import metadata
+from pathlib import Path
+
+import pytest
+
+import oneof
+from tests.packaging.wheel import DATA, faults
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(oneof.__file__).parent
+
+
+def installed() -> list[str]:
+    """Return the files of the package, as a wheel names them."""
+    files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return sorted(f"oneof/{path.relative_to(PACKAGE).as_posix()}" for path in files)
+
+
+INFO = [f"oneof-0.dist-info/{name}" for name in ("METADATA", "licenses/LICENSE", "entry_points.txt")]
+
+
+def test_the_package_is_whole_and_nothing_beside_it() -> None:
+    """Pages, style sheets, scripts and the mark of types are there; tests and caches are not."""
+    assert faults([*installed(), *INFO]) == []
+
+
+@pytest.mark.parametrize("lost", ["oneof/py.typed", ".css", "licenses/LICENSE"])
+def test_what_is_missing_in_a_wheel_is_found(lost: str) -> None:
+    """Without a file that it needs a wheel is not sound, and neither is one with a file too many."""
+    names = [*installed(), *INFO]
+    assert faults([name for name in names if not name.endswith(lost)])
+    for more in ("tests/__init__.py", "oneof/tests/test_a.py", "oneof/data.csv"):
+        assert faults([*names, more])
+    assert faults(names, {"oneof/new.html"}) == ["oneof/new.html is not in the wheel."]
+
+
+def test_every_kind_of_file_is_packed() -> None:
+    """Each file of the package that is no Python has a pattern in pyproject.toml by which a wheel takes it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["oneof"]
+    endings = tuple(pattern.removeprefix("**/*") for pattern in patterns)
+    assert set(DATA) < set(endings)
+    assert [name for name in installed() if not name.endswith((".py", *endings))] == []
+
+
+def test_the_release_files_agree() -> None:
+    """Version, name and licence are the same in pyproject.toml, CITATION.cff, CHANGELOG.md and what is installed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert oneof.__version__ == project["version"]
+    assert metadata("oneof")["License-Expression"] == project["license"] == "BSD-3-Clause"
+    citation = dict(re.findall(r"^([\w-]+): (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"].strip('"') == project["version"]
+    assert citation["license"] == project["license"]
+    assert citation["title"].startswith(f'"{project["name"]}')
+    assert citation["type"] == "software"
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.findall(r"^## \[?(\S+?)\]? ", changes, re.MULTILINE)
+    assert versions[0] == project["version"]
+    assert "the oneof developers" in (ROOT / "LICENSE").read_text(encoding="utf-8")

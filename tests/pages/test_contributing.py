@@ -1,0 +1,88 @@
+"""The page for contributors is tested by doing it: its method is typed into a copy of the package, which is checked."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import oneof
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "contributing.md"
+_PART = re.compile(r"<!-- (file|edit): (\S+) -->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def follow(page: str, root: Path) -> list[str]:
+    """Write the files of the page and make its edits; return the paths of the files."""
+    written = []
+    for kind, name, text in _PART.findall(page):
+        path = root / name
+        if kind == "file":
+            assert not path.exists(), f"{name} is there already"
+            path.write_text(text, encoding="utf-8")
+            written.append(name)
+        else:
+            lines = text.splitlines()
+            before = "".join(line[1:] + "\n" for line in lines if line.startswith(" "))
+            added = "".join(line[1:] + "\n" for line in lines if line.startswith("+"))
+            old = path.read_text(encoding="utf-8")
+            assert old.count(before) == 1, f"{name} has no single place that reads\n{before}"
+            path.write_text(old.replace(before, before + added), encoding="utf-8")
+    return written
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Give a copy of the package, its tests and its README, with the method of the page in it."""
+    root = tmp_path_factory.mktemp("copy")
+    # With the caches of compiled code; the package may lie elsewhere than the tests, where it is installed.
+    shutil.copytree(Path(oneof.__file__).parent, root / "src" / "oneof")
+    shutil.copytree(ROOT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, root / name)
+    return root, follow(PAGE.read_text(encoding="utf-8"), root)
+
+
+def run(root: Path, *words: str) -> str:
+    """Run a module of Python in the copy, and return what it says."""
+    environment = os.environ | {"PYTHONPATH": str(root / "src")}
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=root, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_method_of_the_page_passes_the_suites(copy: tuple[Path, list[str]]) -> None:
+    """After what the page says, and nothing else, the method's tests, its doctest and every suite pass."""
+    root, written = copy
+    own = [name for name in written if "/oracles/" not in name]
+    suites = ["estimators/test_conformance.py", "estimators/test_scikit_learn.py", "test_persistence.py"]
+    told = ["tests/pages/test_readme.py", *own, *(f"tests/{suite}" for suite in suites)]
+    words = ["-q", "-p", "no:cacheprovider", "-k", "PLCentroid or plcentroid or every_method"]
+    said = run(root, "pytest", *words, *told)
+    passed = re.search(r"(\d+) passed", said)
+    assert passed is not None, said
+    assert int(passed[1]) > 80, said  # the suites have taken the method up
+
+
+def test_the_method_of_the_page_is_known_everywhere(copy: tuple[Path, list[str]]) -> None:
+    """The command line compares it, in the copy and not in the package that is tested."""
+    root, _ = copy
+    lines = ["x,z,label", *(f"{i % 5},{i % 2},{'a' if i % 2 else 'b|c' if i % 3 else 'b'}" for i in range(40))]
+    (root / "table.csv").write_text("\n".join(lines), encoding="utf-8")
+    said = run(root, "oneof.cli", "compare", "table.csv", "--labels", "label", "--method", "PLCentroid", "--folds", "2")
+    assert "PLCentroid" in said
+    assert not hasattr(oneof, "PLCentroid")
+
+
+def test_the_method_of_the_page_is_in_style(copy: tuple[Path, list[str]]) -> None:
+    """The linter, the formatter and the contracts between floors have nothing to say of it."""
+    pytest.importorskip("importlinter")
+    root, written = copy
+    run(root, "ruff", "check", "--no-cache", *written)
+    run(root, "ruff", "format", "--check", "--no-cache", *written)

@@ -1,0 +1,22 @@
+"""Links between pages lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))]
+_LINK = re.compile(r"\]\(([^)\s]+)\)|<img src=\"([^\"]+)\"")
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_links_lead_to_files(name: str) -> None:
+    """Every link of a page that names no other site is a file, or a page of the site that is made from one."""
+    path = ROOT / name
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for found in _LINK.findall(text):
+        target = (found[0] or found[1]).partition("#")[0]
+        if target and "://" not in target and not target.startswith("gallery/"):
+            place = path.parent / target
+            assert place.exists() or place.with_suffix(".md").exists(), f"{name} links to {target}"

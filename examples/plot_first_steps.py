@@ -1,0 +1,5 @@
+"""
+First steps
+===========
+"""
+import oneof

@@ -2,4 +2,5 @@
 First steps
 ===========
 """
+
 import oneof

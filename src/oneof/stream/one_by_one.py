@@ -61,17 +61,40 @@ class OneByOne:
         x : mapping of str to number or str
         y : label, collection of labels, or None
             The candidates of the row; None where nothing is known.
+
+        Returns
+        -------
+        self
         """
         mask = CandidateSets.from_sets([y], classes=self.classes).mask
         self._state = self.estimator.advance(self._state, self._row(x), mask)
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
-        """Return the class of a row; None before the first row was learnt, as river does."""
+        """Return the class of a row; None before the first row was learnt, as river does.
+
+        Parameters
+        ----------
+        x : mapping of str to number or str
+
+        Returns
+        -------
+        class or None
+        """
         return None if self._state is None else self.classes[self.estimator.predict_at(self._state, self._row(x))[0]]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
-        """Return a softmax of the scores, which is not calibrated; an empty dict before the first row was learnt."""
+        """Return a softmax of the scores, which is not calibrated; an empty dict before the first row was learnt.
+
+        Parameters
+        ----------
+        x : mapping of str to number or str
+
+        Returns
+        -------
+        dict of class to float
+            Sums to 1.
+        """
         if self._state is None:
             return {}
         from oneof.model_selection import probabilities
@@ -80,6 +103,11 @@ class OneByOne:
 
     def fitted(self) -> Any:
         """Return the estimator as it stands, for rows that `sklearn.feature_extraction.FeatureHasher` has hashed.
+
+        Returns
+        -------
+        estimator
+            A clone.
 
         Raises
         ------

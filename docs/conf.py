@@ -65,7 +65,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "image_scrapers": ("matplotlib",),
-    "matplotlib_animations": False,
+    "reset_modules": ("matplotlib", "gallery_look.apply"),
     "abort_on_example_error": True,
     "plot_gallery": "True",
     "min_reported_time": 5,

@@ -1,5 +1,6 @@
 """How Sphinx builds the site: `make docs`, without a network."""
 
+import logging
 import os
 import sys
 from importlib.metadata import version as installed
@@ -31,8 +32,8 @@ extensions = [
 exclude_patterns = ["decisions/README.md"]
 if not (HERE.parent / "CHANGELOG.md").exists():
     exclude_patterns.append("changelog.md")
-# A toctree names pages that may be absent by a pattern.
-suppress_warnings = ["toc.empty_glob"]
+# A toctree names pages that may be absent by a pattern; Sphinx gives the warning no name by which it could be suppressed.
+logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
 nitpicky = True
 # Fitted attributes that are properties have no page of their own; other libraries are not at hand without a network.
 nitpick_ignore_regex = [("py:obj", r"\w+_"), ("py:obj", r"sklearn\..*")]

@@ -2,7 +2,8 @@
 How sure is a Gaussian process?
 ===============================
 
-`PLGP` has a posterior of latent functions, and from it class probabilities: flat far from the rows, and between classes.
+`PLGP` has a posterior of latent functions, and from it class probabilities: flat far from the rows, and between
+classes.
 """
 
 # %%
@@ -20,8 +21,8 @@ model = oneof.PLGP(random_state=0).fit(X, y)
 print(model.kernel_)
 
 # %%
-# Left: the most probable class, paler where it is less probable. Rings mark rows with two candidates. Right: the entropy
-# of the probabilities; above all it is large where there are no rows.
+# Left: the most probable class, paler where it is less probable. Rings mark rows with two candidates. Right: the
+# entropy of the probabilities; above all it is large where there are no rows.
 grid = np.stack(np.meshgrid(np.linspace(-2.2, 2.4, 70), np.linspace(-2.2, 2.4, 70)), axis=-1)
 proba = model.predict_proba(grid.reshape(-1, 2)).reshape(70, 70, 3)
 colours = np.array([[0.00, 0.45, 0.70], [0.90, 0.62, 0.00], [0.00, 0.62, 0.45]])
@@ -43,9 +44,9 @@ figure.colorbar(shown, ax=right)
 plt.show()
 
 # %%
-# Can the probabilities be believed? On digits, with two false candidates in every row: if the model says 80 %, it should
-# be right in 80 of 100 cases. As published it is too timid over ten classes; one temperature, found from the candidate
-# sets by leave-one-out probabilities, mends most of that.
+# Can the probabilities be believed? On digits, with two false candidates in every row: if the model says 80 %, it
+# should be right in 80 of 100 cases. As published it is far too timid over ten classes. One temperature, found from the
+# candidate sets by leave-one-out probabilities, brings it near the diagonal, a little too sure where it is least sure.
 digits = oneof.datasets.load("digits")
 sets = oneof.make_partial(digits.y[:500], extra=2, random_state=0)
 figure, ax = plt.subplots(figsize=(4.6, 4.2))

@@ -24,7 +24,7 @@ y[labelled] = truth[labelled]
 methods = {
     "PLSVM, the two labels alone": oneof.PLSVM(),
     "HarmonicField": oneof.HarmonicField(),
-    "MarkovWalk": oneof.MarkovWalk(),
+    "LocalGlobalConsistency": oneof.LocalGlobalConsistency(),
     "SpectralGraphTransducer": oneof.SpectralGraphTransducer(affinity="gaussian", n_neighbors=8),
 }
 figure, axes = plt.subplots(2, 2, figsize=(8.2, 5.4), sharex=True, sharey=True)

@@ -2,8 +2,8 @@
 Two sensors, some rows with one alone
 =====================================
 
-Each row was seen by one sensor or by both. `GraphLogisticRegression(views=...)` keeps weights for each sensor, lets them
-agree on rows that both have seen, and classifies a row by what it has.
+Each row was seen by one sensor or by both. `GraphLogisticRegression(views=...)` keeps weights for each sensor, lets
+them agree on rows that both have seen, and classifies a row by what it has.
 """
 
 # %%
@@ -25,7 +25,8 @@ judged = both & ~labelled
 print(f"{labelled.sum()} of {len(y)} rows have a label; judged are {judged.sum()} rows that both sensors have seen")
 
 # %%
-# One model of both views, asked with the first alone, the second alone, and both. `predict_proba(view=...)` looks at one.
+# One model of both views, asked with the first alone, the second alone, and both: `predict_proba(view=...)` looks at
+# one.
 model = oneof.GraphLogisticRegression(views=rows.views, tol=1e-4).fit(rows.X, y)
 mine = list(model.classes_).index("mine")
 scores = {

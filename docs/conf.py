@@ -59,7 +59,7 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_look.ReadingOrder",
     "download_all_examples": False,
     "write_computation_times": False,
     "remove_config_comments": True,

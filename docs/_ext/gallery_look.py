@@ -1,9 +1,22 @@
-"""The look of the gallery's figures, so that an example is plain matplotlib and nothing besides."""
+"""The look of the gallery's figures, so that an example is plain matplotlib and nothing besides; and its order."""
 
 from typing import Any
 
 from oneof.experiments.drawing import LOOKS
 from oneof.plots.style import PALETTE
+
+READING = ("first_steps", "crowd", "disambiguation", "compare", "two_moons", "active", "stream", "gaussian_process")
+
+
+class ReadingOrder:
+    """Sort key of the examples: from the first steps on, and those that are not listed last, by name."""
+
+    def __init__(self, src_dir: str) -> None:
+        del src_dir  # what sphinx-gallery makes a key with
+
+    def __call__(self, file: str) -> tuple[int, str]:
+        name = file.removeprefix("plot_").removesuffix(".py")
+        return (READING.index(name) if name in READING else len(READING), name)
 
 
 def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - what sphinx-gallery calls it with

@@ -32,7 +32,7 @@ extensions = [
 exclude_patterns = ["decisions/README.md"]
 if not (HERE.parent / "CHANGELOG.md").exists():
     exclude_patterns.append("changelog.md")
-# A toctree names pages that may be absent by a pattern; Sphinx gives the warning no name by which it could be suppressed.
+# A toctree names pages that may be absent by a pattern; Sphinx gives that warning no name by which to suppress it.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
 nitpicky = True
 # Fitted attributes that are properties have no page of their own; other libraries are not at hand without a network.

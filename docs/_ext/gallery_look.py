@@ -15,6 +15,7 @@ class ReadingOrder:
         del src_dir  # what sphinx-gallery makes a key with
 
     def __call__(self, file: str) -> tuple[int, str]:
+        """Return where an example stands."""
         name = file.removeprefix("plot_").removesuffix(".py")
         return (READING.index(name) if name in READING else len(READING), name)
 

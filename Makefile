@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-built check package bench docs clean
+.PHONY: demo test test-slow test-built check package bench docs doctest clean
 
 # The stamp is renewed whenever the project's dependencies change.
 $(VENV)/.installed: pyproject.toml
@@ -93,9 +93,13 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/gpu.py
 
-# The documentation is README.md, docs/ and the docstrings: every example in them is run.
+# The site, in build/docs/: pages, API, and the gallery, whose examples are run; needs no network.
 docs: $(VENV)/.installed
-	$(BIN)/python -m pytest -q README.md docs src --doctest-glob='*.md'
+	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
+
+# Every example in README.md, docs/ and the docstrings; `make test` runs them too.
+doctest: $(VENV)/.installed
+	$(BIN)/python -m pytest -q README.md docs/*.md docs/*/*.md src
 
 clean:
-	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist demo docs/gallery docs/api/names .pytest_cache .mypy_cache .ruff_cache

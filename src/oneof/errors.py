@@ -6,39 +6,134 @@ They subclass the built-in types that scikit-learn's own checks expect, so ``exc
 
 
 class OneofError(Exception):
-    """The root of every exception that oneof raises on purpose."""
+    """The root of every exception that oneof raises on purpose.
+
+    Examples
+    --------
+    >>> from oneof import CandidateSets, errors
+    >>> try:
+    ...     CandidateSets.from_sets([["finch"], []])
+    ... except errors.OneofError as error:
+    ...     print(type(error).__name__)
+    LabelError
+    """
 
 
 class InputError(OneofError, ValueError):
-    """A value given by the user cannot be used."""
+    """A value given by the user cannot be used.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN, errors
+    >>> try:
+    ...     PLKNN(n_neighbors=0).fit([[0.0], [1.0]], ["finch", "wren"])
+    ... except errors.InputError as error:
+    ...     print(error)
+    n_neighbors=0 is not possible: give an integer above 0.
+    """
 
 
 class LabelError(InputError):
-    """A label, or a set of labels, cannot be read as a candidate set."""
+    """A label, or a set of labels, cannot be read as a candidate set.
+
+    Examples
+    --------
+    >>> from oneof import CandidateSets, errors
+    >>> try:
+    ...     CandidateSets.from_sets([["finch"], []])
+    ... except errors.LabelError as error:
+    ...     print("row 1" in str(error))
+    True
+    """
 
 
 class InputTypeError(OneofError, TypeError):
-    """An object of the wrong kind was given."""
+    """An object of the wrong kind was given.
+
+    Examples
+    --------
+    >>> from oneof import compare, errors
+    >>> try:
+    ...     compare([[0.0], [1.0]], ["finch", "wren"], {"mine": "no estimator"}, cv=2)
+    ... except errors.InputTypeError as error:
+    ...     print(error)
+    methods['mine'] is no estimator: give an object with fit and predict.
+    """
 
 
 class DataError(InputError):
-    """A data set or a table is absent, damaged or not of the expected form."""
+    """A data set or a table is absent, damaged or not of the expected form.
+
+    Examples
+    --------
+    >>> from oneof import datasets, errors
+    >>> try:
+    ...     datasets.load("irises")
+    ... except errors.DataError as error:
+    ...     print("'iris'" in str(error))
+    True
+    """
 
 
 class ConflictError(InputError):
-    """An answer would overwrite another that its writer has not seen."""
+    """An answer would overwrite another that its writer has not seen.
+
+    Examples
+    --------
+    >>> from oneof import errors
+    >>> from oneof.web import LabellingSession
+    >>> session = LabellingSession([[0.0], [1.0]], classes=["finch", "wren"], random_state=0)
+    >>> one, other = session.look(0, "Ann"), session.look(0, "Ann", window="another")
+    >>> _ = session.answer(one, "finch")
+    >>> try:
+    ...     session.answer(other, "wren")
+    ... except errors.ConflictError:
+    ...     print("answered in another window since")
+    answered in another window since
+    """
 
 
 class ModelFileError(InputError):
-    """A model file is damaged, foreign, or holds types that oneof does not trust."""
+    """A model file is damaged, foreign, or holds types that oneof does not trust.
+
+    Examples
+    --------
+    >>> from oneof import errors, persistence
+    >>> try:
+    ...     persistence.load("nowhere/model.skops")
+    ... except errors.ModelFileError:
+    ...     print("no such file")
+    no such file
+    """
 
 
 class LostWorkersError(OneofError, RuntimeError):
-    """Processes or machines that worked for this one went away; what they had handed over is kept."""
+    """Processes or machines that worked for this one went away; what they had handed over is kept.
+
+    Examples
+    --------
+    >>> from oneof import errors
+    >>> issubclass(errors.LostWorkersError, RuntimeError)
+    True
+    """
 
 
 class MissingExtraError(OneofError, ImportError):
-    """An optional dependency is not installed."""
+    """An optional dependency is not installed.
+
+    Parameters
+    ----------
+    module : str
+        What is not installed.
+    extra : str
+        The extra of the package that brings it.
+
+    Examples
+    --------
+    >>> from oneof.errors import MissingExtraError
+    >>> print(MissingExtraError("matplotlib", "plots"))
+    This needs matplotlib, which is not installed: run `pip install 'oneof[plots]'`.
+    """
 
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(f"This needs {module}, which is not installed: run `pip install 'oneof[{extra}]'`.")

@@ -49,7 +49,17 @@ def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: An
     """Return the share of labelled rows whose prediction lies in the candidate set.
 
     Rows whose set holds every class are left out, since any prediction covers them. On exact labels it is the accuracy.
-    The parameters are those of `ambiguous_zero_one_loss`.
+
+    Parameters
+    ----------
+    y : array-like or CandidateSets of length n_samples
+        The candidate sets, in any form that `fit` takes.
+    y_pred : array-like of shape (n_samples,)
+        Predicted labels; one that no set names is never covered.
+    classes : array-like of shape (n_classes,), optional
+        All classes. Needed where `y` does not carry them: for an indicator whose columns are not 0, 1, ...
+    sample_weight : array-like of shape (n_samples,), optional
+        At least 0.
 
     Returns
     -------
@@ -74,7 +84,18 @@ def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: An
 def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Return the accuracy over the rows whose set holds one label.
 
-    Rows with several candidates are left out. The parameters are those of `ambiguous_zero_one_loss`.
+    Rows with several candidates are left out.
+
+    Parameters
+    ----------
+    y : array-like or CandidateSets of length n_samples
+        The candidate sets, in any form that `fit` takes.
+    y_pred : array-like of shape (n_samples,)
+        Predicted labels; one that no set names is never covered.
+    classes : array-like of shape (n_classes,), optional
+        All classes. Needed where `y` does not carry them: for an indicator whose columns are not 0, 1, ...
+    sample_weight : array-like of shape (n_samples,), optional
+        At least 0.
 
     Returns
     -------
@@ -85,6 +106,12 @@ def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: A
     ------
     LabelError
         If no row is exactly labelled, or all that are have weight 0.
+
+    Examples
+    --------
+    >>> from oneof.metrics import exact_accuracy
+    >>> exact_accuracy([["finch", "wren"], ["wren"], ["owl"], None], ["finch", "owl", "owl", "wren"])
+    0.5
     """
     covered, candidates = _covered(y, y_pred, classes)
     if not candidates.is_exact.any():
@@ -113,9 +140,23 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     float
         In [0, 1]; higher is better. Never above the covering rate.
 
+    Raises
+    ------
+    InputError
+        If the probabilities have another shape, are negative or not finite; the message names the row.
+    LabelError
+        If every row is unlabelled or has weight 0.
+
     References
     ----------
     Wang et al. (2025), Realistic evaluation of deep partial-label learning algorithms, ICLR.
+
+    Examples
+    --------
+    >>> from oneof.metrics import approximated_accuracy
+    >>> proba = [[0.5, 0.25, 0.25], [0.6, 0.1, 0.3]]
+    >>> round(approximated_accuracy([["finch", "owl"], ["wren"]], proba, classes=["finch", "owl", "wren"]), 3)
+    0.333
     """
     proba = np.asarray(proba, dtype=float)
     candidates = over_all_labels(y, [], classes)
@@ -155,9 +196,20 @@ def precision_recall_break_even(y_true: Any, y_score: Any) -> Any:
     float, or ndarray of shape (n_classes,) for two-dimensional input
         In [0, 1]; NaN for a class without positives.
 
+    Raises
+    ------
+    InputError
+        If the shapes differ, a truth is neither 0 nor 1, or a score is NaN.
+
     References
     ----------
     Joachims (1999), Transductive inference for text classification using support vector machines, section 5.
+
+    Examples
+    --------
+    >>> from oneof.metrics import precision_recall_break_even
+    >>> precision_recall_break_even([1, 1, 0, 0], [0.9, 0.4, 0.6, 0.1])
+    0.5
     """
     truth, scores = np.asarray(y_true), np.asarray(y_score, dtype=float)
     if truth.shape != scores.shape or truth.ndim not in (1, 2):
@@ -173,7 +225,18 @@ def precision_recall_break_even(y_true: Any, y_score: Any) -> Any:
 
 
 class WinTieLoss(NamedTuple):
-    """How many configurations one method wins, ties and loses against another."""
+    """How many configurations one method wins, ties and loses against another.
+
+    Attributes
+    ----------
+    win, tie, loss : int
+
+    Examples
+    --------
+    >>> from oneof.metrics import win_tie_loss
+    >>> win_tie_loss([[0.9, 0.91, 0.92]], [[0.5, 0.52, 0.51]]).win
+    1
+    """
 
     win: int
     tie: int
@@ -194,6 +257,17 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     -------
     WinTieLoss
         The tuple (win, tie, loss), which sums to n_configurations.
+
+    Raises
+    ------
+    InputError
+        If the runs cannot be paired, a score is not finite, or `alpha` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from oneof.metrics import win_tie_loss
+    >>> win_tie_loss([[0.9, 0.91, 0.92], [0.7, 0.6, 0.8]], [[0.5, 0.52, 0.51], [0.8, 0.6, 0.7]])
+    WinTieLoss(win=1, tie=1, loss=0)
     """
     a, b = np.atleast_2d(np.asarray(ours, dtype=float)), np.atleast_2d(np.asarray(theirs, dtype=float))
     if a.shape != b.shape or a.ndim != 2 or a.shape[1] < 2:

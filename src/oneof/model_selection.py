@@ -82,7 +82,17 @@ class CandidateKFold(BaseCrossValidator):
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds; the parameters are ignored."""
+        """Return the number of folds; the parameters are ignored.
+
+        Parameters
+        ----------
+        X, y, groups : object
+            Ignored.
+
+        Returns
+        -------
+        int
+        """
         del X, y, groups
         return self.n_splits
 
@@ -149,6 +159,14 @@ class Scorer:
         What the representation shows.
     measure : callable
         ``measure(estimator, X, y, sample_weight)``, higher is better.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.model_selection import covering_rate_scorer
+    >>> y = [["finch"], ["finch", "wren"], ["wren"]]
+    >>> covering_rate_scorer(PLKNN(n_neighbors=1).fit([[0.0], [0.1], [3.0]], y), [[0.0], [0.1], [3.0]], y)
+    1.0
     """
 
     def __init__(self, name: str, measure: Callable[[Any, Any, Any, Any], float]) -> None:

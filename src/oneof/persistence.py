@@ -109,6 +109,13 @@ class SavedModel:
         Facts about the training, as far as JSON can hold them.
     oneof_version, sklearn_version : str
         What the model was made with.
+
+    Examples
+    --------
+    >>> from oneof.persistence import SavedModel
+    >>> model = SavedModel(None, ["finch", "wren"], [("span", "number")], ["species"], "CLPL")
+    >>> model.method, model.summary
+    ('CLPL', {})
     """
 
     pipeline: Any
@@ -215,6 +222,16 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file is absent, damaged, not a model of oneof, or holds a type that is not trusted.
     MissingExtraError
         If skops is not installed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from oneof import CLPL
+    >>> from oneof.persistence import load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(pathlib.Path(folder, "model.skops"), CLPL().fit([[0.0], [1.0]], ["finch", "wren"]))
+    ...     load(pathlib.Path(folder, "model.skops")).predict([[2.0]]).tolist()
+    ['wren']
     """
     skops_io = _skops()
     path = Path(path)
@@ -245,6 +262,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name in the folder of `path`, whose file takes the place of `path` at the end.
 
     If the block raises, or is interrupted, the temporary file is removed and `path` stays as it was.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Yields
+    ------
+    Path
+        The temporary name, to be written by the block.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from oneof.persistence import replacing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(pathlib.Path(folder, "notes.txt")) as temporary:
+    ...         _ = temporary.write_text("whole, or not at all")
+    ...     pathlib.Path(folder, "notes.txt").read_text()
+    'whole, or not at all'
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")

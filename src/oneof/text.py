@@ -147,10 +147,20 @@ def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **option
 def languages() -> tuple[str, ...]:
     """Return the languages that have a stemmer; `porter` and `dutch_porter` are older ones of English and Dutch.
 
+    Returns
+    -------
+    tuple of str
+
     Raises
     ------
     MissingExtraError
         If snowballstemmer is not installed.
+
+    Examples
+    --------
+    >>> from oneof.text import languages
+    >>> {"english", "german", "portuguese"} <= set(languages())
+    True
     """
     return tuple(sorted(_snowball().algorithms()))
 
@@ -158,10 +168,20 @@ def languages() -> tuple[str, ...]:
 def stemming_package() -> str:
     """Return name and version of the package that stems: snowballstemmer leaves it to PyStemmer where it finds that.
 
+    Returns
+    -------
+    str
+
     Raises
     ------
     MissingExtraError
         If snowballstemmer is not installed.
+
+    Examples
+    --------
+    >>> from oneof.text import stemming_package
+    >>> stemming_package().split()[0]
+    'snowballstemmer'
     """
     name = "PyStemmer" if hasattr(_snowball(), "Stemmer") else "snowballstemmer"
     return f"{name} {version(name)}"

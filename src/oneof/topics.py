@@ -23,6 +23,13 @@ class TopicScores(NamedTuple):
         Precision = recall for each topic, over the rows that were judged.
     mean : float
         Their mean, in which every topic weighs the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.topics import TopicScores
+    >>> TopicScores(np.array([1.0, 0.5]), 0.75).mean
+    0.75
     """
 
     break_even: Floats

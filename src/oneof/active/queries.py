@@ -25,6 +25,14 @@ class Query(NamedTuple):
         Rows of the pool.
     scores : ndarray of shape (n,)
         What each was chosen by; larger is more wanted.
+
+    Examples
+    --------
+    >>> from oneof.active import query
+    >>> from oneof import PLKNN
+    >>> model = PLKNN(n_neighbors=1).fit([[0.0], [2.0]], ["finch", "wren"])
+    >>> query(model, [[0.1], [1.1], [5.0]], n=2, strategy="random", random_state=0).indices.shape
+    (2,)
     """
 
     indices: Ints

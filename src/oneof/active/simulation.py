@@ -39,6 +39,15 @@ class Simulation:
         All classes that were shown.
     found : ndarray of shape (n_points, n_classes)
         How many labelled rows there were of each class.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.active import simulate
+    >>> X, y = [[k / 10] for k in range(20)], ["finch"] * 10 + ["wren"] * 10
+    >>> run = simulate(PLKNN(n_neighbors=1), X, y, start=[0, 19], n_queries=2, strategy="random", random_state=0)
+    >>> run.n_labelled.tolist(), run.accuracy[-1] > 0.5
+    ([2, 3, 4], np.True_)
     """
 
     n_labelled: Ints

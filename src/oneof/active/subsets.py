@@ -29,6 +29,16 @@ class SubsetQuery(NamedTuple):
         The subset to ask about. If the label is in it, the row's candidate set is this; if not, the other classes.
     scores : ndarray of shape (n,)
         The mutual information between the answer and the weights, in nats.
+
+    Examples
+    --------
+    >>> from oneof import GraphLogisticRegression
+    >>> from oneof.active import query_subsets
+    >>> X = [[0.0], [0.2], [1.0], [1.2], [2.0], [2.2]]
+    >>> model = GraphLogisticRegression().fit(X, ["finch", None, "owl", None, "wren", None])
+    >>> asked = query_subsets(model, [[0.4], [1.6]])
+    >>> len(asked.subsets), asked.indices.shape, asked.scores.shape
+    (1, (1,), (1,))
     """
 
     indices: Ints

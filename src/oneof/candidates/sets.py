@@ -241,11 +241,26 @@ class CandidateSets:
     # -- and back -------------------------------------------------------------------------------------------------
 
     def to_indicator(self, *, sparse: bool = False) -> Any:
-        """Return a 0/1 matrix of int8, dense or CSR: the form that scikit-learn's cross-validation takes."""
+        """Return a 0/1 matrix of int8, dense or CSR: the form that scikit-learn's cross-validation takes.
+
+        Parameters
+        ----------
+        sparse : bool, default=False
+            CSR, in place of a dense array.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_samples, n_classes), int8
+        """
         return sp.csr_array(self._mask, dtype=np.int8) if sparse else self._mask.astype(np.int8)
 
     def to_sets(self) -> list[set[Any]]:
-        """Return a list of Python sets of labels; an unlabelled row holds every class."""
+        """Return a list of Python sets of labels; an unlabelled row holds every class.
+
+        Returns
+        -------
+        list of set
+        """
         labels = self._classes.tolist()
         rows, columns = np.nonzero(self._mask)
         flat = [labels[k] for k in columns]
@@ -253,7 +268,17 @@ class CandidateSets:
         return [set(flat[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
 
     def to_strings(self, *, separator: str = "|") -> list[str]:
-        """Return text that `from_strings` reads back, but for spaces around labels; an unlabelled row is empty text."""
+        """Return text that `from_strings` reads back, but for spaces around labels; an unlabelled row is empty text.
+
+        Parameters
+        ----------
+        separator : str, default="|"
+            Between the labels of a set; within a label it is written with a backslash before it.
+
+        Returns
+        -------
+        list of str
+        """
         return strings.write_strings(self._mask, self._classes, separator)
 
     # -- as a sequence --------------------------------------------------------------------------------------------

@@ -15,7 +15,25 @@ from oneof.errors import InputError
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Held-out scores against the number of labelled training rows; `accuracy` is None where no truth is known."""
+    """Held-out scores against the number of labelled training rows.
+
+    Attributes
+    ----------
+    n_rows : tuple of int
+        Labelled training rows.
+    covering_rate, covering_rate_std : tuple of float
+        Mean and standard deviation over the folds; NaN where the method failed.
+    accuracy, accuracy_std : tuple of float or None
+        None where no truth is known.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.compare import learning_curve
+    >>> curve = learning_curve(PLKNN(n_neighbors=1), [[k] for k in range(8)], [0] * 4 + [1] * 4, shares=[0.5, 1], cv=2)
+    >>> curve.n_rows
+    (2, 4)
+    """
 
     n_rows: tuple[int, ...]
     covering_rate: tuple[float, ...]
@@ -24,7 +42,12 @@ class LearningCurve:
     accuracy_std: tuple[float, ...] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the curve in the types of JSON."""
+        """Return the curve in the types of JSON.
+
+        Returns
+        -------
+        dict
+        """
         return plain(dataclasses.asdict(self))
 
 
@@ -48,10 +71,12 @@ def learning_curve(
     ----------
     estimator : estimator or Pipeline
         Cloned, never fitted itself.
-    X, y, truth, cv, random_state, progress
+    X, y, truth
         As in `compare`.
     shares : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
         Shares of the labelled training rows of the smallest fold, in (0, 1].
+    cv, random_state, progress
+        As in `compare`.
 
     Returns
     -------
@@ -63,6 +88,14 @@ def learning_curve(
     ------
     InputError
         If a share is not in (0, 1], or X, y and truth differ in length.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.compare import learning_curve
+    >>> X, y = [[k / 10] for k in range(20)], [["finch"]] * 10 + [["wren", "owl"], ["wren"]] * 5
+    >>> learning_curve(PLKNN(n_neighbors=1), X, y, shares=[0.2, 1.0], cv=2).n_rows
+    (2, 10)
     """
     # scikit-learn's own learning_curve would count unlabelled rows, knows one score at a time and reports no progress.
     shares = list(shares)

@@ -60,6 +60,14 @@ def panel(
     some 60,000 steps, averaged weights and an intercept came out best of a few settings by the true labels of 13 tasks,
     lost, msrcv2 and birdsong among them; and so were the constants within LOORidge, by those of these three. On these
     sets their accuracies in the panel are therefore no clean estimates.
+
+    Examples
+    --------
+    >>> from oneof.compare import panel
+    >>> list(panel())[:3]
+    ['LOORidge', 'CLPL', 'PLEM']
+    >>> "GaussianEM" in panel(sparse=True)
+    False
     """
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
@@ -133,6 +141,23 @@ def first_choice(candidates: CandidateSets) -> str | None:
 
     None where there are too many rows, most have no label, or none has several: without false candidates there is
     nothing that the first choice would be better at.
+
+    Parameters
+    ----------
+    candidates : CandidateSets
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> from oneof import CandidateSets
+    >>> from oneof.compare import first_choice
+    >>> first_choice(CandidateSets.from_sets([["finch", "wren"], ["wren"], ["owl"]]))
+    'LOORidge'
+    >>> first_choice(CandidateSets.from_sets([["finch"], ["wren"], None, None, None])) is None
+    True
     """
     n_labelled = int((~candidates.is_unlabelled).sum())
     suits = LEAST_SHARE_OF_FIRST_CHOICE * len(candidates) <= n_labelled <= MOST_ROWS_OF_FIRST_CHOICE
@@ -140,17 +165,66 @@ def first_choice(candidates: CandidateSets) -> str | None:
 
 
 def holds_negative(X: Any) -> bool:
-    """Return whether sparse rows have a value below 0."""
+    """Return whether sparse rows have a value below 0.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix
+        Dense rows are not looked at.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from oneof.compare import holds_negative
+    >>> holds_negative(sp.csr_array([[0.0, -1.0]])), holds_negative(sp.csr_array([[0.0, 1.0]]))
+    (True, False)
+    """
     return bool(sp.issparse(X) and X.nnz and X.data.min() < 0)
 
 
 def left_out_of_auto(n_features: int) -> tuple[str, ...]:
-    """Return the methods that "auto" leaves out because there are so many features."""
+    """Return the methods that "auto" leaves out because there are so many features.
+
+    Parameters
+    ----------
+    n_features : int
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> from oneof.compare import left_out_of_auto
+    >>> left_out_of_auto(100), left_out_of_auto(50_000)
+    ((), ('GraphLogisticRegression',))
+    """
     return CUBIC if n_features > MOST_FEATURES_OF_A_CUBE else ()
 
 
 def without_slow(known: Mapping[str, Any], n_features: int) -> dict[str, Any]:
-    """Return what "auto" stands for: all but the methods that must be asked for by name."""
+    """Return what "auto" stands for: all but the methods that must be asked for by name.
+
+    Parameters
+    ----------
+    known : mapping of str to estimator
+        A panel.
+    n_features : int
+
+    Returns
+    -------
+    dict of str to estimator
+
+    Examples
+    --------
+    >>> from oneof.compare import panel, without_slow
+    >>> set(panel()) - set(without_slow(panel(), n_features=20))
+    {'PLGP'}
+    """
     left_out = SLOW + left_out_of_auto(n_features)
     return {name: known[name] for name in known if name not in left_out}
 

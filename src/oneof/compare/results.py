@@ -12,7 +12,25 @@ from sklearn.base import clone
 
 @dataclass(frozen=True)
 class FoldResult:
-    """One method on one fold: NaN where the method failed or gives no scores, `accuracy` None without a truth."""
+    """One method on one fold: NaN where the method failed or gives no scores.
+
+    Attributes
+    ----------
+    covering_rate, approximated_accuracy : float
+        In [0, 1], of the fold's test part.
+    fit_seconds : float
+    accuracy : float or None
+        None without a truth.
+    error : str or None
+        What the method raised.
+
+    Examples
+    --------
+    >>> from oneof import AvgPerceptron, compare
+    >>> X, y = [[2.0, 0.1], [1.9, 0.2], [0.2, 2.0], [0.1, 1.8]], ["finch", "finch", "owl", "owl"]
+    >>> compare(X, y, {"average": AvgPerceptron()}, cv=2).results[0].folds[0].covering_rate
+    1.0
+    """
 
     covering_rate: float = math.nan
     approximated_accuracy: float = math.nan
@@ -25,8 +43,28 @@ class FoldResult:
 class MethodResult:
     """One method over all folds: means, and standard deviations between folds.
 
-    `fit_seconds` is the median, since a first fit may compile. A method that failed in any fold has NaN for every
-    number and says in `error` what happened first. `accuracy` is None where no truth is known.
+    A method that failed in any fold has NaN for every number.
+
+    Attributes
+    ----------
+    method : str
+    covering_rate, covering_rate_std : float
+    approximated_accuracy, approximated_accuracy_std : float
+    fit_seconds : float
+        The median, since a first fit may compile.
+    accuracy, accuracy_std : float or None
+        None where no truth is known.
+    error : str or None
+        What happened first, of a method that failed.
+    folds : tuple of FoldResult
+
+    Examples
+    --------
+    >>> from oneof import AvgPerceptron, compare
+    >>> X, y = [[2.0, 0.1], [1.9, 0.2], [0.2, 2.0], [0.1, 1.8]], ["finch", "finch", "owl", "owl"]
+    >>> result = compare(X, y, {"average": AvgPerceptron()}, cv=2).results[0]
+    >>> result.method, result.covering_rate, result.accuracy
+    ('average', 1.0, None)
     """
 
     method: str
@@ -43,7 +81,26 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found: `results` has the best method first, and `winner` is its name."""
+    """What `compare` found; ``print`` shows it as a table.
+
+    Attributes
+    ----------
+    results : tuple of MethodResult
+        The best method first.
+    winner : str
+        Its name.
+    n_folds, n_rows, n_classes : int
+    estimators : mapping of str to estimator
+        What was compared, not fitted.
+
+    Examples
+    --------
+    >>> from oneof import AvgPerceptron, compare
+    >>> X, y = [[2.0, 0.1], [1.9, 0.2], [0.2, 2.0], [0.1, 1.8]], ["finch", "finch", "owl", "owl"]
+    >>> found = compare(X, y, {"average": AvgPerceptron()}, cv=2)
+    >>> found.winner, found.n_folds, found.n_rows, found.n_classes
+    ('average', 2, 4, 2)
+    """
 
     results: tuple[MethodResult, ...]
     winner: str
@@ -58,7 +115,12 @@ class Comparison:
         return clone(self.estimators[self.winner])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the estimators in the types of JSON; a number that is not known is None."""
+        """Return everything but the estimators in the types of JSON; a number that is not known is None.
+
+        Returns
+        -------
+        dict
+        """
         return plain({f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "estimators"})
 
     def __str__(self) -> str:

@@ -38,6 +38,12 @@ class Dataset:
         labels: ``CandidateSets.from_annotations(answers, classes=range(len(classes)))``.
     text : ndarray of shape (n_samples,) of str, or None
         The raw text.
+
+    Examples
+    --------
+    >>> from oneof.datasets import load
+    >>> load("iris")
+    <Dataset 'iris': 150 rows, 4 features, 3 classes>
     """
 
     name: str

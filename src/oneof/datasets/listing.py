@@ -29,6 +29,12 @@ class DatasetInfo:
     path : Path or None
         The file, where there is one.
     note : str
+
+    Examples
+    --------
+    >>> from oneof.datasets import describe
+    >>> {found.name for found in describe() if found.at_hand} >= {"digits", "iris"}
+    True
     """
 
     name: str
@@ -48,6 +54,10 @@ def names(data_home: str | os.PathLike[str] | None = None) -> list[str]:
     ----------
     data_home : path-like, optional
         A folder with ``.npz`` files, looked into besides ``$ONEOF_DATA`` and the user's cache.
+
+    Returns
+    -------
+    list of str
 
     Raises
     ------
@@ -80,6 +90,13 @@ def describe(data_home: str | os.PathLike[str] | None = None) -> list[DatasetInf
     ------
     DataError
         If `data_home` is not a folder.
+
+    Examples
+    --------
+    >>> from oneof.datasets import describe
+    >>> iris = next(found for found in describe() if found.name == "iris")
+    >>> iris.n_samples, iris.n_features, iris.n_classes
+    (150, 4, 3)
     """
     found: dict[str, DatasetInfo] = {}
     for folder in cache.data_folders(data_home):

@@ -41,6 +41,21 @@ def load_mat(path: str | os.PathLike[str]) -> Dataset:
     References
     ----------
     The form is that of the PALM laboratory of Southeast University: palm.seu.edu.cn/zhangml/Resources.htm.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, numpy as np
+    >>> from scipy.io import savemat
+    >>> from oneof.datasets import load_mat
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "birds.mat")
+    ...     partial, true = np.array([[1, 1], [1, 0], [0, 1]]), np.array([[1, 0], [1, 0], [0, 1]])
+    ...     savemat(path, {"data": np.eye(3, 4), "partial_target": partial, "target": true})
+    ...     birds = load_mat(path)
+    >>> birds
+    <Dataset 'birds': 3 rows, 4 features, 2 classes>
+    >>> birds.candidates.sizes.tolist()
+    [2, 1, 1]
     """
     path = Path(path)
     matrices = _read(path)

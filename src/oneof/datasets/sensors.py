@@ -26,6 +26,13 @@ class TwoSensors(NamedTuple):
         The columns of either sensor, as ``GraphLogisticRegression(views=...)`` takes them.
     seen : ndarray of shape (n_samples, 2), bool
         Whether the row is a mine and the sensor shows its signature. A mine may be seen by neither.
+
+    Examples
+    --------
+    >>> from oneof.datasets import make_two_sensors
+    >>> rows = make_two_sensors(n_rows=(3, 2, 5), n_features=(4, 2), random_state=0)
+    >>> rows.X.shape, [view.tolist() for view in rows.views]
+    ((10, 6), [[0, 1, 2, 3], [4, 5]])
     """
 
     X: Floats

@@ -28,21 +28,66 @@ def predict(estimator: Any, X: Any) -> Any:
     -------
     dask array of shape (n_samples,)
         In the blocks of X.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from oneof import CLPL, distributed
+    >>> X = da.from_array([[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]], chunks=(2, 2))
+    >>> model = CLPL().fit(X.compute(), [["a"], ["a", "c"], ["b"], ["b", "c"]])
+    >>> distributed.predict(model, X).compute().tolist()
+    ['a', 'a', 'b', 'b']
     """
     return _by_rows(estimator, X, "predict", np.asarray(_classes(estimator)).dtype)
 
 
 def predict_proba(estimator: Any, X: Any) -> Any:
-    """Return the probabilities of the classes, a dask array of shape (n_samples, n_classes) in the blocks of X."""
+    """Return the probabilities of the classes, a dask array of shape (n_samples, n_classes) in the blocks of X.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        With `predict_proba`.
+    X : dask array or DataFrame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    dask array of shape (n_samples, n_classes)
+        In the blocks of X.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from oneof import PLEM, distributed
+    >>> X = da.from_array([[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]], chunks=(2, 2))
+    >>> model = PLEM().fit(X.compute(), [["a"], ["a", "c"], ["b"], ["b", "c"]])
+    >>> distributed.predict_proba(model, X).sum(axis=1).round(6).compute().tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
     return _by_rows(estimator, X, "predict_proba", np.float64, len(_classes(estimator)))
 
 
 def decision_function(estimator: Any, X: Any) -> Any:
     """Return the scores of the classes in the blocks of X.
 
+    Parameters
+    ----------
+    estimator : fitted estimator
+        With `decision_function`.
+    X : dask array or DataFrame of shape (n_samples, n_features)
+
     Returns
     -------
     dask array of shape (n_samples, n_classes), or (n_samples,) for two classes
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from oneof import CLPL, distributed
+    >>> X = da.from_array([[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]], chunks=(2, 2))
+    >>> model = CLPL().fit(X.compute(), [["a"], ["a", "c"], ["b"], ["b", "c"]])
+    >>> distributed.decision_function(model, X).shape
+    (4, 3)
     """
     n_classes = len(_classes(estimator))
     return _by_rows(estimator, X, "decision_function", np.float64, *([n_classes] if n_classes > 2 else []))
@@ -62,6 +107,16 @@ def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
     -------
     Disambiguation
         The tuple (labels, confidence) of dask arrays of shape (n_samples,).
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from oneof import CLPL, distributed
+    >>> X = da.from_array([[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]], chunks=(2, 2))
+    >>> y = [["a"], ["a", "c"], ["b"], ["b", "c"]]
+    >>> labels, confidence = distributed.disambiguate(CLPL().fit(X.compute(), y), X, y)
+    >>> labels.compute().tolist()
+    ['a', 'a', 'b', 'b']
     """
     require_dask()
     rows = parts_of_rows(X)

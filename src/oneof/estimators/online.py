@@ -82,6 +82,11 @@ class OnlineLearner:
         Returns
         -------
         self
+
+        Raises
+        ------
+        InputError
+            If X, y, the classes or a weight cannot be used, or a parameter that shapes the weights has changed since.
         """
         learn = self._learner()
         first = not hasattr(self, "classes_")
@@ -115,20 +120,48 @@ class OnlineLearner:
         mask : ndarray of shape (n, n_classes), bool
         in_place : bool, default=False
             Let go of `state`, whose arrays are changed.
+
+        Returns
+        -------
+        OnlineState
+            Unless `in_place`, `state` itself is not changed.
         """
         learn = self._learner()
         start = self._start(rows, mask.shape[1]) if state is None else state
         return learn(rows, mask, initial=start, in_place=in_place)
 
     def predict_at(self, state: OnlineState, rows: Rows) -> Ints:
-        """Return the codes that the learner would predict if it were taken from `state`."""
+        """Return the codes that the learner would predict if it were taken from `state`.
+
+        Parameters
+        ----------
+        state : OnlineState
+        rows : ndarray or CSR matrix of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n,), int
+            Columns of the mask.
+        """
         weights = state.mean_weights if self.average else state.weights
         d = rows.shape[1]
         scores = np.asarray(rows @ weights[:, :d].T) + (weights[:, d] if self.fit_intercept else 0)
         return np.asarray(np.argmax(scores, axis=1))
 
     def take(self, state: OnlineState, classes: Any, n_features: int) -> Self:
-        """Become the learner that stands at `state`, for `classes` in the order of the mask's columns."""
+        """Become the learner that stands at `state`, for `classes` in the order of the mask's columns.
+
+        Parameters
+        ----------
+        state : OnlineState
+        classes : array-like of shape (n_classes,)
+        n_features : int
+            Without the intercept.
+
+        Returns
+        -------
+        self
+        """
         self.n_features_in_ = n_features
         self._keep(state)
         self.classes_ = as_classes(classes)

@@ -103,11 +103,41 @@ class MaxPegasos(_Pegasos):
     """Online Pegasos on the max prediction hinge.
 
     Descends along lam/2 ||W||^2 + max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x), which is not convex.
-    Parameters and attributes are those of `AvgPegasos`; its bound does not hold here.
+    The bound of `AvgPegasos` does not hold here.
+
+    Parameters
+    ----------
+    lam : float, default=1e-4
+        Regularisation, above 0.
+    shrink : {"on_loss", "always"}, default="on_loss"
+        Take the step W <- (1 - 1/t) W only on rows with a loss, as the paper's algorithm is printed, or on every row.
+    n_epochs : int, default=1
+        Passes that `fit` makes over the rows; t runs on.
+    shuffle : bool, default=False
+        Draw a new order of the rows for each pass of `fit`.
+    average : bool, default=False
+        Predict with the mean of the weights after each row (not in the paper); steadier, and as fast to learn.
+    fit_intercept : bool, default=False
+        Learn the weight of a constant feature 1 beside the others, shrunk and projected with them (not in the paper).
+    random_state : int, RandomState or None, default=None
+        For `shuffle`.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, t_, progressive_loss_, n_features_in_, feature_names_in_
+        As those of `AvgPegasos`.
 
     References
     ----------
     Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 4.
+
+    Examples
+    --------
+    >>> from oneof import MaxPegasos
+    >>> X = [[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]]
+    >>> model = MaxPegasos(lam=0.1, n_epochs=5).fit(X, [["a"], ["a", "c"], ["b"], ["b", "c"]])
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    ['a', 'b']
     """
 
     _prediction = "max"

@@ -98,12 +98,39 @@ class MaxPerceptron(_Perceptron):
     """Online Perceptron on the max prediction hinge.
 
     Where max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, the weights of the best class in the set gain
-    eta x, and those of the best class outside it lose eta x. Parameters and attributes are those of `AvgPerceptron`;
-    its bounds do not hold here.
+    eta x, and those of the best class outside it lose eta x. The bounds of `AvgPerceptron` do not hold here.
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        Step, above 0. Without a margin it would only scale the weights; here it is weighed against the margin 1.
+    n_epochs : int, default=1
+        Passes that `fit` makes over the rows.
+    shuffle : bool, default=False
+        Draw a new order of the rows for each pass of `fit`.
+    average : bool, default=False
+        Predict with the mean of the weights after each row (not in the paper); steadier, and as fast to learn.
+    fit_intercept : bool, default=False
+        Learn the weight of a constant feature 1 beside the others (not in the paper).
+    random_state : int, RandomState or None, default=None
+        For `shuffle`.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, t_, progressive_loss_, n_features_in_, feature_names_in_
+        As those of `AvgPerceptron`.
 
     References
     ----------
     Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 2.
+
+    Examples
+    --------
+    >>> from oneof import MaxPerceptron
+    >>> X = [[2.0, 0.1], [1.5, 0.3], [0.2, 1.0], [0.1, 2.0]]
+    >>> model = MaxPerceptron(n_epochs=5).fit(X, [["a"], ["a", "c"], ["b"], ["b", "c"]])
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    ['a', 'b']
     """
 
     _prediction = "max"

@@ -44,11 +44,26 @@ class PrecomputedKernel(Kernel):
         return (K, np.empty((len(i), len(i), 0))) if eval_gradient else K
 
     def diag(self, X: Any) -> Floats:
-        """Return the diagonal entries of the matrix for the numbers in X."""
+        """Return the diagonal entries of the matrix for the numbers in X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, 1)
+            Numbers of rows of the matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         return np.diagonal(self._matrix())[self._numbers(X)].copy()
 
     def is_stationary(self) -> bool:
-        """Return that this is no function of differences."""
+        """Return that this is no function of differences.
+
+        Returns
+        -------
+        bool
+        """
         return False
 
     def __repr__(self) -> str:

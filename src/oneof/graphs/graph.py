@@ -81,6 +81,14 @@ class Graph:
         By which new rows are linked.
     widths : ndarray of shape (n,) or None
         Local widths of the rows, where known and needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.graphs import GraphRule
+    >>> graph = GraphRule("binary", n_neighbors=1).graph(np.array([[0.0], [1.0], [5.0]]))
+    >>> graph.to_new(np.array([[4.0]])).toarray()
+    array([[0., 0., 1.]])
     """
 
     affinity: sp.csr_array

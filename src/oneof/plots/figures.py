@@ -96,7 +96,31 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
 def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     """Draw how often each class is a candidate, and how often the only one; beyond 30 classes the most frequent.
 
-    Unlabelled rows are left out. Parameters, result and errors are those of `plot_set_sizes`.
+    Unlabelled rows are left out.
+
+    Parameters
+    ----------
+    candidates : CandidateSets
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from oneof.candidates import CandidateSets
+    >>> y = CandidateSets.from_sets([["finch", "wren"], ["wren"], ["tit"], None])
+    >>> ax = plot_class_frequencies(y, ax=Figure().subplots())
+    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    ['finch', 'tit', 'wren']
     """
     ax = new_axes() if ax is None else ax
     found = counts.class_frequencies(candidates.mask)
@@ -119,7 +143,31 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
 def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     """Draw how often two labels stand in one set; beyond 30 classes those that share their sets most.
 
-    Unlabelled rows are left out, and so is the diagonal. Parameters, result and errors are those of `plot_set_sizes`.
+    Unlabelled rows are left out, and so is the diagonal.
+
+    Parameters
+    ----------
+    candidates : CandidateSets
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from oneof.candidates import CandidateSets
+    >>> y = CandidateSets.from_sets([["finch", "wren"], ["wren", "tit"], ["tit"]])
+    >>> ax = plot_cooccurrence(y, ax=Figure().subplots())
+    >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
+    ['finch', 'tit', 'wren']
     """
     ax = new_axes() if ax is None else ax
     together = counts.cooccurrence(candidates.mask)
@@ -158,6 +206,15 @@ def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = N
         If there is not one label for each row, or a label is missing or not among the classes.
     MissingExtraError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from oneof.candidates import CandidateSets
+    >>> y = CandidateSets.from_sets([["finch", "wren"], ["wren", "tit"], ["tit"]])
+    >>> ax = plot_decisions(y, ["wren", "wren", "tit"], ax=Figure().subplots())
+    >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
+    ['finch', 'tit', 'wren']
     """
     ax = new_axes() if ax is None else ax
     decided = decided_columns(candidates, labels)
@@ -194,6 +251,15 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     ------
     MissingExtraError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from oneof.compare import LearningCurve
+    >>> curve = LearningCurve((10, 100), (0.6, 0.8), (0.1, 0.05), None, None)
+    >>> ax = plot_learning_curve(curve, ax=Figure().subplots())
+    >>> ax.lines[0].get_ydata().tolist()
+    [0.6, 0.8]
     """
     ax = new_axes() if ax is None else ax
     n_rows = np.asarray(curve.n_rows, dtype=float)

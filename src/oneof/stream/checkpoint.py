@@ -35,6 +35,13 @@ class Checkpoints:
         After so many seconds, at the next end of a batch.
     resume : bool
         Go on from the file if it is there.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from oneof.stream import Checkpoints
+    >>> Checkpoints(Path("birds.npz"), every_rows=1_000_000).is_due(rows=500_000, seconds=61.0)
+    True
     """
 
     path: Path
@@ -49,7 +56,17 @@ class Checkpoints:
                 raise InputError(f"{name}={value!r} is not possible: give a number above 0, or None.")
 
     def is_due(self, rows: int, seconds: float) -> bool:
-        """Tell whether to write after so many rows and seconds since the last time."""
+        """Tell whether to write after so many rows and seconds since the last time.
+
+        Parameters
+        ----------
+        rows : int
+        seconds : float
+
+        Returns
+        -------
+        bool
+        """
         return (self.every_rows is not None and rows >= self.every_rows) or (
             self.every_seconds is not None and seconds >= self.every_seconds
         )

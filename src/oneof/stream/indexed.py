@@ -29,6 +29,13 @@ class IndexedRows:
     rows : CSR matrix of shape (n, n_columns)
     labels : list of str
         Joined by the separator; empty where there are none.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from oneof.stream import IndexedRows
+    >>> IndexedRows(sp.csr_array([[0.0, 1.0], [2.0, 0.0]]), ["wren|finch", ""]).height
+    2
     """
 
     rows: Any

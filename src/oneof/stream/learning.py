@@ -26,7 +26,7 @@ Watch = Callable[[Validation, float | None], None]
 
 @dataclass(frozen=True)
 class StreamFit:
-    """What was learnt from a stream.
+    r"""What was learnt from a stream.
 
     Attributes
     ----------
@@ -42,6 +42,18 @@ class StreamFit:
         The rows that had been learnt from, over all passes, when the run was taken up again.
     notes : list of str
         What was odd about the columns.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from oneof import AvgPerceptron
+    >>> from oneof.stream import StreamOptions, fit_stream
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "birds.csv")
+    ...     _ = path.write_text("span,species\n3.1,finch\n0.2,wren\n2.9,finch|wren\n")
+    ...     fit = fit_stream(path, AvgPerceptron(), StreamOptions(labels=("species",)))
+    >>> fit.classes, fit.resumed_at, fit.validation.total.rows
+    (['finch', 'wren'], None, 3)
     """
 
     model: Any

@@ -77,6 +77,10 @@ class OneByOne:
         y : label, collection of labels, or None
             The candidates of the row; None where nothing is known.
 
+        Returns
+        -------
+        self
+
         Raises
         ------
         InputError
@@ -91,11 +95,30 @@ class OneByOne:
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
-        """Return the class of a row; None before the first row was learnt, as river does."""
+        """Return the class of a row; None before the first row was learnt, as river does.
+
+        Parameters
+        ----------
+        x : mapping of str to number or str
+
+        Returns
+        -------
+        class or None
+        """
         return None if self._state is None else self.classes[int(np.argmax(self._scores(self._state, x)))]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
-        """Return a softmax of the scores, which is not calibrated; an empty dict before the first row was learnt."""
+        """Return a softmax of the scores, which is not calibrated; an empty dict before the first row was learnt.
+
+        Parameters
+        ----------
+        x : mapping of str to number or str
+
+        Returns
+        -------
+        dict of class to float
+            Sums to 1.
+        """
         if self._state is None:
             return {}
         scores = self._scores(self._state, x)
@@ -104,6 +127,11 @@ class OneByOne:
 
     def fitted(self) -> Any:
         """Return the estimator as it stands, for rows that `sklearn.feature_extraction.FeatureHasher` has hashed.
+
+        Returns
+        -------
+        estimator
+            A clone.
 
         Raises
         ------

@@ -31,6 +31,12 @@ class StreamOptions:
         Words and categories share 2 ** hash_bits columns; indices of svmlight files lie below it.
     n_epochs : int
         Passes over the stream, in its order.
+
+    Examples
+    --------
+    >>> from oneof.stream import StreamOptions
+    >>> StreamOptions(labels=("species",), batch_rows=1_000).hash_bits
+    18
     """
 
     labels: tuple[str, ...] = ()

@@ -36,6 +36,13 @@ class Source:
         ``Path("-")`` is standard input.
     format : str
         One of `FORMATS`.
+
+    Examples
+    --------
+    >>> from oneof.stream import open_source
+    >>> source = open_source("-", "csv")
+    >>> source.format, source.can_be_read_again
+    ('csv', False)
     """
 
     name: str
@@ -51,6 +58,11 @@ class Source:
         """Return name, size, time of change and a hash of the first 64 KiB of each file, to tell whether one changed.
 
         For standard input it is empty: what was read of it is hashed as it is read (`oneof.stream.lines`).
+
+        Returns
+        -------
+        list of list
+            An entry a file.
         """
         return [_identify(file) for file in self.files] if self.can_be_read_again else []
 
@@ -74,6 +86,17 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
     ------
     DataError
         If there is no such file, no file in the folder, or its format is not known or not the same for all.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from oneof.stream import open_source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.csv", "a.csv", ".hidden"):
+    ...         _ = pathlib.Path(folder, name).write_text("span,species")
+    ...     source = open_source(folder)
+    >>> source.format, [file.name for file in source.files]
+    ('csv', ['a.csv', 'b.csv'])
     """
     path = Path(path)
     if format is not None and format not in FORMATS:

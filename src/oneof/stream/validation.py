@@ -27,6 +27,12 @@ class Window:
         batch of the row. The first batch has no model before it.
     seconds : float
         Reading, encoding, predicting and learning.
+
+    Examples
+    --------
+    >>> from oneof.stream import Window
+    >>> Window(rows=1_000, told=800, mistakes=200, seconds=0.5).loss
+    0.25
     """
 
     rows: int = 0
@@ -68,6 +74,15 @@ class Validation:
         At most `MOST_WINDOWS`, of equal length but for the last one and those that files cut short.
     batches_per_window : int
     batches_in_last : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.stream import Validation
+    >>> mask = np.array([[True, False, False], [True, True, False], [True, True, True]])
+    >>> seen = Validation().after(mask, mistakes=1, predicted=None, seconds=0.1)
+    >>> seen.exact, seen.partial, seen.total.rows, seen.total.loss
+    (1, 1, 3, 0.5)
     """
 
     exact: int = 0
@@ -88,6 +103,10 @@ class Validation:
         predicted : ndarray of shape (n,), optional
             The codes that the model predicted; None where there was no model yet.
         seconds : float
+
+        Returns
+        -------
+        Validation
         """
         sizes = np.count_nonzero(mask, axis=1)
         full = int((sizes == mask.shape[1]).sum())
@@ -116,7 +135,12 @@ class Validation:
         )
 
     def facts(self) -> dict[str, Any]:
-        """Return the report in the types of JSON."""
+        """Return the report in the types of JSON.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "loss": self.total.loss,
             "model_loss": self.total.model_loss,

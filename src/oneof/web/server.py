@@ -109,10 +109,30 @@ def serve(
     ----------
     session : LabellingSession
         One that learns in the background (``background=True``), or else each answer waits for the model.
+    title : str, default="Labelling"
+    annotator : str, default="me"
+        The name that is offered to who opens the page.
+    images : ImageFolder, optional
+        From which the images of the session's table are shown.
+    port : int, default=0
+        0 takes one that is free.
     open_browser : bool, default=True
         Whether the page is opened at once; the link is written in any case.
-    title, annotator, images, port
-        See `oneof.web.server.LabellingServer`.
+
+    Raises
+    ------
+    InputError
+        If the port is taken.
+    MissingExtraError
+        If starlette or uvicorn is not installed.
+
+    Examples
+    --------
+    >>> from oneof.web import LabellingSession, serve
+    >>> session = LabellingSession([[0.0], [1.0]], classes=["finch", "wren"], background=True)
+    >>> serve(session)  # doctest: +SKIP
+    http://127.0.0.1:40123/4dT9.../
+    >>> session.close()
     """
     import webbrowser
 

@@ -139,6 +139,10 @@ class LabellingSession:
         window : str
             Two windows of one annotator are asked different rows. Until it is answered, a window's question is asked
             again.
+
+        Returns
+        -------
+        Question or None
         """
         check_name(annotator)
         with self.answers.lock:
@@ -147,7 +151,18 @@ class LabellingSession:
             return self._asker.ask(annotator, window, self.learnt)
 
     def look(self, row: int, annotator: str = "me", *, window: str = "") -> Question:
-        """Return a question about a row of one's choice, answered before or not."""
+        """Return a question about a row of one's choice, answered before or not.
+
+        Parameters
+        ----------
+        row : int
+        annotator : str, default="me"
+        window : str
+
+        Returns
+        -------
+        Question
+        """
         check_name(annotator)
         self._check_row(row)
         with self.answers.lock:
@@ -155,7 +170,16 @@ class LabellingSession:
             return self._asker.look(int(row), annotator, window, self.learnt)
 
     def find(self, question: str) -> Question | None:
-        """Return a question by its id; None where this session has not asked it, or too long ago."""
+        """Return a question by its id; None where this session has not asked it, or too long ago.
+
+        Parameters
+        ----------
+        question : str
+
+        Returns
+        -------
+        Question or None
+        """
         with self.answers.lock:
             return self._asker.find(question)
 
@@ -185,22 +209,74 @@ class LabellingSession:
         return self._give(question, "one of", self._codes(labels), key)
 
     def reject(self, question: Question, labels: Any, *, key: str | None = None) -> Entry:
-        """Write down that the label is none of these; parameters and errors are those of `answer`."""
+        """Write down that the label is none of these.
+
+        Parameters
+        ----------
+        question : Question
+            As `ask` or `look` returned it.
+        labels : label or collection of labels
+        key : str, optional
+            An answer that is given twice with the same key is written once.
+
+        Returns
+        -------
+        Entry
+
+        Raises
+        ------
+        LabelError
+            If a label is not among the classes, none is given, or all are.
+        ConflictError
+            If the annotator has answered the row in another window since.
+        """
         codes = self._codes(labels)
         if len(codes) == len(self.classes):
             raise LabelError("all classes are ruled out: leave at least one.")
         return self._give(question, "none of", codes, key)
 
     def dont_know(self, question: Question, *, key: str | None = None) -> Entry:
-        """Write down that the annotator cannot tell; others may still be asked."""
+        """Write down that the annotator cannot tell; others may still be asked.
+
+        Parameters
+        ----------
+        question : Question
+            As `ask` or `look` returned it.
+        key : str, optional
+            An answer that is given twice with the same key is written once.
+
+        Returns
+        -------
+        Entry
+        """
         return self._give(question, "unknown", (), key)
 
     def skip(self, question: Question, *, key: str | None = None) -> Entry:
-        """Put the row off: it is asked again when there are no others."""
+        """Put the row off: it is asked again when there are no others.
+
+        Parameters
+        ----------
+        question : Question
+            As `ask` or `look` returned it.
+        key : str, optional
+            An answer that is given twice with the same key is written once.
+
+        Returns
+        -------
+        Entry
+        """
         return self._give(question, "skip", (), key)
 
     def undo(self, annotator: str = "me", *, number: int | None = None, key: str | None = None) -> Entry | None:
         """Take back the annotator's last answer or skip, or the one of that number.
+
+        Parameters
+        ----------
+        annotator : str, default="me"
+        number : int, optional
+            Of the entry; by default the last one that stands.
+        key : str, optional
+            As in `answer`.
 
         Returns
         -------
@@ -219,11 +295,22 @@ class LabellingSession:
     # -- what is known ----------------------------------------------------------------------------------------------
 
     def candidates(self) -> CandidateSets:
-        """Return the candidate sets of all rows: the answers combined, and elsewhere what was known beforehand."""
+        """Return the candidate sets of all rows: the answers combined, and elsewhere what was known beforehand.
+
+        Returns
+        -------
+        CandidateSets
+        """
         return self.answers.candidates()
 
     def estimate(self) -> quality.Estimate:
-        """Return an honest estimate of how often the model is right on rows without an answer."""
+        """Return an honest estimate of how often the model is right on rows without an answer.
+
+        Returns
+        -------
+        Estimate
+            With `n_checks`, the rate, and the interval from `low` to `high`.
+        """
         return quality.estimate(self.answers.checks())
 
     @property
@@ -232,13 +319,29 @@ class LabellingSession:
         return int(self._rows.shape[0])
 
     def n_left(self) -> int:
-        """Return how many rows are still to be answered."""
+        """Return how many rows are still to be answered.
+
+        Returns
+        -------
+        int
+        """
         with self.answers.lock:
             self.answers.sync()
             return len(self._asker.wanted())
 
     def nearest(self, row: int, n: int = 3) -> list[Neighbour]:
-        """Return the nearest other rows of which something is known, with their candidate sets."""
+        """Return the nearest other rows of which something is known, with their candidate sets.
+
+        Parameters
+        ----------
+        row : int
+        n : int, default=3
+
+        Returns
+        -------
+        list of Neighbour
+            At most `n`, the nearest first.
+        """
         self._check_row(row)
         return nearest_told(self._learner.rows, self.candidates(), int(row), n)
 
@@ -273,6 +376,10 @@ class LabellingSession:
         ----------
         path : path-like
             .csv or .parquet.
+
+        Returns
+        -------
+        Path
         """
         return self.table.export(Path(path), self.candidates())
 
@@ -308,7 +415,12 @@ class LabellingSession:
     # -- the model --------------------------------------------------------------------------------------------------
 
     def train(self) -> bool:
-        """Fit the model to what is known now, and choose the next questions; tell whether there was anything new."""
+        """Fit the model to what is known now, and choose the next questions; tell whether there was anything new.
+
+        Returns
+        -------
+        bool
+        """
         return self._training.run()
 
     def close(self) -> None:

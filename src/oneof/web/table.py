@@ -38,6 +38,19 @@ class LabelTable:
         Columns that are not shown, as the truth.
     separator : str, default="|"
         What stands between the labels of a set where it is exported as text.
+
+    Raises
+    ------
+    InputError
+        If `show` is not known or needs a column that is not there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.web import LabelTable
+    >>> table = LabelTable.of_rows(np.array([[3.1, 0.2]]), "species")
+    >>> table.item(0)
+    {'kind': 'table', 'cells': [['x0', '3.1'], ['x1', '0.2']]}
     """
 
     frame: "pl.DataFrame"
@@ -57,14 +70,33 @@ class LabelTable:
 
     @classmethod
     def of_rows(cls, rows: Rows, label: str) -> "LabelTable":
-        """Return rows of numbers as a table of columns x0, x1, ...; of sparse rows only their numbers."""
+        """Return rows of numbers as a table of columns x0, x1, ...; of sparse rows only their numbers.
+
+        Parameters
+        ----------
+        rows : ndarray or CSR matrix of shape (n_samples, n_features)
+        label : str
+
+        Returns
+        -------
+        LabelTable
+        """
         pl = _polars()
         if isinstance(rows, np.ndarray):
             return cls(pl.DataFrame({f"x{j}": rows[:, j] for j in range(rows.shape[1])}), label)
         return cls(pl.DataFrame({"row": np.arange(rows.shape[0])}), label)
 
     def item(self, row: int) -> dict[str, Any]:
-        """Return what is shown of a row, in the types of JSON; an image is fetched by the row's number."""
+        """Return what is shown of a row, in the types of JSON; an image is fetched by the row's number.
+
+        Parameters
+        ----------
+        row : int
+
+        Returns
+        -------
+        dict
+        """
         if self.column is not None:
             cell = self.frame[self.column][row]
             return {"kind": self.show, "text": "" if cell is None else str(cell)}
@@ -72,12 +104,26 @@ class LabelTable:
         return {"kind": "table", "cells": [[name, _as_text(self.frame[name][row])] for name in shown]}
 
     def fingerprint(self) -> str:
-        """Return a digest of the rows without their labels."""
+        """Return a digest of the rows without their labels.
+
+        Returns
+        -------
+        str
+        """
         kept = self.frame.drop(self.label, strict=False)
         return hashlib.sha256(kept.write_ndjson().encode()).hexdigest()
 
     def with_labels(self, candidates: CandidateSets) -> "pl.DataFrame":
-        """Return the table with the candidate sets as a column of lists, null where nothing is known."""
+        """Return the table with the candidate sets as a column of lists, null where nothing is known.
+
+        Parameters
+        ----------
+        candidates : CandidateSets
+
+        Returns
+        -------
+        polars.DataFrame
+        """
         import polars as pl
 
         silent = candidates.is_unlabelled
@@ -94,6 +140,11 @@ class LabelTable:
         path : Path
             .csv, where a set is text such as "a|b" and empty where nothing is known, or .parquet, with lists.
         candidates : CandidateSets
+
+        Returns
+        -------
+        Path
+            What was written.
 
         Raises
         ------

@@ -1,0 +1,53 @@
+"""The look of the gallery's figures, so that an example is plain matplotlib and nothing besides; and its order."""
+
+from typing import Any
+
+from oneof.experiments.drawing import LOOKS
+from oneof.plots.style import PALETTE
+
+READING = ("first_steps", "crowd", "disambiguation", "compare", "two_moons", "active", "stream", "gaussian_process")
+
+
+class ReadingOrder:
+    """Sort key of the examples: from the first steps on, and those that are not listed last, by name."""
+
+    def __init__(self, src_dir: str) -> None:
+        del src_dir  # what sphinx-gallery makes a key with
+
+    def __call__(self, file: str) -> tuple[int, str]:
+        """Return where an example stands."""
+        name = file.removeprefix("plot_").removesuffix(".py")
+        return (READING.index(name) if name in READING else len(READING), name)
+
+
+def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - what sphinx-gallery calls it with
+    """Set the house style before each example, and again after it."""
+    import matplotlib as mpl
+    from cycler import cycler
+
+    mpl.rcParams.update(
+        {
+            "axes.prop_cycle": cycler(color=[look.colour for look in LOOKS]),
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.edgecolor": PALETTE["rule"],
+            "axes.labelcolor": PALETTE["muted"],
+            "axes.titlecolor": PALETTE["ink"],
+            "axes.titlelocation": "left",
+            "axes.titlesize": 10.5,
+            "axes.labelsize": 10,
+            "axes.axisbelow": True,
+            "grid.color": PALETTE["rule"],
+            "grid.linewidth": 0.8,
+            "xtick.color": PALETTE["rule"],
+            "ytick.color": PALETTE["rule"],
+            "xtick.labelcolor": PALETTE["ink"],
+            "ytick.labelcolor": PALETTE["ink"],
+            "legend.frameon": False,
+            "legend.fontsize": 9.5,
+            "lines.linewidth": 1.8,
+            "figure.constrained_layout.use": True,
+            "figure.figsize": (7.2, 3.6),
+            "savefig.dpi": 144,
+        }
+    )

@@ -1,0 +1,83 @@
+"""How Sphinx builds the site: `make docs`, without a network."""
+
+import logging
+import os
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+# A build says the same on every machine: one thread for products, as in the tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+project = "oneof"
+author = "the developers of oneof"
+copyright = f"2026, {author}"  # noqa: A001 - the name that Sphinx asks for
+version = release = installed("oneof")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+    "plain_formulas",
+]
+
+# Pages that are included by others, and those whose source is not there in this checkout.
+exclude_patterns = ["decisions/README.md"]
+if not (HERE.parent / "CHANGELOG.md").exists():
+    exclude_patterns.append("changelog.md")
+# A toctree names pages that may be absent by a pattern; Sphinx gives that warning no name by which to suppress it.
+logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
+nitpicky = True
+# Fitted attributes that are properties have no page of their own; other libraries are not at hand without a network.
+nitpick_ignore_regex = [("py:obj", r"\w+_"), ("py:obj", r"sklearn\..*")]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
+myst_heading_anchors = 3
+myst_substitutions = {
+    "tutorial": "[**Tutorial**\\\nTen minutes, real data](tutorial.md)"
+    if (HERE / "tutorial.md").exists()
+    else "[**First steps**\\\nYour first fit on candidate sets](gallery/plot_first_steps)",
+    "contributing": "[**Contributing**\\\nAdd a method in an afternoon](contributing.md)"
+    if (HERE / "contributing.md").exists()
+    else "[**Contributing**\\\nWhy things are as they are](decisions.md)",
+}
+
+# Single backquotes in docstrings are code; signatures stay short, since types stand in the sections.
+default_role = "code"
+autodoc_typehints = "none"
+autosummary_generate = True
+templates_path = ["_templates"]
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "within_subsection_order": "gallery_look.ReadingOrder",
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "image_scrapers": ("matplotlib",),
+    "reset_modules": ("matplotlib", "gallery_look.apply"),
+    "abort_on_example_error": True,
+    "plot_gallery": "True",
+    "min_reported_time": 5,
+}
+
+html_theme = "furo"
+html_title = "oneof"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#2166ac", "color-brand-content": "#2166ac"},
+    "dark_css_variables": {"color-brand-primary": "#7fb8e6", "color-brand-content": "#7fb8e6"},
+}

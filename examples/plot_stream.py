@@ -1,0 +1,61 @@
+"""
+Learning from a stream
+======================
+
+The online learners see each row once. Before they learn from a row they predict it, so that a stream judges them
+as it goes: the *progressive loss* needs no held-out rows.
+"""
+
+# %%
+# Twenty thousand rows of ten overlapping classes, each with its label and two false ones, in batches of 200. Halfway
+# the world changes: the features move.
+import matplotlib.pyplot as plt
+import numpy as np
+
+import oneof
+
+rng = np.random.default_rng(0)
+n, n_classes, batch = 20_000, 10, 200
+centres = 1.6 * rng.normal(size=(n_classes, 12))
+truth = rng.integers(n_classes, size=n)
+X = centres[truth] + rng.normal(size=(n, 12))
+X[n // 2 :] = np.roll(X[n // 2 :], 5, axis=1)
+y = oneof.make_partial(truth, extra=2, random_state=0)
+
+# %%
+# `partial_fit` continues where it stood. Any split into batches leads to the same weights, to the last bit.
+learners = {
+    "AvgPerceptron": oneof.AvgPerceptron(),
+    "MaxPerceptron": oneof.MaxPerceptron(),
+    "AvgPegasos": oneof.AvgPegasos(lam=1e-3),
+    "MaxPegasos": oneof.MaxPegasos(lam=1e-3),
+}
+wrong = {name: [] for name in learners}
+covered = {name: [] for name in learners}
+for start in range(0, n, batch):
+    rows = slice(start, start + batch)
+    for name, learner in learners.items():
+        if start:
+            guess = learner.predict(X[rows])
+            wrong[name].append(np.mean(guess != truth[rows]))
+            covered[name].append(oneof.metrics.ambiguous_zero_one_loss(y[rows], guess))
+        learner.partial_fit(X[rows], y[rows], classes=range(n_classes))
+
+# %%
+# What a stream can know of itself (left, from the sets) tells the same story as what only the truth knows (right).
+figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.7), sharex=True)
+thousands = np.arange(1, n // batch) * batch / 1000
+for ax, curves, title in ((axes[0], covered, "predictions outside the set"), (axes[1], wrong, "wrong predictions")):
+    for (name, values), dash in zip(curves.items(), ("-", "--", "-.", ":"), strict=True):
+        smooth = np.convolve(np.pad(values, 3, mode="edge"), np.ones(7) / 7, mode="valid")
+        ax.plot(thousands, smooth, dash, label=name)
+    ax.axvline(n / 2000, color="0.6", linewidth=1)
+    ax.set(title=title, xlabel="thousand rows seen", ylim=(0, None))
+    ax.grid(axis="y")
+axes[1].legend(loc="upper left")
+plt.show()
+
+# %%
+# `progressive_loss_` is the mean over the whole stream, row by row.
+for name, learner in learners.items():
+    print(f"{name:14} {learner.progressive_loss_:.3f}")

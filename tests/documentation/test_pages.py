@@ -1,0 +1,47 @@
+"""What pages say of the code is so: facts of the table of methods, and places named in the theory."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import oneof
+from tests.estimators.panel import ALL
+
+DOCS = Path(__file__).parents[2] / "docs"
+SOURCE = Path(oneof.__file__).parent
+
+pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the pages are not part of what is installed")
+
+
+def _rows() -> dict[str, list[str]]:
+    table = (DOCS / "which_method.md").read_text()
+    return {
+        found[1]: [cell.strip() for cell in found[2].split("|")]
+        for found in re.finditer(r"^\| \{py:class\}`~oneof\.(\w+)` .*?\)\) \|(.*)\|$", table, re.MULTILINE)
+    }
+
+
+def test_the_table_of_methods_has_every_estimator():
+    """Each estimator has one row in "Which method should I use?", and each row is an estimator."""
+    assert set(_rows()) == {type(estimator).__name__ for estimator in ALL}
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda estimator: type(estimator).__name__)
+def test_the_table_of_methods_tells_facts(estimator):
+    """Probabilities, `partial_fit` and row weights are there where the table says yes, and nowhere else."""
+    _, probabilities, online, weights, _, _ = _rows()[type(estimator).__name__]
+    assert (probabilities == "yes") == hasattr(estimator, "predict_proba")
+    assert (online == "yes") == hasattr(estimator, "partial_fit")
+    assert (weights == "yes") == ("sample_weight" in inspect.signature(estimator.fit).parameters)
+
+
+def test_the_map_from_papers_to_code_is_right():
+    """Every file that the map of the theory names is there, and has the functions that it names beside it."""
+    rows = re.findall(r"^\|.*\| `([\w/]+\.py)` \| (.*) \|$", (DOCS / "theory" / "index.md").read_text(), re.MULTILINE)
+    assert len(rows) > 25
+    for file, cell in rows:
+        made = {node.name for node in ast.parse((SOURCE / file).read_text()).body if hasattr(node, "name")}
+        assert set(re.findall(r"`(\w+)`", cell)) <= made, file

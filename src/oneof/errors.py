@@ -33,6 +33,10 @@ class ModelFileError(InputError):
     """A model file is damaged, foreign, or holds types that oneof does not trust."""
 
 
+class WriteError(InputError, OSError):
+    """A file cannot be written: the disk is full, or the folder cannot be written to. What was there is unchanged."""
+
+
 class LostWorkersError(OneofError, RuntimeError):
     """Processes or machines that worked for this one went away; what they had handed over is kept."""
 

@@ -7,7 +7,6 @@ unknown; `candidates`, the bits of the mask packed along the classes; `n_train`;
 
 import re
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -15,6 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.archives import read_arrays
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
 from oneof.typing import Ints, Mask
@@ -46,10 +46,8 @@ def read_npz(path: Path, name: str) -> Dataset:
         If the file is damaged, is no such archive, or its arrays do not fit together.
     """
     try:
-        # NumPy leaves a path that it opened itself open where the archive is damaged.
-        with path.open("rb") as file, _open(file) as archive:
-            arrays = {key: archive[key] for key in archive.files if _is_ours(key)}
-    except (*_DAMAGE, zlib.error) as error:
+        arrays = read_arrays(path, _is_ours)
+    except (DataError, OSError) as error:
         raise _unreadable(path, error) from error
     try:
         return from_arrays(name, arrays)
@@ -122,13 +120,6 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
 
 def _is_ours(key: str) -> bool:
     return any(pattern.fullmatch(key) for pattern in (_KEY, _SPLITS, _MULTI))
-
-
-def _open(file: IO[bytes]) -> Any:
-    archive = np.load(file, allow_pickle=False)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise DataError("it holds one array, not an archive of arrays")
-    return archive
 
 
 def _shape(archive: zipfile.ZipFile, key: str) -> tuple[int, ...]:

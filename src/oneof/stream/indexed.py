@@ -14,7 +14,9 @@ from oneof.errors import DataError
 from oneof.stream.lines import Block
 
 _PAIR = re.compile(rb"(\d+|qid):")
-_NUMBER = re.compile(r"[+-]?\d+(\.0*)?")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
+"""Whole numbers that a float holds; longer ones are names."""
+_LONGEST_INDEX = 19
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def _plain(label: str) -> str:
 
 
 def _fault(where: str, pairs: bytes, n_columns: int) -> DataError:
-    indices = [int(pair.split(b":", 1)[0]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
+    # More digits than Python reads are cut: such an index lies beyond all columns either way.
+    indices = [int(pair.split(b":", 1)[0][:_LONGEST_INDEX]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
     if indices and max(indices) >= n_columns:
         bits = max(indices).bit_length()
         return DataError(

@@ -36,6 +36,10 @@ def read_objects(lines: Iterable[str], path: Path, *, first_line: int = 1) -> li
         raise DataError(f"{path}, line {number}: no JSON ({error.msg} at character {error.pos + 1}).") from None
     except RecursionError:
         raise DataError(f"{path}, line {number}: lists or objects are nested too deeply.") from None
+    except ValueError as error:  # Python reads whole numbers of so many digits only
+        if isinstance(error, DataError | UnicodeError):
+            raise
+        raise DataError(f"{path}, line {number}: a number has too many digits.") from None
     return rows
 
 

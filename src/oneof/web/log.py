@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS entries (
 );
 CREATE INDEX IF NOT EXISTS entries_by_row ON entries (row, annotator, number);
 """
+_TABLES = ("facts", "entries", "sqlite_sequence")
 _COLUMNS = "key, at, annotator, row, kind, labels, undoes, purpose, guess, score"
 _PATIENCE = 10.0
 """Seconds to wait while another process writes."""
@@ -152,12 +153,12 @@ class AnswerLog:
 
     def find(self, key: str) -> Entry | None:
         """Return the entry of a key, None where there is none."""
-        with self._lock:
+        with self._lock, self._reading():
             return self._find(key)
 
     def since(self, number: int) -> list[Entry]:
         """Return the entries after one, in order."""
-        with self._lock:
+        with self._lock, self._reading():
             found = self._connection.execute(
                 f"SELECT {_COLUMNS}, number FROM entries WHERE number > ? ORDER BY number", (number,)
             )
@@ -167,6 +168,16 @@ class AnswerLog:
         """Close the file; nothing is waiting to be written."""
         with self._lock:
             self._connection.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Tell damage of the file, and entries that this program cannot have written."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, OverflowError, RecursionError, TypeError, ValueError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{self.path} is damaged ({error}): give a copy of it, or another file.") from None
 
     # -- within a transaction ---------------------------------------------------------------------------------------
 
@@ -182,6 +193,8 @@ class AnswerLog:
                     self._connection.execute("ROLLBACK")
                 if isinstance(error, sqlite3.OperationalError):
                     raise _unwritable(self.path, error) from None
+                if type(error) is sqlite3.DatabaseError:
+                    raise DataError(f"{self.path} is damaged ({error}): give a copy of it, or another file.") from None
                 raise
 
     def _append(self, entry: Entry, seen: int | None) -> Entry:
@@ -219,9 +232,14 @@ class AnswerLog:
 
     def _check_kind(self) -> None:
         """Raise unless the file is empty or a log, before anything in another program's database is changed."""
-        tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        made = self._connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
+        tables = {name for kind, name, _ in made if kind == "table"}
         if tables and "facts" not in tables:
             raise DataError(f"{self.path} is a database of something else: give another file.")
+        # A view or a trigger is a program: whoever wrote the file would have it run here.
+        strange = [name for kind, name, table in made if kind not in ("table", "index") or table not in _TABLES]
+        if strange:
+            raise DataError(f"{self.path} holds {strange[0]!r}, which no log of answers has: give another file.")
 
     def _check(self, facts: dict[str, str]) -> None:
         kept = dict(self._connection.execute("SELECT name, value FROM facts").fetchall())
@@ -276,4 +294,14 @@ def _unwritable(path: Path | None, error: Exception) -> DataError:
 
 def _read(line: Sequence[Any]) -> Entry:
     found = dict(zip((*_COLUMNS.split(", "), "number"), line, strict=True))
-    return Entry(**found | {"labels": tuple(json.loads(found["labels"]))})
+    entry = Entry(**found | {"labels": tuple(json.loads(found["labels"]))})
+    sound = (
+        entry.kind in KINDS
+        and isinstance(entry.row, int)
+        and isinstance(entry.annotator, str)
+        and all(type(code) is int for code in entry.labels)
+        and (entry.undoes is None or isinstance(entry.undoes, int))
+    )
+    if not sound:
+        raise ValueError(f"entry {entry.number} is none that was written here")
+    return entry

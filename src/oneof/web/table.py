@@ -9,7 +9,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, MissingExtraError
-from oneof.persistence import replacing
+from oneof.files import replacing
 from oneof.tables import find_column
 from oneof.typing import Rows
 

@@ -6,7 +6,8 @@ what an archive holds is added up before any of it is unfolded.
 
 import math
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ MOST_BYTES = 2**30
 MOST_FOLD = 100
 """An archive may unfold to 1 GiB, or to 100 times its own size where that is more; compressed zeros reach 1,000."""
 
+_LAST_LETTER = 0x10FFFF
+_HALVES = (0xD800, 0xE000)
+"""Halves of characters, which are no text."""
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -45,8 +49,10 @@ def check_members(archive: zipfile.ZipFile, held: int) -> None:
     check_size(sum(member.file_size for member in archive.infolist()), held, "what it holds")
 
 
-def check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Raise unless a member is a plain array that is as large as its header says, without reading its content.
+def check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[int, ...]:
+    """Return the shape of a plain array; raise unless it is as large as it says, and text is text.
+
+    Of numbers only the header is read.
 
     Raises
     ------
@@ -64,6 +70,11 @@ def check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
             raise DataError(f"{member.filename} is not as large as its header says")
         if n_cells and not dtype.itemsize:
             raise DataError(f"{member.filename} holds {n_cells} cells of nothing")
+        if dtype.kind == "U":  # NumPy makes text of any four bytes, and Python has no letters beyond these
+            letters = np.frombuffer(file.read(), dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+            if ((letters > _LAST_LETTER) | ((letters >= _HALVES[0]) & (letters < _HALVES[1]))).any():
+                raise DataError(f"{member.filename} holds text in which some letters are none")
+        return tuple(shape)
 
 
 def read_arrays(path: Path, wanted: Callable[[str], bool] = lambda _: True) -> dict[str, np.ndarray[Any, Any]]:
@@ -82,18 +93,29 @@ def read_arrays(path: Path, wanted: Callable[[str], bool] = lambda _: True) -> d
     OSError
         If the file cannot be read.
     """
+    with _members(path, wanted) as (archive, found):
+        check_size(sum(member.file_size for member in found.values()), path.stat().st_size, "what it holds")
+        arrays = {}
+        for key, member in found.items():
+            check_array(archive, member)
+            with archive.open(member) as content:
+                arrays[key] = np.lib.format.read_array(content, allow_pickle=False)
+                content.read()  # its checksum is compared at the end of a member
+        return arrays
+
+
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays of an .npz file, without reading them; errors are those of `read_arrays`."""
+    with _members(path, lambda _: True) as (archive, found):
+        return {key: check_array(archive, member) for key, member in found.items()}
+
+
+@contextmanager
+def _members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            members = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
-            found = {key: archive.getinfo(name) for key, name in members.items() if wanted(key)}
-            check_size(sum(member.file_size for member in found.values()), path.stat().st_size, "what it holds")
-            arrays = {}
-            for key, member in found.items():
-                check_array(archive, member)
-                with archive.open(member) as content:
-                    arrays[key] = np.lib.format.read_array(content, allow_pickle=False)
-                    content.read()  # its checksum is compared at the end of a member
-            return arrays
+            names = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
+            yield archive, {key: archive.getinfo(name) for key, name in names.items() if wanted(key)}
     except (DataError, OSError):
         raise
     except Exception as error:  # NumPy and zipfile raise whatever the damaged bytes lead them to

@@ -1,5 +1,6 @@
 """The field's MATLAB files."""
 
+import io
 import math
 import os
 import warnings
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from oneof.archives import check_size
 from oneof.candidates import CandidateSets
 from oneof.datasets.dataset import Dataset, from_codes
+from oneof.datasets.mat_elements import check_elements
 from oneof.errors import DataError, InputError
 from oneof.typing import Ints
 
@@ -58,15 +60,21 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise DataError(f"there is no file {path}.")
     try:
-        matrices: dict[str, Any] = loadmat(path, appendmat=False, variable_names=_KEYS)
+        content = path.read_bytes()
+        check_elements(content, _KEYS)
+        matrices: dict[str, Any] = loadmat(io.BytesIO(content), variable_names=_KEYS)
+    except DataError as error:
+        raise DataError(
+            f"{path} cannot be read as a MATLAB file: it is damaged, or something else ({error})."
+        ) from None
     except NotImplementedError as error:
         raise DataError(
             f"{path} is a MATLAB file of version 7.3 (HDF5), which cannot be read: "
             "in MATLAB load it and save it with the option '-v7'."
         ) from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except Exception as error:  # scipy raises whatever the damaged bytes lead it to
+        if isinstance(error, OSError) and error.strerror:
+            raise DataError(f"{path} cannot be read: {error.strerror}.") from error
         raise DataError(f"{path} cannot be read as a MATLAB file: it is damaged, or something else.") from error
     missing = [key for key in _KEYS if key not in matrices]
     if missing:

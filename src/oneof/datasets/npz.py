@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.archives import read_arrays
+from oneof.archives import read_arrays, read_shapes
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
 from oneof.typing import Ints, Mask
@@ -25,8 +25,6 @@ _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 _KEY = re.compile(r"X|X_data|X_indices|X_indptr|X_shape|y|classes|candidates|n_train|answers|text|text_offsets")
 _SPLITS = re.compile(r"splits_labeled(\d+)")
 _MULTI = re.compile(r"Y|Y_top\d+")
-# What NumPy and zipfile raise on files that are cut off, changed, or something else altogether.
-_DAMAGE = (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, RuntimeError, zipfile.BadZipFile)
 
 
 class Extent(NamedTuple):
@@ -64,17 +62,14 @@ def read_extent(path: Path) -> Extent:
         If the file is no archive of a data set.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            held = set(archive.namelist())
-            (rows,), (classes,) = _shape(archive, "y"), _shape(archive, "classes")
-            if "X.npy" in held:
-                return Extent(rows, _shape(archive, "X")[1], classes)
-            if "X_shape.npy" in held:
-                with archive.open("X_shape.npy") as file:
-                    shape = np.lib.format.read_array(file, allow_pickle=False)
-                return Extent(rows, int(shape[1]), classes)
-            return Extent(rows, None, classes)
-    except (*_DAMAGE, IndexError, zlib.error) as error:
+        shapes = read_shapes(path)
+        (rows,), (classes,) = shapes["y"], shapes["classes"]
+        if "X" in shapes:
+            return Extent(rows, shapes["X"][1], classes)
+        if "X_shape" in shapes:
+            return Extent(rows, int(read_arrays(path, "X_shape".__eq__)["X_shape"][1]), classes)
+        return Extent(rows, None, classes)
+    except (IndexError, KeyError, OSError, TypeError, ValueError) as error:  # DataErrors are ValueErrors
         raise _unreadable(path, error) from error
 
 
@@ -120,14 +115,6 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
 
 def _is_ours(key: str) -> bool:
     return any(pattern.fullmatch(key) for pattern in (_KEY, _SPLITS, _MULTI))
-
-
-def _shape(archive: zipfile.ZipFile, key: str) -> tuple[int, ...]:
-    with archive.open(f"{key}.npy") as file:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape: tuple[int, ...] = read(file)[0]
-        return shape
 
 
 def _unreadable(path: Path, error: BaseException) -> DataError:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +41,6 @@ CREATE TABLE IF NOT EXISTS entries (
 );
 CREATE INDEX IF NOT EXISTS entries_by_row ON entries (row, annotator, number);
 """
-_TABLES = ("facts", "entries", "sqlite_sequence")
 _COLUMNS = "key, at, annotator, row, kind, labels, undoes, purpose, guess, score"
 _PATIENCE = 10.0
 """Seconds to wait while another process writes."""
@@ -232,14 +232,8 @@ class AnswerLog:
 
     def _check_kind(self) -> None:
         """Raise unless the file is empty or a log, before anything in another program's database is changed."""
-        made = self._connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
-        tables = {name for kind, name, _ in made if kind == "table"}
-        if tables and "facts" not in tables:
+        if _made(self._connection) not in ([], _expected()):
             raise DataError(f"{self.path} is a database of something else: give another file.")
-        # A view or a trigger is a program: whoever wrote the file would have it run here.
-        strange = [name for kind, name, table in made if kind not in ("table", "index") or table not in _TABLES]
-        if strange:
-            raise DataError(f"{self.path} holds {strange[0]!r}, which no log of answers has: give another file.")
 
     def _check(self, facts: dict[str, str]) -> None:
         kept = dict(self._connection.execute("SELECT name, value FROM facts").fetchall())
@@ -250,7 +244,7 @@ class AnswerLog:
             if kept.get(name) == value:
                 continue
             if name == "classes":
-                begun, given = (", ".join(json.loads(text)) for text in (kept[name], value))
+                begun, given = (", ".join(_classes(text)) for text in (kept.get(name), value))
                 raise DataError(
                     f"{self.path} holds answers about other classes: it was begun with {begun}; now they are {given}. "
                     "Give those that it was begun with, in their order, or another file."
@@ -266,10 +260,39 @@ def kept_classes(path: Path) -> tuple[str, ...] | None:
         return None
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as connection:
+            connection.text_factory = _decode
+            if _made(connection) != _expected():
+                return None
             found = connection.execute("SELECT value FROM facts WHERE name = 'classes'").fetchone()
-    except sqlite3.DatabaseError:  # what is wrong is told when the file is opened to be written
+            return None if found is None else _classes(found[0])
+    except (sqlite3.DatabaseError, DataError):  # told when it is opened to be written
         return None
-    return None if found is None else tuple(map(str, json.loads(found[0])))
+
+
+def _classes(text: Any) -> tuple[str, ...]:
+    try:
+        return tuple(map(str, json.loads(text)))
+    except (RecursionError, TypeError, ValueError):
+        raise DataError("the answers do not say which classes they are about: give another file.") from None
+
+
+def _decode(text: bytes) -> str:
+    return text.decode(errors="replace")
+
+
+def _made(connection: sqlite3.Connection) -> list[Any]:
+    """Return the tables, indices, views and triggers of a database, with the words by which they were made.
+
+    Views, triggers, checks and computed columns are programs, which whoever wrote the file would have run here.
+    """
+    return sorted(connection.execute("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_master").fetchall())
+
+
+@cache
+def _expected() -> list[Any]:
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(_SCHEMA)
+        return _made(empty)
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
@@ -280,9 +303,11 @@ def _connect(path: Path | None) -> sqlite3.Connection:
             with suppress(FileExistsError):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         # Transactions are begun and ended by hand: sqlite3 would begin one before some statements only.
-        return sqlite3.connect(
+        connection = sqlite3.connect(
             ":memory:" if path is None else path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
         )
+        connection.text_factory = _decode
+        return connection
     except (OSError, sqlite3.OperationalError) as error:
         raise _unwritable(path, error) from None
 

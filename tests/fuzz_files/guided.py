@@ -1,0 +1,107 @@
+"""Files that atheris makes, led by which lines of ours they reach: ``python -m tests.fuzz_files.guided SECONDS [TARGET ...]``.
+
+Each target is a process of its own, which libFuzzer ends where it finds something: then the file lies in
+``build/fuzz/TARGET``. How many files each target read is written to ``docs/reliability/fuzzing.csv``.
+"""
+
+import csv
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs" / "reliability" / "fuzzing.csv"
+FOUND = ROOT / "build" / "fuzz"
+LIMITS = ("-timeout=30", "-rss_limit_mb=3072", "-malloc_limit_mb=3072", "-max_len=16384", "-print_final_stats=1")
+
+
+def main() -> int:
+    """Fuzz all targets, or those named, and return how many failed."""
+    seconds, *names = sys.argv[1:]
+    from tests.fuzz_files.targets import TARGETS
+
+    names = names or list(TARGETS)
+    rows, failed = [], 0
+    for name in names:
+        FOUND.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "tests.fuzz_files.guided", "--one", name, seconds]
+        done = subprocess.run(command, capture_output=True, check=False, cwd=ROOT)
+        told = done.stderr.decode(errors="replace")
+        runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", told)
+        seeds = re.findall(r"cov: (\d+)", told)
+        failed += done.returncode != 0
+        fault = (
+            ""
+            if done.returncode == 0
+            else (re.findall(r"^(?:=== Uncaught.*|\w+Error.*|==\d+== ERROR.*)", told, re.M) or [""])[-1]
+        )
+        rows.append([name, runs[-1] if runs else "", seeds[-1] if seeds else "", seconds, fault[:150]])
+        sys.stdout.write(f"{rows[-1]}\n" + (told[-3000:] if done.returncode else ""))
+        sys.stdout.flush()
+    TABLE.parent.mkdir(parents=True, exist_ok=True)
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        written = csv.writer(file, lineterminator="\n")
+        written.writerow(["reader", "files read", "places of our code reached", "seconds", "fault"])
+        written.writerows(rows)
+    return failed
+
+
+def one(name: str, seconds: str) -> None:
+    """Fuzz one target in this process, which ends with it."""
+    import atheris
+
+    with atheris.instrument_imports(include=["oneof"]):
+        from tests.fuzz_files.targets import TARGETS
+
+        target = TARGETS[name]
+        folder = Path(tempfile.mkdtemp(prefix="oneof-fuzz-"))
+        seeds = target.seeds(folder)
+        path = folder / target.name_of_file
+        for good in seeds:  # what is imported on first use is imported here
+            path.write_bytes(good)
+            target.read(path)
+    from oneof.errors import OneofError
+
+    warnings.simplefilter("ignore")
+    corpus = folder / "corpus"
+    corpus.mkdir()
+    for number, good in enumerate(seeds):
+        (corpus / str(number)).write_bytes(good)
+
+    def read(data: bytes) -> None:
+        for old in folder.glob(f"{target.name_of_file}*"):
+            old.unlink()
+        path.write_bytes(data)
+        with suppress(OneofError):
+            target.read(path)
+
+    def change(data: bytes, most: int, seed: int) -> bytes:
+        """Change a part within its container, so that checksums do not end every attempt."""
+        generator = random.Random(seed)
+        if generator.random() < 0.2:
+            return atheris.Mutate(data, most)
+        try:
+            parts = target.container.take_apart(data)
+            place = generator.randrange(len(parts))
+            parts[place] = atheris.Mutate(parts[place], max(most - len(data) + len(parts[place]), 64))
+            return target.container.put_together(data, parts)
+        except Exception:
+            return atheris.Mutate(data, most)
+
+    options: dict[str, Any] = {"custom_mutator": change}
+    prefix = f"-artifact_prefix={FOUND}/{name.replace(' ', '-')}-"
+    atheris.Setup([sys.argv[0], str(corpus), prefix, f"-max_total_time={seconds}", *LIMITS], read, **options)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--one":
+        one(*sys.argv[2:])
+    else:
+        sys.exit(main())

@@ -1,7 +1,8 @@
-"""Files that atheris makes, led by which lines of ours they reach: ``python -m tests.fuzz_files.guided SECONDS [TARGET ...]``.
+"""Files that atheris makes, led by which lines of ours they reach.
 
-Each target is a process of its own, which libFuzzer ends where it finds something: then the file lies in
-``build/fuzz/TARGET``. How many files each target read is written to ``docs/reliability/fuzzing.csv``.
+``python -m tests.fuzz_files.guided SECONDS [TARGET ...]``. Each target is a process of its own, which libFuzzer ends
+where it finds something: then the file lies in ``build/fuzz``. How many files each target read is written to
+``docs/reliability/fuzzing.csv``.
 """
 
 import csv
@@ -28,20 +29,15 @@ def main() -> int:
 
     names = names or list(TARGETS)
     rows, failed = [], 0
+    FOUND.mkdir(parents=True, exist_ok=True)
     for name in names:
-        FOUND.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "tests.fuzz_files.guided", "--one", name, seconds]
         done = subprocess.run(command, capture_output=True, check=False, cwd=ROOT)
         told = done.stderr.decode(errors="replace")
-        runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", told)
-        seeds = re.findall(r"cov: (\d+)", told)
+        read, reached = _last(r"number_of_executed_units:\s*(\d+)", told), _last(r"cov: (\d+)", told)
+        fault = _last(r"(?m)^\s*(\w*Error: .*|==\d+== ?ERROR.*)$", told) if done.returncode else ""
         failed += done.returncode != 0
-        fault = (
-            ""
-            if done.returncode == 0
-            else (re.findall(r"^(?:=== Uncaught.*|\w+Error.*|==\d+== ERROR.*)", told, re.M) or [""])[-1]
-        )
-        rows.append([name, runs[-1] if runs else "", seeds[-1] if seeds else "", seconds, fault[:150]])
+        rows.append([name, read, reached, seconds, fault])
         sys.stdout.write(f"{rows[-1]}\n" + (told[-3000:] if done.returncode else ""))
         sys.stdout.flush()
     TABLE.parent.mkdir(parents=True, exist_ok=True)
@@ -50,6 +46,11 @@ def main() -> int:
         written.writerow(["reader", "files read", "places of our code reached", "seconds", "fault"])
         written.writerows(rows)
     return failed
+
+
+def _last(pattern: str, text: str) -> str:
+    found = re.findall(pattern, text)
+    return found[-1] if found else ""
 
 
 def one(name: str, seconds: str) -> None:

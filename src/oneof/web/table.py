@@ -1,6 +1,7 @@
 """The rows that are labelled, as a table: what is shown of a row, and the file that the answers are exported to."""
 
 import hashlib
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,7 +109,7 @@ class LabelTable:
 
         with replacing(path) as temporary:
             if path.suffix.lower() == ".parquet":
-                self.with_labels(candidates).write_parquet(temporary)
+                _write_parquet(self.with_labels(candidates), temporary)
             else:
                 written = pl.Series(self.label, candidates.to_strings(separator=self.separator))
                 frame = self.frame.with_columns(written)
@@ -117,6 +118,13 @@ class LabelTable:
                     raise InputError(f"column {nested[0]!r} holds lists, which CSV cannot: export to .parquet.")
                 frame.write_csv(temporary)
         return path
+
+
+def _write_parquet(frame: "pl.DataFrame", path: Path) -> None:
+    """Write by way of memory: polars tells of a full disk by an error of its own, of damaged content."""
+    content = io.BytesIO()
+    frame.write_parquet(content)
+    path.write_bytes(content.getbuffer())
 
 
 def rows_by(frame: "pl.DataFrame", column: str) -> dict[str, int]:

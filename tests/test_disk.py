@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -175,10 +176,15 @@ def test_outputs_appear_together_or_not_at_all(
 def test_a_process_that_is_ended_tidies_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """SIGTERM in the middle of a write leaves no hidden folder, and the exit code that shells know it by."""
     (tmp_path / "a.txt").write_text("old")
-    with pytest.raises(typer.Exit) as end, guarded(debug=False), staged(tmp_path) as stage:
-        (stage / "a.txt").write_text("new")
-        os.kill(os.getpid(), signal.SIGTERM)
-        signal.pause()  # the handler may run a moment later
+
+    def write() -> None:
+        with guarded(debug=False), staged(tmp_path) as stage:
+            (stage / "a.txt").write_text("new")
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)  # the handler may run a moment later
+
+    with pytest.raises(typer.Exit) as end:
+        write()
     assert end.value.exit_code == TERMINATED
     assert capsys.readouterr().err == "Error: terminated.\n"
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("a.txt", "old")]

@@ -1,4 +1,4 @@
-"""Files that are offered as models and are none, or are made to harm: refused by a sentence, and nothing of them runs."""
+"""Files that are offered as models and are none, or are made to harm: they are refused, and nothing of them runs."""
 
 import io
 import json

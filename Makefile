@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow check package bench docs clean
+.PHONY: demo test test-slow fuzz-files check package bench docs clean
 
 # The stamp is renewed whenever the project's dependencies change.
 $(VENV)/.installed: pyproject.toml
@@ -24,6 +24,12 @@ test: $(VENV)/.installed
 
 test-slow: $(VENV)/.installed
 	$(BIN)/python -m pytest -m slow
+
+# Every reader of files against files that atheris makes, FUZZ_SECONDS for each; what it finds lies in build/fuzz.
+FUZZ_SECONDS ?= 600
+fuzz-files: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz_files.guided $(FUZZ_SECONDS)
 
 check: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -74,6 +80,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/gpu.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/supply.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

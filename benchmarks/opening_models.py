@@ -14,7 +14,7 @@ WAYS = {
     "as oneof.persistence imports it": "from oneof.persistence.archive import import_skops; import_skops()",
 }
 TAIL = "\nimport sys, time\nprint(time.process_time(), 'torch' in sys.modules, 'dask' in sys.modules)"
-REPEATS = 3
+REPEATS = 2
 
 
 def main():

@@ -4,6 +4,8 @@ import io
 import json
 import pickle
 import struct
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -215,3 +217,14 @@ def test_random_generators_are_neither_saved_nor_loaded() -> None:
     skops.io.dump(content, "m.skops")
     with pytest.raises(ModelFileError, match=r"numpy\.random\.Generator"):
         load("m.skops")
+
+
+def test_opening_a_model_does_not_import_torch() -> None:
+    """Nor dask: skops walks through scikit-learn, whose helpers for them are hidden only while it does."""
+    code = (
+        "import sys; from oneof.persistence.archive import import_skops; import_skops()\n"
+        "print([name for name in ('torch', 'dask') if name in sys.modules], [n for n, m in sys.modules.items() "
+        "if m is None and n.startswith('sklearn')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[] []\n"

@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "reliability" / "fuzzing.csv"
 FOUND = ROOT / "build" / "fuzz"
-LIMITS = ("-timeout=30", "-rss_limit_mb=3072", "-malloc_limit_mb=3072", "-max_len=16384", "-print_final_stats=1")
+LIMITS = ("-timeout=30", "-rss_limit_mb=3072", "-malloc_limit_mb=3072", "-max_len=65536", "-print_final_stats=1")
 
 
 def main() -> int:
@@ -98,7 +98,8 @@ def one(name: str, seconds: str) -> None:
             parts = target.container.take_apart(data)
             place = generator.randrange(len(parts))
             parts[place] = atheris.Mutate(parts[place], max(most - len(data) + len(parts[place]), 64))
-            return target.container.put_together(data, parts)
+            made = target.container.put_together(data, parts)
+            return made if len(made) <= most else atheris.Mutate(data, most)
         except Exception:
             return atheris.Mutate(data, most)
 

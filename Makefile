@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-built check package bench docs doctest clean
+.PHONY: demo test test-slow test-built fuzz-files check package bench docs doctest clean
 
 # The stamp is renewed whenever the project's dependencies change.
 $(VENV)/.installed: pyproject.toml
@@ -24,6 +24,12 @@ test: $(VENV)/.installed
 
 test-slow: $(VENV)/.installed
 	$(BIN)/python -m pytest -m slow
+
+# Every reader of files against files that atheris makes, FUZZ_SECONDS for each; what it finds lies in build/fuzz.
+FUZZ_SECONDS ?= 600
+fuzz-files: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz_files.guided $(FUZZ_SECONDS)
 
 check: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -92,6 +98,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/gpu.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/supply.py
 
 # The site, in build/docs/: pages, API, and the gallery, whose examples are run; needs no network.
 docs: $(VENV)/.installed

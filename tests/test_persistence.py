@@ -22,7 +22,8 @@ from sklearn.utils import get_tags
 import oneof
 from oneof import AvgPerceptron, MaxPegasos, persistence
 from oneof.errors import InputError, InputTypeError, ModelFileError
-from oneof.persistence import SavedModel, load, replacing, save
+from oneof.files import replacing
+from oneof.persistence import SavedModel, load, save
 
 ESTIMATORS = [name for name in oneof._HOME if hasattr(getattr(oneof, name), "fit")]
 

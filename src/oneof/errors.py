@@ -107,6 +107,10 @@ class ModelFileError(InputError):
     """
 
 
+class WriteError(InputError, OSError):
+    """A file cannot be written: the disk is full, or the folder cannot be written to. What was there is unchanged."""
+
+
 class LostWorkersError(OneofError, RuntimeError):
     """Processes or machines that worked for this one went away; what they had handed over is kept.
 

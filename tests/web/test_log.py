@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from oneof.errors import ConflictError, DataError
-from oneof.web.log import AnswerLog, Entry, kept_classes
+from oneof.web.log import AnswerLog, Entry
+from oneof.web.log_file import kept_classes
 
 FACTS = {"rows": "some", "classes": '["a", "b"]'}
 

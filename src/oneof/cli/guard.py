@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -15,15 +17,20 @@ from oneof.errors import OneofError
 BAD_INPUT = 2
 INTERNAL = 1
 INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM): what Ctrl-C tidies up and keeps is tidied up and kept then, too."""
 
 
 @contextlib.contextmanager
 def guarded(*, debug: bool) -> Iterator[None]:
-    """Turn errors into exit codes: 2 for bad input, 130 for Ctrl-C, 1 for faults of the program.
+    """Turn errors into exit codes: 2 for bad input, 130 for Ctrl-C, 143 for SIGTERM, 1 for faults of the program.
 
     Warnings become lines on standard error, each said once.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _terminated():
         _say_warnings()
         try:
             yield
@@ -36,6 +43,8 @@ def guarded(*, debug: bool) -> Iterator[None]:
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             _leave(BAD_INPUT, f"{where}{error.strerror or error}.", debug)
+        except Terminated:
+            _leave(TERMINATED, "terminated.", debug)
         except KeyboardInterrupt:
             _leave(INTERRUPTED, "interrupted.", debug)
         except MemoryError:
@@ -46,6 +55,23 @@ def guarded(*, debug: bool) -> Iterator[None]:
             hint = "" if debug else " Run with --debug to see where."
             first = (str(error).splitlines() or [""])[0].rstrip(".")
             _leave(INTERNAL, f"a fault of the program: {type(error).__name__}: {first}.{hint}", debug)
+
+
+@contextlib.contextmanager
+def _terminated() -> Iterator[None]:
+    """Have SIGTERM unwind the command, where it would end the process at once and leave files half written."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _leave(code: int, sentence: str, debug: bool) -> None:

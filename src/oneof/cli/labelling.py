@@ -24,7 +24,7 @@ from oneof.tables import (
     read_words,
 )
 from oneof.web.images import ImageFolder
-from oneof.web.log import kept_classes
+from oneof.web.log_file import kept_classes
 from oneof.web.session import LabellingSession
 from oneof.web.table import LabelTable
 

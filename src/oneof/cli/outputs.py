@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from oneof.errors import DataError
+from oneof.errors import DataError, WriteError
+from oneof.files import sync, unwritable
 
 
 def check_writable(folder: Path) -> None:
@@ -43,8 +44,16 @@ def staged(folder: Path) -> Iterator[Path]:
         stage = Path(tempfile.mkdtemp(prefix=".oneof-", dir=folder))
         yield stage
         for file in sorted(stage.iterdir()):
+            sync(file)
+        for file in sorted(stage.iterdir()):
             file.replace(folder / file.name)
         made = []
+    except WriteError as error:  # which names the file within the stage, of which nobody knows
+        raise WriteError(str(error).replace(str(stage), str(folder))) from error
+    except OSError as error:
+        if error.filename is None or stage is None or str(error.filename).startswith(str(stage)):
+            raise unwritable(folder, error) from error
+        raise
     finally:
         if stage is not None:
             shutil.rmtree(stage, ignore_errors=True)

@@ -10,8 +10,9 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.cli.outputs import check_writable, reject_inputs
 from oneof.errors import DataError, ModelFileError, OneofError
+from oneof.files import replacing
 from oneof.metrics import covering_rate
-from oneof.persistence import SavedModel, load, replacing
+from oneof.persistence import SavedModel, load
 from oneof.tables import Column, Kind, Table, conform, read_labels, read_table, read_truth
 from oneof.text import stemming_package
 

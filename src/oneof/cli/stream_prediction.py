@@ -9,7 +9,8 @@ import numpy as np
 
 from oneof.cli.prediction import as_frame, check_output, other_stems
 from oneof.errors import DataError, InputError, OneofError
-from oneof.persistence import SavedModel, replacing
+from oneof.files import replacing
+from oneof.persistence import SavedModel
 from oneof.stream import Source
 from oneof.stream.batches import BATCH_ROWS, Batch, Wanted, iterate
 from oneof.stream.labels import LabelReader, plain

@@ -1,5 +1,7 @@
 """The field's MATLAB files."""
 
+import io
+import math
 import os
 import warnings
 from pathlib import Path
@@ -8,8 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.archives import check_size
 from oneof.candidates import CandidateSets
 from oneof.datasets.dataset import Dataset, from_codes
+from oneof.datasets.mat_elements import check_elements
 from oneof.errors import DataError, InputError
 from oneof.typing import Ints
 
@@ -71,18 +75,43 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise DataError(f"there is no file {path}.")
     try:
-        matrices: dict[str, Any] = loadmat(path, appendmat=False, variable_names=_KEYS)
+        content = path.read_bytes()
+        check_elements(content, _KEYS)
+        matrices: dict[str, Any] = loadmat(io.BytesIO(content), variable_names=_KEYS)
+    except DataError as error:
+        raise DataError(
+            f"{path} cannot be read as a MATLAB file: it is damaged, or something else ({error})."
+        ) from None
     except NotImplementedError as error:
         raise DataError(
             f"{path} is a MATLAB file of version 7.3 (HDF5), which cannot be read: "
             "in MATLAB load it and save it with the option '-v7'."
         ) from error
     except Exception as error:  # scipy raises whatever the damaged bytes lead it to
+        if isinstance(error, OSError) and error.strerror:
+            raise DataError(f"{path} cannot be read: {error.strerror}.") from error
         raise DataError(f"{path} cannot be read as a MATLAB file: it is damaged, or something else.") from error
     missing = [key for key in _KEYS if key not in matrices]
     if missing:
         raise DataError(f"{path} lacks the matrix {missing[0]!r}: it should hold {', '.join(_KEYS)}.")
+    for key in _KEYS:
+        _check_sparse(path, key, matrices[key])
     return matrices
+
+
+def _check_sparse(path: Path, key: str, matrix: Any) -> None:
+    """Raise if a sparse matrix has indices outside its shape, which compiled code follows, or is but a huge shape."""
+    if not sp.issparse(matrix):
+        return
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"{path} is damaged: the indices of {key} do not fit its shape ({error}).") from error
+    held = path.stat().st_size
+    try:
+        check_size(8 * sum(matrix.shape) if key == "data" else math.prod(matrix.shape), held, "what it holds")
+    except DataError as error:
+        raise DataError(f"{path}: {key} has shape {matrix.shape}: {error}") from None
 
 
 def _from_matrices(name: str, data: Any, partial_target: Any, target: Any) -> Dataset:

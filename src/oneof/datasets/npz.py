@@ -7,7 +7,6 @@ unknown; `candidates`, the bits of the mask packed along the classes; `n_train`;
 
 import re
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -15,6 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.archives import read_arrays, read_shapes
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
 from oneof.typing import Ints, Mask
@@ -25,8 +25,6 @@ _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 _KEY = re.compile(r"X|X_data|X_indices|X_indptr|X_shape|y|classes|candidates|n_train|answers|text|text_offsets")
 _SPLITS = re.compile(r"splits_labeled(\d+)")
 _MULTI = re.compile(r"Y|Y_top\d+")
-# What NumPy and zipfile raise on files that are cut off, changed, or something else altogether.
-_DAMAGE = (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, RuntimeError, zipfile.BadZipFile)
 
 
 class Extent(NamedTuple):
@@ -46,10 +44,8 @@ def read_npz(path: Path, name: str) -> Dataset:
         If the file is damaged, is no such archive, or its arrays do not fit together.
     """
     try:
-        # NumPy leaves a path that it opened itself open where the archive is damaged.
-        with path.open("rb") as file, _open(file) as archive:
-            arrays = {key: archive[key] for key in archive.files if _is_ours(key)}
-    except (*_DAMAGE, zlib.error) as error:
+        arrays = read_arrays(path, _is_ours)
+    except (DataError, OSError) as error:
         raise _unreadable(path, error) from error
     try:
         return from_arrays(name, arrays)
@@ -66,17 +62,14 @@ def read_extent(path: Path) -> Extent:
         If the file is no archive of a data set.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            held = set(archive.namelist())
-            (rows,), (classes,) = _shape(archive, "y"), _shape(archive, "classes")
-            if "X.npy" in held:
-                return Extent(rows, _shape(archive, "X")[1], classes)
-            if "X_shape.npy" in held:
-                with archive.open("X_shape.npy") as file:
-                    shape = np.lib.format.read_array(file, allow_pickle=False)
-                return Extent(rows, int(shape[1]), classes)
-            return Extent(rows, None, classes)
-    except (*_DAMAGE, IndexError, zlib.error) as error:
+        shapes = read_shapes(path)
+        (rows,), (classes,) = shapes["y"], shapes["classes"]
+        if "X" in shapes:
+            return Extent(rows, shapes["X"][1], classes)
+        if "X_shape" in shapes:
+            return Extent(rows, int(read_arrays(path, "X_shape".__eq__)["X_shape"][1]), classes)
+        return Extent(rows, None, classes)
+    except (IndexError, KeyError, OSError, TypeError, ValueError) as error:  # DataErrors are ValueErrors
         raise _unreadable(path, error) from error
 
 
@@ -122,21 +115,6 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
 
 def _is_ours(key: str) -> bool:
     return any(pattern.fullmatch(key) for pattern in (_KEY, _SPLITS, _MULTI))
-
-
-def _open(file: IO[bytes]) -> Any:
-    archive = np.load(file, allow_pickle=False)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise DataError("it holds one array, not an archive of arrays")
-    return archive
-
-
-def _shape(archive: zipfile.ZipFile, key: str) -> tuple[int, ...]:
-    with archive.open(f"{key}.npy") as file:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape: tuple[int, ...] = read(file)[0]
-        return shape
 
 
 def _unreadable(path: Path, error: BaseException) -> DataError:

@@ -215,6 +215,11 @@ class LinearScores(DecisionValues):
         return np.asarray(rows @ self.coef_.T) + self.intercept_
 
 
+def rows_where(kept: Any, rows: Any) -> Any:
+    """Return the rows that are kept; where all are, the very object, as a copy would double the memory."""
+    return rows if kept.all() else rows[kept]
+
+
 def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: bool = False) -> None:
     """Raise unless a parameter is a finite number above 0, or 0 where that is allowed."""
     kind: Any = numbers.Integral if integer else numbers.Real

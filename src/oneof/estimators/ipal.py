@@ -5,7 +5,14 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, DecisionValues, check_choice, check_positive, check_share
+from oneof.estimators.base import (
+    CandidateClassifier,
+    DecisionValues,
+    check_choice,
+    check_positive,
+    check_share,
+    rows_where,
+)
 from oneof.graphs.neighbours import Neighbourhood
 from oneof.likelihoods import restrict
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
@@ -122,7 +129,7 @@ class IPAL(DecisionValues, CandidateClassifier):
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabelled
-        known, mask = Neighbourhood(rows[told]), candidates.mask[told]
+        known, mask = Neighbourhood(rows_where(told, rows)), candidates.mask[told]
         links = reconstruction_links(known, self.n_neighbors)
         found = propagate(links, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
         confidence = balance_classes(found.confidence, mask) if self.class_mass else found.confidence

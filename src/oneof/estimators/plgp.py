@@ -198,7 +198,8 @@ class PLGP(CandidateClassifier):
         rows, candidates = self._read_fit(X, y)
         seed, random, normals = self._generators(candidates.shape[1])
         told = np.flatnonzero(~candidates.is_unlabelled)
-        known, mask = rows[told], candidates.mask[told]
+        known = rows if len(told) == len(candidates) else rows[told]  # a copy of all would double the memory
+        mask = candidates.mask[told]
         kernels = read_kernels(self.kernel, known, mask.shape[1])
         if self.optimizer is not None and any(kernel.n_dims for kernel in kernels):
             kernels = learnt_kernels(

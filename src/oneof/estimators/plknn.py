@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, check_choice, check_positive
+from oneof.estimators.base import CandidateClassifier, check_choice, check_positive, rows_where
 from oneof.graphs.neighbours import Neighbourhood
 from oneof.likelihoods import restrict
 from oneof.solvers.votes import neighbour_weights, vote_shares
@@ -78,7 +78,7 @@ class PLKNN(CandidateClassifier):
         check_choice("weights", self.weights, ("distance", "uniform"))
         rows, candidates = self._read_fit(X, y)
         labelled = ~candidates.is_unlabelled
-        self._mask, self._known = candidates.mask[labelled], Neighbourhood(rows[labelled])
+        self._mask, self._known = candidates.mask[labelled], Neighbourhood(rows_where(labelled, rows))
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:

@@ -11,6 +11,7 @@ from typing import Any, Self
 from oneof.errors import DataError
 from oneof.experiments.records import Record
 from oneof.experiments.trial import Trial
+from oneof.files import unwritable
 
 FORM = 1
 SYNC_EVERY = 1.0
@@ -34,7 +35,9 @@ class Store:
     ------
     DataError
         If the file is held by another process, is of another experiment, is no store (and is then left as it is), or
-        is damaged elsewhere than at its end; or if the system has no locks for files.
+    damaged elsewhere than at its end; or if the system has no locks for files.
+    WriteError
+        If the file, or a record, cannot be written; what was there before is unchanged.
     """
 
     def __init__(self, path: Path, experiment: str) -> None:
@@ -44,8 +47,11 @@ class Store:
         """By the key of the trial."""
 
     def __enter__(self) -> Self:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise unwritable(self.path, error) from error
         try:
             self._lock()
             self._read()
@@ -112,7 +118,12 @@ class Store:
             entry = _decode(line)
             if entry is None:
                 raise DataError(f"{self.path}, line {number} is damaged: move the file away and start anew.")
-            record = _record(self.experiment, entry)
+            try:
+                record = _record(self.experiment, entry)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                raise DataError(
+                    f"{self.path}, line {number} is no record: move the file away and start anew."
+                ) from None
             self.records[record.trial.key] = record
         if len(whole) < len(content):
             os.ftruncate(self._file, len(whole))
@@ -135,9 +146,11 @@ class Store:
             left = line
             while left:
                 left = left[os.write(self._file, left) :]
-        except BaseException:
+        except BaseException as error:
             # A full disk, or Ctrl-C: the next line must not be joined to a half of this one.
             os.ftruncate(self._file, end)
+            if isinstance(error, OSError):
+                raise unwritable(self.path, error) from error
             raise
         if time.monotonic() - getattr(self, "_synced", 0.0) > SYNC_EVERY:
             os.fsync(self._file)
@@ -168,6 +181,6 @@ def _decode(line: bytes) -> dict[str, Any] | None:
         if int(checksum, 16) != zlib.crc32(written):
             return None
         entry = json.loads(written)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return entry if isinstance(entry, dict) else None

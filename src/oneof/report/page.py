@@ -2,12 +2,10 @@
 
 import os
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.errors import InputError
+from oneof.files import replacing
 from oneof.pages import environment
-from oneof.persistence import replacing
 from oneof.plots.heatmap import MAX_CLASSES
 from oneof.plots.style import clean
 from oneof.report import facts, pictures, words
@@ -85,16 +83,12 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> None:
 
     Raises
     ------
-    InputError
+    WriteError
         If the file cannot be written.
     """
-    target = Path(path)
     page = render_report(data)
-    try:
-        with replacing(target) as temporary:
-            temporary.write_text(page, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"{target}: the report cannot be written ({error.strerror}): give another path.") from error
+    with replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
 def _curve(data: ReportData) -> dict[str, Any] | None:

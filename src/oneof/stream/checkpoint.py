@@ -4,9 +4,6 @@ The archive has a checksum for every part, so that a file that was cut or damage
 """
 
 import json
-import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from oneof.archives import read_arrays
 from oneof.errors import DataError, InputError
-from oneof.persistence import replacing
+from oneof.files import replacing
 
 FORMAT = "oneof-checkpoint"
 FORMAT_VERSION = 1
@@ -75,11 +73,10 @@ class Checkpoints:
 def write(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write facts, as far as JSON can hold them, and arrays; an older file is replaced once the new one is on disk."""
     header = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **facts}, allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, header=np.frombuffer(header.encode(), dtype=np.uint8), **arrays)
-        file.flush()
-        os.fsync(file.fileno())
+    with replacing(path) as temporary:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            np.savez(file, header=np.frombuffer(header.encode(), dtype=np.uint8), **arrays)
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -91,13 +88,12 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         If the file is no checkpoint, or is damaged.
     """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = read_arrays(path)
         facts = json.loads(arrays.pop("header").tobytes())
         sound = isinstance(facts, dict) and facts.get("format") == FORMAT
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (AttributeError, EOFError, KeyError, NotImplementedError, ValueError, zipfile.BadZipFile, zlib.error):
+    except (KeyError, RecursionError, ValueError):  # DataErrors of the arrays are ValueErrors
         sound = False
     if not sound:
         raise DataError(f"{path} is damaged, or no checkpoint of oneof: begin anew with --restart.")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneof.errors import DataError
+from oneof.tables.reader import first_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,8 +42,8 @@ def read_slices(
             first_row += fetched.height
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}.") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise DataError(f"{path} cannot be read: {first_line(error)}") from None
 
 
 def count_rows(path: Path, kind: str) -> int:
@@ -52,5 +53,5 @@ def count_rows(path: Path, kind: str) -> int:
     try:
         rows = pl.scan_parquet(path, hive_partitioning=False) if kind == "parquet" else pl.scan_ipc(path)
         return int(rows.select(pl.len()).collect().item())
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}.") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise DataError(f"{path} cannot be read: {first_line(error)}") from None

@@ -18,6 +18,7 @@ MOST_BITS = 30
 
 _PAIR = re.compile(rb"(\d+|qid):")
 _NUMBER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
+_LONGEST_INDEX = 19
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ def _plain(label: str) -> str:
 
 
 def _fault(where: str, pairs: bytes, n_columns: int) -> DataError:
-    indices = [int(pair.split(b":", 1)[0]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
+    # More digits than Python reads are cut: such an index lies beyond all columns either way.
+    indices = [int(pair.split(b":", 1)[0][:_LONGEST_INDEX]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
     if indices and max(indices) >= n_columns:
         bits = max(indices).bit_length()
         advice = f"give fit at least --hash-bits {bits}" if bits <= MOST_BITS else "number the features anew, from 0"

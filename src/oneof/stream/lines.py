@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -15,7 +16,7 @@ from oneof.stream.source import STANDARD_INPUT
 
 _CHUNK = 2**16
 _LONGEST_RECORD = 2**28
-"""Bytes beyond which an open quotation mark is a fault of the file rather than a long cell."""
+"""Bytes beyond which a line, or an open quotation mark, is a fault of the file: some KiB of gzip may unfold to more."""
 
 
 class Place(NamedTuple):
@@ -120,16 +121,17 @@ class Lines:
             place = after
 
     def _records(self, content: BinaryIO, place: Place) -> Iterator[bytes]:
+        lines = self._lines(content, place)
         if not self._quoted:
-            yield from content
+            yield from lines
             return
         line_number = place.line
-        for line in content:
+        for line in lines:
             record = line
             if b'"' in line and line.count(b'"') % 2:
                 parts = [line]
                 size = len(line)
-                for further in content:
+                for further in lines:
                     parts.append(further)
                     size += len(further)
                     if further.count(b'"') % 2:
@@ -142,6 +144,12 @@ class Lines:
                 line_number += len(parts) - 1
             line_number += 1
             yield record
+
+    def _lines(self, content: BinaryIO, place: Place) -> Iterator[bytes]:
+        for number, line in enumerate(iter(partial(content.readline, _LONGEST_RECORD), b""), place.line):
+            if len(line) == _LONGEST_RECORD:
+                raise DataError(f"{self.path}, line {number}: the line has no end within {_LONGEST_RECORD:,} bytes.")
+            yield line
 
     def _unclosed(self, line: int) -> str:
         return f"{self.path}, line {line}: a quotation mark is opened and not closed; close it, or double it."

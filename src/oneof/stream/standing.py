@@ -140,7 +140,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Any], path: Path) -> S
             replace(Validation(**{**counts, "total": Window(**counts["total"])}), windows=windows),
             facts["notes"],
         )
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
         raise DataError(f"{path} lacks what a checkpoint holds: begin anew with --restart.") from None
 
 

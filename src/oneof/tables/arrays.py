@@ -5,13 +5,12 @@ columns of labels; raw text becomes the column `text`.
 """
 
 import itertools
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneof.archives import read_arrays
 from oneof.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,13 +22,14 @@ def read(path: Path) -> tuple["pl.DataFrame", tuple[str, ...]]:
     import polars as pl
 
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            parts = {name: archive[name] for name in archive.files if name in _PARTS}
-    except (AttributeError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error):
-        raise DataError(f"{path} is damaged, or no archive of plain NumPy arrays (pickles are never opened).") from None
+        parts = read_arrays(path, _PARTS.__contains__)
+    except DataError as error:
+        raise DataError(
+            f"{path} is damaged, or no archive of plain NumPy arrays (pickles are never opened): {error}."
+        ) from None
     frame = _features(path, parts)
     labels: list[pl.Series] = []
-    classes = parts["classes"].tolist() if "classes" in parts else None
+    classes = _classes(path, parts["classes"]) if "classes" in parts else None
     if "y" in parts:
         y = _one_a_row(path, "y", parts["y"], frame.height)
         labels.append(pl.Series("y", _name(path, y, classes)))
@@ -72,6 +72,12 @@ def _texts(path: Path, whole: Any, cuts: Any) -> list[str]:
     return texts
 
 
+def _classes(path: Path, classes: Any) -> list[Any]:
+    if classes.ndim != 1 or classes.dtype.kind not in "biufU":
+        raise DataError(f"{path}: classes has shape {classes.shape} and type {classes.dtype}, expected names.")
+    return list(classes.tolist())
+
+
 def _one_a_row(path: Path, name: str, values: Any, n_rows: int) -> Any:
     if values.ndim < 1 or len(values) != n_rows:
         raise DataError(f"{path}: {name} has shape {values.shape}, but there are {n_rows} rows.")
@@ -81,7 +87,7 @@ def _one_a_row(path: Path, name: str, values: Any, n_rows: int) -> Any:
 def _name(path: Path, y: Any, classes: list[Any] | None) -> list[Any]:
     if classes is None:
         return list(y.tolist())
-    if y.dtype.kind not in "iu" or (len(y) and not -1 <= y.min() <= y.max() < len(classes)):
+    if y.ndim != 1 or y.dtype.kind not in "iu" or (len(y) and not -1 <= y.min() <= y.max() < len(classes)):
         raise DataError(f"{path}: y should hold indices into the {len(classes)} classes, or -1.")
     return [classes[code] if code >= 0 else None for code in y.tolist()]
 

@@ -13,6 +13,7 @@ from oneof.tables import arrays, json_lines, separated
 if TYPE_CHECKING:
     import polars as pl
 
+_LONGEST_REASON = 200
 SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".npz")
 
 
@@ -83,11 +84,19 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
             frame = separated.read(path, tab=suffix == ".tsv", as_text=as_text, verbatim=verbatim)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}.") from None
+    except UnicodeError:  # JSON may name half a character, of which no text can be made
+        raise DataError(f"{path} is not text in UTF-8: save it as UTF-8.") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise DataError(f"{path} cannot be read: {first_line(error)}") from None
     if frame.height == 0:
         raise DataError(f"{path} has no rows.")
     return Table(frame, path, label_like)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what polars says, as a sentence; its panics, too, are but damage of a file."""
+    told = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return f"{told[:_LONGEST_REASON].rstrip('.')}."
 
 
 def find_column(name: str, columns: Sequence[str], path: Path) -> str:

@@ -85,9 +85,11 @@ def check_header(path: Path, columns: list[str]) -> None:
         raise DataError(f"{path} is empty: expected a line with the names of the columns.")
     if "" in columns and columns.index("") > 0:
         raise DataError(f"{path}: column {columns.index('') + 1} has no name; name it in the first line.")
-    repeated = next((name for name in columns if columns.count(name) > 1), None)
-    if repeated is not None:
-        raise DataError(f"{path} has two columns {repeated!r}: give every column its own name.")
+    seen: set[str] = set()
+    for name in columns:
+        if name in seen:
+            raise DataError(f"{path} has two columns {name!r}: give every column its own name.")
+        seen.add(name)
 
 
 def _undecodable_line(path: Path) -> int:

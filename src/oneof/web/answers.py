@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from oneof.candidates import CandidateSets
+from oneof.errors import DataError
 from oneof.typing import Labels, Mask
 from oneof.web import quality
 from oneof.web.ledger import Ledger
@@ -48,6 +49,7 @@ class Answers:
         with self.lock:
             entries = self._log.since(self.ledger.last)
             for entry in entries:
+                self._check(entry)
                 self.ledger.add(entry)
             changed = sorted({entry.row for entry in entries})
             if changed:
@@ -116,6 +118,12 @@ class Answers:
         with self.lock:
             self.sync()
             return quality.judged(self.ledger, len(self._classes))
+
+    def _check(self, entry: Entry) -> None:
+        """Raise if an entry is about a row or a class that there is not: the file was changed by another program."""
+        n_rows, n_classes = self.start.shape
+        if not 0 <= entry.row < n_rows or not all(0 <= code < n_classes for code in entry.labels):
+            raise DataError(f"entry {entry.number} of the answers names a row or a class that there is not.")
 
     def close(self) -> None:
         """Close the file."""

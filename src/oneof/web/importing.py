@@ -115,7 +115,9 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
         tasks = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise DataError(f"there is no file {path}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, RecursionError):
         raise DataError(f"{path} is no JSON in UTF-8.") from None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DataError(f"{path} is no export of Label Studio: expected a list of tasks.")

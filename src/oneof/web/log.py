@@ -6,43 +6,24 @@ the same row and annotator, and is refused where there is a later one.
 """
 
 import json
-import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from oneof.errors import ConflictError, DataError
+from oneof.web.log_file import SCHEMA, connect, expected, made_of, one_line, read_classes, unwritable
 
 Kind = Literal["one of", "none of", "unknown", "skip", "undo"]
 KINDS: tuple[Kind, ...] = ("one of", "none of", "unknown", "skip", "undo")
 """The label is one of those named; it is none of them; the annotator cannot tell; not now; an entry is taken back."""
 
 _FORMAT = "1"
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS entries (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    key TEXT NOT NULL UNIQUE,
-    at REAL NOT NULL,
-    annotator TEXT NOT NULL,
-    row INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    labels TEXT NOT NULL,
-    undoes INTEGER REFERENCES entries (number),
-    purpose TEXT NOT NULL,
-    guess INTEGER,
-    score REAL
-);
-CREATE INDEX IF NOT EXISTS entries_by_row ON entries (row, annotator, number);
-"""
 _COLUMNS = "key, at, annotator, row, kind, labels, undoes, purpose, guess, score"
-_PATIENCE = 10.0
-"""Seconds to wait while another process writes."""
 
 
 @dataclass(frozen=True)
@@ -105,21 +86,23 @@ class AnswerLog:
     def __init__(self, path: Path | None, facts: dict[str, str]) -> None:
         self.path = path
         self._lock = threading.RLock()
-        self._connection = _connect(path)
+        self._connection = connect(path)
         try:
             self._check_kind()
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")  # on the disk, not only with the operating system
             with self._writing():
-                for statement in filter(str.strip, _SCHEMA.split(";")):
+                for statement in filter(str.strip, SCHEMA.split(";")):
                     self._connection.execute(statement)
                 self._check(facts | {"format": _FORMAT})
         except sqlite3.OperationalError as error:
             self._connection.close()
-            raise _unwritable(path, error) from None
+            raise unwritable(path, error) from None
         except sqlite3.DatabaseError as error:
             self._connection.close()
-            raise DataError(f"{path} is no log of a labelling session ({error}): give another file.") from None
+            raise DataError(
+                f"{path} is no log of a labelling session ({one_line(error)}): give another file."
+            ) from None
         except BaseException:
             self._connection.close()
             raise
@@ -152,12 +135,12 @@ class AnswerLog:
 
     def find(self, key: str) -> Entry | None:
         """Return the entry of a key, None where there is none."""
-        with self._lock:
+        with self._lock, self._reading():
             return self._find(key)
 
     def since(self, number: int) -> list[Entry]:
         """Return the entries after one, in order."""
-        with self._lock:
+        with self._lock, self._reading():
             found = self._connection.execute(
                 f"SELECT {_COLUMNS}, number FROM entries WHERE number > ? ORDER BY number", (number,)
             )
@@ -167,6 +150,18 @@ class AnswerLog:
         """Close the file; nothing is waiting to be written."""
         with self._lock:
             self._connection.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Tell damage of the file, and entries that this program cannot have written."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, OverflowError, RecursionError, TypeError, ValueError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(
+                f"{self.path} is damaged ({one_line(error)}): give a copy of it, or another file."
+            ) from None
 
     # -- within a transaction ---------------------------------------------------------------------------------------
 
@@ -181,7 +176,11 @@ class AnswerLog:
                 if self._connection.in_transaction:  # SQLite ends some itself, as where the disk is full
                     self._connection.execute("ROLLBACK")
                 if isinstance(error, sqlite3.OperationalError):
-                    raise _unwritable(self.path, error) from None
+                    raise unwritable(self.path, error) from None
+                if type(error) is sqlite3.DatabaseError:
+                    raise DataError(
+                        f"{self.path} is damaged ({one_line(error)}): give a copy of it, or another file."
+                    ) from None
                 raise
 
     def _append(self, entry: Entry, seen: int | None) -> Entry:
@@ -219,8 +218,7 @@ class AnswerLog:
 
     def _check_kind(self) -> None:
         """Raise unless the file is empty or a log, before anything in another program's database is changed."""
-        tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if tables and "facts" not in tables:
+        if made_of(self._connection) not in ([], expected()):
             raise DataError(f"{self.path} is a database of something else: give another file.")
 
     def _check(self, facts: dict[str, str]) -> None:
@@ -232,7 +230,7 @@ class AnswerLog:
             if kept.get(name) == value:
                 continue
             if name == "classes":
-                begun, given = (", ".join(json.loads(text)) for text in (kept[name], value))
+                begun, given = (", ".join(read_classes(text)) for text in (kept.get(name), value))
                 raise DataError(
                     f"{self.path} holds answers about other classes: it was begun with {begun}; now they are {given}. "
                     "Give those that it was begun with, in their order, or another file."
@@ -242,38 +240,16 @@ class AnswerLog:
             )
 
 
-def kept_classes(path: Path) -> tuple[str, ...] | None:
-    """Return the classes that a file of answers was begun with; None where there is no such file, or it is no log."""
-    if not path.is_file():
-        return None
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as connection:
-            found = connection.execute("SELECT value FROM facts WHERE name = 'classes'").fetchone()
-    except sqlite3.DatabaseError:  # what is wrong is told when the file is opened to be written
-        return None
-    return None if found is None else tuple(map(str, json.loads(found[0])))
-
-
-def _connect(path: Path | None) -> sqlite3.Connection:
-    try:
-        if path is not None:
-            # For its owner alone, since it tells who has said what; SQLite gives its files beside it the same rights.
-            # One that is there is not opened: to close it would end the locks of other sessions of this process.
-            with suppress(FileExistsError):
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
-        # Transactions are begun and ended by hand: sqlite3 would begin one before some statements only.
-        return sqlite3.connect(
-            ":memory:" if path is None else path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-        )
-    except (OSError, sqlite3.OperationalError) as error:
-        raise _unwritable(path, error) from None
-
-
-def _unwritable(path: Path | None, error: Exception) -> DataError:
-    why = error.strerror if isinstance(error, OSError) else error
-    return DataError(f"the answers cannot be written to {path} ({why}): mend that, or give another file.")
-
-
 def _read(line: Sequence[Any]) -> Entry:
     found = dict(zip((*_COLUMNS.split(", "), "number"), line, strict=True))
-    return Entry(**found | {"labels": tuple(json.loads(found["labels"]))})
+    entry = Entry(**found | {"labels": tuple(json.loads(found["labels"]))})
+    sound = (
+        entry.kind in KINDS
+        and isinstance(entry.row, int)
+        and isinstance(entry.annotator, str)
+        and all(type(code) is int for code in entry.labels)
+        and (entry.undoes is None or isinstance(entry.undoes, int))
+    )
+    if not sound:
+        raise ValueError(f"entry {entry.number} is none that was written here")
+    return entry

@@ -1,6 +1,7 @@
 """The rows that are labelled, as a table: what is shown of a row, and the file that the answers are exported to."""
 
 import hashlib
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, MissingExtraError
-from oneof.persistence import replacing
+from oneof.files import replacing
 from oneof.tables import find_column
 from oneof.typing import Rows
 
@@ -159,7 +160,7 @@ class LabelTable:
 
         with replacing(path) as temporary:
             if path.suffix.lower() == ".parquet":
-                self.with_labels(candidates).write_parquet(temporary)
+                _write_parquet(self.with_labels(candidates), temporary)
             else:
                 written = pl.Series(self.label, candidates.to_strings(separator=self.separator))
                 frame = self.frame.with_columns(written)
@@ -168,6 +169,13 @@ class LabelTable:
                     raise InputError(f"column {nested[0]!r} holds lists, which CSV cannot: export to .parquet.")
                 frame.write_csv(temporary)
         return path
+
+
+def _write_parquet(frame: "pl.DataFrame", path: Path) -> None:
+    """Write by way of memory: polars tells of a full disk by an error of its own, of damaged content."""
+    content = io.BytesIO()
+    frame.write_parquet(content)
+    path.write_bytes(content.getbuffer())
 
 
 def rows_by(frame: "pl.DataFrame", column: str) -> dict[str, int]:

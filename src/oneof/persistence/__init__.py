@@ -4,14 +4,10 @@ A model file is a skops archive (a zip of JSON and plain arrays), never a pickle
 skops trusts by itself (scikit-learn's estimators, plain containers, NumPy arrays) and those that `TRUSTED` names.
 """
 
-import contextlib
-import io
-import json
 import os
-import secrets
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
@@ -19,74 +15,16 @@ from typing import Any
 
 from array_api_compat import is_torch_array
 
-from oneof.errors import InputError, InputTypeError, MissingExtraError, ModelFileError
+from oneof.errors import InputError, InputTypeError, ModelFileError
+from oneof.files import replacing
+from oneof.persistence import archive
+from oneof.persistence.trusted import TRUSTED
+
+__all__ = ["FORMAT", "FORMAT_VERSION", "TRUSTED", "SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
 FORMAT_VERSION = 4
 """4: LOORidge keeps the average of several kernels."""
-
-_PROCESS_KERNELS = (
-    *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "PairwiseKernel"),
-    *("Product", "RBF", "RationalQuadratic", "Sum", "WhiteKernel"),
-)
-TRUSTED: tuple[str, ...] = (
-    "builtins.range",  # columns of a view
-    "oneof.estimators.clpl.CLPL",
-    "oneof.estimators.consistency.LocalGlobalConsistency",
-    "oneof.estimators.gaussian_em.GaussianEM",
-    "oneof.solvers.generative.covariances.Covariances",
-    "oneof.solvers.generative.gaussian.GaussianParameters",
-    "oneof.solvers.generative.gaussian.Units",
-    "oneof.estimators.graph_logistic.GraphLogisticRegression",
-    "oneof.estimators.view_features.ViewFeatures",
-    "oneof.estimators.view_model.ViewModel",
-    "oneof.estimators.harmonic.HarmonicField",
-    "oneof.estimators.ipal.IPAL",
-    "oneof.estimators.loo_kernels.GivenKernel",
-    "oneof.estimators.loo_kernels.PrecomputedGram",
-    "oneof.estimators.loo_ridge.LOORidge",
-    "oneof.kernels.feature_maps.Angle",
-    "oneof.kernels.feature_maps.GaussianRank",
-    "oneof.kernels.feature_maps.ScaledUnitRows",
-    "oneof.kernels.feature_maps.Standard",
-    "oneof.kernels.feature_maps.UnitRows",
-    "oneof.kernels.radial.MappedKernel",
-    "oneof.solvers.loo_ridge.left_out.Dual",
-    "oneof.solvers.loo_ridge.model.KernelModel",
-    "oneof.solvers.loo_ridge.model.StackedModel",
-    "oneof.estimators.multinomial_em.MultinomialEM",
-    "oneof.estimators.pegasos.AvgPegasos",
-    "oneof.estimators.pegasos.MaxPegasos",
-    "oneof.estimators.perceptron.AvgPerceptron",
-    "oneof.estimators.perceptron.MaxPerceptron",
-    "oneof.estimators.plecoc.PLECOC",
-    "oneof.estimators.plem.PLEM",
-    "oneof.estimators.plgp.PLGP",
-    "oneof.solvers.laplace.landmarks.NystroemFeatures",
-    "oneof.solvers.laplace.posterior.LaplacePosterior",
-    "oneof.solvers.laplace.weight_posterior.WeightPosterior",
-    "oneof.solvers.laplace.weights.WeightCovariance",
-    "oneof.estimators.plknn.PLKNN",
-    "oneof.estimators.plsvm.PLSVM",
-    "oneof.estimators.transducer.SpectralGraphTransducer",
-    "oneof.estimators.transductive_svm.TransductiveSVM",
-    "oneof.estimators.walk.MarkovWalk",
-    "oneof.graphs.gaussian_process.PrecomputedKernel",
-    "oneof.graphs.graph.Graph",  # plain arrays and parameters: the rows of fit without an index of them
-    "oneof.graphs.graph.Weighting",
-    "oneof.graphs.neighbours.Neighbourhood",  # rows among which neighbours are sought, without their index
-    "oneof.kernels.Kernel",  # where it was before `kernels` became a package
-    "oneof.kernels.svc.Kernel",
-    "oneof.stream.encoder.StreamEncoder",
-    "oneof.stream.moments.Moments",
-    "oneof.text.StemTokenizer",
-    "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
-    *(f"sklearn.gaussian_process.kernels.{name}" for name in _PROCESS_KERNELS),
-    "scipy.sparse._csr.csr_array",  # rows that a method keeps; see `_check_sparse`
-    "scipy.sparse._csr.csr_matrix",
-    "numpy.dtype",  # SimpleImputer and OneHotEncoder remember the type of their input
-)
-"""What a model file may hold beyond the types that skops trusts by itself."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +82,8 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     ------
     InputTypeError
         If `model` is no estimator, or holds objects that `load` would not trust.
+    WriteError
+        If the file cannot be written: the disk is full, or the folder cannot be written to.
     MissingExtraError
         If skops is not installed.
 
@@ -161,7 +101,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    skops_io = _skops()
+    skops_io = archive.import_skops()
     saved = isinstance(model, SavedModel)
     estimator = model.pipeline if saved else model
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
@@ -186,11 +126,13 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     }
     try:
         data = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
-        foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED))
+        if not archive.is_within_bounds(data):  # mostly zeros: `load` could not tell it from a file made to harm
+            data = skops_io.dumps(content, compression=zipfile.ZIP_STORED)
+        foreign = archive.foreign_types(data, skops_io)
     except Exception as error:  # skops raises errors of many kinds for what it cannot write
         raise InputTypeError(f"{type(estimator).__name__} cannot be saved: {_first_line(error)}") from error
     if foreign:
-        raise InputTypeError(f"the model cannot be saved, since loading it would not trust {', '.join(foreign)}.")
+        raise InputTypeError(f"the model cannot be saved, since loading it would not trust {foreign}.")
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 
@@ -198,9 +140,9 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a file that `save` wrote.
 
-    Checksums are compared first, then the names of all types in the file with those that are trusted; only then is
-    anything built. Checksums find damage, not malice: whoever can write the file can also renew them, but can build no
-    other types.
+    Sizes are added up first and checksums compared, then the names of all types in the file with those that are
+    trusted; only then is anything built. Checksums find damage, not malice: whoever can write the file can also renew
+    them, but can build no other types.
 
     Parameters
     ----------
@@ -233,7 +175,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ...     load(pathlib.Path(folder, "model.skops")).predict([[2.0]]).tolist()
     ['wren']
     """
-    skops_io = _skops()
+    skops_io = archive.import_skops()
     path = Path(path)
     try:
         content = _read(path, skops_io)
@@ -257,81 +199,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     return _unpack(path, content)
 
 
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary name in the folder of `path`, whose file takes the place of `path` at the end.
-
-    If the block raises, or is interrupted, the temporary file is removed and `path` stays as it was.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Yields
-    ------
-    Path
-        The temporary name, to be written by the block.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from oneof.persistence import replacing
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(pathlib.Path(folder, "notes.txt")) as temporary:
-    ...         _ = temporary.write_text("whole, or not at all")
-    ...     pathlib.Path(folder, "notes.txt").read_text()
-    'whole, or not at all'
-    """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _read(path: Path, skops_io: Any) -> Any:
-    with path.open("rb") as file:
-        if not zipfile.is_zipfile(file):
-            raise ModelFileError(
-                f"{path} is no model file of oneof, or is cut short: expected a .skops file written by `oneof fit` or "
-                "oneof.persistence.save (pickles are never opened)."
-            )
-        with zipfile.ZipFile(file) as archive:
-            if "schema.json" not in archive.namelist():
-                raise ModelFileError(f"{path} is a zip file, but no model that oneof wrote.")
-            damaged = archive.testzip()
-            if damaged is not None:
-                raise ModelFileError(f"{path} is damaged: the checksum of its part {damaged!r} does not match.")
-            _check_sparse(archive)
-        file.seek(0)
-        data = file.read()
-    foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED))
+    data = archive.read_checked(path)
+    foreign = archive.foreign_types(data, skops_io)
     if foreign:
-        raise ModelFileError(f"{path} was not opened, since it holds types that oneof does not trust: {_few(foreign)}.")
+        raise ModelFileError(f"{path} was not opened, since it holds types that oneof does not trust: {foreign}.")
     with warnings.catch_warnings():
         from sklearn.exceptions import InconsistentVersionWarning
 
         warnings.simplefilter("ignore", InconsistentVersionWarning)  # _compare_versions says it once
         return skops_io.loads(data, trusted=list(TRUSTED))
-
-
-def _check_sparse(archive: zipfile.ZipFile) -> None:
-    """Raise if a sparse matrix has indices beyond its shape: compiled code would follow them out of the array."""
-    from scipy.sparse import load_npz
-
-    waiting: list[Any] = [json.loads(archive.read("schema.json"))]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            if node.get("__loader__") == "SparseMatrixNode":
-                load_npz(io.BytesIO(archive.read(node["file"]))).check_format(full_check=True)
-            elif str(node.get("__module__")).startswith("scipy.sparse") and "content" in node:
-                raise ModelFileError("a sparse matrix in the model file is put together in a way that is not trusted.")
-            waiting.extend(node.values())
-        elif isinstance(node, list):
-            waiting.extend(node)
 
 
 def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
@@ -363,18 +240,6 @@ def _compare_versions(path: Path, content: Mapping[str, Any]) -> None:
         )
 
 
-def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError:
-        raise MissingExtraError("skops", "cli") from None
-    return skops.io
-
-
 def _first_line(error: BaseException) -> str:
     text = (str(error).strip() or type(error).__name__).splitlines()[0]
     return text if text.endswith(".") else text + "."
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

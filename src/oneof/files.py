@@ -1,0 +1,56 @@
+"""Files that are there whole or not at all."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from oneof.errors import WriteError
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary name in the folder of `path`, whose file takes the place of `path` at the end.
+
+    It does so when it is on the disk, so that a machine that loses power has the old file or the new one. If the block
+    raises, or is interrupted, the temporary file is removed and `path` stays as it was.
+
+    Raises
+    ------
+    WriteError
+        If the file cannot be written: the disk is full, or the folder cannot be written to.
+    """
+    path = Path(path)
+    if not path.name:
+        raise WriteError(f"{str(path)!r} names no file to write: give the name of a file.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        yield temporary
+        sync(temporary)
+        temporary.replace(path)
+    except WriteError:
+        raise
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        # Where nothing can be written nothing can be removed either, and the first error is the one that tells.
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file is on the disk."""
+    file = os.open(path, os.O_RDWR)  # Windows refuses to sync what was opened to be read
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def unwritable(path: Path, error: OSError) -> WriteError:
+    """Return the error of a file that could not be written, and was left as it was."""
+    return WriteError(
+        f"{path} cannot be written ({error.strerror or error}): what was there before is unchanged; "
+        "mend that, or give another place."
+    )

@@ -1,0 +1,1 @@
+"""Every reader of files against files that were changed, cut, spliced and made to harm."""

@@ -1,0 +1,50 @@
+"""Files whose parts have checksums, taken apart and put together again, so that a change inside reaches the reader."""
+
+import gzip
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Container:
+    """How a kind of file is taken apart, and put together with parts that may be others."""
+
+    take_apart: Callable[[bytes], list[bytes]]
+    put_together: Callable[[bytes, Sequence[bytes]], bytes]
+    """From the file that was taken apart, and its new parts."""
+
+
+def _zip_parts(data: bytes) -> list[bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return [archive.read(name) for name in archive.namelist()]
+
+
+def _zip(data: bytes, parts: Sequence[bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(out, "w") as made:
+        for name, part in zip(archive.namelist(), parts, strict=True):
+            made.writestr(name, part)
+    return out.getvalue()
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line.partition(b" ")[2] for line in data.split(b"\n") if line]
+
+
+def _with_checksums(_: bytes, parts: Sequence[bytes]) -> bytes:
+    return b"".join(b"%08x %s\n" % (zlib.crc32(part), part) for part in parts)
+
+
+PLAIN = Container(lambda data: [data], lambda _, parts: parts[0])
+ZIP = Container(_zip_parts, _zip)
+GZIP = Container(lambda data: [gzip.decompress(data)], lambda _, parts: gzip.compress(parts[0], 1))
+RECORDS = Container(_lines, _with_checksums)
+
+
+def json_lines(*objects: object) -> bytes:
+    """Return objects as JSON lines."""
+    return b"".join(json.dumps(thing).encode() + b"\n" for thing in objects)

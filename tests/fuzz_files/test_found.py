@@ -1,0 +1,152 @@
+"""What fuzzing found: files that once ended in another library's error, in a crash, or not at all."""
+
+import gzip
+import json
+import sqlite3
+import struct
+import zipfile
+import zlib
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oneof.datasets import load_mat
+from oneof.datasets.npz import read_extent
+from oneof.errors import DataError
+from oneof.experiments.store import Store
+from oneof.stream import lines, read_batches
+from oneof.tables import read_table
+from oneof.web.importing import read_label_studio
+from oneof.web.log import AnswerLog
+from tests.fuzz_files.targets import _FACTS, TARGETS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.jsonl", b'{"x": 1}\n{"x": ' + b"9" * 5000 + b"}\n", r"line 2: a number has too many digits"),
+        ("a.jsonl", b'{"x": "\\ud800"}\n', r"not text in UTF-8"),
+        ("a.csv", b",".join(b"a%d" % i for i in range(60_000)) + b",a7\n", r"two columns 'a7'"),  # was quadratic
+    ],
+)
+def test_tables(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        read_table(tmp_path / name)
+
+
+def test_an_index_of_thousands_of_digits_lies_beyond_all_columns(tmp_path: Path) -> None:
+    """And a label of so many digits is a name, not infinity."""
+    (tmp_path / "a.svmlight").write_bytes(b"1 " + b"9" * 5000 + b":1\n")
+    with pytest.raises(DataError, match="lies beyond the"):
+        list(read_batches(tmp_path / "a.svmlight"))
+    (tmp_path / "a.svmlight").write_bytes(b"1" * 400 + b" 1:1\n")
+    [batch] = read_batches(tmp_path / "a.svmlight")
+    assert batch.labels == ["1" * 400]
+
+
+def test_a_line_that_never_ends_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few kB of gzip hold gigabytes of one line: it is refused when it is longer than any record may be."""
+    monkeypatch.setattr(lines, "_LONGEST_RECORD", 2**16)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n1\n" + b"2" * 2**20))
+    with pytest.raises(DataError, match=r"line 3: the line has no end within 65,536 bytes"):
+        list(read_batches(tmp_path / "a.csv.gz"))
+
+
+def test_an_element_of_a_type_that_is_none_does_not_end_the_process(tmp_path: Path) -> None:
+    """SciPy's reader follows the type of a MATLAB file's numbers as an index, out of its memory."""
+    seeds = TARGETS["data set.mat"].seeds(tmp_path)
+    good = seeds[0]
+    place = good.index(struct.pack("<II", 9, 8 * 16))  # the numbers of data, doubles
+    for kind in (0, 10, 14, 200, 60_000):
+        (tmp_path / "a.mat").write_bytes(good[:place] + struct.pack("<I", kind) + good[place + 4 :])
+        with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
+            load_mat(tmp_path / "a.mat")
+
+
+def test_a_compressed_element_that_unfolds_to_gigabytes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oneof.archives.MOST_BYTES", 2**20)
+    packed = zlib.compress(b"\x00" * 2**24)
+    head = b"MATLAB 5.0".ljust(124) + struct.pack("<H", 0x100) + b"IM"
+    (tmp_path / "a.mat").write_bytes(head + struct.pack("<II", 15, len(packed)) + packed)
+    with pytest.raises(DataError, match="times the size of the file"):
+        load_mat(tmp_path / "a.mat")
+
+
+def test_sparse_matrices_with_indices_outside_are_refused(tmp_path: Path) -> None:
+    """Compiled code would write where they point."""
+    import scipy.sparse as sp
+    from scipy.io import savemat
+
+    sets = sp.csc_matrix(np.array([[1, 1, 0], [0, 1, 1.0]]))
+    sets.indices[0] = 10**6
+    savemat(tmp_path / "a.mat", {"data": np.eye(3), "partial_target": sets, "target": sp.csc_matrix((2, 3))})
+    with pytest.raises(DataError, match="damaged"):
+        load_mat(tmp_path / "a.mat")
+
+
+def test_headers_that_python_cannot_split_are_refused(tmp_path: Path) -> None:
+    """NumPy raises an error of Python's tokenizer."""
+    np.savez(tmp_path / "a.npz", y=np.zeros(3, int), classes=np.array(["a", "b"]), X=np.eye(3))
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["y.npy"] = parts["y.npy"].replace(b"{'descr'", b"(((((((")
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    with pytest.raises(DataError, match="cannot be read as a data set"):
+        read_extent(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("content", [b"[" + b"9" * 5000 + b"]", b"[" * 100_000])
+def test_json_that_python_cannot_read_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(DataError, match="is no JSON"):
+        read_label_studio(tmp_path / "a.json", item="id")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END",
+        "CREATE VIEW v AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i FROM r",
+        "ALTER TABLE facts ADD COLUMN big AS (hex(zeroblob(100000000)))",
+    ],
+)
+def test_programs_within_a_file_of_answers_are_not_run(tmp_path: Path, change: str) -> None:
+    """Triggers, views and computed columns are refused before anything is read or written."""
+    path = tmp_path / "a.sqlite"
+    AnswerLog(path, _FACTS).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(change)
+        connection.commit()
+    with pytest.raises(DataError, match="a database of something else"):
+        AnswerLog(path, _FACTS)
+
+
+@pytest.mark.parametrize("values", ["99, 'one of', '[0]'", "0, 'one of', '[7]'", "0, 'sing', '[0]'", "0, 'skip', '{'"])
+def test_answers_that_the_page_cannot_have_written_are_told(tmp_path: Path, values: str) -> None:
+    """A row, a class or a kind that there is not, and labels that are no JSON."""
+    path = tmp_path / "a.sqlite"
+    AnswerLog(path, _FACTS).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            f"INSERT INTO entries (row, kind, labels, key, at, annotator, purpose) VALUES ({values}, 'k', 0, 'Ann', '')"
+        )
+        connection.commit()
+    with pytest.raises(DataError, match=r"damaged|there is not"):
+        TARGETS["answers.sqlite"].read(path)
+
+
+def test_a_line_with_a_right_checksum_that_is_no_record_is_told(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.jsonl", "x"):
+        pass
+    written = json.dumps({"settings": {"draw": [1]}}).encode()
+    with (tmp_path / "a.jsonl").open("ab") as file:
+        file.write(b"%08x %s\n" % (zlib.crc32(written), written))
+    with pytest.raises(DataError, match="line 2 is no record"):
+        Store(tmp_path / "a.jsonl", "x").__enter__()

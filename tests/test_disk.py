@@ -1,0 +1,203 @@
+"""A full disk, a folder that cannot be written to, a process that is ended: the old file stays."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import typer
+
+import oneof
+from oneof.candidates import CandidateSets
+from oneof.cli.guard import TERMINATED, guarded
+from oneof.cli.outputs import staged
+from oneof.errors import DataError, InputError, WriteError
+from oneof.experiments.records import Record
+from oneof.experiments.store import Store
+from oneof.experiments.trial import Trial
+from oneof.files import replacing
+from oneof.persistence import load, save
+from oneof.report.page import write_report
+from oneof.stream import checkpoint
+from oneof.web.log import AnswerLog, Entry
+from oneof.web.table import LabelTable
+from tests.test_report import sample
+
+SIZE = 2**20
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """Make a disk of 1 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if os.name != "posix" or os.geteuid() != 0:
+        pytest.skip("only root can make a small disk")
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder], capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        pytest.skip(f"no disk can be made here: {made.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Leave no byte."""
+    with (disk / "filler").open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+        file.write(b"x" * SIZE) and file.write(b"x" * SIZE)
+
+
+def lock(disk: Path) -> None:
+    """Let nothing be written."""
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+
+
+def _model(path: Path, size: int) -> None:
+    X = np.random.default_rng(0).normal(size=(40 * size, 50))
+    save(path, oneof.PLKNN(n_neighbors=2).fit(X, np.arange(40 * size) % 2))
+
+
+def _report(path: Path, _: int) -> None:
+    write_report(path, sample())
+
+
+def _table(path: Path, size: int) -> None:
+    n = 1000 * size
+    sets = CandidateSets.from_labels(np.arange(n) % 2)
+    LabelTable(pl.DataFrame({"x": np.random.default_rng(0).normal(size=n)}), "label").export(path, sets)
+
+
+def _checkpoint(path: Path, size: int) -> None:
+    checkpoint.write(path, {"a": 1}, {"V": np.ones((100, size))})
+
+
+def _text(path: Path, size: int) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text("a" * 1000 * size)
+
+
+WRITERS: dict[str, Callable[[Path, int], Any]] = {
+    "model.skops": _model,
+    "report.html": _report,
+    "table.csv": _table,
+    "table.parquet": _table,
+    "checkpoint.npz": _checkpoint,
+    "text.txt": _text,
+}
+
+
+@pytest.mark.parametrize("hinder", [fill, lock])
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_that_cannot_be_written_leaves_the_old_one(
+    disk: Path, name: str, hinder: Callable[[Path], None]
+) -> None:
+    """One sentence names the file and the reason; the old file is as it was, and nothing lies beside it."""
+    path = disk / name
+    WRITERS[name](path, 1)
+    old = path.read_bytes()
+    hinder(disk)
+    with pytest.raises(WriteError, match=rf"{name} cannot be written \(.*(No space|Read-only).*unchanged"):
+        WRITERS[name](path, 5)
+    assert path.read_bytes() == old
+    assert {file.name for file in disk.iterdir()} <= {name, "filler"}
+
+
+@pytest.mark.parametrize("hinder", [fill, lock])
+def test_records_that_cannot_be_written_leave_the_store(disk: Path, hinder: Callable[[Path], None]) -> None:
+    """A record that does not fit is an error, and those before it are there when the store is opened again."""
+    with Store(disk / "records.jsonl", "x") as store:
+        store.append(Record(Trial.of("x", draw=0), {"error": 0.5}))
+    old = (disk / "records.jsonl").read_bytes()
+    hinder(disk)
+
+    def go_on() -> None:
+        with Store(disk / "records.jsonl", "x") as store:
+            for draw in range(1, 99):
+                store.append(Record(Trial.of("x", draw=draw), {"trace": list(range(5000))}))
+
+    with pytest.raises(WriteError, match=r"records.jsonl cannot be written"):
+        go_on()
+    assert (disk / "records.jsonl").read_bytes().startswith(old)
+
+
+def test_answers_that_cannot_be_written_are_not_acknowledged(disk: Path) -> None:
+    """An answer without a place is an error; those before it are there, and labelling goes on when there is room."""
+    log = AnswerLog(disk / "answers", {"rows": "some", "classes": '["a", "b"]'})
+    log.append(Entry("first", "Ann", 0, "one of", (0,)))
+    fill(disk)
+    written = []
+
+    def go_on() -> None:
+        for row in range(1, 5000):
+            written.append(log.append(Entry(f"{row}" * 200, "Ann", row, "one of", (0,))))
+
+    with pytest.raises(DataError, match=r"cannot be written to .*answers .*full"):
+        go_on()
+    assert log.since(1) == written
+    (disk / "filler").unlink()
+    assert log.append(Entry("last", "Ann", 9999, "one of", (0,))).number > len(written)
+    log.close()
+
+
+def test_answers_on_a_read_only_disk_are_refused(disk: Path) -> None:
+    lock(disk)
+    with pytest.raises(DataError, match="cannot be written"):
+        AnswerLog(disk / "answers", {"rows": "some", "classes": '["a", "b"]'})
+
+
+@pytest.mark.parametrize("hinder", [fill, lock])
+def test_outputs_appear_together_or_not_at_all(
+    disk: Path, hinder: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a folder of outputs no file is replaced where one cannot be written, and the command says where and why."""
+    out = disk / "out"
+    out.mkdir()
+    (out / "a.txt").write_text("old")
+    hinder(disk)
+    with pytest.raises(typer.Exit) as end, guarded(debug=False), staged(out) as stage:
+        (stage / "a.txt").write_text("new" * 1000)
+    assert end.value.exit_code == 2
+    said = capsys.readouterr().err
+    assert str(out) in said
+    assert "No space left" in said or "cannot be written to" in said
+    assert [file.name for file in out.iterdir()] == ["a.txt"]
+    assert (out / "a.txt").read_text() == "old"
+
+
+def test_a_process_that_is_ended_tidies_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SIGTERM in the middle of a write leaves no hidden folder, and the exit code that shells know it by."""
+    (tmp_path / "a.txt").write_text("old")
+
+    def write() -> None:
+        with guarded(debug=False), staged(tmp_path) as stage:
+            (stage / "a.txt").write_text("new")
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)  # the handler may run a moment later
+
+    with pytest.raises(typer.Exit) as end:
+        write()
+    assert end.value.exit_code == TERMINATED
+    assert capsys.readouterr().err == "Error: terminated.\n"
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("a.txt", "old")]
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_a_file_without_a_name_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="names no file"), replacing(""):
+        pass
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(WriteError, match="folder cannot be written"):
+        _model(tmp_path / "folder", 1)
+    with pytest.raises(InputError, match="no folder"):
+        _model(tmp_path / "absent" / "m.skops", 1)
+    _model(tmp_path / "m.skops", 1)
+    assert load(tmp_path / "m.skops").predict(np.zeros((1, 50))).shape == (1,)

@@ -1,0 +1,102 @@
+"""What estimators hold after fit, and that fitting again and again, or on and on, holds no more."""
+
+import gc
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oneof
+from tests.held import arrays_of, bytes_beyond
+
+N, D, K = 300, 37, 4
+ESTIMATORS = sorted(name for name in oneof._HOME if hasattr(getattr(oneof, name), "fit"))
+COPIES = {
+    "GraphLogisticRegression": 1,  # the labelled rows with their constant, for the posterior that `query` asks
+    "HarmonicField": 1,  # of graphs: the index of neighbours has the rows around their median
+    "IPAL": 1,
+    "LOORidge": 2,  # rows in the scale of each kernel
+    "LocalGlobalConsistency": 1,
+    "MarkovWalk": 1,
+    "SpectralGraphTransducer": 2,  # and, by cosine, those of norm 1
+}
+"""Copies of the rows that a method works on: what else stands here, or more of them, has to be thought about."""
+
+
+@pytest.fixture(scope="module")
+def given() -> tuple[np.ndarray, list[list[int]]]:
+    generator = np.random.default_rng(0)
+    X = np.abs(generator.normal(size=(N, D)))
+    return X, [[k, (k + 1) % K] if i % 3 else [k] for i, k in enumerate(generator.integers(0, K, N).tolist())]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_no_estimator_holds_a_copy_of_the_rows(name: str, given: Any) -> None:
+    """Where rows are needed after fit they are the caller's; a copy is held only in a form that the method works on."""
+    X, y = given
+    fitted = getattr(oneof, name)().fit(X, y)
+    beyond = [a for a in arrays_of(fitted) if not np.may_share_memory(a, X)]
+    like_rows = [array.shape for array in beyond if array.ndim == 2 and N in array.shape and max(array.shape) >= D >= 1]
+    like_rows = [shape for shape in like_rows if min(shape) in (D, D + 1)]
+    assert len(like_rows) == COPIES.get(name, 0), like_rows
+    assert not any(np.array_equal(array, X) for array in beyond if array.shape == X.shape)
+
+
+@pytest.mark.parametrize("name", ["AvgPerceptron", "MaxPegasos", "CLPL", "PLEM", "MultinomialEM"])
+def test_a_linear_model_is_as_large_as_its_weights(name: str, given: Any) -> None:
+    """What it holds does not grow with the rows, but for a number of each row that tells the decided class."""
+    X, y = given
+    few = bytes_beyond(getattr(oneof, name)().fit(X[:100], y[:100]), X)
+    many = bytes_beyond(getattr(oneof, name)().fit(X, y), X)
+    assert many <= few + 8 * (N - 100)
+
+
+@pytest.mark.parametrize("name", ["PLKNN", "CLPL", "PLEM", "HarmonicField"])
+def test_fitting_again_holds_no_more(name: str, given: Any) -> None:
+    """After 12 fits of one estimator as much is allocated as after 4."""
+    X, y = given
+    grown = _growth(lambda estimator: estimator.fit(X[:30, :5], y[:30]), getattr(oneof, name)(), 4)
+    assert grown < 20_000
+
+
+@pytest.mark.parametrize("name", ["AvgPerceptron", "MaxPegasos"])
+def test_learning_on_holds_no_more(name: str, given: Any) -> None:
+    """After 300 calls of partial_fit as much is allocated as after 100."""
+    X, _ = given
+    Y = np.eye(K, dtype=bool)[:1]
+    grown = _growth(lambda e: e.partial_fit(X[:1], Y, classes=range(K)), getattr(oneof, name)(average=True), 100)
+    assert grown < 20_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_thousand_fits_hold_no_more(name: str, given: Any) -> None:
+    X, y = given
+    assert _growth(lambda estimator: estimator.fit(X[:40], y[:40]), getattr(oneof, name)(), 333) < 50_000
+
+
+@pytest.mark.slow
+def test_a_million_calls_of_partial_fit_hold_no_more(given: Any) -> None:
+    X, y = given
+    learner = oneof.AvgPerceptron(average=True)
+    Y = np.eye(K, dtype=bool)[[y[0][0]]]
+    assert _growth(lambda e: e.partial_fit(X[:1], Y, classes=range(K)), learner, 333_333) < 50_000
+
+
+def _growth(step: Any, estimator: Any, n: int) -> int:
+    """Return the bytes that 2 n further steps add to what n steps have allocated."""
+    for _ in range(n):
+        step(estimator)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        step(estimator)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(2 * n):
+            step(estimator)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()

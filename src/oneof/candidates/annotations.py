@@ -48,7 +48,10 @@ def _as_table(answers: Any) -> np.ndarray[Any, Any]:
     """Return lists of answers as a table; beside text, NumPy would turn a NaN into the text 'nan'."""
     if isinstance(answers, np.ndarray):
         return answers
-    rows = [list(row) for row in answers]
+    try:
+        rows = [list(row) for row in answers]
+    except TypeError:
+        raise LabelError("answers should be a table: a row an item, with the label of each annotator.") from None
     table = np.empty((len(rows), max(map(len, rows), default=0)), dtype=object)
     for i, row in enumerate(rows):
         if len(row) != table.shape[1]:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from oneof.candidates import annotations, indicator, named_sets, strings
 from oneof.candidates.labels import MISSING, encode_labels
-from oneof.errors import InputTypeError
+from oneof.errors import InputError, InputTypeError
 from oneof.typing import Ints, Labels, Mask
 
 
@@ -266,7 +266,10 @@ class CandidateSets:
             raise InputTypeError(
                 f"candidates[{rows}] asks for one row: use candidates[{rows}:{rows + 1}], or to_sets()[{rows}]."
             )
-        picked = self._mask[rows]
+        try:
+            picked = self._mask[rows]
+        except (IndexError, TypeError, ValueError) as error:
+            raise InputError(f"candidates of {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
         if picked.ndim != 2 or picked.shape[1] != len(self._classes):
             raise InputTypeError("candidates are indexed by rows alone: a slice, a boolean mask or an array of rows.")
         return CandidateSets._wrap(picked, self._classes)

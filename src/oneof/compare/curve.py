@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from oneof.compare.folds import Progress, attempt, folds_of, read_task
 from oneof.compare.results import FoldResult, plain, summarise
 from oneof.errors import InputError
+from oneof.randomness import check_random_state
 
 
 @dataclass(frozen=True)

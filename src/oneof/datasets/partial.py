@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.candidates.labels import label_vector
 from oneof.datasets.distractors import add_partners, add_scenes, add_uniform, add_weighted
 from oneof.errors import InputError, LabelError
+from oneof.reading import read_floats
 from oneof.typing import Floats, Ints, Labels
 
 _KINDS = ("uniform", "confusable", "cooccurring")
@@ -118,7 +119,7 @@ def make_partial(
 
 def _read(y: Any, classes: Any) -> CandidateSets:
     if isinstance(y, CandidateSets):
-        exact = as_candidates(y, classes=classes)
+        exact = as_candidates(y, classes=None if classes is None else as_classes(classes))
         partial = np.flatnonzero(~(exact.is_exact | exact.is_unlabelled))
         if len(partial):
             raise InputError(
@@ -161,7 +162,7 @@ def _is_whole(value: Any) -> bool:
 
 def _weights(confusion: Any, classes: Labels, codes: Ints, count: int) -> Floats:
     n_classes = len(classes)
-    weights = np.array(confusion, dtype=np.float64)
+    weights = read_floats(confusion, "confusion")
     if weights.shape != (n_classes, n_classes):
         raise InputError(f"confusion has shape {weights.shape}, expected ({n_classes}, {n_classes}).")
     wrong = np.argwhere(~np.isfinite(weights) | (weights < 0))

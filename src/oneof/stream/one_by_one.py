@@ -5,8 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from oneof.candidates import CandidateSets
+from oneof.candidates import CandidateSets, as_classes
 from oneof.errors import InputTypeError
+from oneof.estimators.base import check_positive
 from oneof.estimators.online import check_online
 from oneof.solvers.online import OnlineState
 
@@ -47,8 +48,9 @@ class OneByOne:
         from sklearn.feature_extraction import FeatureHasher
 
         check_online(estimator)
+        check_positive("hash_bits", hash_bits, integer=True)
         self.estimator = estimator
-        self.classes = list(classes)
+        self.classes = as_classes(classes).tolist()
         self.hash_bits = hash_bits
         self._hasher = FeatureHasher(2**hash_bits)
         self._state: OnlineState | None = None

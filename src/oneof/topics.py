@@ -81,7 +81,7 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
     """
     truth = _read_topics(Y)
     rows, others = _split(labelled, len(truth))
-    X = X.tocsr() if sp.issparse(X) else X
+    X = X.tocsr() if sp.issparse(X) else np.asarray(X) if isinstance(X, memoryview) else X
     if (n_rows := X.shape[0] if hasattr(X, "shape") else len(X)) != len(truth):
         raise InputError(f"X has {n_rows} rows, but Y has {len(truth)}: give the topics of every row.")
     _check_occurrence(truth, rows, others)

@@ -29,7 +29,8 @@ SPOKEN = UserWarning
 NumPy's and scipy's RuntimeWarning, ComplexWarning and LinAlgWarning, numba's, and those of deprecation are not.
 """
 
-NAN_MEANS = {"accuracy", "approximated_accuracy", "break_even", "covering_rate", "fit_seconds", "mean", "std"}
+NAN_MEANS = {"accuracy", "approximated_accuracy", "break_even", "covering_rate", "fit_seconds"}
+NAN_MEANS |= {f"{name}_std" for name in NAN_MEANS}
 """Attributes of results whose NaN is documented: what could not be judged."""
 
 LONGEST = 60.0

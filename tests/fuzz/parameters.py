@@ -8,6 +8,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Wh
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
+GP_KERNELS = (None, RBF(), 1.0 * RBF(0.1) + WhiteKernel(1e-3), DotProduct(), ConstantKernel(), RBF(1e-5), RBF(1e5))
+
 INVALID = (
     *(None, "", "no such", -1, 0, -0.5, 2, 0.5, True, False, float("nan"), float("inf"), -float("inf"), 1e-300),
     *(1e300, 1 + 1j, [], {}, (), object(), np.array([1.0, 2.0]), np.float32(0.5), np.int8(1), np.array(0.5), len),
@@ -34,7 +36,14 @@ SIZES = {
 }
 """Counts that work grows with: those of `INVALID` are small."""
 
-KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed", lambda A, B: np.asarray(A @ B.T, dtype=float))
+
+def products(A: Any, B: Any) -> Any:
+    """Return a kernel as a caller may write one."""
+    gram = A @ B.T
+    return gram.toarray() if hasattr(gram, "toarray") else gram
+
+
+KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed", products)
 CHOICES: dict[str, tuple[Any, ...]] = {
     "affinity": ("gaussian", "cosine", "binary", "precomputed", lambda X: np.ones((len(X), len(X)))),
     "agreement": (True, False, "auto"),
@@ -48,16 +57,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "estimator": (None, SVC(), GaussianNB()),
     "features": ("raw", "kernel", "auto", "standard", "rank", "angle", "unit", "scaled_unit"),
     "gamma": ("scale", "auto", *NUMBERS),
-    "kernel": (
-        *KERNELS,
-        "laplacian",
-        "auto",
-        None,
-        RBF(),
-        1.0 * RBF(0.1) + WhiteKernel(1e-3),
-        DotProduct(),
-        ConstantKernel(),
-    ),
+    "kernel": (*KERNELS, "laplacian", "auto", None),
     "mstep": ("newton", "block", "sequential"),
     "optimizer": (None, "fmin_l_bfgs_b"),
     "positive_fraction": (None, 0.5, 0.01, {"ant": 0.5}),
@@ -98,11 +98,15 @@ def parameters(draw: st.DrawFn, estimator: Any) -> dict[str, Any]:
     names = sorted(estimator.get_params(deep=False))
     drawn = dict(QUICK.get(type(estimator).__name__, {}))
     for name in draw(st.lists(st.sampled_from(names), max_size=3, unique=True)):
-        drawn[name] = draw(st.sampled_from(INVALID)) if draw(st.integers(0, 4)) == 0 else draw(_possible(name))
+        drawn[name] = (
+            draw(st.sampled_from(INVALID)) if draw(st.integers(0, 4)) == 0 else draw(_possible(estimator, name))
+        )
     return drawn
 
 
-def _possible(name: str) -> st.SearchStrategy[Any]:
+def _possible(estimator: Any, name: str) -> st.SearchStrategy[Any]:
+    if type(estimator).__name__ == "PLGP" and name == "kernel":
+        return st.sampled_from(GP_KERNELS)
     if name in SIZES:
         return st.sampled_from(SIZES[name])
     return st.sampled_from(CHOICES.get(name, (*NUMBERS, True, False)))

@@ -104,7 +104,7 @@ def read_rows(X: Any) -> Any:
     """Return rows that can be indexed."""
     if sp.issparse(X):
         return X.tocsr()
-    return X if hasattr(X, "shape") else read_array(X, "X")
+    return X if hasattr(X, "shape") and not isinstance(X, memoryview) else read_array(X, "X")
 
 
 def read_pool(X: Any, n: int) -> tuple[Any, int]:
@@ -152,7 +152,8 @@ def check_strategy(strategy: Any) -> None:
 
 
 def _probabilities(estimator: Any, pool: Any, strategy: str) -> Floats:
-    check_is_fitted(estimator)
+    with as_input_errors():
+        check_is_fitted(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise InputError(
             f"{type(estimator).__name__} has no predict_proba, which strategy={strategy!r} needs: "

@@ -70,6 +70,8 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
         if label not in leaves_of:
             row = int(rows[flat.index(label)])
             raise LabelError(f"row {row}: label {label!r} is neither a leaf nor a coarse label of the hierarchy.")
+    if not len(known):
+        raise LabelError("the hierarchy names no leaf: give the labels below each coarse one.")
     below = np.array([[leaf in leaves_of[label] for leaf in known.tolist()] for label in distinct], dtype=bool)
     code = {label: i for i, label in enumerate(distinct)}
     codes = np.fromiter(map(code.__getitem__, flat), dtype=np.int64, count=len(flat))

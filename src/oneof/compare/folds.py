@@ -61,7 +61,8 @@ def folds_of(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
     if isinstance(cv, numbers.Integral):
         cv = CandidateKFold(int(cv), random_state=random_state)
     with as_input_errors():
-        return list(check_cv(cv).split(task.X, task.candidates))
+        splits = check_cv(cv).split(task.X, task.candidates)
+        return [(np.asarray(train), np.asarray(test)) for train, test in splits]
 
 
 def attempt(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:

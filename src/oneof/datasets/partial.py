@@ -98,8 +98,8 @@ def make_partial(
     known, codes = exact.is_exact, np.argmax(exact.mask, axis=1)
     codes[~known] = -1
     count = _check(share, extra, size, kind, exact.shape[1], confusion=confusion, groups=groups)
-    if not 0.0 <= epsilon <= 1.0:
-        raise InputError(f"epsilon={epsilon} is not a probability: give a number from 0 to 1.")
+    if not _is_number(epsilon) or not 0.0 <= epsilon <= 1.0:
+        raise InputError(f"epsilon={epsilon!r} is not a probability: give a number from 0 to 1.")
     rng = _generator(random_state)
     # A permutation, cut: the rows of a smaller share are among those of a larger one under the same seed.
     rows = rng.permutation(np.flatnonzero(known))[: round(share * int(known.sum()))]
@@ -133,10 +133,10 @@ def _check(
     share: float, extra: int, size: int | None, kind: str, n_classes: int, *, confusion: Any, groups: Any
 ) -> int:
     """Return the number of false labels, after refusing what cannot be meant."""
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(f"kind={kind!r} is not known: choose one of {', '.join(map(repr, _KINDS))}.")
-    if not 0.0 <= share <= 1.0:
-        raise InputError(f"share={share} is not possible: give a number from 0 to 1.")
+    if not _is_number(share) or not 0.0 <= share <= 1.0:
+        raise InputError(f"share={share!r} is not possible: give a number from 0 to 1.")
     if confusion is not None and kind != "confusable":
         raise InputError(f"confusion belongs to kind='confusable', not to kind={kind!r}.")
     if groups is not None and kind != "cooccurring":
@@ -154,6 +154,10 @@ def _check(
             f"extra={extra!r} is not possible: with {n_classes} classes a set can hold 0 to {n_classes - 1} false ones."
         )
     return int(extra)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _is_whole(value: Any) -> bool:

@@ -278,6 +278,8 @@ def check_lengths(rows: Rows, candidates: CandidateSets) -> None:
 
 def check_learnable(candidates: CandidateSets) -> None:
     """Raise unless there are two classes, and a row that tells something of its label."""
+    if not candidates.shape[1]:
+        raise LabelError("y names no class: a classifier needs at least two classes.")
     if candidates.shape[1] < 2:
         raise LabelError(
             f"y names only one class ({candidates.classes.tolist()[0]!r}): a classifier needs at least two classes."

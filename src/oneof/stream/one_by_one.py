@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets, as_classes
-from oneof.errors import InputTypeError
+from oneof.errors import InputTypeError, as_input_errors
 from oneof.estimators.base import check_positive
 from oneof.estimators.online import check_online
 from oneof.solvers.online import OnlineState
@@ -99,5 +99,7 @@ class OneByOne:
         if not isinstance(x, Mapping):
             raise InputTypeError(f"a row is a dict of features, got {type(x).__name__}: give {{name: value}}.")
         known: Iterable[tuple[str, Any]] = ((str(name), value) for name, value in x.items() if value is not None)
-        row = self._hasher.transform([{name: value for name, value in known if value == value}])  # noqa: PLR0124 - not NaN
+        with as_input_errors():
+            told = {name: value for name, value in known if value == value}  # noqa: PLR0124 - not NaN
+            row = self._hasher.transform([told])
         return row.astype(np.float64)

@@ -212,7 +212,7 @@ def _left_out(stop_words: StopWords) -> frozenset[str]:
 
 def _stemmer(language: str) -> Callable[[str], str]:
     if not isinstance(language, str):
-        raise InputTypeError(f"there is no stemmer for {language!r}: name a language, as `languages()` does.")
+        raise InputError(f"there is no stemmer for {language!r}: name a language, as `languages()` does.")
     return _stemmer_of(language)
 
 

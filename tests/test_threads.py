@@ -45,6 +45,18 @@ def test_no_core_is_asked_for_twice():
             assert blas_threads() == {1}
 
 
+def test_calls_that_overlap_leave_the_threads_of_blas_as_they_were():
+    """Of two that limit BLAS at once, the one that came second and goes last does not leave it limited for good."""
+    with threadpool_limits(2, user_api="blas"):
+        first, second = one_thread_each(), one_thread_each()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == {2}
+
+
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     """A LOORidge that weighs several kernels, and a PLECOC, are equal bit by bit."""
     X, y = load_iris(return_X_y=True)

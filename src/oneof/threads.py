@@ -5,8 +5,11 @@ a process that was told ``OMP_NUM_THREADS=1``. While the parts run each has one 
 for twice, and a part's result is the same whether others run beside it or not.
 """
 
+import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -37,9 +40,41 @@ def available() -> int:
     return max(1, min([cpu_count(), *allowed]))
 
 
-def one_thread_each() -> Any:
-    """Return a context in which each call of BLAS takes one thread."""
-    return _blas().limit(limits=1)
+def one_thread_each() -> AbstractContextManager[None]:
+    """Return a context in which each call of BLAS takes one thread; several threads may be within it at once."""
+    return _ONE_EACH
+
+
+class _OneEach(AbstractContextManager[None]):
+    """The limit is the whole process's: the first to come sets it, and the last to go takes it away.
+
+    Were each to restore what it found, one that came second and went last would leave the process with one thread.
+    """
+
+    def __init__(self) -> None:
+        self._inside = 0
+        self._limits: Any = None
+        self._lock = threading.Lock()
+        # A lock that another thread held while the process was forked would stay shut in the child.
+        os.register_at_fork(after_in_child=self._renew)
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._limits = _blas().limit(limits=1)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limits.restore_original_limits()
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+
+
+_ONE_EACH = _OneEach()
 
 
 @cache

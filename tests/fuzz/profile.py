@@ -5,14 +5,14 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-ORDINARY = 50
+ORDINARY = 53
 """Cases of a test of share 1 in the ordinary run."""
 NIGHTLY = int(os.environ.get("ONEOF_FUZZ_CASES", "0"))
 """Cases of a test of share 1 in the nightly run, each time others; 0 outside of it."""
 
 
 def cases(share: float) -> Any:
-    """Return the settings of a test: in the ordinary run always the same cases, so that it fails for all or for none."""
+    """Return the settings of a test: in the ordinary run always the same cases, so that all see the same failures."""
     return settings(
         max_examples=max(1, round((NIGHTLY or ORDINARY) * share)),
         derandomize=not NIGHTLY,

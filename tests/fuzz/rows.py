@@ -168,8 +168,7 @@ def _sparse(X: Any, form: str, random: np.random.Generator) -> Any:
     elif form == "csr int64":
         rows.indices, rows.indptr = rows.indices.astype("i8"), rows.indptr.astype("i8")
     elif form == "csr in parts":
-        twice = sp.csr_array((np.repeat(rows.data, 2), np.repeat(rows.indices, 2), rows.indptr * 2), shape=rows.shape)
-        return twice
+        return sp.csr_array((np.repeat(rows.data, 2), np.repeat(rows.indices, 2), rows.indptr * 2), shape=rows.shape)
     elif form == "csr float32" and X.dtype.kind != "c":
         return rows.astype("f4")
     elif form == "csr bool":

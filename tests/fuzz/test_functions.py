@@ -180,7 +180,7 @@ def hidings(draw: st.DrawFn) -> Case:
 
 
 def _two_sensors(**named: Any) -> Any:
-    """A row that lacks a sensor is NaN there; the rest is finite."""
+    """Return the rows without the NaN of those that lack a sensor."""
     rows = make_two_sensors(**named)
     return np.nan_to_num(rows.X, nan=0.0, posinf=np.inf, neginf=-np.inf), rows.seen
 
@@ -268,7 +268,7 @@ def queries(draw: st.DrawFn) -> Case:
 
 
 def _simulated(learner: Any, *given_: Any, **named: Any) -> Any:
-    """What scikit-learn's own estimators say of rows that they cannot take is theirs to say."""
+    """Simulate; what scikit-learn's own estimators say of rows that they cannot take is theirs to say."""
     if isinstance(learner, PLKNN):
         return active.simulate(learner, *given_, **named)
     try:
@@ -316,7 +316,7 @@ def texts(draw: st.DrawFn) -> Case:
 
 
 def _words(given_: Any, **named: Any) -> Any:
-    """What scikit-learn's vectorizer says of texts is its own to say."""
+    """Count the words; what scikit-learn's vectorizer says of texts is its own to say."""
     vectorizer = text.make_vectorizer(**named)
     try:
         return vectorizer.fit_transform(given_)

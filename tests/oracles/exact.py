@@ -65,9 +65,9 @@ def clpl_error(coef, X, mask, C, count):
         scores = [dot(w, x) for w in W]
         mean = mpmath.fsum(scores[k] for k in inside) / len(inside)
         slope = -2 * max(mpf(0), 1 - mean) / len(inside)
-        shared = 2 * int(times) * C * mpf(mean < 1) / len(inside) ** 2
+        shared = 2 * int(times) * C * mpf(int(mean < 1)) / len(inside) ** 2
         if len(W) * len(x) <= MOST_WEIGHTS:
-            outer = [2 * int(times) * C * mpf(score > -1) for score in scores]
+            outer = [2 * int(times) * C * mpf(int(score > -1)) for score in scores]
             bent = [
                 [shared * (row[a] and row[b]) + (outer[a] if a == b and not row[a] else 0) for b in range(len(W))]
                 for a in range(len(W))
@@ -152,7 +152,7 @@ def harmonic(W, labels, K):
         for j in range(n):
             if labels[j] >= 0:
                 right[a, labels[j]] += weights[i][j]
-    found = [[mpf(k == label) for k in range(K)] for label in labels]
+    found = [[mpf(int(k == label)) for k in range(K)] for label in labels]
     for k in range(K):
         column = mpmath.lu_solve(L, right[:, k])
         for a, i in enumerate(free):
@@ -197,7 +197,7 @@ def mode_error(F, gram, mask):
         gaps.append(
             [mpf(0)] * len(f)
             if row.all()
-            else [mpf(t) / sum(top) - p / total for t, p in zip(top, powers, strict=True)]
+            else [mpf(int(t)) / sum(top) - p / total for t, p in zip(top, powers, strict=True)]
         )
     most = max(abs(value) for f in values for value in f)
     broken = max(

@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow check package bench docs clean
+.PHONY: demo test test-slow test-nightly check package bench docs clean
 
 # The stamp is renewed whenever the project's dependencies change.
 $(VENV)/.installed: pyproject.toml
@@ -24,6 +24,10 @@ test: $(VENV)/.installed
 
 test-slow: $(VENV)/.installed
 	$(BIN)/python -m pytest -m slow
+
+# 100,000 calls with whatever a caller may have, others each time: some 40 minutes of two cores.
+test-nightly: $(VENV)/.installed
+	ONEOF_FUZZ_CASES=2650 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
 
 check: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -74,6 +78,9 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/gpu.py
+	$(BIN)/python benchmarks/fuzzing.py 100
+	$(BIN)/python benchmarks/truth.py
+	$(BIN)/python benchmarks/reliability.py
 
 # The documentation is README.md, docs/ and the docstrings: every example in them is run.
 docs: $(VENV)/.installed

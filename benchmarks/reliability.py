@@ -16,6 +16,7 @@ import csv
 import multiprocessing
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -210,6 +211,18 @@ def workers():
     write("workers.csv", ["method", "forked", "spawned", "joblib"], lines)
 
 
+def page():
+    """Write the tables into the page, each after its mark."""
+    path = FOLDER.with_suffix(".md")
+    parts = re.split(r"(<!-- (\w+) -->\n)(?:\n\|.*?\n\n|\n)", path.read_text(), flags=re.DOTALL)
+    text = parts[0]
+    for mark, name, rest in zip(parts[1::3], parts[2::3], parts[3::3]):
+        rows = list(csv.reader((FOLDER / f"{name}.csv").open()))
+        lines = ["| " + " | ".join(row) + " |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+        text += mark + "\n" + "\n".join(lines) + "\n\n" + rest
+    path.write_text(text)
+
+
 def write(name, columns, lines):
     """Write a table, and show it."""
     FOLDER.mkdir(exist_ok=True)
@@ -222,7 +235,7 @@ def main():
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "what", nargs="?", choices=("determinism", "threads", "workers", "worker", "all"), default="all"
+        "what", nargs="?", choices=("determinism", "threads", "workers", "worker", "page", "all"), default="all"
     )
     parser.add_argument("--out")
     parser.add_argument("--threads", type=int, default=1)
@@ -230,7 +243,7 @@ def main():
     if options.what == "worker":
         work(options.out, options.threads)
         return
-    for measure in (determinism, threads, workers):
+    for measure in (determinism, threads, workers, page):
         if options.what in (measure.__name__, "all"):
             measure()
 

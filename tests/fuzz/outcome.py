@@ -7,6 +7,7 @@ what it was given as it was, and ends.
 import dataclasses
 import signal
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -37,6 +38,10 @@ LONGEST = 60.0
 """Processor seconds after which a call counts as one that does not end; ordinary calls here take milliseconds."""
 
 
+CAME: Counter[str] = Counter()
+"""How many calls of this process were "answered" and "refused", for whoever counts."""
+
+
 class HangError(AssertionError):
     """A call did not end."""
 
@@ -54,6 +59,7 @@ def outcome(call: Callable[..., Any], *given: Any, may_be_nan: bool = False, **n
     if isinstance(result, DOCUMENTED):
         assert str(result).strip(), f"{type(result).__name__} without a word"
     assert fingerprint((given, named)) == before, "what was given has changed"
+    CAME["refused" if isinstance(result, DOCUMENTED) else "answered"] += 1
     if not may_be_nan:
         assert_finite(result)
     return result

@@ -161,16 +161,17 @@ def harmonic(W, labels, K):
 
 
 def left_out(gram, targets, lam):
-    """Return what ridge regression foretells of each row from the others: one system for each row left out."""
-    n, K, G = len(gram), len(targets[0]), matrix(gram)
+    """Return what ridge regression foretells of each row from the others, around the means of all: n systems."""
+    n, K, G, P = len(gram), len(targets[0]), matrix(gram), matrix(targets)
+    means = [mpmath.fsum(row[k] for row in P) / n for k in range(K)]
     found = []
     for i in range(n):
         others = [j for j in range(n) if j != i]
         A = mpmath.matrix([[G[a][b] + (lam if a == b else 0) for b in others] for a in others])
         row = []
         for k in range(K):
-            solved = mpmath.lu_solve(A, mpmath.matrix([mpf(float(targets[j][k])) for j in others]))
-            row.append(mpmath.fsum(G[i][j] * solved[a] for a, j in enumerate(others)))
+            solved = mpmath.lu_solve(A, mpmath.matrix([P[j][k] - means[k] for j in others]))
+            row.append(means[k] + mpmath.fsum(G[i][j] * solved[a] for a, j in enumerate(others)))
         found.append(row)
     return found
 

@@ -151,7 +151,9 @@ def loo(problem):
     gram = unit @ unit.T
     targets = problem.mask / problem.mask.sum(axis=1, keepdims=True)
     targets = targets[:, targets.any(axis=0)][:, :3]
-    return exact.difference(ExactRidge.of(gram, 0.05).left_out(targets), exact.left_out(gram, targets, exact.mpf(0.05)))
+    return exact.difference(
+        ExactRidge.of(gram.copy(), 0.05).left_out(targets), exact.left_out(gram, targets, exact.mpf(0.05))
+    )
 
 
 def ipal(problem):

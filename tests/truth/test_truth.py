@@ -1,4 +1,4 @@
-"""On ill-conditioned problems, solutions are as near to the truth as docs/reliability.md says: measured in 50 digits."""
+"""On ill-conditioned problems, solutions are near the truth: errors measured in 50 digits."""
 
 import warnings
 

@@ -204,8 +204,7 @@ class DecisionValues:
         scores = self._finite_scores(self._read_rows(X))
         if len(self.classes_) != 2:
             return scores
-        with np.errstate(over="ignore"):
-            return check_scores(scores[:, 1] - scores[:, 0])
+        return scores[:, 1] - scores[:, 0]
 
 
 class LinearScores(DecisionValues):
@@ -226,9 +225,10 @@ class LinearScores(DecisionValues):
 
 
 def check_scores(scores: Floats) -> Floats:
-    """Return scores, a row or a number for each row of features, unless one is infinite or NaN."""
-    if not np.isfinite(scores).all():
-        row = int(np.argwhere(~np.isfinite(scores))[0][0])
+    """Return scores, a row or a number for each row of features, unless one is NaN or differences could overflow."""
+    within = np.abs(scores) <= np.finfo(scores.dtype).max / 2
+    if not within.all():
+        row = int(np.argwhere(~within)[0][0])
         raise InputError(f"row {row}: the scores overflow: scale the features, for example with StandardScaler.")
     return scores
 

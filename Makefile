@@ -25,7 +25,7 @@ test: $(VENV)/.installed
 test-slow: $(VENV)/.installed
 	$(BIN)/python -m pytest -m slow
 
-# 100,000 calls with whatever a caller may have, others each time: some 40 minutes of two cores.
+# 100,000 calls with whatever a caller may have, others each time: some 20 minutes of two cores.
 test-nightly: $(VENV)/.installed
 	ONEOF_FUZZ_CASES=2650 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
 

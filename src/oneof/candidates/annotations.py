@@ -48,7 +48,7 @@ def read_annotations(answers: Any, classes: Any, *, min_votes: int, top: int | N
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _as_table(answers: Any) -> np.ndarray[Any, Any]:

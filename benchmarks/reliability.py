@@ -174,26 +174,31 @@ def threads():
 # -- workers ----------------------------------------------------------------------------------------------------------
 
 
-def _child(name, connection):
-    connection.send(fitted_scores(methods()[name]))
+def _child(names, connection):
+    for name in names:
+        connection.send(fitted_scores(methods()[name]))
 
 
-def in_child(how, name):
-    """Return what a child process finds, or None where it does not end."""
-    context = multiprocessing.get_context(how)
-    here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(name, there))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forking a process that has threads, which is the test
+def in_children(how, names):
+    """Return what child processes find: one child for all, and another after a method that does not end."""
+    context, found = multiprocessing.get_context(how), {}
+    while len(found) < len(names):
+        here, there = context.Pipe(duplex=False)
+        child = context.Process(target=_child, args=(names[len(found) :], there))
         child.start()
-    there.close()
-    try:
-        return here.recv() if here.poll(LONGEST) else None
-    except EOFError:
-        return None
-    finally:
-        child.kill()
-        child.join()
+        there.close()
+        try:
+            for name in names[len(found) :]:
+                if not here.poll(LONGEST):
+                    found[name] = None
+                    break
+                found[name] = here.recv()
+        except EOFError:
+            found[names[len(found)]] = None
+        finally:
+            child.kill()
+            child.join()
+    return found
 
 
 def workers():
@@ -201,13 +206,12 @@ def workers():
     names = list(methods())
     with threadpool_limits(2):
         expected = {name: fitted_scores(methods()[name]) for name in names}
-    with threadpool_limits(1):
-        expected = {name: fitted_scores(methods()[name]) for name in names}
-    by_joblib = dict(zip(names, Parallel(n_jobs=2)(delayed(fitted_scores)(methods()[name]) for name in names)))
+        found = [in_children("fork", names), in_children("spawn", names)]
+    found.append(dict(zip(names, Parallel(n_jobs=2)(delayed(fitted_scores)(methods()[name]) for name in names))))
     lines = []
     for name in names:
-        found = [in_child("fork", name), in_child("spawn", name), by_joblib[name]]
-        lines.append([name, *("does not end" if f is None else same(f, expected[name]) for f in found)])
+        answers = ["does not end" if f[name] is None else same(f[name], expected[name]) for f in found]
+        lines.append([name, *answers])
     write("workers.csv", ["method", "forked", "spawned", "joblib"], lines)
 
 

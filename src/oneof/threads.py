@@ -45,6 +45,27 @@ def one_thread_each() -> AbstractContextManager[None]:
     return _ONE_EACH
 
 
+def mind_fork() -> None:
+    """Let OpenMP take one thread in a process that was forked; to be called just before its loops.
+
+    GNU's OpenMP, which scikit-learn's neighbours run on, does not survive a fork once it has had several threads: the
+    child waits for ever for those of its parent. With one thread it asks for none.
+    """
+    if _forked:
+        ThreadpoolController().select(user_api="openmp").limit(limits=1)
+
+
+_forked = False
+
+
+def _note_fork() -> None:
+    global _forked  # noqa: PLW0603 - a fact of the process
+    _forked = True
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
+
 class _OneEach(AbstractContextManager[None]):
     """The limit is the whole process's: the first to come sets it, and the last to go takes it away.
 

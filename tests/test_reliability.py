@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from oneof import PLKNN
 from tests.estimators.panel import ALL, name, scores, table
 
 N_THREADS = 8
@@ -90,27 +91,38 @@ def test_another_process_finds_the_same(expected, tmp_path):
         np.testing.assert_array_equal(found, expected[key], err_msg=key)
 
 
-def _send(connection):
-    connection.send(everything())
-
-
-def test_a_forked_process_finds_the_same(expected):
-    """A child of a process that has fitted, with threads of BLAS and of ours, fits and ends."""
+def forked(work):
+    """Return what a forked child sends, whose parent has worked with two threads."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_send, args=(there,))
+    child = context.Process(target=lambda: there.send(work()))
     with threadpool_limits(2):
-        everything()
+        work()
         child.start()
     there.close()
     try:
         assert here.poll(LONGEST), "the child does not end"
-        for key, found in here.recv().items():
-            most = np.abs(expected[key]).max()  # the child has two threads, which round otherwise than one
-            np.testing.assert_allclose(found, expected[key], rtol=1e-9, atol=1e-9 * most, err_msg=key)
+        return here.recv()
     finally:
         child.kill()
         child.join()
+
+
+def test_a_forked_process_finds_the_same(expected):
+    """A child of a process that has fitted, with threads of BLAS and of ours, fits and ends."""
+    for key, found in forked(everything).items():
+        most = np.abs(expected[key]).max()  # the child has two threads, which round otherwise than one
+        np.testing.assert_allclose(found, expected[key], rtol=1e-9, atol=1e-9 * most, err_msg=key)
+
+
+def test_neighbours_among_many_features_in_a_forked_process():
+    """Where scikit-learn's loops of OpenMP look for them, a child does not wait for the threads of its parent."""
+    X, mask = table(80, d=40)
+
+    def work():
+        return PLKNN().fit(X, mask).predict_proba(X)
+
+    np.testing.assert_allclose(forked(work), work(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_threads", [2, pytest.param(4, marks=pytest.mark.slow)])

@@ -178,6 +178,7 @@ class _ExactIndex:
     def within(self, points: Rows | None, radius: float) -> list[Ints]:
         points = self._centred(points)
         size = self._size if points is None else max(self._size, _largest_norm(points))
+        mind_fork()
         return list(self._index.radius_neighbors(points, radius + _ROUNDING * size, return_distance=False))
 
     def _centred(self, points: Rows | None) -> Rows | None:

@@ -58,6 +58,7 @@ def test_scores_that_overflow_are_said(size):
 def test_sums_of_finite_rows_may_overflow():
     """scikit-learn sums the rows to find NaN quickly, and NumPy warns of that sum."""
     outcome(PLKNN().fit, sp.csr_array(np.where(X > 0, 1.7e308, -1.7e308)), MASK)
+    outcome(LabellingSession, np.where(X > 0, 1.7e308, -1.7e308), classes=["a", "b"], estimator=PLKNN())
 
 
 def test_weights_that_are_no_numbers_are_not_shown():
@@ -118,6 +119,8 @@ def test_what_is_no_label():
         lambda: CandidateSets.from_hierarchy(["a"], "no dict"),
         lambda: CandidateSets.from_hierarchy([], {}),
         lambda: CandidateSets.from_annotations(None),
+        lambda: CandidateSets.from_indicator([[0, 1], [1]]),
+        lambda: CandidateSets([[True], [True, False]], ["a", "b"]),
         lambda: CandidateSets.from_annotations([["a"]], min_votes={}),
         lambda: CandidateSets.from_annotations(sp.csr_matrix(np.eye(2))),
         lambda: CandidateSets.from_labels(["a", "b"])[np.array([True])],

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from oneof.candidates import annotations, indicator, named_sets, strings
 from oneof.candidates.labels import MISSING, encode_labels
 from oneof.errors import InputError, InputTypeError
+from oneof.reading import read_array
 from oneof.typing import Ints, Labels, Mask
 
 
@@ -41,7 +42,7 @@ class CandidateSets:
     __slots__ = ("_classes", "_mask")
 
     def __init__(self, mask: Any, classes: Any) -> None:
-        mask, classes = indicator.read_indicator(np.asarray(mask), classes)
+        mask, classes = indicator.read_indicator(read_array(mask, "the mask"), classes)
         mask.flags.writeable = False
         self._mask: Mask = mask
         self._classes: Labels = classes

@@ -112,7 +112,7 @@ class LabellingSession:
         for name, value in (("overlap", overlap), ("batch", batch), ("n_ahead", n_ahead)):
             check_positive(name, value, integer=True)
         check_positive("check_every", check_every, integer=True, or_zero=True)
-        with as_input_errors():
+        with as_input_errors(), np.errstate(over="ignore", invalid="ignore"):
             rows: Rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         start = read_start(y, classes, rows.shape[0])
         self.classes = start.classes

@@ -217,14 +217,15 @@ def workers():
 
 def page():
     """Write the tables into the page, each after its mark."""
-    path = FOLDER.with_suffix(".md")
-    parts = re.split(r"(<!-- (\w+) -->\n)(?:\n\|.*?\n\n|\n)", path.read_text(), flags=re.DOTALL)
+    document = FOLDER.with_suffix(".md")
+    parts = re.split(r"(<!-- (\w+) -->\n)(?:\n\|.*?\n\n|\n)", document.read_text(), flags=re.DOTALL)
     text = parts[0]
     for mark, name, rest in zip(parts[1::3], parts[2::3], parts[3::3]):
-        rows = list(csv.reader((FOLDER / f"{name}.csv").open()))
+        path = FOLDER / f"{name}.csv"
+        rows = list(csv.reader(path.open())) if path.exists() else [["not measured yet"]]
         lines = ["| " + " | ".join(row) + " |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
         text += mark + "\n" + "\n".join(lines) + "\n\n" + rest
-    path.write_text(text)
+    document.write_text(text)
 
 
 def write(name, columns, lines):

@@ -55,7 +55,7 @@ def as_input_errors() -> Iterator[None]:
     """
     try:
         yield
-    except OneofError:
+    except (OneofError, AttributeError):  # scikit-learn's NotFittedError is an AttributeError, and says what it should
         raise
     except TypeError as error:
         raise InputTypeError(str(error)) from error

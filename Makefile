@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-built fuzz-files check package bench docs doctest clean
+.PHONY: demo test test-slow test-nightly test-built fuzz-files check package bench docs doctest clean
 
 # The stamp is renewed whenever the project's dependencies change.
 $(VENV)/.installed: pyproject.toml
@@ -24,6 +24,10 @@ test: $(VENV)/.installed
 
 test-slow: $(VENV)/.installed
 	$(BIN)/python -m pytest -m slow
+
+# 100,000 calls with whatever a caller may have, others each time: some 20 minutes of two cores.
+test-nightly: $(VENV)/.installed
+	ONEOF_FUZZ_CASES=2650 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
 
 # Every reader of files against files that atheris makes, FUZZ_SECONDS for each; what it finds lies in build/fuzz.
 FUZZ_SECONDS ?= 600
@@ -98,6 +102,9 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/gpu.py
+	$(BIN)/python benchmarks/fuzzing.py 100
+	$(BIN)/python benchmarks/truth.py
+	$(BIN)/python benchmarks/reliability.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/supply.py
 

@@ -45,8 +45,8 @@ def test_no_core_is_asked_for_twice():
             assert blas_threads() == {1}
 
 
-def test_limits_that_overlap_leave_blas_as_it_was():
-    """Where two enter and leave in turn, BLAS has one thread till the second has left, and then what it had."""
+def test_calls_that_overlap_leave_the_threads_of_blas_as_they_were():
+    """Of two that limit BLAS at once, the one that came second and goes last does not leave it limited for good."""
     with threadpool_limits(2, user_api="blas"):
         first, second = one_thread_each(), one_thread_each()
         first.__enter__()

@@ -4,6 +4,9 @@ Every error about input is one sentence that says what is wrong, where (row, col
 They subclass the built-in types that scikit-learn's own checks expect, so ``except ValueError`` keeps working.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class OneofError(Exception):
     """The root of every exception that oneof raises on purpose.
@@ -141,3 +144,19 @@ class MissingExtraError(OneofError, ImportError):
 
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(f"This needs {module}, which is not installed: run `pip install 'oneof[{extra}]'`.")
+
+
+@contextmanager
+def as_input_errors() -> Iterator[None]:
+    """Raise as our own what scikit-learn, NumPy or a table's library say of input that they are made to read.
+
+    Their sentence is kept; the kind is a subclass of theirs, so that whoever caught it still does.
+    """
+    try:
+        yield
+    except (OneofError, AttributeError):  # scikit-learn's NotFittedError is an AttributeError, and says what it should
+        raise
+    except TypeError as error:
+        raise InputTypeError(str(error)) from error
+    except (ValueError, OverflowError) as error:
+        raise InputError(str(error)) from error

@@ -1,12 +1,14 @@
 """Judging predictions where the true labels are not known, and where they are."""
 
+import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from oneof.candidates import CandidateSets, align, as_classes, over_all_labels
-from oneof.candidates.labels import pack_classes
+from oneof.candidates.labels import distinct_labels, pack_classes
 from oneof.errors import InputError, LabelError
+from oneof.reading import read_array, read_floats
 from oneof.typing import Floats, Mask
 from oneof.weights import read_sample_weight
 
@@ -158,7 +160,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     >>> round(approximated_accuracy([["finch", "owl"], ["wren"]], proba, classes=["finch", "owl", "wren"]), 3)
     0.333
     """
-    proba = np.asarray(proba, dtype=float)
+    proba = read_floats(proba, "proba")
     candidates = over_all_labels(y, [], classes)
     expected = (len(candidates), candidates.shape[1] if classes is None else len(classes))
     if proba.shape != expected:
@@ -211,7 +213,7 @@ def precision_recall_break_even(y_true: Any, y_score: Any) -> Any:
     >>> precision_recall_break_even([1, 1, 0, 0], [0.9, 0.4, 0.6, 0.1])
     0.5
     """
-    truth, scores = np.asarray(y_true), np.asarray(y_score, dtype=float)
+    truth, scores = read_array(y_true, "y_true"), read_floats(y_score, "y_score")
     if truth.shape != scores.shape or truth.ndim not in (1, 2):
         raise InputError(f"y_true has shape {truth.shape} and y_score {scores.shape}: give two arrays of one shape.")
     if not np.isin(truth, (0, 1)).all():
@@ -269,31 +271,36 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     >>> win_tie_loss([[0.9, 0.91, 0.92], [0.7, 0.6, 0.8]], [[0.5, 0.52, 0.51], [0.8, 0.6, 0.7]])
     WinTieLoss(win=1, tie=1, loss=0)
     """
-    a, b = np.atleast_2d(np.asarray(ours, dtype=float)), np.atleast_2d(np.asarray(theirs, dtype=float))
+    a, b = np.atleast_2d(read_floats(ours, "ours")), np.atleast_2d(read_floats(theirs, "theirs"))
     if a.shape != b.shape or a.ndim != 2 or a.shape[1] < 2:
         raise InputError(f"scores of shapes {a.shape} and {b.shape} cannot be paired: give the same two or more runs.")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise InputError("a score is NaN or infinite: leave out the configurations in which a run failed.")
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha={alpha} is not possible: give a level between 0 and 1.")
+    if not isinstance(alpha, numbers.Real) or not 0 < alpha < 1:
+        raise InputError(f"alpha={alpha!r} is not possible: give a level between 0 and 1.")
+    # The statistic has no unit, and scores of any size have their differences and squares in this one.
+    unit = np.maximum(np.abs(a), np.abs(b)).max(axis=1, keepdims=True)
+    a, b = (scores / np.where(unit > 0, unit, 1.0) for scores in (a, b))
     difference = a - b
     mean = difference.mean(axis=1)
     # Rounding leaves constant differences with a spread near 0, for which the statistic means nothing.
-    constant = np.ptp(difference, axis=1) <= 1e-12 * np.maximum(np.abs(a), np.abs(b)).max(axis=1)
+    constant = np.ptp(difference, axis=1) <= 1e-12
     from scipy import stats  # half a second, which no other metric should wait for
 
     p = np.zeros(len(mean))
     if not constant.all():
         p[~constant] = stats.ttest_rel(a[~constant], b[~constant], axis=1).pvalue
-    significant = (p < alpha) & (np.abs(mean) > 1e-12 * np.maximum(np.abs(a), np.abs(b)).max(axis=1))
+    significant = (p < alpha) & (np.abs(mean) > 1e-12)
     win, loss = int((significant & (mean > 0)).sum()), int((significant & (mean < 0)).sum())
     return WinTieLoss(win, len(mean) - win - loss, loss)
 
 
 def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
     """Return which predictions their sets cover, and the sets."""
-    predicted = np.asarray(y_pred)
-    candidates = over_all_labels(y, predicted.ravel().tolist(), classes)
+    predicted = read_array(y_pred, "y_pred")
+    listed = predicted.ravel().tolist()
+    distinct_labels(listed, range(len(listed)))  # raises for what is no label
+    candidates = over_all_labels(y, listed, classes)
     if predicted.shape != (len(candidates),):
         raise InputError(f"y_pred has shape {predicted.shape}, expected ({len(candidates)},): one label for each set.")
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.candidates.dealing import deal
-from oneof.errors import InputError
+from oneof.errors import InputError, as_input_errors
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
+from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Mask
 
 __all__ = [
@@ -75,6 +75,8 @@ class CandidateKFold(BaseCrossValidator):
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
         if not isinstance(n_splits, numbers.Integral) or n_splits < 2:
             raise InputError(f"n_splits={n_splits!r} is not possible: give a whole number of at least 2 folds.")
+        if not isinstance(shuffle, bool | np.bool_):
+            raise InputError(f"shuffle={shuffle!r} is not possible: choose True or False.")
         if not shuffle and random_state is not None:
             raise InputError("random_state has no effect without shuffle: leave it out, or set shuffle=True.")
         self.n_splits = int(n_splits)
@@ -121,7 +123,9 @@ class CandidateKFold(BaseCrossValidator):
         """
         del groups
         # Read here, since scikit-learn knows no length of some forms.
-        yield from super().split(X, as_candidates(y))
+        with as_input_errors():
+            splits = list(super().split(X, as_candidates(y)))
+        yield from splits
 
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Mask]:
         del X, groups

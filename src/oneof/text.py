@@ -193,7 +193,10 @@ def _check_words(stop_words: Any) -> StopWords:
         return stop_words
     if isinstance(stop_words, str) or not isinstance(stop_words, Iterable):
         raise InputError(f"stop_words={stop_words!r} names no list: give 'english', or the words themselves.")
-    listed = list(stop_words)
+    try:
+        listed = list(stop_words)
+    except TypeError as error:  # an array without a dimension
+        raise InputTypeError(f"stop_words={stop_words!r} names no list: {error}.") from None
     for word in listed:
         if not isinstance(word, str):
             raise InputTypeError(f"stop_words holds {word!r}, which is no text: give words.")
@@ -227,8 +230,14 @@ def _left_out(stop_words: StopWords) -> frozenset[str]:
     return frozenset(part for word in words for part in _CUT(word.lower()))
 
 
-@functools.cache
 def _stemmer(language: str) -> Callable[[str], str]:
+    if not isinstance(language, str):
+        raise InputError(f"there is no stemmer for {language!r}: name a language, as `languages()` does.")
+    return _stemmer_of(language)
+
+
+@functools.cache
+def _stemmer_of(language: str) -> Callable[[str], str]:
     """Return what stems words of a language, with one memory of stems for all tokenizers and threads of a process."""
     known = languages()
     if language not in known:

@@ -5,11 +5,12 @@ a process that was told ``OMP_NUM_THREADS=1``. While the parts run each has one 
 for twice, and a part's result is the same whether others run beside it or not.
 """
 
+import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from threading import Lock
 from typing import Any, TypeVar
 
 from joblib import cpu_count
@@ -40,32 +41,61 @@ def available() -> int:
 
 
 def one_thread_each() -> AbstractContextManager[None]:
-    """Return a context in which each call of BLAS takes one thread."""
-    return _LIMIT
+    """Return a context in which each call of BLAS takes one thread; several threads may be within it at once."""
+    return _ONE_EACH
 
 
-class _Limit(AbstractContextManager[None]):
-    """BLAS at one thread as long as anyone is inside: of two limits that overlap, one would put back the other's."""
+def mind_fork() -> None:
+    """Let OpenMP take one thread in a process that was forked; to be called just before its loops.
+
+    GNU's OpenMP, which scikit-learn's neighbours run on, does not survive a fork once it has had several threads: the
+    child waits for ever for those of its parent. With one thread it asks for none.
+    """
+    if _forked:
+        ThreadpoolController().select(user_api="openmp").limit(limits=1)
+
+
+_forked = False
+
+
+def _note_fork() -> None:
+    global _forked  # noqa: PLW0603 - a fact of the process
+    _forked = True
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
+
+class _OneEach(AbstractContextManager[None]):
+    """The limit is the whole process's: the first to come sets it, and the last to go takes it away.
+
+    Were each to restore what it found, one that came second and went last would leave the process with one thread.
+    """
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._n_inside = 0
-        self._limiter: Any = None
+        self._inside = 0
+        self._limits: Any = None
+        self._lock = threading.Lock()
+        # A lock that another thread held while the process was forked would stay shut in the child.
+        os.register_at_fork(after_in_child=self._renew)
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._n_inside == 0:
-                self._limiter = _blas().limit(limits=1)
-            self._n_inside += 1
+            if not self._inside:
+                self._limits = _blas().limit(limits=1)
+            self._inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._n_inside -= 1
-            if self._n_inside == 0:
-                self._limiter.restore_original_limits()
+            self._inside -= 1
+            if not self._inside:
+                self._limits.restore_original_limits()
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
 
 
-_LIMIT = _Limit()
+_ONE_EACH = _OneEach()
 
 
 @cache

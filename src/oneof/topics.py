@@ -9,6 +9,7 @@ from sklearn.utils import _safe_indexing
 
 from oneof.errors import InputError
 from oneof.metrics import precision_recall_break_even
+from oneof.reading import read_array
 from oneof.typing import Floats, Ints, Mask
 
 __all__ = ["TopicScores", "score_topics"]
@@ -87,7 +88,7 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
     """
     truth = _read_topics(Y)
     rows, others = _split(labelled, len(truth))
-    X = X.tocsr() if sp.issparse(X) else X
+    X = X.tocsr() if sp.issparse(X) else np.asarray(X) if isinstance(X, memoryview) else X
     if (n_rows := X.shape[0] if hasattr(X, "shape") else len(X)) != len(truth):
         raise InputError(f"X has {n_rows} rows, but Y has {len(truth)}: give the topics of every row.")
     _check_occurrence(truth, rows, others)
@@ -114,7 +115,7 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
 
 
 def _read_topics(Y: Any) -> Mask:
-    truth = np.asarray(Y.toarray() if sp.issparse(Y) else Y)
+    truth = read_array(Y, "Y")
     if truth.ndim != 2 or not truth.shape[1]:
         raise InputError(f"Y has shape {truth.shape}, expected (n_samples, n_topics): a column of 0 and 1 a topic.")
     if not np.isin(truth, (0, 1)).all():
@@ -125,7 +126,7 @@ def _read_topics(Y: Any) -> Mask:
 
 def _split(labelled: Any, n_rows: int) -> tuple[Ints, Ints]:
     """Return the labelled rows and the others, both in order."""
-    named = np.asarray(labelled)
+    named = read_array(labelled, "labelled")
     if named.dtype == bool:
         if named.shape != (n_rows,):
             raise InputError(

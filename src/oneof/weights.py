@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
+from oneof.reading import read_floats
 from oneof.typing import Floats, Mask
 
 
@@ -15,7 +16,7 @@ def read_sample_weight(sample_weight: Any, n_rows: int, told: Mask | None = None
     """
     if sample_weight is None:
         return np.ones(n_rows)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = read_floats(sample_weight, "sample_weight")
     if weight.shape != (n_rows,):
         raise InputError(f"sample_weight has shape {weight.shape}, expected ({n_rows},): give one weight for each row.")
     wrong = np.flatnonzero(~((weight >= 0) & np.isfinite(weight)))

@@ -2,7 +2,7 @@
 
 ``python -m tests.fuzz_files.guided SECONDS [TARGET ...]``. Each target is a process of its own, which libFuzzer ends
 where it finds something: then the file lies in ``build/fuzz``. How many files each target read is written to
-``docs/reliability/fuzzing.csv``.
+``docs/reliability/readers.csv``.
 """
 
 import csv
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "docs" / "reliability" / "fuzzing.csv"
+TABLE = ROOT / "docs" / "reliability" / "readers.csv"
 FOUND = ROOT / "build" / "fuzz"
 LIMITS = ("-timeout=30", "-rss_limit_mb=3072", "-malloc_limit_mb=3072", "-max_len=65536", "-print_final_stats=1")
 

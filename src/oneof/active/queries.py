@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from oneof.active.posterior import known_of
-from oneof.errors import InputError
+from oneof.errors import InputError, as_input_errors
 from oneof.estimators.base import check_positive
 from oneof.likelihoods import entropies
+from oneof.randomness import check_random_state
+from oneof.reading import read_array
 from oneof.solvers.graph_logistic.greedy import choose_batch
 from oneof.typing import Floats, Ints
 
@@ -111,14 +112,15 @@ def read_rows(X: Any) -> Any:
     """Return rows that can be indexed."""
     if sp.issparse(X):
         return X.tocsr()
-    return X if hasattr(X, "shape") else np.asarray(X)
+    return X if hasattr(X, "shape") and not isinstance(X, memoryview) else read_array(X, "X")
 
 
 def read_pool(X: Any, n: int) -> tuple[Any, int]:
     """Return the rows of a pool and their number, after refusing to choose `n` of them where that is impossible."""
     check_positive("n", n, integer=True)
     pool = read_rows(X)
-    n_rows = _num_samples(pool)
+    with as_input_errors():
+        n_rows = _num_samples(pool)
     if n_rows == 0:
         raise InputError("the pool is empty: X needs at least one row to choose from.")
     if n > n_rows:
@@ -158,7 +160,8 @@ def check_strategy(strategy: Any) -> None:
 
 
 def _probabilities(estimator: Any, pool: Any, strategy: str) -> Floats:
-    check_is_fitted(estimator)
+    with as_input_errors():
+        check_is_fitted(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise InputError(
             f"{type(estimator).__name__} has no predict_proba, which strategy={strategy!r} needs: "

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from oneof.active.oracle import Oracle
 from oneof.active.queries import check_strategy, query, read_rows
 from oneof.candidates.labels import is_missing
-from oneof.errors import InputError
+from oneof.errors import InputError, as_input_errors
 from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Labels
 
 
@@ -123,7 +124,8 @@ def simulate(
     ([2, 4], [2, 3, 4], [2, 2])
     """
     X = read_rows(X)
-    n_rows = _num_samples(X)
+    with as_input_errors():
+        n_rows = _num_samples(X)
     check_positive("n_queries", n_queries, integer=True, or_zero=True)
     check_positive("batch", batch, integer=True)
     if (X_test is None) != (y_test is None):

@@ -1,5 +1,6 @@
 """The answers of several annotators as candidate sets."""
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from oneof.candidates.labels import (
     MISSING,
     as_classes,
+    distinct_labels,
     encode_labels,
     is_minus_one,
     is_missing,
@@ -19,15 +21,16 @@ from oneof.typing import Labels, Mask
 
 def read_annotations(answers: Any, classes: Any, *, min_votes: int, top: int | None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of an (items, annotators) table of labels."""
-    if min_votes < 1:
-        raise InputError(f"min_votes={min_votes} is not possible: a candidate needs at least 1 vote.")
-    if top is not None and top < 1:
-        raise InputError(f"top={top} is not possible: keep at least 1 label, or pass None to keep all.")
+    if not _is_count(min_votes):
+        raise InputError(f"min_votes={min_votes!r} is not possible: a candidate needs at least 1 vote.")
+    if top is not None and not _is_count(top):
+        raise InputError(f"top={top!r} is not possible: keep at least 1 label, or pass None to keep all.")
     table = answers.to_numpy() if hasattr(answers, "to_numpy") else _as_table(answers)
     if table.ndim != 2:
         raise LabelError(f"answers should have shape (n_samples, n_annotators), got {table.shape}.")
     n_annotators = table.shape[1]
     flat = label_vector(table.ravel())
+    distinct_labels(flat.tolist(), np.arange(flat.size) // max(n_annotators, 1))  # raises for what is no label
     if classes is None and {v for v in flat.tolist() if not is_missing(v)} == {-1, 1}:
         raise LabelError("answers holds only -1 and 1: pass classes=[-1, 1] if -1 is a class, and None for no answer.")
     known = encode_labels(flat)[1] if classes is None else as_classes(classes)
@@ -44,11 +47,18 @@ def read_annotations(answers: Any, classes: Any, *, min_votes: int, top: int | N
     return mask, known
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
 def _as_table(answers: Any) -> np.ndarray[Any, Any]:
     """Return lists of answers as a table; beside text, NumPy would turn a NaN into the text 'nan'."""
     if isinstance(answers, np.ndarray):
         return answers
-    rows = [list(row) for row in answers]
+    try:
+        rows = [list(row) for row in answers]
+    except TypeError:
+        raise LabelError("answers should be a table: a row an item, with the label of each annotator.") from None
     table = np.empty((len(rows), max(map(len, rows), default=0)), dtype=object)
     for i, row in enumerate(rows):
         if len(row) != table.shape[1]:

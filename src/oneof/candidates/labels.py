@@ -81,7 +81,7 @@ def as_classes(classes: Any) -> Labels:
     if any(is_missing(value) for value in listed):
         raise LabelError("classes holds a missing value (None or NaN): a class needs a name.")
     for value in listed:
-        if type(value).__hash__ is None:
+        if not is_hashable(value):
             raise LabelError(f"classes holds {value!r}, which is not a label: name every class by text or a number.")
     if len(sort_labels(set(listed))) < len(listed):
         repeated = next(value for i, value in enumerate(listed) if value in listed[:i])
@@ -104,6 +104,15 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def is_hashable(value: Any) -> bool:
+    """Tell whether a value can be a label; a tuple that holds a list, say, cannot."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def is_minus_one(value: Any) -> bool:
@@ -135,7 +144,7 @@ def distinct_labels(values: Sequence[Any], rows: Sequence[int] | Ints) -> set[An
     try:
         return set(values)
     except TypeError:
-        where = next(i for i, value in enumerate(values) if type(value).__hash__ is None)
+        where = next(i for i, value in enumerate(values) if not is_hashable(value))
         raise LabelError(f"row {rows[where]}: {values[where]!r} is not a label.") from None
 
 

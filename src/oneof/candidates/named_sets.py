@@ -16,7 +16,7 @@ from oneof.candidates.labels import (
     sort_labels,
     unknown_label,
 )
-from oneof.errors import LabelError
+from oneof.errors import InputTypeError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
 _CONTAINERS = (list, tuple, set, frozenset, np.ndarray)
@@ -52,6 +52,8 @@ def read_complementary(y: Any, classes: Any = None) -> tuple[Mask, Labels]:
 
 def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the leaves, where a coarse label stands for all leaves below it."""
+    if not isinstance(hierarchy, Mapping):
+        raise InputTypeError(f"the hierarchy is {hierarchy!r}: give a dict of coarse labels, each with those below it.")
     leaves_of: dict[Any, set[Any]] = {}
     for node in hierarchy:
         _collect_leaves(node, hierarchy, leaves_of, ())
@@ -68,6 +70,8 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
         if label not in leaves_of:
             row = int(rows[flat.index(label)])
             raise LabelError(f"row {row}: label {label!r} is neither a leaf nor a coarse label of the hierarchy.")
+    if not len(known):
+        raise LabelError("the hierarchy names no leaf: give the labels below each coarse one.")
     below = np.array([[leaf in leaves_of[label] for leaf in known.tolist()] for label in distinct], dtype=bool)
     code = {label: i for i, label in enumerate(distinct)}
     codes = np.fromiter(map(code.__getitem__, flat), dtype=np.int64, count=len(flat))

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 from oneof.candidates import annotations, indicator, named_sets, strings
 from oneof.candidates.labels import MISSING, encode_labels
-from oneof.errors import InputTypeError
+from oneof.errors import InputError, InputTypeError
+from oneof.reading import read_array
 from oneof.typing import Ints, Labels, Mask
 
 
@@ -41,7 +42,7 @@ class CandidateSets:
     __slots__ = ("_classes", "_mask")
 
     def __init__(self, mask: Any, classes: Any) -> None:
-        mask, classes = indicator.read_indicator(np.asarray(mask), classes)
+        mask, classes = indicator.read_indicator(read_array(mask, "the mask"), classes)
         mask.flags.writeable = False
         self._mask: Mask = mask
         self._classes: Labels = classes
@@ -291,7 +292,10 @@ class CandidateSets:
             raise InputTypeError(
                 f"candidates[{rows}] asks for one row: use candidates[{rows}:{rows + 1}], or to_sets()[{rows}]."
             )
-        picked = self._mask[rows]
+        try:
+            picked = self._mask[rows]
+        except (IndexError, TypeError, ValueError) as error:
+            raise InputError(f"candidates of {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
         if picked.ndim != 2 or picked.shape[1] != len(self._classes):
             raise InputTypeError("candidates are indexed by rows alone: a slice, a boolean mask or an array of rows.")
         return CandidateSets._wrap(picked, self._classes)

@@ -9,6 +9,7 @@ from oneof.compare.folds import Progress, attempt, folds_of, read_task
 from oneof.compare.methods import choose
 from oneof.compare.results import Comparison, FoldResult, MethodResult, summarise
 from oneof.errors import InputError
+from oneof.estimators.base import check_n_jobs
 
 
 def compare(
@@ -81,6 +82,7 @@ def compare(
     >>> comparison.best_estimator.fit(X, y).predict([[1.0, 0.0]]).tolist()
     ['finch']
     """
+    check_n_jobs(n_jobs)
     task = read_task(X, y, truth)
     splits = folds_of(task, cv, random_state)
     estimators = choose(methods, task, random_state)

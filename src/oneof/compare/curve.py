@@ -1,16 +1,17 @@
 """How a method gains from more labelled rows."""
 
 import dataclasses
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from oneof.compare.folds import Progress, attempt, folds_of, read_task
 from oneof.compare.results import FoldResult, plain, summarise
 from oneof.errors import InputError
+from oneof.randomness import check_random_state
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,8 @@ def learning_curve(
     (2, 10)
     """
     # scikit-learn's own learning_curve would count unlabelled rows, knows one score at a time and reports no progress.
-    shares = list(shares)
-    if not shares or not all(0 < share <= 1 for share in shares):
+    shares = list(shares) if isinstance(shares, Iterable) else []
+    if not shares or not all(isinstance(share, numbers.Real) and 0 < share <= 1 for share in shares):
         raise InputError(f"shares={shares} is not possible: give one or more shares above 0, and at most 1.")
     task = read_task(X, y, truth)
     unlabelled = task.candidates.is_unlabelled

@@ -15,10 +15,11 @@ from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets, as_candidates, over_all_labels
 from oneof.compare.results import FoldResult
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError, LabelError, as_input_errors
 from oneof.estimators.base import check_learnable, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import CandidateKFold, probabilities
+from oneof.reading import read_array
 from oneof.typing import Ints
 
 Progress = Callable[[int, int, str], None]
@@ -35,7 +36,7 @@ class Task(NamedTuple):
 
 def read_task(X: Any, y: Any, truth: Any) -> Task:
     """Read what the user gave, and check that it fits together."""
-    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else read_array(X, "X")
     candidates = as_candidates(y)
     check_lengths(X, candidates)
     check_learnable(candidates)
@@ -59,7 +60,9 @@ def folds_of(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
     """Return the rows of the training and the test part of each fold."""
     if isinstance(cv, numbers.Integral):
         cv = CandidateKFold(int(cv), random_state=random_state)
-    return list(check_cv(cv).split(task.X, task.candidates))
+    with as_input_errors():
+        splits = check_cv(cv).split(task.X, task.candidates)
+        return [(np.asarray(train), np.asarray(test)) for train, test in splits]
 
 
 def attempt(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:

@@ -1,6 +1,6 @@
 """The methods that are compared: the panel of the project, or the user's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -247,7 +247,7 @@ def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
         if isinstance(methods, str) and methods == "auto":
             chosen = without_slow(chosen, task.X.shape[1])
         else:
-            names = [methods] if isinstance(methods, str) else list(methods)
+            names = [methods] if isinstance(methods, str) else _listed(methods)
             unknown = [name for name in names if name not in chosen]
             if unknown:
                 raise InputError(
@@ -257,6 +257,12 @@ def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     if not chosen:
         raise InputError("methods is empty: name at least one method.")
     return chosen
+
+
+def _listed(methods: Any) -> list[str]:
+    if not isinstance(methods, Iterable) or not all(isinstance(name, str) for name in methods):
+        raise InputTypeError(f'methods is {methods!r}: give "auto", names of the panel, or a dict of estimators.')
+    return list(methods)
 
 
 def _check_table(X: Any) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.candidates.labels import label_vector
 from oneof.datasets.distractors import add_partners, add_scenes, add_uniform, add_weighted
 from oneof.errors import InputError, LabelError
+from oneof.reading import read_floats
 from oneof.typing import Floats, Ints, Labels
 
 _KINDS = ("uniform", "confusable", "cooccurring")
@@ -97,8 +98,8 @@ def make_partial(
     known, codes = exact.is_exact, np.argmax(exact.mask, axis=1)
     codes[~known] = -1
     count = _check(share, extra, size, kind, exact.shape[1], confusion=confusion, groups=groups)
-    if not 0.0 <= epsilon <= 1.0:
-        raise InputError(f"epsilon={epsilon} is not a probability: give a number from 0 to 1.")
+    if not _is_number(epsilon) or not 0.0 <= epsilon <= 1.0:
+        raise InputError(f"epsilon={epsilon!r} is not a probability: give a number from 0 to 1.")
     rng = _generator(random_state)
     # A permutation, cut: the rows of a smaller share are among those of a larger one under the same seed.
     rows = rng.permutation(np.flatnonzero(known))[: round(share * int(known.sum()))]
@@ -118,7 +119,7 @@ def make_partial(
 
 def _read(y: Any, classes: Any) -> CandidateSets:
     if isinstance(y, CandidateSets):
-        exact = as_candidates(y, classes=classes)
+        exact = as_candidates(y, classes=None if classes is None else as_classes(classes))
         partial = np.flatnonzero(~(exact.is_exact | exact.is_unlabelled))
         if len(partial):
             raise InputError(
@@ -132,10 +133,10 @@ def _check(
     share: float, extra: int, size: int | None, kind: str, n_classes: int, *, confusion: Any, groups: Any
 ) -> int:
     """Return the number of false labels, after refusing what cannot be meant."""
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(f"kind={kind!r} is not known: choose one of {', '.join(map(repr, _KINDS))}.")
-    if not 0.0 <= share <= 1.0:
-        raise InputError(f"share={share} is not possible: give a number from 0 to 1.")
+    if not _is_number(share) or not 0.0 <= share <= 1.0:
+        raise InputError(f"share={share!r} is not possible: give a number from 0 to 1.")
     if confusion is not None and kind != "confusable":
         raise InputError(f"confusion belongs to kind='confusable', not to kind={kind!r}.")
     if groups is not None and kind != "cooccurring":
@@ -155,13 +156,17 @@ def _check(
     return int(extra)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _weights(confusion: Any, classes: Labels, codes: Ints, count: int) -> Floats:
     n_classes = len(classes)
-    weights = np.array(confusion, dtype=np.float64)
+    weights = read_floats(confusion, "confusion")
     if weights.shape != (n_classes, n_classes):
         raise InputError(f"confusion has shape {weights.shape}, expected ({n_classes}, {n_classes}).")
     wrong = np.argwhere(~np.isfinite(weights) | (weights < 0))

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from oneof.distributed.blocks import Block, Blocks, in_block
 from oneof.distributed.reduction import compute, shared, sum_over, summed, task
 from oneof.estimators.base import check_positive
 from oneof.estimators.online import OnlineLearner
+from oneof.randomness import check_random_state
 from oneof.solvers.mixing import Share, begin, mixed, share
 from oneof.solvers.online import OnlineState
 

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from oneof.candidates import CandidateSets, as_candidates
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError, LabelError, as_input_errors
 from oneof.likelihoods import restricted_softmax
 from oneof.metrics import covering_rate
 from oneof.typing import Floats, Labels, Rows
@@ -48,7 +48,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
             Members of ``classes_``; ties go to the class that comes first.
         """
         rows = self._read_rows(X)
-        return self.classes_[np.argmax(self._scores(rows), axis=1)]
+        return self.classes_[np.argmax(self._finite_scores(rows), axis=1)]
 
     def disambiguate(self, X: Any = None, y: Any = None) -> Disambiguation:
         """Name the most probable member of each row's candidate set.
@@ -114,6 +114,11 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         """Return the (n, K) scores of checked rows; the largest is predicted."""
         raise NotImplementedError
 
+    def _finite_scores(self, rows: Rows) -> Floats:
+        """Return the scores; where rows are beyond the arithmetic, the error names one."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return check_scores(self._scores(rows))
+
     def _read_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[Rows, CandidateSets]:
         """Check X and y for `fit`, and set what describes X; without `finite`, the solver meets NaN and infinity."""
         if y is None:
@@ -133,15 +138,17 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
     def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> Rows:
         if not reset:
             check_is_fitted(self)
-        rows = validate_data(
-            self,
-            X,
-            accept_sparse="csr" if get_tags(self).input_tags.sparse else False,
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=finite,
-            reset=reset,
-        )
+        # Numbers that float64 does not hold become infinite, which is then refused in words.
+        with as_input_errors(), np.errstate(over="ignore", invalid="ignore"):
+            rows = validate_data(
+                self,
+                X,
+                accept_sparse="csr" if get_tags(self).input_tags.sparse else False,
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite=finite,
+                reset=reset,
+            )
         if sp.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()  # an entry given in parts is their sum
@@ -159,7 +166,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         `training` tells that these are the rows of `fit`, for methods in which a row must not vouch for itself.
         """
         del training
-        return restricted_softmax(np.asarray(self._scores(rows), dtype=np.float64), candidates.mask)
+        return restricted_softmax(np.asarray(self._finite_scores(rows), dtype=np.float64), candidates.mask)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -180,7 +187,7 @@ class DecisionValues:
 
     classes_: Labels
     _read_rows: Callable[..., Rows]
-    _scores: Callable[[Rows], Floats]
+    _finite_scores: Callable[[Rows], Floats]
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores of the classes.
@@ -194,8 +201,10 @@ class DecisionValues:
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             For two classes the score of ``classes_[1]`` less that of ``classes_[0]``.
         """
-        scores = self._scores(self._read_rows(X))
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        scores = self._finite_scores(self._read_rows(X))
+        if len(self.classes_) != 2:
+            return scores
+        return scores[:, 1] - scores[:, 0]
 
 
 class LinearScores(DecisionValues):
@@ -220,6 +229,15 @@ def rows_where(kept: Any, rows: Any) -> Any:
     return rows if kept.all() else rows[kept]
 
 
+def check_scores(scores: Floats) -> Floats:
+    """Return scores, a row or a number for each row of features, unless one is NaN or differences could overflow."""
+    within = np.abs(scores) <= np.finfo(scores.dtype).max / 2
+    if not within.all():
+        row = int(np.argwhere(~within)[0][0])
+        raise InputError(f"row {row}: the scores overflow: scale the features, for example with StandardScaler.")
+    return scores
+
+
 def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: bool = False) -> None:
     """Raise unless a parameter is a finite number above 0, or 0 where that is allowed."""
     kind: Any = numbers.Integral if integer else numbers.Real
@@ -227,6 +245,12 @@ def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: boo
     if not fits or not (0 < value < np.inf or (or_zero and value == 0)):
         wanted = f"{'an integer' if integer else 'a number'} {'of at least' if or_zero else 'above'} 0"
         raise InputError(f"{name}={value!r} is not possible: give {wanted}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise unless joblib knows what to make of a number of jobs."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise InputError(f"n_jobs={n_jobs!r} is not possible: give None, a number above 0, or -1 for all cores.")
 
 
 def check_share(name: str, value: Any) -> None:
@@ -259,6 +283,8 @@ def check_lengths(rows: Rows, candidates: CandidateSets) -> None:
 
 def check_learnable(candidates: CandidateSets) -> None:
     """Raise unless there are two classes, and a row that tells something of its label."""
+    if not candidates.shape[1]:
+        raise LabelError("y names no class: a classifier needs at least two classes.")
     if candidates.shape[1] < 2:
         raise LabelError(
             f"y names only one class ({candidates.classes.tolist()[0]!r}): a classifier needs at least two classes."

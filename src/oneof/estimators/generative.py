@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, check_positive
 from oneof.estimators.distinct import merge_rows
 from oneof.likelihoods import softmax
+from oneof.randomness import check_random_state
 from oneof.solvers.generative.em import (
     IMPOSSIBLE,
     EMSolution,
@@ -94,7 +94,7 @@ class GenerativeClassifier(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; 0 for a class that no labelled row names.
         """
-        return softmax(self._scores(self._read_rows(X)))
+        return softmax(self._finite_scores(self._read_rows(X)))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithms of the probabilities of the classes, which stay apart where these round to 0 or 1.
@@ -108,7 +108,7 @@ class GenerativeClassifier(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             -inf for a class that no labelled row names.
         """
-        scores = self._scores(self._read_rows(X))
+        scores = self._finite_scores(self._read_rows(X))
         return np.where(scores <= 0.5 * IMPOSSIBLE, -np.inf, log_softmax(scores, axis=1))
 
     # -- for subclasses -------------------------------------------------------------------------------------------

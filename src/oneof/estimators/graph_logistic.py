@@ -287,7 +287,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         """
         rows = self._read_rows(X)
         if view is None:
-            return softmax(self._scores(rows))
+            return softmax(self._finite_scores(rows))
         return softmax(self._model.scores_of(rows, self._model.place(view))[0])
 
     def posterior_instances(self, X: Any) -> list[tuple[Ints, Rows]]:
@@ -372,7 +372,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self._model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
 
     def _decide(self, rows: Rows, candidates: CandidateSets) -> None:
-        shares = restricted_softmax(self._scores(rows), candidates.mask)
+        shares = restricted_softmax(self._finite_scores(rows), candidates.mask)
         self.transduction_ = candidates.classes[np.where(candidates.mask, shares, -1.0).argmax(axis=1)]
 
     def _scores(self, rows: Rows) -> Floats:

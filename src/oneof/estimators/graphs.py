@@ -58,7 +58,7 @@ class GraphClassifier(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; equal shares where a row has no neighbour.
         """
-        return self._scores(self._read_rows(X))
+        return self._finite_scores(self._read_rows(X))
 
     def _rule(self) -> GraphRule:
         return GraphRule(self.affinity, self.n_neighbors, self.radius, self.width, self.symmetrize, self.neighbors)
@@ -95,4 +95,4 @@ class GraphClassifier(CandidateClassifier):
 
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
         """Take what fit found for its own rows, and for others the mean of their neighbours."""
-        return restrict(self._decided if training else self._scores(rows), candidates.mask)
+        return restrict(self._decided if training else self._finite_scores(rows), candidates.mask)

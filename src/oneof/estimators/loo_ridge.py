@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues, check_choice, check_positive
 from oneof.estimators.loo_kernels import check_kernel, named_kernels
 from oneof.likelihoods import restrict, restricted_softmax, softmax
+from oneof.randomness import check_random_state
 from oneof.solvers.loo_ridge import (
     ACCOUNTS,
     CandidateGroups,
@@ -209,7 +209,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
             The softmax of the scores times ``sharpness_``; rows sum to 1.
         """
         rows = self._read_rows(X)
-        return softmax(self.sharpness_ * self._scores(rows))
+        return softmax(self.sharpness_ * self._finite_scores(rows))
 
     def _check_parameters(self) -> None:
         check_kernel(self.kernel, self.features)
@@ -264,7 +264,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         """Take what the rounds of fit settled for its own rows."""
         if training:
             return restrict(self.label_confidence_, candidates.mask)
-        return restricted_softmax(self.sharpness_ * self._scores(rows), candidates.mask)
+        return restricted_softmax(self.sharpness_ * self._finite_scores(rows), candidates.mask)
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import check_lengths, check_positive
+from oneof.randomness import check_random_state
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import SparseRows, weights_order
 from oneof.typing import Floats, Ints, Labels, Mask, Rows

@@ -7,11 +7,12 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import CandidateClassifier, DecisionValues, check_positive
+from oneof.estimators.base import CandidateClassifier, DecisionValues, check_n_jobs, check_positive
+from oneof.randomness import check_random_state
 from oneof.solvers.ecoc import code_performance, decode, draw_codings, row_sides
 from oneof.typing import Floats, Ints, Rows
 
@@ -114,6 +115,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
             raise InputError(f"min_share={self.min_share!r} is not possible: give a share of the rows, at most 1.")
         if self.n_codes is not None:
             check_positive("n_codes", self.n_codes, integer=True)
+        check_n_jobs(self.n_jobs)
         learner = self._learner()
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabelled

@@ -146,4 +146,4 @@ class PLEM(LinearScores, CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
         """
-        return softmax(self._scores(self._read_rows(X)))
+        return softmax(self._finite_scores(self._read_rows(X)))

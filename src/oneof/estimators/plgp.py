@@ -8,7 +8,6 @@ import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
@@ -17,6 +16,7 @@ from oneof.estimators.gp_kernels import learnt_kernels, read_kernels
 from oneof.estimators.gp_parameters import check_parameters
 from oneof.estimators.tensors import as_numpy, like, read_tensor
 from oneof.likelihoods import restrict
+from oneof.randomness import check_random_state
 from oneof.solvers.laplace.approximation import approximate_posterior
 from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sample
 from oneof.solvers.laplace.leave_one_out import best_temperature, tempered

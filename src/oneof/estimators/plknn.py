@@ -93,7 +93,7 @@ class PLKNN(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
         """
-        return self._scores(self._read_rows(X))
+        return self._finite_scores(self._read_rows(X))
 
     def _scores(self, rows: Rows) -> Floats:
         return self._vote(rows)
@@ -108,11 +108,11 @@ class PLKNN(CandidateClassifier):
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
         """Leave a training row out of its own neighbours, so that it does not vouch for itself."""
         if not training:
-            return restrict(self._scores(rows), candidates.mask)
+            return restrict(self._finite_scores(rows), candidates.mask)
         labelled = ~candidates.is_unlabelled
         shares = np.ones(candidates.shape)
         if len(self._known) > 1:
             shares[labelled] = self._vote(None)
         if not labelled.all():
-            shares[~labelled] = self._scores(rows[~labelled])
+            shares[~labelled] = self._finite_scores(rows[~labelled])
         return restrict(shares, candidates.mask)

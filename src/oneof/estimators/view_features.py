@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.errors import InputError
 from oneof.kernels import Kernel
 from oneof.typing import Floats, Ints, Rows
 
@@ -92,13 +93,22 @@ class ViewFeatures:
         return np.column_stack([plain, np.ones(len(plain))]) if self.has_constant else plain
 
     def in_units_of_rows(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return weights, (K - 1, p), and intercepts for features that are neither centred nor divided."""
+        """Return weights, (K - 1, p), and intercepts for features that are neither centred nor divided.
+
+        Raises
+        ------
+        InputError
+            If features are so small that their weights are no numbers.
+        """
         slopes = (weights[:, :-1] if self.has_constant else weights) / self.scale
         intercept = weights[:, -1].copy() if self.has_constant else np.zeros(len(weights))
         if self.offset is not None:
             intercept -= slopes @ self.offset
         with np.errstate(over="ignore", under="ignore"):
-            return np.ldexp(slopes, -self.power), intercept
+            weights = np.ldexp(slopes, -self.power)
+        if not np.isfinite(weights).all():
+            raise InputError("the weights overflow: scale the features, for example with StandardScaler.")
+        return weights, intercept
 
 
 def _kernel_or_raw(part: Rows, kernel: Kernel | None, basis: Rows | None) -> Rows:

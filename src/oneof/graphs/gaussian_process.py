@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.gaussian_process.kernels import Kernel
 
 from oneof.errors import InputError
+from oneof.reading import read_array
 from oneof.typing import Floats, Ints
 
 
@@ -67,10 +67,10 @@ class PrecomputedKernel(Kernel):
         return False
 
     def __repr__(self) -> str:
-        return f"PrecomputedKernel(<{np.shape(self.gram)[0]} rows>)"
+        return f"PrecomputedKernel(<{len(self._matrix())} rows>)"
 
     def _matrix(self) -> Floats:
-        gram = self.gram.toarray() if sp.issparse(self.gram) else np.asarray(self.gram)
+        gram = read_array(self.gram, "the matrix of a precomputed kernel")
         if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
             raise InputError(f"a precomputed kernel has shape {gram.shape}: give a square matrix.")
         return gram
@@ -78,7 +78,7 @@ class PrecomputedKernel(Kernel):
     def _numbers(self, X: Any) -> Ints:
         X = np.asarray(X)
         numbers = X.ravel().astype(np.int64)
-        n = np.shape(self.gram)[0]
+        n = len(self._matrix())
         if X.shape != (len(numbers), 1) or (numbers != X[:, 0]).any() or (numbers < 0).any() or (numbers >= n).any():
             raise InputError(f"a precomputed kernel takes rows of one feature, the numbers of its rows, 0 to {n - 1}.")
         return numbers

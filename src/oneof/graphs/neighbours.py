@@ -10,6 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 from oneof.errors import InputError
 from oneof.graphs.approximate import FEW_FEATURES, ApproximateIndex, cells_are_faster
 from oneof.graphs.points import distances, normalised, products, scale_of, scaled
+from oneof.threads import mind_fork
 from oneof.typing import Floats, Ints, Rows
 
 _ROUNDING = 1e-7  # of squared distances that are worked out from products, as a distance between points of norm 1
@@ -171,11 +172,13 @@ class _ExactIndex:
         self._size = _largest_norm(self._index._fit_X)
 
     def nearest(self, points: Rows | None, k: int) -> Ints:
+        mind_fork()
         return self._index.kneighbors(self._centred(points), k, return_distance=False)
 
     def within(self, points: Rows | None, radius: float) -> list[Ints]:
         points = self._centred(points)
         size = self._size if points is None else max(self._size, _largest_norm(points))
+        mind_fork()
         return list(self._index.radius_neighbors(points, radius + _ROUNDING * size, return_distance=False))
 
     def _centred(self, points: Rows | None) -> Rows | None:

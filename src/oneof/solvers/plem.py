@@ -259,6 +259,14 @@ def solve_plem(
         n_rounds += 1
         goal = tol * np.sqrt(max(found.fun, least / search.unit))
         converged = bool(np.linalg.norm(search.gradient(found.x)) <= goal)
+        if converged and search.metric.factor is None and problem.shape[1] ** 2 <= LARGEST_BLOCK:
+            # By the diagonal alone, slopes look small along features that nearly depend on each other.
+            looked = Search(problem, search.weights(found.x), whole=True)
+            goal = tol * np.sqrt(max(1.0, least / looked.unit))
+            converged = bool(np.linalg.norm(looked.gradient(np.zeros(weights.size))) <= goal)
+            if not converged and n_iter < max_iter:
+                weights = looked.start
+                continue
         if converged or n_iter >= max_iter or found.nit == 0:
             break
         weights = search.weights(found.x)

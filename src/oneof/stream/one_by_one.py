@@ -61,7 +61,7 @@ class OneByOne:
         if isinstance(hash_bits, bool) or not isinstance(hash_bits, int) or not 1 <= hash_bits <= MOST_BITS:
             raise InputError(f"hash_bits={hash_bits!r} is not possible: give an integer from 1 to {MOST_BITS}.")
         self.estimator = estimator
-        self.classes = list(classes)
+        self.classes = as_classes(classes).tolist()
         self.hash_bits = hash_bits
         self._hasher = FeatureHasher(2**hash_bits)
         self._state: OnlineState | None = None

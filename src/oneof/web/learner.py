@@ -69,7 +69,7 @@ class Learner:
     """
 
     def __init__(self, rows: Rows, estimator: Any, strategy: str, n_ahead: int, random_state: Any) -> None:
-        if strategy not in STRATEGIES:
+        if not isinstance(strategy, str) or strategy not in STRATEGIES:
             raise InputError(f"strategy={strategy!r} is not known: choose one of {', '.join(map(repr, STRATEGIES))}.")
         self.rows = rows if estimator is not None else _condensed(rows)
         self.strategy = _best_strategy(estimator) if strategy == "auto" else strategy

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError, LabelError, as_input_errors
 from oneof.estimators.base import check_positive
+from oneof.randomness import check_random_state
 from oneof.typing import Rows
 from oneof.web import importing, quality
 from oneof.web.answers import Answers, new_key
@@ -112,7 +112,8 @@ class LabellingSession:
         for name, value in (("overlap", overlap), ("batch", batch), ("n_ahead", n_ahead)):
             check_positive(name, value, integer=True)
         check_positive("check_every", check_every, integer=True, or_zero=True)
-        rows: Rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        with as_input_errors(), np.errstate(over="ignore", invalid="ignore"):
+            rows: Rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         start = read_start(y, classes, rows.shape[0])
         self.classes = start.classes
         self._rows, self._table = rows, table

@@ -90,7 +90,7 @@ def minimise(problem: Sums, *, max_iter: int, tol: float, initial: Floats | None
         decrement = -float((gradient * step).sum())
         if not (np.isfinite(objective) and np.isfinite(decrement)):
             raise InputError(OVERFLOW)
-        converged = 0.5 * decrement <= tol**2 * objective
+        converged = 0.5 * decrement <= min(tol, 1.0) ** 2 * objective  # f - min f is at most f, and no square overflows
         if converged or n_iter == max_iter:
             break
         # Blocks cost about as much as d/4 products, and keep the steps good where there are many.

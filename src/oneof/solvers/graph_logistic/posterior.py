@@ -121,7 +121,10 @@ class LaplacePosterior:
         for start in range(0, t, CHUNK):
             part = slice(start, min(start + CHUNK, t))
             own = left[part]
-            whole[part] = self._of_pairs(own, own if left is right else right[part])
+            with np.errstate(over="ignore", invalid="ignore"):
+                whole[part] = self._of_pairs(own, own if left is right else right[part])
+        if not np.isfinite(whole).all():
+            raise InputError("covariances of the scores overflow: scale the features, for example with StandardScaler.")
         return whole
 
     @property

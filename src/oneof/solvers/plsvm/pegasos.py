@@ -47,7 +47,7 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
         change = moved - weights
         weights = moved
         scores = space.scores(weights)
-        if tol > 0 and space.dot(change, change) <= tol**2 * square:
+        if tol > 0 and space.dot(change, change) <= min(tol, 1e150) ** 2 * square:
             converged = True
             break
     trace.add(problem.objective(weights, scores))

@@ -1,0 +1,31 @@
+"""Arrays made of what callers have."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.errors import InputError, as_input_errors
+from oneof.typing import Floats
+
+
+def read_array(value: Any, name: str) -> np.ndarray[Any, Any]:
+    """Return a dense array of anything that has the form of one; lists of different lengths have not."""
+    if sp.issparse(value):
+        value = value.toarray()
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} cannot be read as an array: {error}") from None
+
+
+def read_floats(value: Any, name: str) -> Floats:
+    """Return an array of float64; complex numbers, dates and what is no number are errors.
+
+    Numbers that float64 does not hold become infinite: whoever needs finite ones looks for these in any case.
+    """
+    array = read_array(value, name)
+    if array.dtype.kind in "cmMV":
+        raise InputError(f"{name} holds values of type {array.dtype}: give real numbers.")
+    with as_input_errors(), np.errstate(over="ignore"):
+        return array.astype(np.float64)

@@ -1,0 +1,128 @@
+"""The one law of the fuzzers: what may come of a call, whatever was passed to it.
+
+A call returns finite numbers, or raises one of our documented exceptions; it says nothing by NumPy's warnings, leaves
+what it was given as it was, and ends.
+"""
+
+import dataclasses
+import signal
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from oneof import CandidateSets
+from oneof.errors import OneofError
+
+DOCUMENTED = (OneofError, NotFittedError)
+"""What may be raised: our own errors, and scikit-learn's word for an estimator that was not fitted."""
+
+SPOKEN = UserWarning
+"""What may be said: our own warnings and scikit-learn's ConvergenceWarning and DataConversionWarning are kinds of it.
+
+NumPy's and scipy's RuntimeWarning, ComplexWarning and LinAlgWarning, numba's, and those of deprecation are not.
+"""
+
+NAN_MEANS = {"accuracy", "approximated_accuracy", "break_even", "covering_rate", "fit_seconds"}
+NAN_MEANS |= {f"{name}_std" for name in NAN_MEANS}
+"""Attributes of results whose NaN is documented: what could not be judged."""
+
+LONGEST = 60.0
+"""Processor seconds after which a call counts as one that does not end; ordinary calls here take milliseconds."""
+
+
+CAME: Counter[str] = Counter()
+"""How many calls of this process were "answered" and "refused", for whoever counts."""
+
+
+class HangError(AssertionError):
+    """A call did not end."""
+
+
+def outcome(call: Callable[..., Any], *given: Any, may_be_nan: bool = False, **named: Any) -> Any:
+    """Call, hold what comes of it against the law, and return the result, or the documented exception."""
+    before = fingerprint((given, named))
+    with ends(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SPOKEN)
+        try:
+            result = call(*given, **named)
+        except DOCUMENTED as error:
+            result = error
+    if isinstance(result, DOCUMENTED):
+        assert str(result).strip(), f"{type(result).__name__} without a word"
+    assert fingerprint((given, named)) == before, "what was given has changed"
+    CAME["refused" if isinstance(result, DOCUMENTED) else "answered"] += 1
+    if not may_be_nan:
+        assert_finite(result)
+    return result
+
+
+def assert_finite(value: Any, where: str = "the result") -> None:
+    """Assert that there is no NaN and no infinity in a result, in whatever it is wrapped."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc":
+        assert np.isfinite(value).all(), f"{where} holds {value[~np.isfinite(value)].ravel()[:3]}"
+    elif isinstance(value, float):
+        assert np.isfinite(value), f"{where} is {value}"
+    elif sp.issparse(value):
+        assert_finite(value.data, where)
+    elif isinstance(value, CandidateSets):
+        assert value.mask.any(axis=1).all(), f"{where} has an empty set"
+        assert len(set(value.classes.tolist())) == value.shape[1], f"{where} has a class twice"
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            if field.name not in NAN_MEANS:
+                assert_finite(getattr(value, field.name), f"{where}.{field.name}")
+    elif isinstance(value, tuple | list):
+        for i, part in enumerate(value):
+            assert_finite(part, f"{where}[{i}]")
+
+
+def fingerprint(value: Any) -> Any:
+    """Return something that is equal before and after where a value was left as it was."""
+    if isinstance(value, np.ma.MaskedArray):
+        return np.ma.getdata(value).tobytes(), np.ma.getmaskarray(value).tobytes()
+    if isinstance(value, np.ndarray):
+        held = repr(value.tolist()) if value.dtype.hasobject else value.tobytes()
+        return type(value), value.dtype, value.shape, value.flags.writeable, held
+    if sp.issparse(value):
+        parts = [getattr(value, name, None) for name in ("data", "indices", "indptr", "row", "col", "offsets")]
+        return value.format, value.shape, [fingerprint(p) for p in parts if isinstance(p, np.ndarray)]
+    if isinstance(value, pd.DataFrame | pd.Series | pl.DataFrame | pl.Series):
+        return (
+            type(value),
+            str(getattr(value, "dtypes", getattr(value, "dtype", None))),
+            repr(value.to_numpy().tolist()),
+        )
+    if isinstance(value, CandidateSets):
+        return value.mask.tobytes(), repr(value.classes.tolist())
+    if isinstance(value, Mapping):
+        return [(repr(key), fingerprint(part)) for key, part in value.items()]
+    if isinstance(value, tuple | list):
+        return [fingerprint(part) for part in value]
+    if isinstance(value, set | frozenset | str | bytes | int | float | complex | None):
+        return type(value), repr(value)
+    return None  # estimators learn, generators go on, and callables are not looked into
+
+
+@contextmanager
+def ends() -> Iterator[None]:
+    """Raise HangError inside what takes too long; processor time, so that a busy machine is no reason."""
+
+    def give_up(*_: Any) -> None:
+        raise HangError(f"no end after {LONGEST:.0f} processor seconds")
+
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

@@ -1,0 +1,112 @@
+"""Parameters of estimators: those that are documented, in small sizes, and those that nobody should pass."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+GP_KERNELS = (None, RBF(), 1.0 * RBF(0.1) + WhiteKernel(1e-3), DotProduct(), ConstantKernel(), RBF(1e-5), RBF(1e5))
+
+INVALID = (
+    *(None, "", "no such", -1, 0, -0.5, 2, 0.5, True, False, float("nan"), float("inf"), -float("inf"), 1e-300),
+    *(1e300, 1 + 1j, [], {}, (), object(), np.array([1.0, 2.0]), np.float32(0.5), np.int8(1), np.array(0.5), len),
+)
+"""Values for any parameter; some are possible for some."""
+
+NUMBERS = (1e-300, 1e-12, 0.01, 0.5, 1.0, 3, 100.0, 1e12, 1e300)
+
+SIZES = {
+    "n_neighbors": (1, 2, 5, 100),
+    "max_iter": (1, 2, 20),
+    "n_epochs": (1, 3),
+    "n_codes": (1, 4, 9),
+    "n_draws": (1, 30),
+    "n_components": (1, 2, 3),
+    "n_eigenvectors": (1, 3, 80),
+    "n_steps": (1, 2, 8, 40),
+    "n_rounds": (1, 2, 5),
+    "n_folds": (2, 3),
+    "degree": (1, 2, 3),
+    "n_restarts_optimizer": (0, 1),
+    "optimizer_rows": (None, 2, 5),
+    "n_jobs": (None, 1),
+}
+"""Counts that work grows with: those of `INVALID` are small."""
+
+
+def products(A: Any, B: Any) -> Any:
+    """Return a kernel as a caller may write one."""
+    gram = A @ B.T
+    return gram.toarray() if hasattr(gram, "toarray") else gram
+
+
+KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed", products)
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "affinity": ("gaussian", "cosine", "binary", "precomputed", lambda X: np.ones((len(X), len(X)))),
+    "agreement": (True, False, "auto"),
+    "alpha": (0.1, 0.5, 0.99, 1.0, "auto"),
+    "approximation": (None, "nystroem", "auto"),
+    "beta": (0.1, 1.0, "auto"),
+    "cost_ratio": ("balanced", "printed"),
+    "covariance": ("full", "tied", "diagonal", "spherical"),
+    "cv_weights": ((0.0, 1.0), (0.5,), (), (-1.0,), (float("nan"),)),
+    "distractors": ("auto", "uniform", "scene", "confusion"),
+    "estimator": (None, SVC(), GaussianNB()),
+    "features": ("raw", "kernel", "auto", "standard", "rank", "angle", "unit", "scaled_unit"),
+    "gamma": ("scale", "auto", *NUMBERS),
+    "kernel": (*KERNELS, "laplacian", "auto", None),
+    "mstep": ("newton", "block", "sequential"),
+    "optimizer": (None, "fmin_l_bfgs_b"),
+    "positive_fraction": (None, 0.5, 0.01, {"ant": 0.5}),
+    "precision": ("evidence", "em"),
+    "prediction": ("reconstruction", "votes"),
+    "prior": ("graph", "graph+ridge", "graph+ard"),
+    "random_state": (None, 0, 7, np.random.RandomState(0), np.random.default_rng(0), -3, "x"),
+    "shrink": ("on_loss", "always"),
+    "solver": ("cccp", "pegasos", "cg", "cholesky"),
+    "switching": ("multiple", "single"),
+    "symmetrize": ("either", "mutual", "sum"),
+    "temperature": (0.5, 1.0, "loo"),
+    "unlabelled": ("ignore", "class_mass"),
+    "unlabelled_weight": (0.0, 0.3, 1.0, "cv"),
+    "views": (None, [[0], [1]], [[0, 1], [1]], [[0]], [[9]]),
+    "weights": ("distance", "uniform"),
+    "width": ("local", *NUMBERS),
+}
+
+QUICK = {
+    "PLGP": {"optimizer": None, "n_draws": 20, "max_iter": 20},
+    "PLECOC": {"n_codes": 3},
+    "LOORidge": {"n_rounds": 3, "kernel": "rbf"},
+    "GraphLogisticRegression": {"max_iter": 20},
+    "TransductiveSVM": {"max_iter": 2},
+    "PLSVM": {"max_iter": 20},
+    "IPAL": {"max_iter": 20},
+    "GaussianEM": {"max_iter": 20},
+    "MultinomialEM": {"max_iter": 20},
+    "MarkovWalk": {"max_iter": 20},
+}
+"""What makes a case a matter of milliseconds, where it is not drawn."""
+
+
+@st.composite
+def parameters(draw: st.DrawFn, estimator: Any) -> dict[str, Any]:
+    """Draw no, one or two parameters, possible or not, beside those that keep a case short."""
+    names = sorted(estimator.get_params(deep=False))
+    drawn = dict(QUICK.get(type(estimator).__name__, {}))
+    for name in draw(st.lists(st.sampled_from(names), max_size=3, unique=True)):
+        drawn[name] = (
+            draw(st.sampled_from(INVALID)) if draw(st.integers(0, 4)) == 0 else draw(_possible(estimator, name))
+        )
+    return drawn
+
+
+def _possible(estimator: Any, name: str) -> st.SearchStrategy[Any]:
+    if type(estimator).__name__ == "PLGP" and name == "kernel":
+        return st.sampled_from(GP_KERNELS)
+    if name in SIZES:
+        return st.sampled_from(SIZES[name])
+    return st.sampled_from(CHOICES.get(name, (*NUMBERS, True, False)))

@@ -1,0 +1,161 @@
+"""What the fuzzers found once, each in its smallest form, and what is said now."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oneof import (
+    CLPL,
+    PLEM,
+    PLKNN,
+    PLSVM,
+    AvgPerceptron,
+    CandidateSets,
+    GraphLogisticRegression,
+    active,
+    graphs,
+    make_partial,
+    metrics,
+    model_selection,
+    stream,
+    topics,
+)
+from oneof.compare import compare, learning_curve
+from oneof.errors import InputError, InputTypeError, LabelError
+from oneof.web import LabellingSession
+from tests.estimators.panel import table
+from tests.fuzz.outcome import outcome
+
+X, MASK = table(20, d=2)
+UNSORTABLE = np.array([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        ([[np.nan, 0.0]], InputError),
+        ([["a", "b"]], InputError),
+        ([[1.0]], InputError),
+        (object(), InputError | InputTypeError),
+        (X + 1j, InputError),
+    ],
+)
+def test_rows_are_refused_in_our_words(rows, error):
+    """What scikit-learn's checks refuse is an error of ours, with their sentence."""
+    assert isinstance(outcome(PLEM().fit(X, MASK).predict, rows), error)
+
+
+@pytest.mark.parametrize("size", [1e308, 1.7e308])
+def test_scores_that_overflow_are_said(size):
+    """Neither a warning of NumPy's nor a score that is no number comes of rows beyond the arithmetic."""
+    for model in (AvgPerceptron(eta=1e3), PLEM(lam=1e-6)):
+        model.fit(X, MASK)
+        for ask in ("predict", "decision_function", "predict_proba"):
+            if hasattr(model, ask):
+                assert "scale the features" in str(outcome(getattr(model, ask), np.full((1, 2), size) * [1, -1]))
+
+
+def test_sums_of_finite_rows_may_overflow():
+    """scikit-learn sums the rows to find NaN quickly, and NumPy warns of that sum."""
+    outcome(PLKNN().fit, sp.csr_array(np.where(X > 0, 1.7e308, -1.7e308)), MASK)
+    outcome(LabellingSession, np.where(X > 0, 1.7e308, -1.7e308), classes=["a", "b"], estimator=PLKNN())
+
+
+def test_weights_that_are_no_numbers_are_not_shown():
+    """Subnormal features have weights beyond float64."""
+    rows = np.where(X > 0, 5e-324, -5e-324)
+    assert isinstance(outcome(GraphLogisticRegression().fit, rows, MASK), InputError)
+
+
+def test_tolerances_of_any_size():
+    """The square of a tolerance overflows before the tolerance does."""
+    outcome(CLPL(tol=1e300).fit, X, MASK)
+    outcome(PLSVM(solver="pegasos", tol=1e300).fit, X, MASK)
+
+
+@pytest.mark.parametrize("seed", ["x", -3, np.random.default_rng(0)])
+def test_seeds_of_another_kind(seed):
+    """Each room that draws says so in an error of ours."""
+    for call in (
+        lambda: AvgPerceptron(random_state=seed).fit(X, MASK),
+        lambda: list(model_selection.CandidateKFold(random_state=seed).split(X, MASK)),
+        lambda: active.query(PLKNN(), X, strategy="random", random_state=seed),
+    ):
+        assert isinstance(outcome(call), InputError)
+
+
+def test_pools_beyond_the_arithmetic():
+    """Covariances of the scores overflow before the rows do."""
+    model = GraphLogisticRegression().fit(X, MASK)
+    for ask in (active.query, active.query_subsets):
+        assert isinstance(outcome(ask, model, np.full((2, 2), 1e200)), InputError)
+
+
+def test_differences_of_any_size_are_tested():
+    """The statistic has no unit: scores of 1e200 win as those of 1 do."""
+    ours, theirs = np.array([[3.0, 4.0, 3.5]]), np.array([[1.0, 2.1, 1.4]])
+    for unit in (1e-300, 1.0, 1e200):
+        assert outcome(metrics.win_tie_loss, ours * unit, theirs * unit) == (1, 0, 0)
+
+
+def test_sparse_probabilities_are_read():
+    """A sparse matrix is an array with zeros."""
+    dense = np.eye(3)
+    assert metrics.approximated_accuracy([0, 1, 2], sp.csr_array(dense)) == 1.0
+    assert isinstance(outcome(metrics.approximated_accuracy, [0, 1, 2], dense + 0j), InputError)
+    assert isinstance(outcome(metrics.covering_rate, [0, 1], [0, 1], sample_weight=1j), InputError)
+
+
+def test_what_is_no_label():
+    """Lists, and tuples that hold lists, are no labels."""
+    lists = np.array([["a"], ["b"], None], dtype=object)[:-1]
+    assert isinstance(outcome(metrics.covering_rate, ["a", "b"], lists), LabelError)
+    assert isinstance(outcome(CandidateSets.from_labels, ["a"], classes=[("a", ["b"])]), LabelError)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: CandidateSets.from_hierarchy(["a"], "no dict"),
+        lambda: CandidateSets.from_hierarchy([], {}),
+        lambda: CandidateSets.from_annotations(None),
+        lambda: CandidateSets.from_indicator([[0, 1], [1]]),
+        lambda: CandidateSets([[True], [True, False]], ["a", "b"]),
+        lambda: CandidateSets.from_annotations([["a"]], min_votes={}),
+        lambda: CandidateSets.from_annotations(sp.csr_matrix(np.eye(2))),
+        lambda: CandidateSets.from_labels(["a", "b"])[np.array([True])],
+        lambda: metrics.win_tie_loss([1, 2], [2, 1], alpha=None),
+        lambda: make_partial([0, 1], kind=UNSORTABLE),
+        lambda: make_partial([0, 1], share="half"),
+        lambda: model_selection.CandidateKFold(shuffle=UNSORTABLE),
+        lambda: list(model_selection.CandidateKFold(2).split(X[:1], MASK)),
+        lambda: compare(X, MASK, cv=np.inf),
+        lambda: compare(X, MASK, 0.5),
+        lambda: compare(X, MASK, {"a": PLKNN()}, n_jobs=0),
+        lambda: compare(X[:0], MASK[:0, :0], {"a": PLKNN()}),
+        lambda: learning_curve(PLKNN(), X, MASK, shares=None),
+        lambda: graphs.PrecomputedKernel(True)(X[:, :1]),
+        lambda: active.query(len, X, strategy="entropy"),
+        lambda: LabellingSession(X[:0], classes=["a", "b"]),
+        lambda: LabellingSession(X, classes=["a", "b"], estimator=PLKNN(), strategy=UNSORTABLE),
+        lambda: stream.OneByOne(AvgPerceptron(), object()),
+        lambda: stream.OneByOne(AvgPerceptron(), ["a", "b"]).learn_one({"x": []}, "a"),
+    ],
+)
+def test_arguments_of_another_kind(call):
+    """Each is an error of ours."""
+    assert isinstance(outcome(call), InputError | InputTypeError)
+
+
+def test_classes_may_be_a_tuple():
+    """Also where candidate sets are given."""
+    sets = CandidateSets.from_labels(["ant", "bee"])
+    assert make_partial(sets, classes=("ant", "bee", "cat"), random_state=0).shape == (2, 3)
+
+
+def test_a_memoryview_is_a_table():
+    """Rows of it can be picked."""
+    rows = memoryview(np.ascontiguousarray(X))
+    assert len(active.query(GraphLogisticRegression().fit(X, MASK), rows, n=2).indices) == 2
+    topic = (X[:, :1] > np.median(X[:, 0])).astype(int)
+    assert topics.score_topics(PLKNN(), rows, topic, np.arange(20) % 2 == 0, transductive=False).mean >= 0

@@ -1,0 +1,208 @@
+"""Problems on which arithmetic goes wrong first, and the error of each method on them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.svm import LinearSVC
+
+import oneof
+from oneof import CandidateSets
+from oneof.solvers.loo_ridge.left_out import ExactRidge
+from oneof.solvers.nonnegative import nonnegative_least_squares
+from tests.oracles import exact
+
+
+class Problem(NamedTuple):
+    """Rows and their sets, all classes of which some may be named by no row."""
+
+    X: np.ndarray
+    mask: np.ndarray
+
+    @property
+    def exact(self):
+        """Return the problem with the first member of each set for its label."""
+        return Problem(self.X, np.eye(self.mask.shape[1], dtype=bool)[self.mask.argmax(axis=1)])
+
+
+def _sets(n, K, random, share=0.3):
+    mask = random.random((n, K)) < share
+    mask[np.arange(n), np.arange(n) % K] = True
+    mask[mask.all(axis=1), -1] = False
+    return mask
+
+
+def problems():
+    """Return the problems by name."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(12, 3))
+    plain = Problem(X, _sets(12, 3, random))
+    nearly = np.column_stack([X[:, 0], X[:, 0] + 1e-9 * X[:, 1], X[:, 2]])
+    few = random.normal(size=(5, 2))
+    alike = np.zeros((5, 2), dtype=bool)
+    alike[:4, 0], alike[4, 1] = True, True
+    often = np.append(np.repeat(np.arange(4), 2500), 4)
+    return {
+        "plain": plain,
+        "duplicated rows": Problem(np.repeat(X[:4], 3, axis=0), plain.mask),
+        "collinear features": Problem(nearly, plain.mask),
+        "features of sizes 1e-8, 1, 1e8": Problem(X * [1e-8, 1.0, 1e8], plain.mask),
+        "far from the origin (1e8)": Problem(X + 1e8, plain.mask),
+        "10,000 rows to 1": Problem(few[often], alike[often]),
+        "1,000 classes": Problem(random.normal(size=(20, 3)), _sets(20, 1000, random, 0.001)),
+        "one row": Problem(X[:1], np.array([[True, False, False]])),
+        "one class named": Problem(X, np.tile([True, False, False], (12, 1))),
+    }
+
+
+def distinct(problem):
+    """Return the distinct rows of a problem with how often they occur; all sets of equal rows are taken to be equal."""
+    if len(problem.X) < 1000:
+        return problem, np.ones(len(problem.X))
+    _, first, count = np.unique(problem.X, axis=0, return_index=True, return_counts=True)
+    return Problem(problem.X[first], problem.mask[first]), count
+
+
+def fit(estimator, problem):
+    """Return the estimator fitted with all classes."""
+    return estimator.fit(problem.X, CandidateSets(problem.mask, np.arange(problem.mask.shape[1])))
+
+
+def scores(model, X):
+    """Return (n, K) scores."""
+    values = model.decision_function(X)
+    return np.column_stack([np.zeros(len(values)), values]) if values.ndim == 1 else values
+
+
+def clpl(problem):
+    """CLPL: relative error of the weights."""
+    model = fit(oneof.CLPL(), problem)
+    few, count = distinct(problem)
+    return exact.clpl_error(model.coef_, few.X, few.mask, 1, count)
+
+
+def plem(problem):
+    """PLEM, on exact labels: relative error of the weights."""
+    model = fit(oneof.PLEM(), problem.exact)
+    few, count = distinct(problem.exact)
+    return exact.plem_error(model.coef_, few.X, few.mask, 1, count)
+
+
+def online(name):
+    """Return the relative error of an online learner's scores, beside the literal algorithm."""
+
+    def error(problem):
+        few, _ = distinct(problem)  # the literal algorithm is slow in many digits: rows are not repeated
+        model = fit(getattr(oneof, name)(), few)
+        method, prediction = name[3:].lower(), "average" if name.startswith("Avg") else "max"
+        told = exact.online_scores(few.X, few.mask, few.X, method=method, prediction=prediction)
+        found = few.X @ model.coef_.T
+        return exact.difference(found, told)
+
+    return error
+
+
+def plsvm(problem):
+    """PLSVM, on exact labels: by how much the objective is above that of liblinear at its tightest."""
+    problem = problem.exact
+    n = len(problem.X)
+    model = fit(oneof.PLSVM(lam=0.1, tol=1e-12, max_iter=10_000), problem)
+    labels = problem.mask.argmax(axis=1)
+    peer = LinearSVC(
+        multi_class="crammer_singer",
+        fit_intercept=False,
+        C=1 / (0.1 * n),
+        tol=1e-14,
+        max_iter=1_000_000,
+        random_state=0,
+    ).fit(problem.X, labels)
+    W = np.zeros_like(model.coef_)
+    W[peer.classes_] = peer.coef_ if len(peer.coef_) > 1 else np.vstack([-peer.coef_, peer.coef_]) / 2
+
+    def objective(weights):
+        values = problem.X @ weights.T
+        own = values[np.arange(n), labels]
+        values[np.arange(n), labels] = -np.inf
+        return 0.05 * (weights**2).sum() + np.maximum(0, 1 - own + values.max(axis=1)).mean()
+
+    ours, theirs = objective(model.coef_), objective(W)
+    return max(0.0, (ours - theirs) / theirs)
+
+
+def _affinity(problem):
+    rows = problem.X / np.abs(problem.X).max()
+    W = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=2))
+    np.fill_diagonal(W, 0)
+    return W
+
+
+def harmonic(problem):
+    """HarmonicField: largest error of a share, beside the linear system in 50 digits."""
+    n, K = problem.mask.shape
+    labels = np.where(np.arange(n) < max(1, n // 2), problem.mask.argmax(axis=1), -1)
+    W = _affinity(problem)
+    mask = np.where(labels[:, None] < 0, True, np.arange(K) == labels[:, None])
+    model = fit(oneof.HarmonicField(affinity=W, tol=1e-12), Problem(problem.X, mask))
+    return exact.difference(model.label_distributions_, exact.harmonic(W, labels, K))
+
+
+def loo(problem):
+    """LOORidge: error of what is foretold of left-out rows, beside a system for each row."""
+    unit = problem.X / np.abs(problem.X).max()
+    gram = unit @ unit.T
+    targets = problem.mask / problem.mask.sum(axis=1, keepdims=True)
+    targets = targets[:, targets.any(axis=0)][:, :3]
+    return exact.difference(
+        ExactRidge.of(gram.copy(), 0.05).left_out(targets), exact.left_out(gram, targets, exact.mpf(0.05))
+    )
+
+
+def ipal(problem):
+    """IPAL: by how much the weights that rebuild a row break the conditions of optimality."""
+    rows, target = problem.X[1:], problem.X[:1]
+    gram, cross = (rows @ rows.T)[None], rows @ target[0]
+    weights = nonnegative_least_squares(gram, cross[None], (target @ target.T)[0])
+    return exact.nonnegative_error(gram[0], cross, weights[0])
+
+
+def plgp(problem):
+    """PLGP, on exact labels: by how much the latent mode breaks its equation, relative to its largest value."""
+    from sklearn.gaussian_process.kernels import DotProduct
+
+    unit = problem.X / np.abs(problem.X).max()
+    model = fit(oneof.PLGP(DotProduct(0.1, "fixed"), optimizer=None, tol=1e-13), Problem(unit, problem.exact.mask))
+    return exact.mode_error(model.latent_mode_, DotProduct(0.1)(unit), problem.exact.mask)
+
+
+def multinomial(problem):
+    """MultinomialEM, on exact labels: error of the probabilities, beside naive Bayes in closed form."""
+    problem = problem.exact
+    counts = np.abs(problem.X)
+    model = fit(oneof.MultinomialEM(), Problem(counts, problem.mask))
+    new = counts[:3] / counts.max()
+    told = exact.multinomial_shares(counts, problem.mask.argmax(axis=1), problem.mask.shape[1], 1, new)
+    return exact.difference(model.predict_proba(new), told)
+
+
+METHODS = {
+    **{name: online(name) for name in ("AvgPerceptron", "MaxPerceptron", "AvgPegasos", "MaxPegasos")},
+    "CLPL": clpl,
+    "PLEM": plem,
+    "PLSVM": plsvm,
+    "PLGP": plgp,
+    "HarmonicField": harmonic,
+    "LOORidge": loo,
+    "IPAL": ipal,
+    "MultinomialEM": multinomial,
+}
+TOO_LARGE = {"1,000 classes": ("PLGP",), "10,000 rows to 1": ("PLGP", "HarmonicField", "LOORidge", "IPAL")}
+"""Where 50 digits would take hours."""
+MEANINGLESS = {
+    "one row": ("LOORidge", "IPAL", "HarmonicField", "PLSVM"),
+    "one class named": ("PLSVM",),  # liblinear takes no single class
+}
+"""One row cannot be left out, rebuilt from others, or spread to them."""
+
+
+def skipped(method, title):
+    """Return whether a problem is none for the method, or too large for 50 digits."""
+    return method in TOO_LARGE.get(title, ()) or method in MEANINGLESS.get(title, ())

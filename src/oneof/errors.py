@@ -111,7 +111,14 @@ class ModelFileError(InputError):
 
 
 class WriteError(InputError, OSError):
-    """A file cannot be written: the disk is full, or the folder cannot be written to. What was there is unchanged."""
+    """A file cannot be written: the disk is full, or the folder cannot be written to. What was there is unchanged.
+
+    Examples
+    --------
+    >>> from oneof import errors
+    >>> issubclass(errors.WriteError, OSError)
+    True
+    """
 
 
 class LostWorkersError(OneofError, RuntimeError):
@@ -151,6 +158,25 @@ def as_input_errors() -> Iterator[None]:
     """Raise as our own what scikit-learn, NumPy or a table's library say of input that they are made to read.
 
     Their sentence is kept; the kind is a subclass of theirs, so that whoever caught it still does.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    InputTypeError
+        In place of a TypeError.
+    InputError
+        In place of a ValueError or an OverflowError.
+
+    Examples
+    --------
+    >>> from oneof import errors
+    >>> with errors.as_input_errors():
+    ...     float("one")
+    Traceback (most recent call last):
+    oneof.errors.InputError: could not convert string to float: 'one'
     """
     try:
         yield

@@ -20,7 +20,7 @@ from oneof.files import replacing
 from oneof.persistence import archive
 from oneof.persistence.trusted import TRUSTED
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "TRUSTED", "SavedModel", "load", "save"]
+__all__ = ["SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
 FORMAT_VERSION = 4

@@ -66,7 +66,7 @@ def test_learning_on_holds_no_more(name: str, given: Any) -> None:
     X, _ = given
     Y = np.eye(K, dtype=bool)[:1]
     grown = _growth(lambda e: e.partial_fit(X[:1], Y, classes=range(K)), getattr(oneof, name)(average=True), 100)
-    assert grown < 20_000
+    assert grown < 50_000
 
 
 @pytest.mark.slow

@@ -242,6 +242,7 @@ def test_datasets_lists_what_the_library_knows(run: Run) -> None:
     assert all(entry["name"] in shown for entry in listed)
 
 
+@pytest.mark.slow  # `make demo`, which CI runs, is the same
 def test_demo_learns_what_it_was_not_told(run: Run) -> None:
     """The demonstration's own commands give its model again, and it is better than its ambiguous labels."""
     done = run("demo", "--out", "shown", "--json")

@@ -53,7 +53,7 @@ def undisturbed(model, X, y):
 
 @pytest.mark.parametrize(
     "model",
-    [pytest.param(m, marks=[pytest.mark.slow] * (type(m) in (PLSVM, PLGP)), id=type(m).__name__) for m in MODELS],
+    [pytest.param(m, marks=[pytest.mark.slow] * (type(m) is not CLPL), id=type(m).__name__) for m in MODELS],
 )
 def test_the_result_stands_where_a_worker_is_killed(cluster, monkeypatch, model):
     """SIGKILL takes a worker with the blocks that it holds, in the middle of the fit: the weights are those without."""

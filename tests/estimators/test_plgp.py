@@ -305,6 +305,7 @@ def test_covariances_of_features_beyond_memory_are_refused_before_the_fit(monkey
         PLGP(approximation="nystroem", **FIXED).fit(X, mask)
 
 
+@pytest.mark.slow
 def test_many_rows_fit_in_memory():
     """Probabilities of 100,000 rows take a fraction of the memory that their covariances would."""
     random = np.random.default_rng(0)

@@ -162,7 +162,8 @@ else:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize(
-    "name", ["t.csv", "t.parquet", *(pytest.param(name, marks=pytest.mark.slow) for name in ("t.svm", "t.jsonl"))]
+    "name",
+    ["t.csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("t.parquet", "t.svm", "t.jsonl"))],
 )
 def test_memory_does_not_grow_with_the_rows(tmp_path, name):
     """A stream whose rows take 20 times the limit needs less than the limit beyond what its first 2,000 rows need."""

@@ -92,7 +92,7 @@ def test_a_class_without_probability_needs_no_features():
 
 def test_single_precision_is_declined_where_it_would_lose():
     """With prior variances 1e10 times those of the posterior, double precision is kept."""
-    prior, shares, cross, own = problem(ConstantKernel(1e8) * DotProduct(1.0))
+    prior, shares, cross, own = problem(ConstantKernel(1e8) * DotProduct(1.0), n=100)
     published = LatentCovariance.of(prior, shares)
     assert in_single_precision(published, cross, own) is published
 

@@ -157,7 +157,7 @@ def steps(ceilings, size):
         X, y, *_ = mnist(max(200, round(wanted * size)), n_test=0, dtype=np.float64)
         mask, n = make_partial(y, extra=2, random_state=0).mask, len(X)
         prior = GramPrior.of(covariance(own_kernel(X), X))
-        counting = Counting(prior.gram, prior.rough, prior.largest)
+        counting = Counting.of(prior.gram)
         object.__setattr__(counting, "counts", {"full": 0, "single": 0})
         found = find_mode(counting, mask, np.inf, anneal=False)
         full, single = counting.counts["full"], counting.counts["single"]

@@ -52,7 +52,7 @@ def count(strategy, play, n_cases, number):
         found["cases"] += 1
         try:
             play(case)
-        except Exception as error:
+        except Exception as error:  # whatever it is, it breaks the law, and is counted
             if not found["broken"]:
                 traceback.print_exc()
                 print(f"the first such case: {case!r:.2000} {error!r}")

@@ -12,7 +12,7 @@ _CODE = re.compile(r"(``.*?``|`[^`]*`)")
 _REFERENCE = re.compile(r"\||(?<=[A-Za-z])_(?![\w*`])")
 
 
-def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001
+def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001 - as Sphinx calls it
     """Escape bars and trailing underscores outside code, in place, after numpydoc has made its sections."""
     for at, line in enumerate(lines):
         if line.lstrip().startswith((">>>", "...", ".. ", ":")):

@@ -100,7 +100,7 @@ def one(name: str, seconds: str) -> None:
             parts[place] = atheris.Mutate(parts[place], max(most - len(data) + len(parts[place]), 64))
             made = target.container.put_together(data, parts)
             return made if len(made) <= most else atheris.Mutate(data, most)
-        except Exception:
+        except Exception:  # what cannot be taken apart is changed as a whole
             return atheris.Mutate(data, most)
 
     options: dict[str, Any] = {"custom_mutator": change}

@@ -51,7 +51,7 @@ def guarded(*, debug: bool) -> Iterator[None]:
             _leave(INTERNAL, "there is not enough memory for this table and these methods.", debug)
         except (typer.Exit, typer.Abort):
             raise
-        except Exception as error:
+        except Exception as error:  # what no one foresaw is told in a line, with where to look
             hint = "" if debug else " Run with --debug to see where."
             first = (str(error).splitlines() or [""])[0].rstrip(".")
             _leave(INTERNAL, f"a fault of the program: {type(error).__name__}: {first}.{hint}", debug)

@@ -12,15 +12,12 @@ import numpy as np
 
 from oneof.distributed.blocks import Block as RowBlock
 from oneof.distributed.blocks import Blocks
-from oneof.distributed.reduction import each_held, sum_over
+from oneof.distributed.reduction import LARGEST_HESSIAN, each_held, sum_over
 from oneof.estimators.clpl import CLPL
 from oneof.solvers.clpl import CLPLProblem, minimise
 from oneof.solvers.clpl.problem import blocks_fit
 from oneof.solvers.linear import Block, penalised, penalised_diagonal
 from oneof.typing import Floats
-
-LARGEST_HESSIAN = 512
-"""Most weights for which the whole Hessian is summed (2 MB)."""
 
 
 def check_clpl(model: CLPL) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.distributed.blocks import Block, Blocks, in_block
-from oneof.distributed.reduction import each_held, sum_over
+from oneof.distributed.reduction import LARGEST_HESSIAN, each_held, sum_over
 from oneof.errors import InputError
 from oneof.estimators.gp_kernels import drawn_rows, learnt_kernels, read_kernels_by
 from oneof.estimators.gp_parameters import check_parameters
@@ -26,9 +26,6 @@ from oneof.solvers.laplace.weight_posterior import WeightPosterior
 from oneof.solvers.laplace.weight_space import FeatureRows, find_weights
 from oneof.solvers.laplace.weights import WeightCovariance
 from oneof.typing import Floats
-
-LARGEST_HESSIAN = 512
-"""Most weights for which the whole Hessian is summed (2 MB)."""
 
 
 def check_plgp(model: PLGP) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 
 from oneof.threads import one_thread_each
 
+LARGEST_HESSIAN = 512
+"""Most weights for which the whole Hessian is summed (2 MB), where there is one."""
 GROUP = 8
 """Messages that are added in one go."""
 

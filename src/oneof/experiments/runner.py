@@ -6,7 +6,7 @@ from oneof.errors import InputError
 from oneof.experiments.records import Records
 from oneof.experiments.store import Store
 from oneof.experiments.trial import Trial
-from oneof.experiments.work import Measure, here, on_cluster, side_by_side
+from oneof.experiments.work import Measure, here, in_processes, on_cluster
 
 Progress = Callable[[int, int, str], None]
 """Called with how many trials of those that were left are done, how many were left, and which came last."""
@@ -66,7 +66,7 @@ def run(
     if dask is not None:
         found = on_cluster(measure, left, dask)
     else:
-        found = here(measure, left) if jobs == 1 else side_by_side(measure, left, jobs)
+        found = here(measure, left) if jobs == 1 else in_processes(measure, left, jobs)
     if progress is not None:
         progress(0, len(left), "starting")
     for done, record in enumerate(found if left else (), start=1):

@@ -35,7 +35,7 @@ def attempt(measure: Measure, trial: Trial) -> Record:
             result = _plain(measure(trial))
     except MissingExtraError:
         raise  # it would be the end of every trial, and can be mended
-    except Exception as error:
+    except Exception as error:  # a trial that fails is a record, and the others go on
         said = " ".join(str(error).split())
         return Record(trial, None, f"{type(error).__name__}: {said}", time.perf_counter() - start, _version())
     return Record(trial, result, None, time.perf_counter() - start, _version())
@@ -55,7 +55,7 @@ def here(measure: Measure, trials: Sequence[Trial]) -> Iterator[Record]:
         yield attempt(measure, trial)
 
 
-def side_by_side(measure: Measure, trials: Sequence[Trial], jobs: int) -> Iterator[Record]:
+def in_processes(measure: Measure, trials: Sequence[Trial], jobs: int) -> Iterator[Record]:
     """Carry out the trials in processes of this machine, and yield each record as soon as it is there.
 
     Raises

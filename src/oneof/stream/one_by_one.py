@@ -9,9 +9,11 @@ import numpy as np
 from oneof.candidates import CandidateSets, as_classes
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online import check_online
+from oneof.likelihoods import softmax
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import SparseRows, read_only
 from oneof.stream.indexed import MOST_BITS
+from oneof.stream.options import check_count
 from oneof.typing import Floats, Ints, Mask
 
 _MOST_NAMES, _MOST_SETS = 2**20, 2**12
@@ -58,8 +60,7 @@ class OneByOne:
         check_online(estimator)
         if len(as_classes(classes)) < 2:
             raise InputError("classes names only one class: a classifier needs at least two classes.")
-        if isinstance(hash_bits, bool) or not isinstance(hash_bits, int) or not 1 <= hash_bits <= MOST_BITS:
-            raise InputError(f"hash_bits={hash_bits!r} is not possible: give an integer from 1 to {MOST_BITS}.")
+        check_count("hash_bits", hash_bits, MOST_BITS)
         self.estimator = estimator
         self.classes = as_classes(classes).tolist()
         self.hash_bits = hash_bits
@@ -121,9 +122,8 @@ class OneByOne:
         """
         if self._state is None:
             return {}
-        scores = self._scores(self._state, x)
-        shares = np.exp(scores - scores.max())
-        return dict(zip(self.classes, (shares / shares.sum()).tolist(), strict=True))
+        shares = softmax(self._scores(self._state, x)[None, :])[0]
+        return dict(zip(self.classes, shares.tolist(), strict=True))
 
     def fitted(self) -> Any:
         """Return the estimator as it stands, for rows that `sklearn.feature_extraction.FeatureHasher` has hashed.

@@ -1,6 +1,7 @@
 """How a stream is read and learnt from."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from oneof.errors import InputError, InputTypeError
 from oneof.stream.batches import BATCH_ROWS
@@ -53,6 +54,10 @@ class StreamOptions:
             if isinstance(getattr(self, name), str):
                 raise InputTypeError(f"{name}={getattr(self, name)!r} is text: give a tuple of names.")
         for name, most in (("batch_rows", 2**30), ("hash_bits", MOST_BITS), ("n_epochs", 2**30)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-                raise InputError(f"{name}={value!r} is not possible: give an integer from 1 to {most:,}.")
+            check_count(name, getattr(self, name), most)
+
+
+def check_count(name: str, value: Any, most: int) -> None:
+    """Raise unless a parameter is an integer from 1 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InputError(f"{name}={value!r} is not possible: give an integer from 1 to {most:,}.")

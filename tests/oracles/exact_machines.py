@@ -27,7 +27,11 @@ def code_losses(model, X, mask, count, new):
     Rows count as often as they occur.
     """
     distinct = {id(machine): machine for machine in model.estimators_}
-    own, other = ({i: _margin(machine, matrix(rows)) for i, machine in distinct.items()} for rows in (X, new))
+    (origin,) = matrix([model._origin])
+    own, other = (
+        {i: _margin(machine, [_less(x, origin) for x in matrix(rows)]) for i, machine in distinct.items()}
+        for rows in (X, new)
+    )
     h, asked = ([found[id(machine)] for machine in model.estimators_] for found in (own, other))
     K, L = model.code_book_.shape
     codes = [[int(side) for side in row] for row in model.code_book_]
@@ -44,8 +48,12 @@ def code_losses(model, X, mask, count, new):
     return found
 
 
+def _less(x, y):
+    return [a - b for a, b in zip(x, y, strict=True)]
+
+
 def _square(x, y):
-    return mpmath.fsum((a - b) ** 2 for a, b in zip(x, y, strict=True))
+    return mpmath.fsum(value**2 for value in _less(x, y))
 
 
 def vote_error(X, mask, new, neighbours, shares):

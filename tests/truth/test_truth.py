@@ -22,12 +22,19 @@ WITHIN = {
 }
 """Relative errors; 1e-12 elsewhere. What is iterated ends at its default tolerance."""
 SLOW = ("1,000 classes", "10,000 rows to 1")
+LONG = ("MarkovWalk", "SpectralGraphTransducer")
+"""In 50 digits these take half a second; on every day the plain problem does."""
+
+
+def is_slow(method, title):
+    """Return whether a case waits for the night."""
+    return title in SLOW or (method in LONG and title != "plain")
 
 
 @pytest.mark.parametrize(
     ("method", "title"),
     [
-        pytest.param(method, title, marks=pytest.mark.slow if title in SLOW else ())
+        pytest.param(method, title, marks=pytest.mark.slow if is_slow(method, title) else ())
         for method in METHODS
         for title in PROBLEMS
         if not skipped(method, title)

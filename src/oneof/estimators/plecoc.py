@@ -62,8 +62,8 @@ class PLECOC(DecisionValues, CandidateClassifier):
 
     Notes
     -----
-    Scores of two models compare only if their codings are the same. SVC is not scale-free: standardise the features
-    first.
+    Scores of two models compare only if their codings are the same. To the default machines one factor for all
+    features changes nothing; factors of their own do: standardise the features first.
 
     References
     ----------

@@ -45,8 +45,9 @@ RULES = """
   .drawing .muted { fill: var(--muted) }
   .drawing .strong { font-weight: 600 }
   .drawing .name { font-weight: 600; fill: var(--name) }
-  .drawing a .name { text-decoration: underline; text-decoration-color: transparent; text-underline-offset: 3px }
-  .drawing a:hover .name, .drawing a:focus .name { text-decoration-color: currentColor }
+  .drawing a .name { text-decoration: underline; text-underline-offset: 3px }
+  .drawing a:hover rect, .drawing a:focus rect { stroke: var(--name); stroke-width: 2 }
+  .drawing a:hover .name { fill: var(--ink) }
 """
 
 

@@ -24,7 +24,8 @@ COLUMNS = (
     (
         "Few labels, most rows have none",
         (
-            ("near rows share a class", ("HarmonicField", "SpectralGraphTransducer"), True),
+            ("near rows alike, as images are", ("HarmonicField",), True),
+            ("near rows alike, classes overlap", ("SpectralGraphTransducer",), True),
             ("word counts", ("MultinomialEM",), True),
             ("probabilities for new rows; views", ("GraphLogisticRegression",), False),
             ("gaps; class shares are known", ("TransductiveSVM",), False),
@@ -66,7 +67,7 @@ def column(x: float, heading: str, choices: tuple) -> list[str]:
     parts = [
         f'<path class="line" d="M{WIDTH / 2:g},64 V84 H{x + COLUMN / 2:g} V{top - 2}"/>',
         box(x, top, COLUMN, 40, "ask"),
-        text(x + COLUMN / 2, top + 26, heading, size=15.5, kind="strong", anchor="middle"),
+        text(x + COLUMN / 2, top + 26, heading, size=14.5, kind="strong", anchor="middle"),
     ]
     for at, (when, names, first) in enumerate(choices):
         parts += leaf(x, top + 56 + at * STEP, when, names, first=first)
@@ -100,7 +101,7 @@ def main() -> None:
         text(x + COLUMN - 14, y + 28, "try first", size=12.5, kind="muted", anchor="end"),
     ]
     body += link(page("compare.compare"), asked)
-    height = 106 + 56 + 5 * STEP + 12
+    height = 106 + 56 + 6 * STEP + 12
     (Path(__file__).parents[1] / "which_method.svg").write_text(frame(WIDTH, height, says(), body))
 
 

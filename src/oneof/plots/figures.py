@@ -8,6 +8,7 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.labels import encode_labels
 from oneof.errors import LabelError
 from oneof.plots import counts
+from oneof.plots.given import check_curve, check_sets
 from oneof.plots.heatmap import MAX_CLASSES, draw_heatmap
 from oneof.plots.style import FONT_SIZE, PALETTE, dress, new_axes, say_empty, shorten, write_legend
 from oneof.typing import Ints
@@ -67,6 +68,7 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
     >>> [int(bar.get_height()) for bar in ax.patches]
     [2, 1, 1]
     """
+    check_sets(candidates)
     ax = new_axes() if ax is None else ax
     sizes = counts.set_sizes(candidates.mask)
     last = max(int(np.flatnonzero(sizes.rows).max(initial=1)), 1)
@@ -122,6 +124,7 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['finch', 'tit', 'wren']
     """
+    check_sets(candidates)
     ax = new_axes() if ax is None else ax
     found = counts.class_frequencies(candidates.mask)
     kept = counts.largest(found.candidate, MAX_CLASSES)
@@ -169,6 +172,7 @@ def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "A
     >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
     ['finch', 'tit', 'wren']
     """
+    check_sets(candidates)
     ax = new_axes() if ax is None else ax
     together = counts.cooccurrence(candidates.mask)
     kept = counts.most_cooccurring(together, MAX_CLASSES)
@@ -216,6 +220,7 @@ def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = N
     >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
     ['finch', 'tit', 'wren']
     """
+    check_sets(candidates)
     ax = new_axes() if ax is None else ax
     decided = decided_columns(candidates, labels)
     shares = counts.decision_confusion(candidates.mask, decided)
@@ -261,6 +266,7 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     >>> ax.lines[0].get_ydata().tolist()
     [0.6, 0.8]
     """
+    check_curve(curve)
     ax = new_axes() if ax is None else ax
     n_rows = np.asarray(curve.n_rows, dtype=float)
     lines = [("covering rate", curve.covering_rate, curve.covering_rate_std, "accent", "o", "-")]

@@ -1,7 +1,8 @@
 """docs/reproduction/ from the records of full runs: tables, pictures, and a page with every claim.
 
 Run the experiments first, each into a folder of its name: `oneof reproduce NAME --out RUNS/NAME`. Then
-`python benchmarks/reproduction.py RUNS`. What has no finished run in RUNS keeps its files, and is not on the page.
+`python benchmarks/reproduction.py RUNS`. Of a run that was ended early the whole draws are shown, and the page says
+how many they are; what has none in RUNS keeps its files and its part of the page.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from pathlib import Path
 from PIL import Image
 
 from oneof.experiments import NAMES, Records, Store, find
+from oneof.experiments.draws import say_draws, whole_draws
 from oneof.experiments.outputs import count_verdicts, say_minutes, say_versions, write_outputs
 
 DOCS = Path(__file__).parent.parent / "docs" / "reproduction"
@@ -27,17 +29,24 @@ otherwise.
 """
 
 
-def finished(experiment, folder):
-    """Return the records of a full run, or None while some of it is missing."""
+def measured(experiment, folder):
+    """Return the records of the whole draws of a full run."""
     path = folder / "records.jsonl"
     if not path.exists():
-        return None
+        return Records([])
     with (
         tempfile.TemporaryDirectory() as copy,  # a run that goes on holds its own file
         Store(shutil.copy(path, Path(copy) / path.name), experiment.name) as store,
     ):
-        found = [store.records[trial.key] for trial in experiment.full if trial.key in store.records]
-    return Records(found) if len(found) == len(experiment.full) else None
+        return Records(store.records[trial.key] for trial in whole_draws(experiment.full, store.records))
+
+
+def earlier():
+    """Return what the page holds of each experiment, by title: its row of the overview and its part."""
+    page = (DOCS / "README.md").read_text(encoding="utf-8") if (DOCS / "README.md").exists() else ""
+    rows = dict(re.findall(r"(?m)^(?=\| \[(.*?)\]\(#)(.*)$", page))
+    parts = dict(re.findall(r"(?ms)^(?=## (.*?)$)(.*?\n)(?=\n## |\nNot run yet|\Z)", page))
+    return {title: (rows[title], part) for title, part in parts.items()}
 
 
 def cell(text):
@@ -64,11 +73,12 @@ def section(experiment, records):
             Image.open(picture).convert("RGB").quantize(64).save(target, optimize=True)
             pictures.append(f"![{experiment.title}]({target.name})")
     minutes = sum(record.seconds for record in records) / 60
+    fewer = say_draws((record.trial for record in records), experiment.full)
     lines = [
         f"## {experiment.title}",
         "",
         f"{experiment.citation}. {len(records):,} trials, {say_minutes(minutes)} of one core. "
-        f"**{count_verdicts(claims)}.** Numbers: [{name}-table.csv]({name}-table.csv).",
+        f"{fewer}{' ' if fewer else ''}**{count_verdicts(claims)}.** Numbers: [{name}-table.csv]({name}-table.csv).",
         "",
         "| claim | the paper | ours | |",
         "|---|---|---|---|",
@@ -79,7 +89,8 @@ def section(experiment, records):
         "",
     ]
     if records.failed:
-        lines.append(f"{len(records.failed)} trials failed, the first with: {records.failed[0].error}\n")
+        lines += [f"{len(records.failed)} trials failed, the first with: {records.failed[0].error}", ""]
+    lines.append(say_versions(records, version("oneof")))
     overview = f"| [{experiment.title}](#{anchor(experiment.title)}) | {count_verdicts(claims)} |"
     return overview, "\n".join(lines).rstrip() + "\n"
 
@@ -90,23 +101,23 @@ def main():
     parser.add_argument("runs", type=Path)
     runs = parser.parse_args().runs
     DOCS.mkdir(exist_ok=True)
-    rows, parts, missing, shown = ["| experiment | |", "|---|---|"], [], [], []
+    rows, parts, missing = ["| experiment | |", "|---|---|"], [], []
+    kept = earlier()
     for name in NAMES:
         experiment = find(name)
-        records = finished(experiment, runs / name)
-        if records is None:
-            missing.append(name)
-        else:
+        records = measured(experiment, runs / name)
+        if len(records):
             row, part = section(experiment, records)
-            rows.append(row)
-            parts.append(part)
-            shown += records
             print(name, len(records), flush=True)
-    older = say_versions(Records(shown), version("oneof"))
-    if older:
-        parts.append(f"{older}\n")
+        elif experiment.title in kept:
+            row, part = kept[experiment.title]
+        else:
+            missing.append(name)
+            continue
+        rows.append(row)
+        parts.append(part)
     if missing:
-        parts.append(f"Not run in full yet: {', '.join(f'`{name}`' for name in missing)}.\n")
+        parts.append(f"Not run yet: {', '.join(f'`{name}`' for name in missing)}.\n")
     page = HEAD + "\n".join(["\n".join(rows) + "\n", *parts])
     (DOCS / "README.md").write_text(page, encoding="utf-8")
 

@@ -17,6 +17,7 @@ Examples:
   oneof reproduce
   oneof reproduce online-ecoli --quick
   oneof reproduce online-mnist --jobs 4 --out mnist
+  oneof reproduce plsvm-alone --draws 2
   oneof reproduce online-mnist --dask tcp://10.0.0.1:8786
 """
 
@@ -27,6 +28,12 @@ def run(
     quick: Annotated[
         bool, typer.Option("--quick", help="Few draws of a small part, in about a minute on two cores.")
     ] = False,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            "--draws", metavar="N", min=1, help="Only the first N draws, which the page then says.", show_default="all"
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder to write to.", show_default="oneof-NAME")
     ] = None,
@@ -51,7 +58,7 @@ def run(
             return
         experiment = find(name)
         folder = out if out is not None else Path(f"oneof-{name}{'-quick' if quick else ''}")
-        claims, failed = _reproduce(experiment, folder, quick=quick, jobs=jobs, dask=dask, retry=retry)
+        claims, failed = _reproduce(experiment, folder, quick=quick, draws=draws, jobs=jobs, dask=dask, retry=retry)
         if json:
             facts = [vars(claim) | {"verdict": claim.verdict} for claim in claims]
             terminal.show_json(
@@ -66,28 +73,38 @@ def run(
 
 
 def _reproduce(
-    experiment: "Experiment", folder: Path, *, quick: bool, jobs: int, dask: str | None, retry: bool
+    experiment: "Experiment",
+    folder: Path,
+    *,
+    quick: bool,
+    draws: int | None,
+    jobs: int,
+    dask: str | None,
+    retry: bool,
 ) -> "tuple[list[Claim], int]":
     """Run what is left, write the outputs, and return the claims and the number of trials that failed."""
     from oneof.cli import terminal
     from oneof.cli.outputs import check_writable, staged
     from oneof.experiments import Store, left_of, run
+    from oneof.experiments.draws import first_draws
     from oneof.experiments.outputs import say_minutes, write_outputs
 
     check_writable(folder)
     experiment.check_data()
-    trials = experiment.quick if quick else experiment.full
+    plan = experiment.quick if quick else experiment.full
+    trials = plan if draws is None else first_draws(plan, draws)
     with Store(folder / "records.jsonl", experiment.name) as store:
         left = len(left_of(trials, store, retry=retry))
         whole = experiment.minutes[1 if quick else 0]
         if left:
             words = (
-                f"{left} of {len(trials)} trials are left, about {say_minutes(whole * left / len(trials))} of two cores"
+                f"{left} of {len(trials)} trials are left, about {say_minutes(whole * left / len(plan))} of two cores"
             )
             terminal.note(f"{experiment.name}: {words}.")
         with terminal.progress(experiment.name, every_minute=True) as progress:
             records = run(trials, experiment.measure, store, jobs=jobs, dask=dask, retry=retry, progress=progress)
         command = f"oneof reproduce {experiment.name}{' --quick' if quick else ''}"
+        command += "" if draws is None else f" --draws {draws}"
         with staged(folder) as stage:
             claims = write_outputs(stage, experiment, records, quick=quick, command=command)
     return claims, len(records.failed)

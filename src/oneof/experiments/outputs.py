@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneof.experiments.claims import Claim
+from oneof.experiments.draws import say_draws
 from oneof.experiments.experiment import Experiment, Table
 from oneof.experiments.records import Records
 from oneof.pages import environment
@@ -32,7 +33,7 @@ def write_outputs(folder: Path, experiment: Experiment, records: Records, *, qui
         An existing folder.
     experiment : Experiment
     records : Records
-        Of all its trials, those that failed among them.
+        Of all its trials, those that failed among them; or of its first draws alone, which the page then says.
     quick : bool
         Whether they are those of the quick run, which the page then says.
     command : str
@@ -135,6 +136,7 @@ def _render(
     from markupsafe import Markup
 
     minutes, now = sum(record.seconds for record in records) / 60, version("oneof")
+    plan = experiment.quick if quick else experiment.full
     return _template().render(
         experiment=experiment,
         verdicts=count_verdicts(claims),
@@ -145,6 +147,7 @@ def _render(
         failed=records.failed,
         n_trials=len(records),
         facts=f"{len(records):,} trials, which took {say_minutes(minutes)} of one core in all.",
+        fewer=say_draws((record.trial for record in records), plan),
         older=say_versions(records, now),
         quick=quick,
         command=command,

@@ -255,6 +255,16 @@ def experiment() -> Experiment:
             "Parameters are chosen on the exact rows, once for all machines, as in the paper. 10 draws (the paper does "
             "not say how many); the quick run has one, 100 exact and up to 200 partial rows, and 1,000 test rows.",
         ],
+        remarks=[
+            "All six cells outside are of satimage, with sets of 4 or 5 of its 6 labels, and there the objective, "
+            "not the solver, is at fault. Looked into with 100 exact rows, 800 partial ones and sets of 5: in "
+            "each of the ten draws PL-SVM ends at a lower value of its own objective than the machine with the "
+            "true labels has there (615.9 for 626.3 in the first), and in nine it gives one row of the 2,000 to "
+            "the fourth class, or none, of which there are 211: where a set leaves out one label only, it costs "
+            "little to give a class up. In three draws the two folds over 100 rows choose lambda = 1000, as "
+            "strong a penalty as the grid has, and PL-SVM is at 57, 73 and 57 % (in two of them a second class is "
+            "given up); in the other seven it is at 81.1 %, SVM at 80.9 %.",
+        ],
         datasets=SETS,
         full=plan(draws=10),
         quick=plan(draws=1, exact=(100,), largest=200, tests=1000),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from oneof.errors import InputTypeError, WriteError
+from oneof.errors import InputError, InputTypeError, WriteError
 
 
 def as_path(path: Any, name: str = "path") -> Path:
@@ -17,9 +17,16 @@ def as_path(path: Any, name: str = "path") -> Path:
     ------
     InputTypeError
         If it is neither text nor a path.
+    InputError
+        If the system has no files of such a name.
     """
     try:
-        return Path(path)
+        found = Path(path)
+        if b"\0" in os.fsencode(found):
+            raise InputError(f"{name}={path!r} holds a zero byte, which no name of a file can.")
+        return found
+    except UnicodeEncodeError:
+        raise InputError(f"{name}={path!r} holds half a character, which no name of a file can.") from None
     except TypeError:
         raise InputTypeError(f"{name}={path!r} names no file or folder: give text or a pathlib.Path.") from None
 

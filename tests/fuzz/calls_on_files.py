@@ -156,7 +156,7 @@ def streams(draw: st.DrawFn) -> Case:
 
 
 def _batches(source: Any, **named: Any) -> Any:
-    return [len(batch) for batch in stream.read_batches(source, **named)]
+    return [batch.height for batch in stream.read_batches(source, **named)]
 
 
 def _opened(source: Any, **named: Any) -> Any:

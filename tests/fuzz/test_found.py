@@ -202,6 +202,8 @@ def test_a_memoryview_is_a_table():
         lambda: persistence.save(3, PLKNN().fit(X, MASK)),
         lambda: persistence.load([]),
         lambda: LabelTable(3, "a"),
+        lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", column="b"),
+        lambda: compare((row for row in X), MASK, ["PLKNN"], cv=2),
         lambda: LabelTable(pl.DataFrame({"a": [1]}), 3),
         lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", "text", 3),
         lambda: plots.plot_set_sizes(["a", "b"]),

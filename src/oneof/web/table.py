@@ -73,9 +73,9 @@ class LabelTable:
                 raise InputTypeError(f"{name!r} is no name of a column: give text.")
         if not isinstance(self.hidden, tuple | list) or not all(isinstance(name, str) for name in self.hidden):
             raise InputTypeError(f"hidden={self.hidden!r} is not possible: give a tuple of names of columns.")
-        if self.show != "table":
-            if self.column is None:
-                raise InputError(f"show={self.show!r} needs the name of a column.")
+        if self.show != "table" and self.column is None:
+            raise InputError(f"show={self.show!r} needs the name of a column.")
+        if self.column is not None:
             find_column(self.column, self.frame.columns, Path("the table"))
 
     @classmethod

@@ -223,3 +223,9 @@ def test_every_sparse_format_is_looked_at():
     assert compare_.holds_negative(rows)
     assert compare_.holds_negative(rows.todia())
     assert not compare_.holds_negative(abs(rows.tocsr()).tolil())
+
+
+def test_later_rows_that_the_precision_of_the_first_does_not_hold():
+    """They are refused in our words, without NumPy's warning of a cast."""
+    model = AvgPerceptron().fit(X.astype("f4"), MASK)
+    assert isinstance(outcome(model.partial_fit, np.full((1, 2), 1e250), MASK[:1]), InputError)

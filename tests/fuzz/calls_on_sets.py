@@ -181,7 +181,7 @@ def scorings(draw: st.DrawFn) -> Case:
     return scorer, (model, draw(features(n, 2)), y), named
 
 
-MINE = model_selection.Scorer("mine", lambda model, X, *_: float(len(model.predict(X)) > 0))
+MINE = model_selection.Scorer("mine", lambda *_: 1.0)
 
 
 def _folds(X: Any, y: Any, **named: Any) -> Any:

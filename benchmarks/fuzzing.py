@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.estimators.panel import ALL, name  # noqa: E402 - the tests are no installed package
 from tests.fuzz import outcome, test_estimators, test_functions  # noqa: E402
+from tests.fuzz.families import FAMILIES  # noqa: E402
 
 
 def families():
@@ -30,8 +31,8 @@ def families():
             test_estimators.fits(estimator),
             lambda case, e=estimator: test_estimators.play(e, case),
         )
-    for family, (drawn, share) in test_functions.FAMILIES.items():
-        yield family, share, drawn(), lambda case, f=family: test_functions.play(f, case)
+    for name_, family in FAMILIES.items():
+        yield name_, family.share, family.drawn(), lambda case, f=name_: test_functions.play(f, case)
 
 
 def count(strategy, play, n_cases, number):

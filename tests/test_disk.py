@@ -201,3 +201,19 @@ def test_a_file_without_a_name_is_an_error(tmp_path: Path) -> None:
         _model(tmp_path / "absent" / "m.skops", 1)
     _model(tmp_path / "m.skops", 1)
     assert load(tmp_path / "m.skops").predict(np.zeros((1, 50))).shape == (1,)
+
+
+def test_what_a_kill_left_is_removed_by_the_next_command(tmp_path: Path) -> None:
+    """SIGKILL leaves a hidden folder; the next command takes it away, but not one that is held, nor a user's own."""
+    (tmp_path / ".oneof-mine").mkdir()
+    with staged(tmp_path) as held:
+        child = os.fork()
+        if not child:
+            with staged(tmp_path) as stage:
+                (stage / "a.txt").write_text("half")
+                os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert len(list(tmp_path.glob(".oneof-unfinished-*"))) == 2
+        with staged(tmp_path) as stage:
+            assert set(tmp_path.iterdir()) == {tmp_path / ".oneof-mine", held, stage}
+    assert [file.name for file in tmp_path.iterdir()] == [".oneof-mine"]

@@ -1,10 +1,12 @@
 """Work side by side: the same results for any number of threads, and no more threads than BLAS may take."""
 
 import threading
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from oneof import PLECOC, LOORidge, threads
@@ -67,3 +69,25 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     for ridge, codes in found[1:]:
         np.testing.assert_array_equal(ridge.label_confidence_, found[0][0].label_confidence_)
         np.testing.assert_array_equal(codes.decision_function(X), found[0][1].decision_function(X))
+
+
+class Watching(LogisticRegression):
+    """Notes how many threads BLAS had while it was fitted."""
+
+    seen: ClassVar[list[set[int]]] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen.append(blas_threads())
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(2, {1}), (None, {2}), (1, {2})])
+def test_codings_that_are_learnt_side_by_side_have_one_thread_of_blas_each(n_jobs, expected):
+    """Whatever classifier learns them; one after the other they have all that BLAS may take."""
+    X, y = load_iris(return_X_y=True)
+    Watching.seen.clear()
+    with threadpool_limits(2, user_api="blas"):
+        PLECOC(Watching(), n_codes=3, n_jobs=n_jobs, random_state=0).fit(X, y)
+        assert blas_threads() == {2}
+    assert Watching.seen
+    assert all(found == expected for found in Watching.seen)

@@ -15,6 +15,8 @@ import numpy as np
 
 from oneof.errors import DataError
 
+GZIP = b"\x1f\x8b"
+"""How files of gzip begin."""
 MOST_BYTES = 2**30
 MOST_FOLD = 100
 """An archive may unfold to 1 GiB, or to 100 times its own size where that is more; compressed zeros reach 1,000."""

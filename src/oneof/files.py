@@ -5,8 +5,30 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from oneof.errors import WriteError
+from oneof.errors import InputError, InputTypeError, WriteError
+
+
+def as_path(path: Any, name: str = "path") -> Path:
+    """Return where a caller says that something lies.
+
+    Raises
+    ------
+    InputTypeError
+        If it is neither text nor a path.
+    InputError
+        If the system has no files of such a name.
+    """
+    try:
+        found = Path(path)
+        if b"\0" in os.fsencode(found):
+            raise InputError(f"{name}={path!r} holds a zero byte, which no name of a file can.")
+        return found
+    except UnicodeEncodeError:
+        raise InputError(f"{name}={path!r} holds half a character, which no name of a file can.") from None
+    except TypeError:
+        raise InputTypeError(f"{name}={path!r} names no file or folder: give text or a pathlib.Path.") from None
 
 
 @contextlib.contextmanager
@@ -21,7 +43,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     WriteError
         If the file cannot be written: the disk is full, or the folder cannot be written to.
     """
-    path = Path(path)
+    path = as_path(path)
     if not path.name:
         raise WriteError(f"{str(path)!r} names no file to write: give the name of a file.")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")

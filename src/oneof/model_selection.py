@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.candidates.dealing import deal
-from oneof.errors import InputError, as_input_errors
+from oneof.errors import InputError, InputTypeError, as_input_errors
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
 from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Mask
@@ -250,11 +250,19 @@ def probabilities(estimator: Any, X: Any) -> Probabilities:
     return Probabilities(softmax(scores, axis=1), calibrated=False)
 
 
+def _check_classifier(estimator: Any) -> None:
+    """Raise unless there is something that predicts classes; whether it is fitted, it says itself."""
+    if not hasattr(estimator, "predict") or isinstance(estimator, type):
+        raise InputTypeError(f"{estimator!r} predicts nothing: give a fitted classifier.")
+
+
 def _covering_rate(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    _check_classifier(estimator)
     return covering_rate(y, estimator.predict(X), classes=estimator.classes_, sample_weight=sample_weight)
 
 
 def _exact_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    _check_classifier(estimator)
     return exact_accuracy(y, estimator.predict(X), classes=estimator.classes_, sample_weight=sample_weight)
 
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.metrics import precision_recall_break_even
 from oneof.reading import read_array
 from oneof.typing import Floats, Ints, Mask
@@ -88,6 +88,9 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
     """
     truth = _read_topics(Y)
     rows, others = _split(labelled, len(truth))
+    is_table = sp.issparse(X) or (hasattr(X, "__getitem__") and getattr(X, "shape", None) != ())
+    if not is_table or isinstance(X, str | bytes | dict | type):
+        raise InputTypeError(f"X is of type {type(X).__name__}: give a table with a row for each document.")
     X = X.tocsr() if sp.issparse(X) else np.asarray(X) if isinstance(X, memoryview) else X
     if (n_rows := X.shape[0] if hasattr(X, "shape") else len(X)) != len(truth):
         raise InputError(f"X has {n_rows} rows, but Y has {len(truth)}: give the topics of every row.")

@@ -1,5 +1,8 @@
 """Online learners and PLSVM over blocks, by iterative parameter mixing."""
 
+import threading
+
+import dask
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof import PLSVM, AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron, distributed
+from oneof.errors import InputError
 from oneof.solvers.online import OnlineState, perceptron
 from tests.distributed.blocks import in_blocks, table
 from tests.oracles import mixing as oracle
@@ -116,3 +120,23 @@ def test_too_few_rounds_are_told_of():
     X, y, _ = table()
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
         distributed.fit(PLSVM(lam=1e-3, max_iter=2), in_blocks(X, [120, 120]), y)
+
+
+def test_the_first_block_with_an_error_is_named(monkeypatch):
+    """Whichever worker fails first: here block 1 does, and block 0 waits for it."""
+    failed = threading.Event()
+
+    def fail(X, mask, initial, order):
+        if X[0, 0] == 1.0:
+            failed.set()
+        else:
+            failed.wait(30)
+        raise InputError("no.")
+
+    monkeypatch.setattr(AvgPerceptron, "_learner", lambda _: fail)
+    X = np.repeat([[0.0], [1.0]], 4, axis=0)
+    with (
+        dask.config.set(scheduler="threads", num_workers=2),
+        pytest.raises(InputError, match=r"^block 0: no\."),
+    ):
+        distributed.fit(AvgPerceptron(), in_blocks(X, [4, 4]), ["a", "b"] * 4)

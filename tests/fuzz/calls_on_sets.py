@@ -5,57 +5,78 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from oneof import (
-    CandidateSets,
-    diffusion_kernel,
-    graphs,
-    make_partial,
-    metrics,
-    model_selection,
-    regularized_laplacian_kernel,
-)
+from oneof import CandidateSets, make_partial, metrics, model_selection
 from oneof.datasets import make_two_sensors
-from tests.fuzz.drawn import CLASSES, ROWS, SCALARS, SEEDS, Case, either, fitted, just, optional, several
-from tests.fuzz.labels import NAMES, supervision
-from tests.fuzz.rows import tables
+from tests.fuzz.drawn import (
+    ROWS,
+    SCALARS,
+    SEEDS,
+    SPOILT,
+    Case,
+    classes_of,
+    either,
+    exact,
+    features,
+    fitted,
+    just,
+    optional,
+    several,
+)
+from tests.fuzz.drawn import sets as sets_
+from tests.fuzz.labels import FORMS, MASK_FORMS, NAMED_FORMS, NAMES, SET_FORMS
+
+MAKERS = {"labels": NAMED_FORMS, "sets": FORMS, "indicator": MASK_FORMS, "complementary": SET_FORMS, "init": ("mask",)}
+"""How sets are made of labels of which form."""
 
 
 @st.composite
 def set_makers(draw: st.DrawFn) -> Case:
+    kind = draw(st.sampled_from((*MAKERS, "annotations", "hierarchy", "strings", "take")))
+    if kind in ("annotations", "hierarchy", "strings"):
+        return draw({"annotations": annotations, "hierarchy": hierarchies, "strings": strings}[kind]())
     n, K = draw(ROWS), draw(st.integers(2, 4))
-    kind = draw(
-        st.sampled_from(
-            ("labels", "sets", "indicator", "annotations", "complementary", "hierarchy", "strings", "init", "take")
-        )
-    )
-    y = draw(supervision(n, K))
-    named = draw(optional(classes=CLASSES))
-    if kind == "annotations":
-        rows = draw(st.integers(1, 3))
-        answers = np.array(draw(st.lists(st.sampled_from([*NAMES[:2], None]), min_size=3 * rows, max_size=3 * rows)))
-        y = draw(either(st.sampled_from([answers.reshape(rows, 3), answers.reshape(rows, 3).tolist()]), just(y)))
-        named |= draw(optional(min_votes=several(1, 4), top=several(1, 3)))
-    if kind == "hierarchy":
-        trees = (
-            {"a": list(NAMES)},
-            {"a": ["b"], "b": ["a"]},
-            {},
-            {"a": []},
-            {"a": "ant", "b": ["a", "bee"]},
-            {1: [0, 2]},
-        )
-        return CandidateSets.from_hierarchy, (y, draw(either(st.sampled_from(trees)))), named
-    if kind == "strings":
-        lines = st.sampled_from(
-            ["ant", "ant|bee", "", None, " cat ", "a||b", "|", "a\\|b", "\\", 3, float("nan"), "é|☃"]
-        )
-        y = draw(either(st.lists(lines, max_size=6), just(y)))
-        named |= draw(optional(separator=either(st.sampled_from(["|", ";", "", " ", "\\", "::"]))))
+    y = draw(sets_(n, K, MAKERS.get(kind, FORMS)))
     if kind == "init":
-        return CandidateSets, (y, draw(CLASSES)), {}
+        return CandidateSets, (y, draw(either(st.just(NAMES[:K]), classes_of(y)))), {}
     if kind == "take":
-        return _taken, (y, draw(either(st.sampled_from([slice(1, 3), [0, 1], np.array([True, False]), 0, -1])))), {}
-    return getattr(CandidateSets, f"from_{kind}"), (y,), named
+        rows = st.sampled_from([slice(1, 3), [0, 1], np.arange(n) % 2 == 0, 0, -1, np.array([], dtype=int)])
+        return _taken, (y, draw(either(rows))), {}
+    return getattr(CandidateSets, f"from_{kind}"), (y,), draw(optional(classes=classes_of(y)))
+
+
+@st.composite
+def annotations(draw: st.DrawFn) -> Case:
+    rows, n_asked = draw(st.integers(1, 3)), draw(st.integers(2, 4))
+    said = st.lists(st.sampled_from([*NAMES[:2], None]), min_size=n_asked * rows, max_size=n_asked * rows)
+    answers = np.array(draw(said), dtype=object).reshape(rows, n_asked)
+    y = draw(either(st.sampled_from([answers, answers.tolist()]), sets_(rows, 3)))
+    named = draw(optional(min_votes=several(1, 2), top=several(1, 3), classes=either(st.just(NAMES))))
+    return CandidateSets.from_annotations, (y,), named
+
+
+@st.composite
+def hierarchies(draw: st.DrawFn) -> Case:
+    trees = (
+        {"a": list(NAMES)},
+        {"a": "ant", "b": ["a", "bee"]},
+        {1: [0, 2], "c": list(NAMES)},
+        {"a": ["b"], "b": ["a"]},
+        {},
+        {"a": []},
+    )
+    tree = draw(either(st.sampled_from(trees[:3]), st.one_of(st.sampled_from(trees), SCALARS)))
+    known = [*tree, *(leaf for leaves in tree.values() for leaf in leaves)] if isinstance(tree, dict) else NAMES
+    said = st.lists(st.sampled_from([*(known or NAMES), None]), min_size=1, max_size=5)
+    return CandidateSets.from_hierarchy, (draw(either(said, sets_(3, 3))), tree), draw(optional(classes=either(said)))
+
+
+@st.composite
+def strings(draw: st.DrawFn) -> Case:
+    lines = ("ant", "ant|bee", None, " cat ", "bee|cat", "a\\|b", "é|☃", "")
+    odd = st.sampled_from([*lines, "a||b", "|", "\\", 3, float("nan")])
+    y = draw(either(st.lists(either(st.sampled_from(lines), odd), min_size=1, max_size=6), sets_(3, 3)))
+    separator = either(st.sampled_from(["|", ";", "::", " "]), st.one_of(SCALARS, st.sampled_from(["", "\\"])))
+    return CandidateSets.from_strings, (y,), draw(optional(separator=separator, classes=either(st.just(NAMES))))
 
 
 def _taken(y: Any, rows: Any) -> Any:
@@ -72,7 +93,7 @@ def _taken(y: Any, rows: Any) -> Any:
 @st.composite
 def judgements(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
-    y = draw(supervision(n, K))
+    y = draw(sets_(n, K))
     function = draw(
         st.sampled_from(
             (
@@ -83,51 +104,50 @@ def judgements(draw: st.DrawFn) -> Case:
             )
         )
     )
-    named = draw(
-        optional(classes=CLASSES, sample_weight=either(st.sampled_from([np.ones(n), np.zeros(n), [1e300] * n])))
-    )
+    weights = either(st.sampled_from([np.ones(n), np.arange(n), [1e300] * n, np.zeros(n)]))
+    named = draw(optional(classes=classes_of(y), sample_weight=weights))
+    known = named["classes"] if isinstance(named.get("classes"), list | tuple) else draw(classes_of(y))
+    many = max(len(known), 1) if isinstance(known, list | tuple) else K
     if function is metrics.approximated_accuracy:
-        given_ = draw(tables(n, K, below_zero=False))
-    else:
-        labels = (np.arange(n) % K, [NAMES[i % K] for i in range(n)], np.full(n, np.nan), np.arange(n, dtype=object))
-        given_ = draw(either(st.sampled_from(labels), supervision(n, K)))
-    return function, (y, given_), named
+        shares = np.random.default_rng(draw(st.integers(0, 99))).dirichlet(np.ones(many), n)
+        return function, (y, draw(either(st.sampled_from([shares, shares.tolist()]), features(n, many)))), named
+    right = [known[i % many] for i in range(n)] if isinstance(known, list | tuple) and len(known) else list(range(n))
+    labels = st.sampled_from([[NAMES[i % K] for i in range(n)], np.full(n, np.nan), np.arange(n, dtype=object)])
+    return function, (y, draw(either(just(right), st.one_of(labels, sets_(n, K))))), named
 
 
 @st.composite
 def rankings(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(1, 3))
     if draw(st.booleans()):
-        scores = draw(tables(n, K))
-        truth = draw(either(st.sampled_from([np.ones((n, K)), np.eye(n, K), np.arange(n) % 2 == 0]), tables(n, K)))
-        return metrics.precision_recall_break_even, (truth, draw(either(just(scores)))), {}
-    return metrics.win_tie_loss, (draw(tables(n, K)), draw(tables(n, K))), draw(optional(alpha=either(st.floats())))
+        truths = st.sampled_from([np.ones((n, K)), np.eye(n, K), np.arange(n * K).reshape(n, K) % 2 == 0])
+        return metrics.precision_recall_break_even, (draw(either(truths, features(n, K))), draw(features(n, K))), {}
+    named = draw(optional(alpha=either(st.floats(0.01, 0.5), st.floats())))
+    return metrics.win_tie_loss, (draw(features(n, K + 1)), draw(features(n, K + 1))), named
 
 
 @st.composite
 def hidings(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
     if draw(st.integers(0, 9)) == 0:
-        sensors = {
-            "n_rows": (1, n, 2),
-            "n_features": (K, 1),
-            **draw(optional(n_rows=SCALARS, share=either(st.floats()))),
-        }
-        return _two_sensors, (), sensors | draw(optional(separation=SCALARS, random_state=SEEDS))
-    named = draw(
-        optional(
-            share=either(st.floats(0, 1)),
-            extra=several(0, 4),
-            size=several(1, 4),
-            kind=either(st.sampled_from(["uniform", "confusable", "cooccurring"])),
-            epsilon=either(st.floats(0, 1)),
-            confusion=either(st.just(np.ones((K, K))), tables(K, K)),
-            groups=either(st.just(np.arange(n) // 2), supervision(n, K)),
-            classes=CLASSES,
-            random_state=SEEDS,
+        sizes = {"n_rows": either(st.just((1, n, 2))), "n_features": either(st.sampled_from([(K, 1), (1, 2)]))}
+        scales = optional(share=either(st.floats(0.1, 0.9)), separation=either(st.just((2.0, 1e9))), random_state=SEEDS)
+        return _two_sensors, (), {name: draw(size) for name, size in sizes.items()} | draw(scales)
+    y = draw(either(exact(n, K), sets_(n, K)))
+    kind = draw(st.sampled_from(["uniform", "confusable", "cooccurring"]))
+    named = draw(optional(share=either(st.floats(0, 1)), classes=classes_of(y), random_state=SEEDS))
+    if kind != "cooccurring":
+        named |= draw(
+            st.sampled_from([optional(extra=several(0, 1)), optional(size=several(1, 2))]).flatmap(lambda s: s)
         )
-    )
-    return make_partial, (draw(supervision(n, K)),), named
+    known = draw(classes_of(y))
+    many = len(known) if isinstance(known, list | tuple) else K
+    if kind == "confusable":
+        named |= draw(optional(epsilon=either(st.floats(0, 1)), confusion=either(just(np.ones((many, many))))))
+    if kind == "cooccurring" or draw(SPOILT):
+        named |= draw(optional(groups=either(just(np.arange(n) // 3), features(n, 1))))
+    named["kind"] = draw(either(st.just(kind)))
+    return make_partial, (y,), named
 
 
 def _two_sensors(**named: Any) -> Any:
@@ -137,51 +157,31 @@ def _two_sensors(**named: Any) -> Any:
 
 
 @st.composite
-def kernels(draw: st.DrawFn) -> Case:
-    n = draw(ROWS)
-    function = draw(
-        st.sampled_from((diffusion_kernel, regularized_laplacian_kernel, graphs.check_affinity, _kernel_entries))
-    )
-    W = draw(tables(n, n if draw(st.integers(0, 9)) else n + 1, odd=draw(st.booleans()), below_zero=False))
-    if draw(st.integers(0, 3)) and isinstance(W, np.ndarray) and W.dtype.kind == "f" and W.ndim == 2:
-        with np.errstate(all="ignore"):
-            W = np.abs(np.tril(W[:, :n], -1)) if W.shape[0] == W.shape[1] else W
-            W = W + W.T if W.shape[0] == W.shape[1] else W
-    named = (
-        {}
-        if function in (graphs.check_affinity, _kernel_entries)
-        else draw(
-            optional(beta=either(st.floats(0, 1e300)), kind=either(st.sampled_from(["plain", "symmetric", "walk"])))
-        )
-    )
-    return function, (draw(either(just(W))),), named
-
-
-def _kernel_entries(gram: Any) -> Any:
-    kernel = graphs.PrecomputedKernel(gram)
-    rows = np.arange(3)[:, None]
-    repr(kernel)
-    return kernel(rows), kernel.diag(rows)
-
-
-@st.composite
 def scorings(draw: st.DrawFn) -> Case:
     n = draw(ROWS)
+    if draw(st.booleans()):
+        named = draw(optional(n_splits=several(2, 4), shuffle=either(st.booleans())))
+        named.setdefault("n_splits", 2)
+        if named.get("shuffle") is not False:
+            named |= draw(optional(random_state=SEEDS))
+        return _folds, (draw(features(n, 2)), draw(sets_(n, 3))), named
     scorer = draw(
         st.sampled_from(
             (
                 model_selection.covering_rate_scorer,
                 model_selection.approximated_accuracy_scorer,
                 model_selection.exact_accuracy_scorer,
+                MINE,
             )
         )
     )
-    if draw(st.booleans()):
-        named = draw(optional(n_splits=several(2, 4), shuffle=either(st.booleans()), random_state=SEEDS))
-        return _folds, (draw(tables(n, 2)), draw(supervision(n, 3))), named
-    model = fitted(draw(st.sampled_from(["votes", "online"])))
+    model = draw(either(st.sampled_from([fitted("votes"), fitted("graph"), fitted("online")])))
     named = draw(optional(sample_weight=either(st.just(np.ones(n)))))
-    return scorer, (model, draw(tables(n, 2)), draw(supervision(n, 3))), named
+    y = draw(sets_(n, 3, ("integers", "-1 missing", "mask", "indicator", "lists", "csr")))
+    return scorer, (model, draw(features(n, 2)), y), named
+
+
+MINE = model_selection.Scorer("mine", lambda *_: 1.0)
 
 
 def _folds(X: Any, y: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Calls of what fits estimators or reads text: queries, comparisons, streams, sessions."""
+"""Calls of what fits estimators: queries, comparisons, documents, sessions."""
 
 from typing import Any
 
@@ -6,41 +6,63 @@ import numpy as np
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from oneof import (
-    PLKNN,
-    AvgPerceptron,
-    active,
-    model_selection,
-    stream,
-    text,
-    topics,
+from oneof import PLKNN, AvgPerceptron, active, model_selection, topics
+from oneof.compare import (
+    compare,
+    first_choice,
+    holds_negative,
+    learning_curve,
+    left_out_of_auto,
+    panel,
+    without_slow,
 )
-from oneof.compare import compare, learning_curve
 from oneof.web import LabellingSession
-from tests.fuzz.drawn import CLASSES, ROWS, SEEDS, Case, either, fitted, optional, several
-from tests.fuzz.labels import NAMES, supervision
-from tests.fuzz.rows import tables
+from tests.fuzz.drawn import (
+    ROWS,
+    SCALARS,
+    SEEDS,
+    Case,
+    classes_of,
+    either,
+    features,
+    fitted,
+    just,
+    optional,
+    sets,
+    several,
+)
+from tests.fuzz.labels import NAMED_FORMS, NAMES
 
 
 @st.composite
 def queries(draw: st.DrawFn) -> Case:
     n = draw(ROWS)
-    X = draw(tables(n, 2))
-    model = draw(either(st.sampled_from([fitted("graph"), fitted("votes"), fitted("online"), PLKNN()])))
-    strategy = either(st.sampled_from(["information", "entropy", "margin", "random"]))
+    X = draw(features(n, 2))
     which = draw(st.integers(0, 2))
     if which == 0:
-        return active.query, (model, X), draw(optional(n=several(0, 4), strategy=strategy, random_state=SEEDS))
+        model = draw(
+            either(
+                st.sampled_from([fitted("graph"), fitted("votes"), fitted("online")]),
+                st.sampled_from([PLKNN(), len, 3]),
+            )
+        )
+        # What these can tell of their uncertainty.
+        able = {"GraphLogisticRegression": ["information", "entropy"], "PLKNN": ["entropy"]}
+        known = [*able.get(type(model).__name__, []), "margin", "random"]
+        named = {"strategy": draw(either(st.sampled_from(known)))} | draw(optional(n=several(1, 4), random_state=SEEDS))
+        return active.query, (model, X), named
     if which == 1:
-        asked = either(st.sampled_from([[[0], [1, 2]], [{0}], [[0, 1, 2]], [[7]], [[]]]))
-        return active.query_subsets, (model, X), draw(optional(n=several(0, 4), subsets=asked))
-    named = draw(optional(batch=several(1, 3), strategy=strategy, random_state=SEEDS, X_test=tables(n, 2)))
-    starts = either(st.sampled_from([2, 1, [0, 1], np.array([0, 1]), range(2), [0, 0], [99], [-1], [], [True, False]]))
-    named |= {"start": draw(starts), "n_queries": draw(several(0, 3))}
-    if "X_test" in named:
-        named["y_test"] = draw(either(st.just(np.arange(n) % 2), supervision(n, 2)))
+        model = draw(either(st.just(fitted("graph"))))
+        asked = either(st.sampled_from([[[0], [1, 2]], [{0}]]), st.sampled_from([[[0, 1, 2]], [[7]], [[]], None, 3]))
+        return active.query_subsets, (model, X), draw(optional(n=several(1, 4), subsets=asked))
+    odd_starts = st.sampled_from([[0, 0], [99], [-1], [], [True, False], None, "x"])
+    named = draw(optional(batch=several(1, 3), random_state=SEEDS))
+    named["start"] = draw(either(st.sampled_from([2, 1, [0, 1], np.array([0, 1]), range(2)]), odd_starts))
+    named |= {"n_queries": draw(several(0, 3)), "strategy": draw(either(st.sampled_from(["entropy", "random"])))}
+    if draw(st.integers(0, 2)) == 2:
+        named |= {"X_test": draw(features(n, 2)), "y_test": draw(either(st.just(np.arange(n) % 2), sets(n, 2)))}
     learner = draw(st.sampled_from([PLKNN(n_neighbors=2), LogisticRegression()]))
-    y = draw(either(st.sampled_from([np.arange(n) % 2, [NAMES[i % 2] for i in range(n)]]), supervision(n, 2)))
+    y = draw(either(st.sampled_from([np.arange(n) % 2, (np.arange(n) % 2).tolist()]), sets(n, 2)))
     return _simulated, (learner, X, y), named
 
 
@@ -61,108 +83,93 @@ def _simulated(learner: Any, *given_: Any, **named: Any) -> Any:
 
 @st.composite
 def comparisons(draw: st.DrawFn) -> Case:
-    n = draw(st.integers(0, 12))
-    X, y = draw(tables(n, 2, odd=draw(st.booleans()))), draw(supervision(n, 3))
+    n = draw(either(st.integers(8, 12), st.integers(0, 7)))
+    y = draw(sets(n, 2, ("integers", "mask", "indicator", "sets", "text", "candidates")))
+    X = draw(features(n, 2))
     named = draw(
         optional(
-            cv=either(st.sampled_from([2, 3, model_selection.CandidateKFold(2), [([0, 1], [2])]])),
-            truth=either(st.just(np.arange(n) % 3), supervision(n, 3)),
+            cv=either(st.sampled_from([2, 3, model_selection.CandidateKFold(2), [([0, 1, 2, 3], [4, 5])]])),
+            truth=either(_a_truth(y, n), sets(n, 2)),
             random_state=SEEDS,
         )
     )
+    named.setdefault("cv", 2)
     if draw(st.booleans()):
-        named |= draw(optional(shares=either(st.sampled_from([(0.5, 1.0), (1.0,), (0.0,), (), (float("nan"),)]))))
+        odd = st.sampled_from([(0.0,), (), (float("nan"),), None, "x"])
+        named |= draw(optional(shares=either(st.sampled_from([(0.5, 1.0), (1.0,)]), odd)))
         return learning_curve, (PLKNN(n_neighbors=2), X, y), named
-    methods = [{"a": PLKNN(), "b": AvgPerceptron()}, ["PLKNN"], "AvgPerceptron", "none", [], {}, {"a": 1}, {1: PLKNN()}]
-    return compare, (X, y, draw(either(st.sampled_from(methods)))), named
+    methods = either(
+        st.sampled_from([{"a": PLKNN(), "b": AvgPerceptron()}, ["PLKNN"], "AvgPerceptron"]),
+        st.sampled_from(["none", [], {}, {"a": 1}, {1: PLKNN()}, None, 3]),
+    )
+    return compare, (X, y, draw(methods)), named
 
 
 @st.composite
-def texts(draw: st.DrawFn) -> Case:
-    lines = either(st.one_of(st.text(max_size=20), st.sampled_from(["the cats don't", "oil wheat", "\ud800", "\0"])))
-    given_ = draw(either(st.lists(lines, min_size=1, max_size=5)))
-    named = draw(
-        optional(
-            stop_words=either(st.sampled_from(["english", None, ["the"], (), ["don't"]])),
-            stem=either(st.sampled_from(["english", "german", None, "klingon"])),
-        )
-    )
-    if draw(st.booleans()):
-        return _stems, (draw(lines),), named
-    return _words, (given_,), named
+def _a_truth(draw: st.DrawFn, y: Any, n: int) -> Any:
+    """Draw a column of labels that occur."""
+    known = draw(classes_of(y))
+    return [known[0]] * n if isinstance(known, list | tuple) and len(known) else known
 
 
-def _words(given_: Any, **named: Any) -> Any:
-    """Count the words; what scikit-learn's vectorizer says of texts is its own to say."""
-    vectorizer = text.make_vectorizer(**named)
-    try:
-        return vectorizer.fit_transform(given_)
-    except (ValueError, AttributeError, TypeError):
-        return None
-
-
-def _stems(line: Any, stem: Any = "english", stop_words: Any = None) -> Any:
-    tokenizer = text.StemTokenizer(stem, stop_words)
-    return tokenizer(line) if isinstance(line, str) else None
+@st.composite
+def choices(draw: st.DrawFn) -> Case:
+    """Draw a call of what the comparison chooses its methods by."""
+    n = draw(ROWS)
+    match draw(st.integers(0, 4)):
+        case 0:
+            flag = either(st.booleans())
+            return panel, (), draw(optional(sparse=flag, negative=flag, n_rows=several(1, 10**6), random_state=SEEDS))
+        case 1:
+            y = draw(sets(n, 3, ("candidates", "text sets")))
+            return first_choice, (y,), {}
+        case 2:
+            return holds_negative, (draw(features(n, 2)),), {}
+        case 3:
+            return left_out_of_auto, (draw(several(1, 10**4)),), {}
+        case _:
+            known = either(st.sampled_from([{}, {"PLGP": PLKNN()}, {"a": 1}]))
+            return without_slow, (draw(known), draw(several(1, 10**4))), {}
 
 
 @st.composite
 def documents(draw: st.DrawFn) -> Case:
-    n, K = draw(ROWS) + 2, draw(st.integers(1, 3))
-    topics_ = np.random.default_rng(draw(st.integers(0, 99))).random((n, K)) < 0.5
-    rows = either(st.sampled_from([range(n // 2), np.arange(n) % 2 == 0, [0, 1], [], [-1], [n], np.array([0.0])]))
-    Y = draw(either(st.sampled_from([topics_, topics_.astype(int), topics_.tolist()]), tables(n, K)))
-    named = {"transductive": draw(st.booleans())}
-    return topics.score_topics, (PLKNN(n_neighbors=2), draw(tables(n, 2, odd=False)), Y, draw(rows)), named
+    n, K = draw(ROWS) + 4, draw(st.integers(1, 3))
+    random = np.random.default_rng(draw(st.integers(0, 99)))
+    topic = np.repeat(np.arange(n)[:, None] % 2 == 0, K, axis=1) ^ (random.random(K) < 0.5)
+    named = draw(
+        either(st.sampled_from([range(n // 2), np.arange(n) < 3, [0, 1]]), odd=st.one_of(SCALARS, _odd_rows(n)))
+    )
+    Y = draw(either(st.sampled_from([topic, topic.astype(int), topic.tolist()]), features(n, K)))
+    X = draw(features(n, 2))
+    return topics.score_topics, (PLKNN(n_neighbors=2), X, Y, named), {"transductive": draw(st.booleans())}
 
 
-@st.composite
-def single_rows(draw: st.DrawFn) -> Case:
-    value = either(st.one_of(st.floats(), st.integers(), st.text(max_size=5), st.booleans(), st.none()))
-    row = st.dictionaries(either(st.text(max_size=4)).filter(lambda name: isinstance(name, str)), value, max_size=4)
-    label = either(st.sampled_from(["ant", {"ant", "bee"}, None, "yak", [], ["bee"]]))
-    lines = draw(st.lists(st.tuples(either(row), label), max_size=5))
-    classes = draw(either(st.sampled_from([NAMES, NAMES[:2], NAMES[:1], [], ["a", "a"]])))
-    learner = draw(either(st.sampled_from([AvgPerceptron(), AvgPerceptron(average=True, fit_intercept=True), PLKNN()])))
-    return _one_by_one, (learner, classes, lines), draw(optional(hash_bits=several(1, 6)))
-
-
-def _one_by_one(learner: Any, classes: Any, lines: Any, **named: Any) -> Any:
-    model = stream.OneByOne(learner, classes, **named)
-    found = []
-    for row, label in lines:
-        found.append(model.predict_proba_one(row))
-        model.predict_one(row)
-        model.learn_one(row, label)
-    return [list(shares.values()) for shares in found], model.fitted().coef_
+def _odd_rows(n: int) -> Any:
+    return st.sampled_from([[], [-1], [n], np.array([0.0]), [True, False]])
 
 
 @st.composite
 def sessions(draw: st.DrawFn) -> Case:
     n = draw(ROWS)
-    X = draw(tables(n, 2, odd=draw(st.booleans())))
     named = draw(
         optional(
-            y=supervision(n, 3),
+            y=sets(n, 3, NAMED_FORMS),
             estimator=either(st.sampled_from([PLKNN(n_neighbors=2), AvgPerceptron()])),
-            strategy=either(st.sampled_from(["auto", "entropy", "margin", "random", "information"])),
+            strategy=either(st.sampled_from(["auto", "margin", "random"])),
             overlap=several(1, 2),
             check_every=several(0, 2),
             batch=several(1, 2),
-            min_votes=several(1, 2),
+            min_votes=several(1, 1),
             top=several(1, 2),
             random_state=SEEDS,
         )
     )
-    return (
-        _labelled,
-        (X, draw(st.lists(either(st.sampled_from(["ant", ["ant", "bee"], "yak", []])), max_size=4))),
-        {
-            "classes": draw(CLASSES),
-            "estimator": PLKNN(n_neighbors=2),
-            **named,
-        },
-    )
+    classes = draw(classes_of(named["y"])) if "y" in named else draw(either(st.sampled_from([NAMES, list(NAMES[:2])])))
+    label = classes[0] if isinstance(classes, list | tuple) and len(classes) else "ant"
+    answer = either(st.sampled_from([0, 1]).map(lambda i: label if i else [label]), just("yak"))
+    named = {"classes": classes, "estimator": PLKNN(n_neighbors=2), **named}
+    return _labelled, (draw(features(n, 2)), draw(st.lists(answer, max_size=4))), named
 
 
 def _labelled(X: Any, answers: Any, **named: Any) -> Any:

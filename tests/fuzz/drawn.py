@@ -1,28 +1,48 @@
-"""Pieces that calls of public functions are drawn from."""
+"""Pieces that calls of public functions are drawn from.
+
+A third of the cases have nothing wrong in them but what rows may be; in the others, each argument is odd one time in
+three. Were it so in all cases, most calls would end at their first check, and what lies behind it go untried.
+"""
 
 import functools
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from oneof import PLKNN, AvgPerceptron, GraphLogisticRegression
+from oneof import CLPL, PLKNN, AvgPerceptron, GraphLogisticRegression
+from oneof.candidates import as_candidates
+from oneof.errors import OneofError
 from tests.estimators.panel import table
-from tests.fuzz.labels import NAMES
+from tests.fuzz.labels import FORMS, NAMED_FORMS, NAMES, in_words, supervision
 from tests.fuzz.parameters import INVALID
-from tests.fuzz.rows import ODD_OBJECTS
+from tests.fuzz.rows import ODD_OBJECTS, tables
 
 Case = tuple[Any, tuple[Any, ...], dict[str, Any]]
 """A function, and what it is called with."""
 
-ROWS = st.integers(0, 8)
+
+@dataclass(frozen=True)
+class Family:
+    """Cases of a kind: how one is drawn, how many there are beside others, and the public names that they call."""
+
+    drawn: Callable[[], st.SearchStrategy[Case]]
+    share: float
+    calls: tuple[Any, ...]
+
+
+SPOILT = st.shared(st.sampled_from((False, True, True)), key="spoilt")
+"""Whether anything is odd: drawn once for a case."""
 SCALARS = st.sampled_from([*INVALID, *ODD_OBJECTS])
 
 
 @st.composite
-def either(draw: st.DrawFn, plain: Any, odd: Any = SCALARS, share: int = 8) -> Any:
-    """Draw a plain value, and once in a while an odd one."""
-    return draw(odd) if draw(st.integers(0, share)) == share else draw(plain)
+def either(draw: st.DrawFn, plain: Any, odd: Any = SCALARS, share: int = 2) -> Any:
+    """Draw a plain value, and in a spoilt case once in a while an odd one."""
+    return draw(odd) if draw(SPOILT) and draw(st.integers(0, share)) == share else draw(plain)
 
 
 @st.composite
@@ -40,16 +60,52 @@ def several(lowest: int, highest: int) -> Any:
     return either(st.integers(lowest, highest))
 
 
-CLASSES = either(
-    st.sampled_from([NAMES, NAMES[:2], [0, 1, 2, 3], range(3), ["ant", "ant"], [None, 1], ["k0", "k1", "k2"]])
-)
+ROWS = either(st.integers(4, 10), st.integers(0, 3))
 SEEDS = either(st.sampled_from([0, 1, None, np.random.default_rng(0), np.random.RandomState(0)]))
+ODD_CLASSES = st.one_of(
+    SCALARS,
+    st.sampled_from([NAMES, NAMES[:2], [0, 1, 2, 3], range(3), ["ant", "ant"], [None, 1], ["k0", "k1", "k2"]]),
+)
+
+
+@st.composite
+def features(draw: st.DrawFn, n: int, d: int, *, below_zero: bool = True) -> Any:
+    """Draw a table that fits the other arguments; one in five, spoilt or not, may hold any number of any type."""
+    plain = tables(n, d, odd=draw(st.integers(0, 4)) == 4, below_zero=below_zero)
+    return draw(either(plain, st.one_of(tables(n, d + 1), tables(n + 1, d), tables(n, d), SCALARS)))
+
+
+@st.composite
+def sets(draw: st.DrawFn, n: int, K: int, forms: tuple[str, ...] = FORMS) -> Any:
+    """Draw what is said of the labels of n rows; in a spoilt case perhaps broken, or in no form that is wanted."""
+    odd = st.one_of(supervision(n, K, one_in=1), supervision(n, K, one_in=0))
+    return draw(either(supervision(n, K, one_in=0, forms=forms), odd))
+
+
+@st.composite
+def exact(draw: st.DrawFn, n: int, K: int) -> Any:
+    """Draw one label for each row, such that all classes occur where there are rows enough."""
+    truth = np.arange(n) % K
+    return in_words(draw(st.sampled_from(NAMED_FORMS)), np.eye(K, dtype=bool)[truth], truth)
+
+
+@st.composite
+def classes_of(draw: st.DrawFn, y: Any) -> Any:
+    """Draw the classes that y names, as our own reader finds them."""
+    known: Any = NAMES
+    if not hasattr(y, "__next__"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                known = as_candidates(y).classes
+            except OneofError:
+                known = NAMES
+    return draw(either(st.sampled_from([list(known), tuple(known)]), ODD_CLASSES))
 
 
 @functools.cache
 def fitted(name: str) -> Any:
-    """Return an estimator that is fitted, once for all."""
+    """Return an estimator that is fitted to 2 features and 3 classes, once for all."""
     X, mask = table(20, d=2)
-    if name == "graph":
-        return GraphLogisticRegression().fit(X, mask)
-    return (PLKNN() if name == "votes" else AvgPerceptron()).fit(X, mask)
+    kinds = {"graph": GraphLogisticRegression, "votes": PLKNN, "online": AvgPerceptron, "convex": CLPL}
+    return kinds[name]().fit(X, mask)

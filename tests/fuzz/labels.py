@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from tests.fuzz.rows import ODD_OBJECTS, in_form
+from tests.fuzz.rows import ODD_OBJECTS
 
 NAMES = ("ant", "bee", "cat", "dog")
 
@@ -22,6 +22,13 @@ FORMS = (
     *("object sets", "pandas lists", "polars lists", "pandas text", "bools", "column", "csc", "pandas NA"),
     *("+1 and -1", "numpy text", "bytes", "dates", "large integers", "unsigned", "float16", "-2", "categorical"),
 )
+NAMED_FORMS = (
+    *("integers", "text", "None missing", "-1 missing", "pandas text", "numpy text", "bytes", "dates", "categorical"),
+    *("bools", "pandas NA", "large integers", "NaN missing"),
+)
+"""Forms of one label a row."""
+MASK_FORMS = ("mask", "indicator", "float indicator", "csr", "csc", "frame", "polars frame")
+SET_FORMS = ("sets", "lists", "candidates", "text sets", "object sets", "pandas lists", "polars lists")
 BROKEN = (
     *("empty set", "short", "long", "one class", "all full", "continuous", "infinite", "mixed", "nested", "2 in mask"),
     *(
@@ -41,16 +48,16 @@ BROKEN = (
 
 
 @st.composite
-def supervision(draw: st.DrawFn, n: int, K: int, *, broken: bool = True) -> Any:
-    """Draw what is said of the labels of n rows over K classes; one in six is `broken` in some way."""
+def supervision(draw: st.DrawFn, n: int, K: int, *, one_in: int = 6, forms: tuple[str, ...] = FORMS) -> Any:
+    """Draw what is said of the labels of n rows over K classes; one in so many is broken in some way, none for 0."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     mask = random.random((n, K)) < draw(st.sampled_from([0.0, 0.3, 0.8]))
     truth = random.integers(0, K, n)
     mask[np.arange(n), truth] = True
     if draw(st.integers(0, 3)) == 0:
         mask[random.random(n) < 0.5] = True
-    if not broken or draw(st.integers(0, 5)):
-        return in_words(draw(st.sampled_from(FORMS)), mask, truth)
+    if one_in == 0 or draw(st.integers(0, one_in - 1)):
+        return in_words(draw(st.sampled_from(forms)), mask, truth)
     how = draw(st.sampled_from((*BROKEN, "odd")))
     return draw(st.sampled_from(ODD_OBJECTS)) if how == "odd" else _broken(how, mask, truth, random)
 
@@ -187,8 +194,3 @@ def _broken(how: str, mask: Any, truth: Any, random: np.random.Generator) -> Any
         case "no columns":
             return mask[:, :0]
     raise AssertionError(how)
-
-
-def indicators(mask: Any, form: str, random: np.random.Generator) -> Any:
-    """Return a mask in any container or layout that a table of features may come in."""
-    return in_form(mask.astype(int), form, random)

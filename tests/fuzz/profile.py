@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-ORDINARY = 53
+ORDINARY = 48
 """Cases of a test of share 1 in the ordinary run."""
 NIGHTLY = int(os.environ.get("ONEOF_FUZZ_CASES", "0"))
 """Cases of a test of share 1 in the nightly run, each time others; 0 outside of it."""

@@ -1,6 +1,9 @@
 """What the fuzzers found once, each in its smallest form, and what is said now."""
 
+import importlib
+
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -13,20 +16,25 @@ from oneof import (
     CandidateSets,
     GraphLogisticRegression,
     active,
+    datasets,
+    distributed,
     graphs,
     make_partial,
     metrics,
     model_selection,
+    persistence,
+    plots,
     stream,
     topics,
 )
-from oneof.compare import compare, learning_curve
+from oneof.compare import LearningCurve, compare, learning_curve
 from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.web import LabellingSession
+from oneof.web import LabellingSession, LabelTable
 from tests.estimators.panel import table
 from tests.fuzz.outcome import outcome
 
 X, MASK = table(20, d=2)
+compare_ = importlib.import_module("oneof.compare")
 UNSORTABLE = np.array([1.0, 2.0])
 
 
@@ -159,3 +167,65 @@ def test_a_memoryview_is_a_table():
     assert len(active.query(GraphLogisticRegression().fit(X, MASK), rows, n=2).indices) == 2
     topic = (X[:, :1] > np.median(X[:, 0])).astype(int)
     assert topics.score_topics(PLKNN(), rows, topic, np.arange(20) % 2 == 0, transductive=False).mean >= 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: model_selection.covering_rate_scorer(None, X, MASK),
+        lambda: model_selection.exact_accuracy_scorer(PLKNN, X, MASK),
+        lambda: graphs.GraphRule().graph(X[:0]),
+        lambda: compare_.left_out_of_auto(None),
+        lambda: compare_.panel(n_rows="many"),
+        lambda: compare_.without_slow(3, 5),
+        lambda: compare_.first_choice(["a", "b"]),
+        lambda: datasets.make_two_sensors((1, 4, 2), np.array(3.0)),
+        lambda: datasets.load("iris", 3),
+        lambda: datasets.load("iris", "~nobody at all/x"),
+        lambda: datasets.names([]),
+        lambda: datasets.load_mat(len),
+        lambda: stream.open_source(b"x.csv"),
+        lambda: persistence.save("\0", PLKNN().fit(X, MASK)),
+        lambda: persistence.save("\ud800", PLKNN().fit(X, MASK)),
+        lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", hidden=len),
+        lambda: topics.score_topics(PLKNN(), None, np.eye(4)[:, :1], [0, 1], transductive=True),
+        lambda: topics.score_topics(PLKNN(), np.array(3.0), np.eye(4)[:, :1], [0, 1], transductive=True),
+        lambda: stream.OneByOne(AvgPerceptron(), ["a", "b"]).learn_one({"x": 1}, "a").predict_one({"x": np.inf}),
+        lambda: stream.open_source("-", []),
+        lambda: stream.StreamOptions(labels=(3,)),
+        lambda: stream.StreamOptions(classes=3),
+        lambda: stream.StreamOptions(separator=""),
+        lambda: stream.StreamOptions(overrides="x"),
+        lambda: stream.StreamOptions(words=None),
+        lambda: stream.Checkpoints(3),
+        lambda: stream.Checkpoints("x", every_rows="many"),
+        lambda: persistence.save(3, PLKNN().fit(X, MASK)),
+        lambda: persistence.load([]),
+        lambda: LabelTable(3, "a"),
+        lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", column="b"),
+        lambda: compare((row for row in X), MASK, ["PLKNN"], cv=2),
+        lambda: LabelTable(pl.DataFrame({"a": [1]}), 3),
+        lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", "text", 3),
+        lambda: plots.plot_set_sizes(["a", "b"]),
+        lambda: plots.plot_learning_curve(3),
+        lambda: plots.plot_learning_curve(LearningCurve((1, 2), (0.5,), (0.1,), None, None)),
+        lambda: distributed.predict(None, X),
+    ],
+)
+def test_arguments_behind_the_first_check(call):
+    """Each is an error of ours, also where all other arguments are as they should be."""
+    assert isinstance(outcome(call), InputError | InputTypeError)
+
+
+def test_every_sparse_format_is_looked_at():
+    """Those of lists and of diagonals have no array of values of their own."""
+    rows = sp.lil_array([[0.0, -1.0], [2.0, 0.0]])
+    assert compare_.holds_negative(rows)
+    assert compare_.holds_negative(rows.todia())
+    assert not compare_.holds_negative(abs(rows.tocsr()).tolil())
+
+
+def test_later_rows_that_the_precision_of_the_first_does_not_hold():
+    """They are refused in our words, without NumPy's warning of a cast."""
+    model = AvgPerceptron().fit(X.astype("f4"), MASK)
+    assert isinstance(outcome(model.partial_fit, np.full((1, 2), 1e250), MASK[:1]), InputError)

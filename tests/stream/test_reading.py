@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 
 import numpy as np
 import polars as pl
@@ -196,3 +197,24 @@ def test_long_numbers_stay_different_labels(tmp_path):
     (batch,) = read_batches(tmp_path / "t.svm")
     assert batch.labels == ["9007199254740992", "9007199254740993|7", 400 * "1"]
     assert plain("9007199254740993.0") == "9007199254740993"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "said"),
+    [
+        ("csv", b"span,species\n1\n", "standard input, line 2: found 1 cells"),
+        ("csv", b"", "standard input is empty"),
+        ("csv", b"x,x\n", "standard input has two columns"),
+        ("jsonl", b"{\n", "standard input, line 1: no JSON"),
+        ("svmlight", b"1 2:1 1:1\n", "standard input, line 1: the indices"),
+        ("csv", gzip.compress(b"x\n1\n"), "standard input is compressed by gzip: unpack it on the way"),
+    ],
+)
+def test_standard_input_is_called_so(kind, content, said, tmp_path, monkeypatch):
+    """No message calls it "-"."""
+    (tmp_path / "t").write_bytes(content)
+    with (tmp_path / "t").open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        with pytest.raises(DataError, match=f"^{said}"):
+            list(read_batches("-", format=kind))
+    assert open_source("-", kind).shown == "standard input"

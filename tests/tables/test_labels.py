@@ -6,8 +6,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from oneof import AvgPerceptron
 from oneof.errors import DataError, LabelError, OneofError
-from oneof.tables import Table, read_labels, read_truth
+from oneof.stream import StreamOptions, fit_stream
+from oneof.tables import Table, read_labels, read_table, read_truth
 
 SETS = [{"a", "b"}, {"b"}, {"a", "b", "c"}, {"c"}]
 
@@ -102,3 +104,14 @@ def test_truth_is_read_over_the_classes() -> None:
         read_truth(table, "w", classes)
     with pytest.raises(DataError, match=r"the truth 'e' holds"):
         read_truth(table, "e", classes)
+
+
+@pytest.mark.parametrize("cell", ['[["a", "b"]]', '["a", ["b"]]', '[["a"], [1]]', '[[["a"]]]'])
+def test_lists_within_lists_are_no_labels(tmp_path: Path, cell: str) -> None:
+    """They are refused, and not read as one label of that spelling, whether in memory or as a stream."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"y": ["a"]}}\n{{"y": {cell}}}\n{{"y": ["b"]}}\n')
+    with pytest.raises(LabelError, match="lists within a list: give one list of labels a row"):
+        read_labels(read_table(path), ["y"])
+    with pytest.raises(LabelError, match="lists within a list: give one list of labels a row"):
+        fit_stream(path, AvgPerceptron(), StreamOptions(("y",)))

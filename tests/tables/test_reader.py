@@ -1,5 +1,6 @@
 """Reading tables: every format gives the same table, and every fault is a sentence with its place."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError
+from oneof.stream import read_batches
 from oneof.tables import find_column, read_table
 
 FRAME = pl.DataFrame({"x": [1.5, None, 3.0], "n": [1, 2, 3], "c": ["u", "v w", None], "label": ["a|b", "b", None]})
@@ -144,3 +146,24 @@ def test_arrays_that_are_no_table(tmp_path: Path) -> None:
         np.savez(tmp_path / "t.npz", **arrays)
         with pytest.raises(DataError, match=said):
             read_table(tmp_path / "t.npz")
+
+
+def test_quotation_marks_in_names_of_columns(tmp_path: Path) -> None:
+    """A name that holds them is read like any other, doubled between quotation marks, and bare."""
+    path = tmp_path / "t.csv"
+    for header in ('"5"" pipe",c,"""all"""', '5" pipe,c,"""all"""'):
+        path.write_text(f"{header}\n1.5,x,2\n,NA,3\n")
+        names = ['5" pipe', "c", '"all"']
+        assert read_table(path, verbatim=["c"], as_text=['"all"']).frame.equals(
+            pl.DataFrame([[1.5, None], ["x", "NA"], ["2", "3"]], schema=names), null_equal=True
+        )
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl"])
+def test_compressed_files_under_a_plain_name(tmp_path: Path, name: str) -> None:
+    """The error says what is wrong with them, and a name under which they can be read."""
+    (tmp_path / name).write_bytes(gzip.compress(b"x,y\n1,2\n"))
+    with pytest.raises(DataError, match=rf"compressed by gzip: unpack it, or name it {name}\.gz"):
+        read_table(tmp_path / name)
+    with pytest.raises(DataError, match=rf"compressed by gzip: give it a name that says so, {name}\.gz"):
+        list(read_batches(tmp_path / name))

@@ -10,6 +10,8 @@ from pathlib import Path
 from oneof.errors import DataError, WriteError
 from oneof.files import sync, unwritable
 
+_UNFINISHED = ".oneof-unfinished-"
+
 
 def check_writable(folder: Path) -> None:
     """Raise if files cannot be put into `folder`, which need not exist; nothing is written."""
@@ -30,6 +32,44 @@ def reject_inputs(written: Iterable[Path], read: Iterable[Path]) -> None:
             raise DataError(f"{path} was read as input and would be overwritten: choose another --out.")
 
 
+def _new_stage(folder: Path) -> tuple[Path, int | None]:
+    """Make an empty folder that this process holds as long as the returned file is open, which a kill closes, too."""
+    while True:
+        stage = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder))
+        lock = _hold(stage, wait=True)
+        if stage.exists():  # and was not taken for a stale one before it was held
+            return stage, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove the unfinished folders of commands that were killed: those that nobody holds."""
+    for stage in folder.glob(f"{_UNFINISHED}*"):
+        lock = _hold(stage, wait=False)
+        if lock is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+            os.close(lock)
+
+
+def _hold(stage: Path, *, wait: bool) -> int | None:
+    """Return an open file that holds a folder, or None where another process does, or the system cannot tell."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        file = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(file)
+        return None
+    return file
+
+
 @contextlib.contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """Give an empty folder, whose files are moved into `folder` at the end, replacing files of the same names.
@@ -37,11 +77,13 @@ def staged(folder: Path) -> Iterator[Path]:
     If the block raises, or is interrupted, `folder` stays as it was, or absent.
     """
     check_writable(folder)
+    _remove_stale(folder)
     made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     stage: Path | None = None
+    lock: int | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=".oneof-", dir=folder))
+        stage, lock = _new_stage(folder)
         yield stage
         for file in sorted(stage.iterdir()):
             sync(file)
@@ -57,6 +99,8 @@ def staged(folder: Path) -> Iterator[Path]:
     finally:
         if stage is not None:
             shutil.rmtree(stage, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
         for parent in made:
             with contextlib.suppress(OSError):  # not empty: someone else has put something there
                 parent.rmdir()

@@ -42,7 +42,7 @@ class StreamPrediction:
         if (source.format == "svmlight") == bool(model.columns):
             learnt = "a table with columns" if model.columns else "svmlight files"
             raise InputError(
-                f"the model was learnt from {learnt}, and {source.name} is none: give another file or model."
+                f"the model was learnt from {learnt}, and {source.shown} is none: give another file or model."
             )
         if truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels: leave out --truth.")
@@ -89,7 +89,7 @@ class StreamPrediction:
                 yield as_frame(bare, rows, labels, first_row=self.rows)
             self.rows += len(batch)
         if self.rows == 0:
-            raise InputError(f"{self._source.name} has no rows: there is nothing to predict.")
+            raise InputError(f"{self._source.shown} has no rows: there is nothing to predict.")
 
     def _judge(self, batch: Batch, labels: Any) -> None:
         there = batch.content.columns if self._model.columns else ()

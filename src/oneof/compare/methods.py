@@ -10,6 +10,7 @@ from sklearn.base import clone
 from oneof.candidates import CandidateSets
 from oneof.compare.folds import Task
 from oneof.errors import InputError, InputTypeError
+from oneof.estimators.base import check_positive
 
 SLOW = ("PLGP",)
 """Methods of the panel that take minutes where others take seconds, and are compared only when they are named."""
@@ -92,6 +93,8 @@ def panel(
     from oneof.estimators.transductive_svm import TransductiveSVM
     from oneof.estimators.walk import MarkovWalk
 
+    if n_rows is not None:
+        check_positive("n_rows", n_rows, integer=True, or_zero=True)
     rows = 1000 if n_rows is None else max(n_rows, 1)
     online = {
         "n_epochs": int(np.clip(60_000 // rows, 3, 100)),
@@ -159,6 +162,8 @@ def first_choice(candidates: CandidateSets) -> str | None:
     >>> first_choice(CandidateSets.from_sets([["finch"], ["wren"], None, None, None])) is None
     True
     """
+    if not isinstance(candidates, CandidateSets):
+        raise InputTypeError(f"candidates is a {type(candidates).__name__}: give CandidateSets.from_sets(y).")
     n_labelled = int((~candidates.is_unlabelled).sum())
     suits = LEAST_SHARE_OF_FIRST_CHOICE * len(candidates) <= n_labelled <= MOST_ROWS_OF_FIRST_CHOICE
     return FIRST_CHOICE if suits and int(candidates.is_exact.sum()) < n_labelled else None
@@ -183,7 +188,7 @@ def holds_negative(X: Any) -> bool:
     >>> holds_negative(sp.csr_array([[0.0, -1.0]])), holds_negative(sp.csr_array([[0.0, 1.0]]))
     (True, False)
     """
-    return bool(sp.issparse(X) and X.nnz and X.data.min() < 0)
+    return bool(sp.issparse(X) and X.nnz and X.tocsr().data.min() < 0)
 
 
 def left_out_of_auto(n_features: int) -> tuple[str, ...]:
@@ -203,6 +208,7 @@ def left_out_of_auto(n_features: int) -> tuple[str, ...]:
     >>> left_out_of_auto(100), left_out_of_auto(50_000)
     ((), ('GraphLogisticRegression',))
     """
+    check_positive("n_features", n_features, integer=True, or_zero=True)
     return CUBIC if n_features > MOST_FEATURES_OF_A_CUBE else ()
 
 
@@ -225,6 +231,8 @@ def without_slow(known: Mapping[str, Any], n_features: int) -> dict[str, Any]:
     >>> set(panel()) - set(without_slow(panel(), n_features=20))
     {'PLGP'}
     """
+    if not isinstance(known, Mapping):
+        raise InputTypeError(f"known is a {type(known).__name__}: give a panel, as panel() makes it.")
     left_out = SLOW + left_out_of_auto(n_features)
     return {name: known[name] for name in known if name not in left_out}
 

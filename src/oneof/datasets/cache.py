@@ -7,6 +7,7 @@ from pathlib import Path
 
 from oneof.datasets.npz import Arrays, write_npz
 from oneof.errors import DataError
+from oneof.files import as_path
 
 
 def cache_folder() -> Path:
@@ -20,12 +21,20 @@ def data_folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
     """Return the folders to look in, first come first served: `data_home`, `$ONEOF_DATA`, the user's cache."""
     folders = []
     if data_home is not None:
-        folders.append(Path(data_home).expanduser())
+        folders.append(_at_home(as_path(data_home, "data_home")))
         if not folders[0].is_dir():
             raise DataError(f"data_home={str(data_home)!r} is not a folder: create it, or leave data_home out.")
     if named := os.environ.get("ONEOF_DATA"):
-        folders.append(Path(named).expanduser())
+        folders.append(_at_home(Path(named)))
     return [*folders, cache_folder()]
+
+
+def _at_home(path: Path) -> Path:
+    """Return a path with the folder of a user in place of "~"; as it is where there is no such user."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
 
 
 def store(name: str, arrays: Arrays) -> Path:

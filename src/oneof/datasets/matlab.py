@@ -15,6 +15,7 @@ from oneof.candidates import CandidateSets
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.datasets.mat_elements import check_elements
 from oneof.errors import DataError, InputError
+from oneof.files import as_path
 from oneof.typing import Ints
 
 _KEYS = ("data", "partial_target", "target")
@@ -61,7 +62,7 @@ def load_mat(path: str | os.PathLike[str]) -> Dataset:
     >>> birds.candidates.sizes.tolist()
     [2, 1, 1]
     """
-    path = Path(path)
+    path = as_path(path)
     matrices = _read(path)
     try:
         return _from_matrices(path.stem, *(matrices[key] for key in _KEYS))

@@ -149,7 +149,8 @@ def _check(n_rows: Any, n_features: Any, share: Any, visible: Any, separation: A
 
 def _check_each(name: str, values: Any, count: int, kind: Any, low: float, high: float, wanted: str) -> None:
     """Raise unless a parameter is so many numbers of one kind, all in a range."""
-    listed = list(values) if isinstance(values, tuple | list | np.ndarray) else []
+    is_listed = isinstance(values, tuple | list) or (isinstance(values, np.ndarray) and values.ndim == 1)
+    listed = list(values) if is_listed else []
     fits = [isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high for value in listed]
     if len(fits) != count or not all(fits):
         raise InputError(f"{name}={values!r} is not possible: give {wanted}.")

@@ -12,6 +12,7 @@ import numpy as np
 
 from oneof.distributed.blocks import Block, Blocks, in_block
 from oneof.distributed.reduction import compute, shared, sum_over, summed, task
+from oneof.errors import InputError
 from oneof.estimators.base import check_positive
 from oneof.estimators.online import OnlineLearner
 from oneof.randomness import check_random_state
@@ -47,7 +48,10 @@ def fit_online(learner: OnlineLearner, blocks: Blocks) -> None:
                 task(_share, part, pass_over, mix, seed, done * facts.n_rows)
                 for part, seed, facts in zip(blocks.parts, seeds, blocks.facts)
             ]
-            state = mixed(state, compute(summed(shares, Share.__add__)))
+            found = compute(summed(shares, _added))
+            if isinstance(found, InputError):
+                raise found
+            state = mixed(state, found)
     blocks.describe(learner)
     learner._keep(state)
 
@@ -67,6 +71,16 @@ def _epoch(block: Block, learn: Learner, state: OnlineState, seed: Any) -> Onlin
         return learn(block.X, block.mask, initial=state, order=order)
 
 
-def _share(block: Block, learn: Learner, mix: OnlineState, seed: Any, n_seen: int) -> Share:
-    end = _epoch(block, learn, begin(mix, n_seen), seed)
+def _share(block: Block, learn: Learner, mix: OnlineState, seed: Any, n_seen: int) -> Share | InputError:
+    try:
+        end = _epoch(block, learn, begin(mix, n_seen), seed)
+    except InputError as error:
+        return error
     return share(end, int(block.told.sum()), block.X.shape[0])
+
+
+def _added(one: Share | InputError, other: Share | InputError) -> Share | InputError:
+    """Return the sum, or the error of the first block that has one, whichever was met first."""
+    if isinstance(one, InputError):
+        return one
+    return other if isinstance(other, InputError) else one + other

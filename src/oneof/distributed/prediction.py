@@ -135,6 +135,8 @@ def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
 
 
 def _classes(estimator: Any) -> Any:
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise InputTypeError(f"{estimator!r} is no estimator: give one that is fitted.")
     check_is_fitted(estimator)
     return estimator.classes_
 

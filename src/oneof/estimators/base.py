@@ -275,6 +275,8 @@ def check_flag(name: str, value: Any) -> None:
 
 def check_lengths(rows: Rows, candidates: CandidateSets) -> None:
     """Raise unless there is one candidate set for each row."""
+    if not rows.shape:
+        raise InputError("X is no table, expected (n_samples, n_features): give a row of features each.")
     if rows.shape[0] != len(candidates):
         raise InputError(
             f"X has {rows.shape[0]} rows, but y has {len(candidates)} candidate sets: give one set for each row."

@@ -98,7 +98,8 @@ class OnlineLearner:
         started_as = (state.V.shape[1] > self.n_features_in_, state.keeps_mean)
         if started_as != (bool(self.fit_intercept), bool(self.average)):
             raise InputError("fit_intercept and average cannot change between calls of partial_fit: start with fit.")
-        rows = rows.astype(state.V.dtype, copy=False)
+        with np.errstate(over="ignore"):  # what float32 does not hold becomes infinite, which the learner refuses
+            rows = rows.astype(state.V.dtype, copy=False)
         self._keep(learn(rows, candidates.mask, initial=state, sample_weight=weight))
         self.classes_ = candidates.classes
         self._fitted_on = None  # the rows of earlier calls are not at hand

@@ -1,9 +1,12 @@
 """Error-correcting output codes over a binary classifier."""
 
+from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
@@ -14,6 +17,7 @@ from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier, DecisionValues, check_n_jobs, check_positive
 from oneof.randomness import check_random_state
 from oneof.solvers.ecoc import code_performance, decode, draw_codings, row_sides
+from oneof.threads import one_thread_each
 from oneof.typing import Floats, Ints, Rows
 
 OVERFLOW = "{} overflow: scale the features, for example with StandardScaler."
@@ -130,7 +134,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
         codings = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
         codes = draw_codings(mask, n_codes, self.min_share, codings)
         distinct, place = np.unique(codes, axis=1, return_inverse=True)
-        trained = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        trained = self._each(
             delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0], self._origin)
             for code in distinct.T
         )
@@ -147,10 +151,14 @@ class PLECOC(DecisionValues, CandidateClassifier):
         rows = _small_indices(rows if self._takes_sparse or not sp.issparse(rows) else rows.toarray())
         origin = getattr(self, "_origin", None)  # models of before have none
         rows = rows if origin is None else rows - origin
-        margins = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_margin)(self.estimators_[j], rows) for j in first
-        )
+        margins = self._each(delayed(_margin)(self.estimators_[j], rows) for j in first)
         return -decode(np.column_stack(margins)[:, place.ravel()], self.code_book_, self.performance_)
+
+    def _each(self, calls: Iterable[Any]) -> list[Any]:
+        """Make calls side by side; then each has one thread of BLAS, so that no core is asked for twice."""
+        several = effective_n_jobs(self.n_jobs) > 1
+        with one_thread_each() if several else nullcontext():
+            return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(calls))
 
     def _learner(self) -> Any:
         """Return the classifier that is cloned for each coding."""

@@ -99,10 +99,13 @@ class GraphRule:
         Raises
         ------
         InputError
-            If a value is not finite, distances are too large for the arithmetic, or a given affinity cannot be used.
+            If there are no rows, a value is not finite, distances are too large for the arithmetic, or a given affinity
+            cannot be used.
         MissingExtraError
             If neighbours are to be approximate, and the extra ``graph`` is not installed.
         """
+        if X.shape[0] == 0:
+            raise InputError("X has no rows: there is nothing to link.")
         named = isinstance(self.affinity, str)
         rows = Neighbourhood(
             X, cosine=named and self.affinity == "cosine", approximate=named and self.neighbors == "approximate"

@@ -16,7 +16,7 @@ from typing import Any
 from array_api_compat import is_torch_array
 
 from oneof.errors import InputError, InputTypeError, ModelFileError
-from oneof.files import replacing
+from oneof.files import as_path, replacing
 from oneof.persistence import archive
 from oneof.persistence.trusted import TRUSTED
 
@@ -114,8 +114,9 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         raise InputTypeError(
             f"{type(estimator).__name__} was fitted to tensors, which no model file holds: fit it to X.cpu().numpy()."
         )
-    if not Path(path).absolute().parent.is_dir():
-        raise InputError(f"there is no folder {Path(path).parent} to save the model in: make it first.")
+    path = as_path(path)
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"there is no folder {path.parent} to save the model in: make it first.")
     content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -176,7 +177,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ['wren']
     """
     skops_io = archive.import_skops()
-    path = Path(path)
+    path = as_path(path)
     try:
         content = _read(path, skops_io)
     except ModelFileError:

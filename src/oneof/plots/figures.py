@@ -8,6 +8,7 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.labels import encode_labels
 from oneof.errors import LabelError
 from oneof.plots import counts
+from oneof.plots.given import check_sets
 from oneof.plots.heatmap import MAX_CLASSES, draw_heatmap
 from oneof.plots.style import PALETTE, dress, new_axes, say_empty, shorten, write_legend
 from oneof.typing import Ints
@@ -43,6 +44,7 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
     >>> [int(bar.get_height()) for bar in ax.patches]
     [2, 1, 1]
     """
+    check_sets(candidates)
     ax = new_axes() if ax is None else ax
     sizes = counts.set_sizes(candidates.mask)
     last = max(int(np.flatnonzero(sizes.rows).max(initial=1)), 1)
@@ -98,6 +100,7 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['finch', 'tit', 'wren']
     """
+    check_sets(candidates)
     ax = new_axes() if ax is None else ax
     found = counts.class_frequencies(candidates.mask)
     kept = counts.largest(found.candidate, MAX_CLASSES)
@@ -145,6 +148,7 @@ def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "A
     >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
     ['finch', 'tit', 'wren']
     """
+    check_sets(candidates)
     ax = new_axes() if ax is None else ax
     together = counts.cooccurrence(candidates.mask)
     kept = counts.most_cooccurring(together, MAX_CLASSES)
@@ -192,6 +196,7 @@ def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = N
     >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
     ['finch', 'tit', 'wren']
     """
+    check_sets(candidates)
     ax = new_axes() if ax is None else ax
     decided = decided_columns(candidates, labels)
     shares = counts.decision_confusion(candidates.mask, decided)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from oneof.plots.given import check_curve
 from oneof.plots.style import FONT_SIZE, PALETTE, dress, new_axes, write_legend
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     >>> ax.lines[0].get_ydata().tolist()
     [0.6, 0.8]
     """
+    check_curve(curve)
     ax = new_axes() if ax is None else ax
     n_rows = np.asarray(curve.n_rows, dtype=float)
     lines = [("covering rate", curve.covering_rate, curve.covering_rate_std, "accent", "o", "-")]

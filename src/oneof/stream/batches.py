@@ -174,6 +174,7 @@ def _read_columnar(path: Path, kind: str, n_rows: int, wanted: Wanted, place: Pl
 
 def _read_separated(path: Path, kind: str, n_rows: int, wanted: Wanted, place: Place) -> Iterator[Batch]:
     lines = Lines(path, has_header=True, quoted=True)
+    path = lines.shown
     separator, columns = "", list[str]()
     row = place.row
     for block, after in lines.blocks(n_rows, place):
@@ -197,7 +198,9 @@ def _read_separated(path: Path, kind: str, n_rows: int, wanted: Wanted, place: P
 
 def _read_objects(path: Path, _: str, n_rows: int, wanted: Wanted, place: Place) -> Iterator[Batch]:
     row = place.row
-    for block, after in Lines(path, has_header=False, quoted=False).blocks(n_rows, place):
+    lines = Lines(path, has_header=False, quoted=False)
+    path = lines.shown
+    for block, after in lines.blocks(n_rows, place):
         objects = read_objects(_decode(block), path, first_line=block.start.line)
         end = row + len(objects)
         if objects:
@@ -207,7 +210,9 @@ def _read_objects(path: Path, _: str, n_rows: int, wanted: Wanted, place: Place)
 
 def _read_indexed(path: Path, _: str, n_rows: int, wanted: Wanted, place: Place) -> Iterator[Batch]:
     row = place.row
-    for block, after in Lines(path, has_header=False, quoted=False).blocks(n_rows, place):
+    lines = Lines(path, has_header=False, quoted=False)
+    path = lines.shown
+    for block, after in lines.blocks(n_rows, place):
         if wanted.features == ():
             content = IndexedRows(None, indexed.read_labels(block, wanted.separator))
         else:

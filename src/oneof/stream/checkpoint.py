@@ -4,6 +4,7 @@ The archive has a checksum for every part, so that a file that was cut or damage
 """
 
 import json
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 
 from oneof.archives import read_arrays
 from oneof.errors import DataError, InputError
-from oneof.files import replacing
+from oneof.files import as_path, replacing
 
 FORMAT = "oneof-checkpoint"
 FORMAT_VERSION = 1
@@ -48,9 +49,10 @@ class Checkpoints:
     resume: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", Path(self.path))
+        object.__setattr__(self, "path", as_path(self.path))
         for name, value in (("every_rows", self.every_rows), ("every_seconds", self.every_seconds)):
-            if value is not None and not value > 0:
+            is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if value is not None and not (is_number and value > 0):
                 raise InputError(f"{name}={value!r} is not possible: give a number above 0, or None.")
 
     def is_due(self, rows: int, seconds: float) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, LabelError
 from oneof.stream.indexed import IndexedRows
-from oneof.tables.labels import read_indicator, reject_sets_of_nothing
+from oneof.tables.labels import read_indicator, reject_lists_in_lists, reject_sets_of_nothing
 from oneof.typing import Mask
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class LabelReader:
         cells = content.labels if isinstance(content, IndexedRows) else _cells(content[self.columns[0]])
         found: dict[Any, Iterable[str]] = {}
         if not isinstance(cells, list):  # a column of lists
+            reject_lists_in_lists(cells)
             keys = [None if members is None else tuple(map(plain, members)) for members in cells.to_list()]
             for row, key in enumerate(keys):
                 if key is not None and (not key or None in key):

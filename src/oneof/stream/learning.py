@@ -166,7 +166,7 @@ class _Run:
                 yield
                 start = time.perf_counter()
             if self.at.rows_in_all == 0:
-                raise DataError(f"{self.source.name} has no rows: there is nothing to learn from.")
+                raise DataError(f"{self.source.shown} has no rows: there is nothing to learn from.")
             self.at = replace(self.at, epoch=self.at.epoch + 1, position=Position())
 
     def _wanted(self) -> Wanted:
@@ -229,8 +229,8 @@ def _begin(source: Source, options: StreamOptions) -> Standing:
         with batch.located():
             names |= reader.names(batch.content)
     if empty:
-        raise DataError(f"{source.name} has no rows: there is nothing to learn from.")
-    return Standing(classes=_settled(names, reader, source.name))
+        raise DataError(f"{source.shown} has no rows: there is nothing to learn from.")
+    return Standing(classes=_settled(names, reader, source.shown))
 
 
 def _classes_of(batch: Batch, options: StreamOptions) -> list[str]:

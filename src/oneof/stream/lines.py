@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import itertools
 import sys
 import zlib
@@ -11,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from oneof.archives import GZIP
 from oneof.errors import DataError
-from oneof.stream.source import STANDARD_INPUT
+from oneof.stream.source import STANDARD_INPUT, shown
 
 _CHUNK = 2**16
 _LONGEST_RECORD = 2**28
@@ -74,6 +76,7 @@ class Lines:
 
     def __init__(self, path: Path, *, has_header: bool, quoted: bool) -> None:
         self.path = path
+        self.shown = shown(path)
         self.header = b""
         self._has_header = has_header
         self._quoted = quoted
@@ -87,13 +90,15 @@ class Lines:
         """
         try:
             with _open(self.path) as content:
+                if isinstance(content, io.BufferedReader) and content.peek(2)[:2] == GZIP:
+                    raise DataError(f"{self.shown} is compressed by gzip: {self._unpacked()}.")
                 yield from self._blocks(content, n_records, start)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(
-                f"{self.path} is damaged or cut short ({str(error).rstrip('.')}): compress it again, or fetch it anew."
+                f"{self.shown} is damaged or cut short ({str(error).rstrip('.')}): compress it again, or fetch it anew."
             ) from None
         except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {error.strerror or error}.") from None
+            raise DataError(f"{self.shown} cannot be read: {error.strerror or error}.") from None
 
     def _blocks(self, content: BinaryIO, n_records: int, start: Place) -> Iterator[tuple[Block, Place]]:
         head = _read_header(content) if self._has_header else b""
@@ -117,7 +122,7 @@ class Lines:
                 place.offset + len(whole),
                 self._hash.hexdigest() if self._hash is not None else "",
             )
-            yield Block(taken, self.path, place), after
+            yield Block(taken, self.shown, place), after
             place = after
 
     def _records(self, content: BinaryIO, place: Place) -> Iterator[bytes]:
@@ -148,11 +153,16 @@ class Lines:
     def _lines(self, content: BinaryIO, place: Place) -> Iterator[bytes]:
         for number, line in enumerate(iter(partial(content.readline, _LONGEST_RECORD), b""), place.line):
             if len(line) == _LONGEST_RECORD:
-                raise DataError(f"{self.path}, line {number}: the line has no end within {_LONGEST_RECORD:,} bytes.")
+                raise DataError(f"{self.shown}, line {number}: the line has no end within {_LONGEST_RECORD:,} bytes.")
             yield line
 
+    def _unpacked(self) -> str:
+        if self.path == STANDARD_INPUT:
+            return "unpack it on the way, as gzip -dc does"
+        return f"give it a name that says so, {self.path.name}.gz, or unpack it"
+
     def _unclosed(self, line: int) -> str:
-        return f"{self.path}, line {line}: a quotation mark is opened and not closed; close it, or double it."
+        return f"{self.shown}, line {line}: a quotation mark is opened and not closed; close it, or double it."
 
     def _go_to(self, content: BinaryIO, start: Place, head: bytes) -> None:
         """Move behind what was read before."""
@@ -169,7 +179,7 @@ class Lines:
             left -= len(passed)
         if left or (self._hash is not None and self._hash.hexdigest() != start.seen):
             raise DataError(
-                f"{self.path} does not begin with the {start.offset:,} bytes that were read before: give the same "
+                f"{self.shown} does not begin with the {start.offset:,} bytes that were read before: give the same "
                 "stream from its beginning, or begin anew with --restart."
             )
 

@@ -149,7 +149,11 @@ class OneByOne:
         columns, values = self._row(x)
         if self.estimator.fit_intercept:
             columns, values = np.append(columns, state.V.shape[1] - 1), np.append(values, 1.0)
-        return np.asarray(state.weights_at(columns, mean=bool(self.estimator.average)) @ values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(state.weights_at(columns, mean=bool(self.estimator.average)) @ values)
+        if not np.isfinite(scores).all():
+            raise InputError("a score overflows, or a feature is infinite: give finite features, scaled to about 1.")
+        return scores
 
     def _mask(self, y: Any) -> Mask:
         """Return the mask of a row, (1, K)."""

@@ -51,8 +51,18 @@ class StreamOptions:
 
     def __post_init__(self) -> None:
         for name in ("labels", "classes"):
-            if isinstance(getattr(self, name), str):
-                raise InputTypeError(f"{name}={getattr(self, name)!r} is text: give a tuple of names.")
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise InputTypeError(f"{name}={value!r} is text: give a tuple of names.")
+            if name == "classes" and value is None:
+                continue
+            if not isinstance(value, tuple | list) or not all(isinstance(part, str) for part in value):
+                raise InputTypeError(f"{name}={value!r} is not possible: give a tuple of names.")
+        if not isinstance(self.separator, str) or not self.separator:
+            raise InputError(f"separator={self.separator!r} is not possible: give the text between two labels.")
+        for name, kind in (("overrides", Overrides), ("words", Words)):
+            if not isinstance(getattr(self, name), kind):
+                raise InputTypeError(f"{name}={getattr(self, name)!r} is not possible: give {kind.__name__}(...).")
         for name, most in (("batch_rows", 2**30), ("hash_bits", MOST_BITS), ("n_epochs", 2**30)):
             check_count(name, getattr(self, name), most)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from oneof.errors import DataError
+from oneof.files import as_path
 
 FORMATS = {
     "csv": (".csv",),
@@ -54,6 +55,11 @@ class Source:
         """Whether the rows are still there once they were read: not so for standard input."""
         return self.files != (STANDARD_INPUT,)
 
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return self.name if self.can_be_read_again else str(shown(STANDARD_INPUT))
+
     def identity(self) -> list[list[Any]]:
         """Return name, size, time of change and a hash of the first 64 KiB of each file, to tell whether one changed.
 
@@ -98,8 +104,8 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
     >>> source.format, [file.name for file in source.files]
     ('csv', ['a.csv', 'b.csv'])
     """
-    path = Path(path)
-    if format is not None and format not in FORMATS:
+    path = as_path(path)
+    if format is not None and (not isinstance(format, str) or format not in FORMATS):
         raise DataError(f"there is no format {format!r}: choose from {', '.join(FORMATS)}.")
     if path == STANDARD_INPUT:
         if format not in OF_TEXT:
@@ -115,6 +121,11 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
     else:
         raise DataError(f"there is no file {path}.")
     return Source(str(path), tuple(files), format or _common_format(path, files))
+
+
+def shown(path: Path) -> Path:
+    """Return what messages call a file of a stream."""
+    return Path("standard input") if path == STANDARD_INPUT else path
 
 
 def format_of(path: Path) -> str | None:

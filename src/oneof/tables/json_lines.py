@@ -58,7 +58,9 @@ def _as_series(name: str, cells: list[Any]) -> "pl.Series":
     if list in kinds:
         cells = [cell if cell is None or isinstance(cell, list) else [cell] for cell in cells]
         members = [member for cell in cells if cell is not None for member in cell]
-        if len({type(member) for member in members if member is not None}) > 1:
+        if any(isinstance(member, list) for member in members):  # no feature, and no set of labels: both say so
+            cells = [None if cell is None else [_as_texts(member) for member in cell] for cell in cells]
+        elif len({type(member) for member in members if member is not None}) > 1:
             cells = [cell if cell is None else [None if m is None else _as_text(m) for m in cell] for cell in cells]
     else:
         if kinds == {int, float}:
@@ -69,6 +71,10 @@ def _as_series(name: str, cells: list[Any]) -> "pl.Series":
         return pl.Series(name, cells)
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series(name, [None if cell is None else _as_text(cell) for cell in cells])
+
+
+def _as_texts(member: Any) -> list[str] | None:
+    return None if member is None else [_as_text(part) for part in (member if isinstance(member, list) else [member])]
 
 
 def _as_text(cell: Any) -> str:

@@ -125,6 +125,7 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
         raise LabelError(_NOTHING_TOLD)
     if isinstance(cells.dtype, pl.List | pl.Array):
         sets = cells.to_list()
+        reject_lists_in_lists(cells)
         inner = cells.dtype.inner
         numeric = isinstance(inner, pl.DataType | type) and inner.is_numeric()
         return CandidateSets.from_sets(sets, classes=_typed(classes, numbers=numeric))
@@ -167,6 +168,16 @@ def _whole_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> "pl.Ser
             f"row {row} holds {text!r}: continuous values are no labels; name the classes (--classes) if these are."
         )
     return None
+
+
+def reject_lists_in_lists(cells: "pl.Series") -> None:
+    """Raise if the members of sets are lists themselves, which are no labels."""
+    import polars as pl
+
+    if isinstance(getattr(cells.dtype, "inner", None), pl.List | pl.Array):
+        for row, cell in enumerate(cells.to_list()):
+            if cell is not None and any(member is not None for member in cell):
+                raise LabelError(f"row {row} holds {cell!r}, lists within a list: give one list of labels a row.")
 
 
 def reject_sets_of_nothing(texts: Sequence[str | None], separator: str) -> None:

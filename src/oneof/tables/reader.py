@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oneof.archives import GZIP
 from oneof.errors import DataError, MissingExtraError
 from oneof.tables import arrays, json_lines, separated
 
@@ -74,6 +75,8 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
         raise DataError(f"{path} is not a file.")
     label_like: tuple[str, ...] = ()
     try:
+        if suffix not in (".npz", ".parquet") and _begins_with(path, GZIP):
+            raise DataError(f"{path} is compressed by gzip: unpack it, or name it {path.name}.gz and add --online.")
         if suffix == ".npz":
             frame, label_like = arrays.read(path)
         elif suffix == ".parquet":
@@ -91,6 +94,11 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
     if frame.height == 0:
         raise DataError(f"{path} has no rows.")
     return Table(frame, path, label_like)
+
+
+def _begins_with(path: Path, sign: bytes) -> bool:
+    with path.open("rb") as content:
+        return content.read(len(sign)) == sign
 
 
 def first_line(error: BaseException) -> str:

@@ -5,9 +5,10 @@ through first, which also finds the line of a fault.
 """
 
 import csv
+import io
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
 
@@ -25,17 +26,23 @@ def read(path: Path, *, tab: bool, as_text: Collection[str], verbatim: Collectio
     import polars as pl
 
     separator, columns, n_rows = _check_lines(path, tab)
+    has_marks = any('"' in name for name in columns)
+    own = {name: str(number) if has_marks else name for number, name in enumerate(columns)}
+    content: Any = _under_numbers(path, separator, list(own.values())) if has_marks else path
 
     def read_columns(names: list[str], text: Collection[str], missing: list[str] | None) -> pl.DataFrame:
-        return pl.read_csv(
-            path,
-            columns=names,
+        if has_marks:
+            content.seek(0)
+        read = pl.read_csv(
+            content,
+            columns=[own[name] for name in names],
             separator=separator,
             infer_schema_length=None,
             try_parse_dates=True,
-            schema_overrides={name: pl.String for name in names if name in text},
+            schema_overrides={own[name]: pl.String for name in names if name in text},
             null_values=missing,
         )
+        return read.rename({own[name]: name for name in names})
 
     # polars knows several words for a missing cell only for all columns at once, so the others are read apart.
     parts = [
@@ -47,6 +54,18 @@ def read(path: Path, *, tab: bool, as_text: Collection[str], verbatim: Collectio
         if names
     ]
     return pl.concat(parts, how="horizontal").select(columns).head(n_rows)
+
+
+def _under_numbers(path: Path, separator: str, numbers: list[str]) -> io.BytesIO:
+    """Return the file with numbers in place of names: polars does not read quotation marks within names as csv does."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, delimiter=separator, strict=True)
+        next(lines)
+        n_lines = lines.line_num
+    with path.open("rb") as file:
+        for _ in range(n_lines):
+            file.readline()
+        return io.BytesIO(separator.join(numbers).encode() + b"\n" + file.read())
 
 
 def _check_lines(path: Path, tab: bool) -> tuple[str, list[str], int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.errors import DataError, InputError, MissingExtraError
+from oneof.errors import DataError, InputError, InputTypeError, MissingExtraError
 from oneof.files import replacing
 from oneof.tables import find_column
 from oneof.typing import Rows
@@ -44,6 +44,8 @@ class LabelTable:
     ------
     InputError
         If `show` is not known or needs a column that is not there.
+    InputTypeError
+        If there is no polars DataFrame, or the name of a column is no text.
 
     Examples
     --------
@@ -64,9 +66,16 @@ class LabelTable:
     def __post_init__(self) -> None:
         if self.show not in SHOWS:
             raise InputError(f"show={self.show!r} is not known: choose one of {', '.join(map(repr, SHOWS))}.")
-        if self.show != "table":
-            if self.column is None:
-                raise InputError(f"show={self.show!r} needs the name of a column.")
+        if not hasattr(self.frame, "columns") or not hasattr(self.frame, "write_ndjson"):
+            raise InputTypeError(f"the table is a {type(self.frame).__name__}: give a polars DataFrame.")
+        for name in (self.label, *([] if self.column is None else [self.column])):
+            if not isinstance(name, str):
+                raise InputTypeError(f"{name!r} is no name of a column: give text.")
+        if not isinstance(self.hidden, tuple | list) or not all(isinstance(name, str) for name in self.hidden):
+            raise InputTypeError(f"hidden={self.hidden!r} is not possible: give a tuple of names of columns.")
+        if self.show != "table" and self.column is None:
+            raise InputError(f"show={self.show!r} needs the name of a column.")
+        if self.column is not None:
             find_column(self.column, self.frame.columns, Path("the table"))
 
     @classmethod

@@ -1,0 +1,125 @@
+"""All families of calls but those of the estimators, with the public names that each calls."""
+
+from oneof import (
+    CandidateSets,
+    active,
+    datasets,
+    diffusion_kernel,
+    distributed,
+    graphs,
+    make_partial,
+    metrics,
+    model_selection,
+    persistence,
+    plots,
+    regularized_laplacian_kernel,
+    stream,
+    text,
+    topics,
+    web,
+)
+from oneof.compare import (
+    compare,
+    first_choice,
+    holds_negative,
+    learning_curve,
+    left_out_of_auto,
+    panel,
+    without_slow,
+)
+from tests.fuzz import calls_on_blocks, calls_on_files, calls_on_graphs, calls_on_sets, calls_that_learn
+from tests.fuzz.drawn import Family
+
+FAMILIES = {
+    "sets": Family(calls_on_sets.set_makers, 3.0, (CandidateSets,)),
+    "judgements": Family(
+        calls_on_sets.judgements,
+        2.0,
+        (
+            metrics.ambiguous_zero_one_loss,
+            metrics.covering_rate,
+            metrics.exact_accuracy,
+            metrics.approximated_accuracy,
+        ),
+    ),
+    "rankings": Family(calls_on_sets.rankings, 1.0, (metrics.precision_recall_break_even, metrics.win_tie_loss)),
+    "hidings": Family(calls_on_sets.hidings, 2.0, (make_partial, datasets.make_two_sensors)),
+    "scorings": Family(
+        calls_on_sets.scorings,
+        1.0,
+        (
+            model_selection.CandidateKFold,
+            model_selection.Scorer,
+            model_selection.covering_rate_scorer,
+            model_selection.approximated_accuracy_scorer,
+            model_selection.exact_accuracy_scorer,
+        ),
+    ),
+    "kernels": Family(
+        calls_on_graphs.kernels,
+        2.0,
+        (
+            diffusion_kernel,
+            regularized_laplacian_kernel,
+            graphs.laplacian,
+            graphs.check_affinity,
+            graphs.PrecomputedKernel,
+        ),
+    ),
+    "links": Family(calls_on_graphs.links, 1.0, (graphs.GraphRule, graphs.Graph)),
+    "pictures": Family(
+        calls_on_graphs.pictures,
+        0.3,
+        (
+            plots.plot_set_sizes,
+            plots.plot_class_frequencies,
+            plots.plot_cooccurrence,
+            plots.plot_decisions,
+            plots.plot_learning_curve,
+        ),
+    ),
+    "queries": Family(calls_that_learn.queries, 1.5, (active.query, active.query_subsets, active.simulate)),
+    "comparisons": Family(calls_that_learn.comparisons, 0.7, (compare, learning_curve)),
+    "choices": Family(
+        calls_that_learn.choices,
+        1.0,
+        (
+            panel,
+            first_choice,
+            holds_negative,
+            left_out_of_auto,
+            without_slow,
+        ),
+    ),
+    "documents": Family(calls_that_learn.documents, 1.0, (topics.score_topics,)),
+    "sessions": Family(calls_that_learn.sessions, 1.0, (web.LabellingSession,)),
+    "texts": Family(calls_on_files.texts, 1.0, (text.make_vectorizer, text.StemTokenizer)),
+    "single rows": Family(calls_on_files.single_rows, 1.0, (stream.OneByOne,)),
+    "data sets": Family(
+        calls_on_files.data_sets, 1.0, (datasets.load, datasets.names, datasets.describe, datasets.load_mat)
+    ),
+    "streams": Family(
+        calls_on_files.streams,
+        1.0,
+        (
+            stream.fit_stream,
+            stream.open_source,
+            stream.read_batches,
+            stream.StreamOptions,
+            stream.Source,
+            stream.Checkpoints,
+        ),
+    ),
+    "models": Family(calls_on_files.models, 0.4, (persistence.save, persistence.load, web.LabelTable)),
+    "blocks": Family(
+        calls_on_blocks.blocks,
+        0.4,
+        (
+            distributed.fit,
+            distributed.predict,
+            distributed.predict_proba,
+            distributed.decision_function,
+            distributed.disambiguate,
+        ),
+    ),
+}

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_flag, check_positive
 from oneof.solvers.clpl import CLPLSolution, solve_clpl
 from oneof.weights import read_sample_weight
 
@@ -97,6 +97,7 @@ class CLPL(LinearScores, CandidateClassifier):
 
     def _check_parameters(self) -> None:
         check_positive("C", self.C)
+        check_flag("fit_intercept", self.fit_intercept)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import check_lengths, check_positive
+from oneof.estimators.base import check_flag, check_lengths, check_positive
 from oneof.randomness import check_random_state
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import SparseRows, weights_order
@@ -171,6 +171,10 @@ class OnlineLearner:
     def _learner(self) -> Callable[..., OnlineState]:
         """Check the parameters and return the solver's pass over rows."""
         raise NotImplementedError
+
+    def _check_flags(self) -> None:
+        for name in ("shuffle", "average", "fit_intercept"):
+            check_flag(name, getattr(self, name))
 
     def _start(self, rows: Rows | SparseRows, n_classes: int) -> OnlineState:
         return OnlineState.start(

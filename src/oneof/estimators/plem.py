@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_flag, check_positive
 from oneof.likelihoods import softmax
 from oneof.solvers.plem import solve_plem
 from oneof.typing import Floats
@@ -109,6 +109,7 @@ class PLEM(LinearScores, CandidateClassifier):
         """
         check_positive("lam", self.lam)
         check_positive("entropy_weight", self.entropy_weight, or_zero=True)
+        check_flag("fit_intercept", self.fit_intercept)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
         rows, candidates = self._read_fit(X, y)

@@ -77,7 +77,7 @@ class OnlineLearner:
             All classes, in the order of ``classes_`` and of an indicator's columns; needed in the first call unless `y`
             is an indicator or CandidateSets.
         sample_weight : array-like of shape (n_samples,), optional
-            At least 0; multiplies a row's step. Rows of weight 0 take no step, but are counted in ``t_``.
+            At least 0; multiplies a row's step. Rows of weight 0 are as good as none, also in ``t_``.
 
         Returns
         -------

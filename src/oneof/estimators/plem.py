@@ -41,9 +41,9 @@ class PLEM(LinearScores, CandidateClassifier):
         Sums to 0 over the classes.
     intercept_ : ndarray of shape (n_classes,)
     objective_ : ndarray
-        The objective at W = 0, after each of the `n_iter_` steps and after a last one; but for rounding it never falls.
+        The objective at W = 0, after each step and after a last one; but for rounding it never falls.
     n_iter_ : int
-        Newton steps tried, without the last.
+        Newton steps tried, without the last; 1 where none was.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -132,7 +132,7 @@ class PLEM(LinearScores, CandidateClassifier):
             )
         self._keep_weights(found.weights.astype(rows.dtype, copy=False))
         self.objective_ = found.objective
-        self.n_iter_ = found.n_iter
+        self.n_iter_ = max(found.n_iter, 1)
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:

@@ -121,10 +121,10 @@ class PLECOC(DecisionValues, CandidateClassifier):
         told = ~candidates.is_unlabelled
         rows, mask = _small_indices(rows[told]), candidates.mask[told]
         _check_size(rows)
-        n_codes = int(np.ceil(10 * np.log2(mask.shape[1]))) if self.n_codes is None else int(self.n_codes)
+        n_codes = int(np.ceil(10 * np.log2(mask.shape[1]))) if self.n_codes is None else self.n_codes
         random = check_random_state(self.random_state)
         codings = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
-        codes = draw_codings(mask, n_codes, self.min_share, codings)
+        codes = draw_codings(mask, int(n_codes), self.min_share, codings)
         distinct, place = np.unique(codes, axis=1, return_inverse=True)
         trained = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0]) for code in distinct.T

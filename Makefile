@@ -107,6 +107,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/reliability.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/supply.py
+	$(BIN)/python benchmarks/opening_models.py
 
 # The site, in build/docs/: pages, API, and the gallery, whose examples are run; needs no network.
 docs: $(VENV)/.installed

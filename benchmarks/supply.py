@@ -5,7 +5,9 @@ python benchmarks/supply.py
 
 import ast
 import re
+import sys
 import tomllib
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -17,6 +19,7 @@ WHY = {
     "scikit-learn": "the conventions, kernels, neighbours and folds that our estimators keep to and use",
     "joblib": "side by side: comparisons, experiments, neighbours (decision 0006)",
     "numba": "loops that must be sequential: online learners, dual solvers, diffusion",
+    "threadpoolctl": "one thread of BLAS where threads or processes work side by side",
     "array-api-compat": "kernels written once for NumPy and torch (decision 0013)",
     "typer": "the command line",
     "rich": "its tables and progress",
@@ -35,6 +38,8 @@ WHY = {
 }
 """Of each package that users may install; those of the extra `dev` are for who works on oneof."""
 IMPORTED_AS = {"scikit-learn": "sklearn", "faiss-cpu": "faiss", "pillow": "PIL"}
+COMES_WITH = {"distributed": "dask", "markupsafe": "jinja2"}
+"""Modules that are asked for with another package: by its extra, and as part of what it documents."""
 FOR_WORK = ("dev", "docs", "fuzz")
 _NAME = re.compile(r"[\w.-]+")
 
@@ -46,10 +51,10 @@ def declared():
     return {group: [line for line in lines if not line.startswith("oneof[")] for group, lines in groups.items()}
 
 
-def importers(package):
-    """Return the rooms of the library that import a package, and in how many files."""
-    name = IMPORTED_AS.get(package, package.replace("-", "_"))
-    rooms, count = set(), 0
+@cache
+def imports():
+    """Return each module outside the standard library that the library imports, and the file that does."""
+    pairs = []
     for file in sorted((ROOT / "src" / "oneof").rglob("*.py")):
         found = set()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -57,10 +62,26 @@ def importers(package):
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
                 found.add(node.module.split(".")[0])
-        if name in found:
-            count += 1
-            rooms.add(file.relative_to(ROOT / "src" / "oneof").parts[0].removesuffix(".py"))
-    return sorted(rooms), count
+        pairs += [(module, file) for module in sorted(found - sys.stdlib_module_names - {"oneof"})]
+    return pairs
+
+
+def module_of(package):
+    """Return what a package is imported as."""
+    return IMPORTED_AS.get(package, package.replace("-", "_"))
+
+
+def undeclared():
+    """Return the modules that are imported, but not named in pyproject.toml."""
+    named = {module_of(_NAME.match(line)[0]) for lines in declared().values() for line in lines}
+    return sorted({module for module, _ in imports() if COMES_WITH.get(module, module) not in named})
+
+
+def importers(package):
+    """Return the rooms of the library that import a package, and in how many files."""
+    files = [file for module, file in imports() if module == module_of(package)]
+    rooms = {file.relative_to(ROOT / "src" / "oneof").parts[0].removesuffix(".py") for file in files}
+    return sorted(rooms), len(files)
 
 
 def brings(package):

@@ -27,7 +27,7 @@ from oneof.report.page import write_report
 from oneof.stream import checkpoint
 from oneof.web.log import AnswerLog, Entry
 from oneof.web.table import LabelTable
-from tests.test_report import sample
+from tests.report.data import sample
 
 SIZE = 2**20
 

@@ -33,3 +33,8 @@ def test_every_package_of_the_core_is_imported(supply: ModuleType) -> None:
     """A dependency that no file imports need not be one."""
     for line in supply.declared()[""]:
         assert supply.importers(supply._NAME.match(line)[0])[1] > 0, line
+
+
+def test_every_import_is_declared(supply: ModuleType) -> None:
+    """What only comes with another package would be missing once that package no longer asks for it."""
+    assert supply.undeclared() == []

@@ -77,6 +77,11 @@ def table(n=60, d=4, K=3, seed=0, like=None):
     return X, mask
 
 
+def further(n=30, d=4):
+    """Return rows of no cluster, as a model may meet them after its fit."""
+    return np.random.default_rng(5).normal(size=(n, d)) * 2
+
+
 def scores(model, X):
     """Return (n, K) scores: probabilities, or decision values with the two-class form spread over two columns."""
     if hasattr(model, "predict_proba"):

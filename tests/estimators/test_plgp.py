@@ -1,35 +1,25 @@
 """PLGP: the posterior that it promises, in every form of kernel, approximation and array."""
 
-import os
 import pickle
-import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
-import torch
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_blobs
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, ExpSineSquared, Kernel, WhiteKernel
+from sklearn.datasets import load_iris
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from oneof import PLGP
 from oneof.datasets import load, make_partial
-from oneof.errors import DataError, InputError, InputTypeError
+from oneof.errors import DataError, InputError
 from oneof.likelihoods import restricted_softmax, softmax
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
-from oneof.persistence import save
 from oneof.solvers.laplace import posterior
-from tests.estimators.panel import scores, table
+from tests.estimators.panel import further, scores, table
 from tests.oracles.laplace import exactly_labelled, predict
 
 FIXED = {"optimizer": None, "random_state": 0}
-
-
-def further(n=30, d=4):
-    return np.random.default_rng(5).normal(size=(n, d)) * 2
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 3.0, np.inf])
@@ -152,47 +142,6 @@ def test_samples_of_latents():
     np.testing.assert_allclose(found, cov, atol=0.1)
 
 
-@pytest.mark.parametrize("approximation", [None, "nystroem"])
-@pytest.mark.parametrize("sharpness", [1.0, np.inf])
-def test_tensors_go_through_the_same_code(sharpness, approximation):
-    """Tensors in double precision give NumPy's numbers, as tensors; predicted labels are NumPy's."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        X, mask = table(90)
-        options = {"sharpness": sharpness, "approximation": approximation, "n_components": 40, **FIXED}
-        plain = PLGP(**options).fit(X, mask)
-        model = PLGP(**options).fit(torch.asarray(X), mask)
-        Z = torch.asarray(further())
-        assert isinstance(model.latent_mode_, torch.Tensor)
-        np.testing.assert_allclose(model.latent_mode_.numpy(), plain.latent_mode_, atol=1e-6)
-        np.testing.assert_allclose(model.predict_proba(Z).numpy(), plain.predict_proba(further()), atol=1e-6)
-        np.testing.assert_array_equal(model.predict(Z), plain.predict(further()))
-        np.testing.assert_array_equal(model.disambiguate().labels, plain.disambiguate().labels)
-        assert model.score(torch.asarray(X), mask) == plain.score(X, mask)
-        with pytest.raises(InputError, match="optimizer=None"):
-            PLGP(random_state=0).fit(torch.asarray(X), mask)
-        with pytest.raises(InputError, match="NaN"):
-            model.predict(torch.full((1, 4), torch.nan, dtype=torch.float64))
-        with pytest.raises(InputError, match="3 features"):
-            model.predict(Z[:, :3])
-    finally:
-        torch.set_num_threads(threads)
-
-
-def test_rows_of_another_kind_than_those_of_fit():
-    """A model of tensors takes arrays and other precisions; a model of arrays says what it needs."""
-    X, mask = table(60)
-    model = PLGP(**FIXED).fit(torch.asarray(X, dtype=torch.float32), mask)
-    expected = model.predict_proba(torch.asarray(further(), dtype=torch.float32))
-    for Z in (further(), torch.asarray(further()), torch.asarray(further()).requires_grad_()):
-        np.testing.assert_allclose(model.predict_proba(Z).numpy(), expected.numpy(), atol=1e-4)
-    with pytest.raises(InputError, match=r"pass X\.cpu"):
-        PLGP(**FIXED).fit(X, mask).predict(torch.asarray(further()))
-    with pytest.raises(InputError, match="dense one of real numbers"):
-        model.predict(torch.asarray(further()).to_sparse())
-
-
 def test_a_fitted_model_is_its_own():
     """Neither new parameters, nor a kernel that is changed, nor a refit that fails changes what was fitted."""
     X, mask = table(60)
@@ -208,24 +157,6 @@ def test_a_fitted_model_is_its_own():
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(further()), expected[0])
     assert loaded.log_marginal_likelihood_value_ == expected[1]
-
-
-@pytest.mark.parametrize("solver", ["cg", "cholesky"])
-def test_a_kernel_too_large_for_the_arithmetic(solver):
-    """What the arithmetic cannot hold is refused in one sentence, never NaN."""
-    X, mask = table(60)
-    with pytest.raises(InputError, match="scale the features"):
-        PLGP(1e200 * DotProduct(), solver=solver, **FIXED).fit(X, mask)
-
-
-def test_covariances_that_lost_their_digits_are_said():
-    """Prior variances 1e9 times what the rows leave uncertain cannot be subtracted, and a warning says so."""
-    X, mask = table(300)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = PLGP(1e8 * RBF(20.0), max_iter=5, **FIXED).fit(X, mask)
-    with pytest.warns(UserWarning, match="rounding leaves errors of about"):
-        model.predict_proba(further())
 
 
 def test_rows_that_are_all_alike(monkeypatch):
@@ -246,134 +177,12 @@ def test_rows_twice_and_rows_alike():
     np.testing.assert_allclose(model.latent_mode_[:50], model.latent_mode_[50:100], atol=1e-6)
 
 
-class Indefinite(Kernel):
-    """x.y, less some share of the identity."""
-
-    def __init__(self, share=0.5):
-        self.share = share
-
-    def __call__(self, X, Y=None):
-        gram = np.asarray(X) @ np.asarray(X if Y is None else Y).T
-        return gram - self.share * np.eye(len(gram)) if Y is None else gram
-
-    def diag(self, X):
-        return (np.asarray(X) ** 2).sum(axis=1) - self.share
-
-    def is_stationary(self):
-        return False
-
-
-def test_kernels_that_are_none():
-    """A kernel that is nearly positive semi-definite gets a jitter, with a warning; others are refused."""
-    X, mask = table(50)
-    with pytest.raises(InputError, match="positive semi-definite"):
-        PLGP(Indefinite(0.5), **FIXED).fit(X, mask)
-    with pytest.warns(UserWarning, match="not quite positive semi-definite"):
-        model = PLGP(Indefinite(1e-7), **FIXED).fit(X, mask)
-    expected = PLGP(DotProduct(0.0), **FIXED).fit(X, mask)
-    np.testing.assert_allclose(model.latent_mode_, expected.latent_mode_, atol=1e-3)
-
-
-def test_predictions_against_the_means_are_said():
-    """Far too large a variance lets the classes win that a row says least of; a moderate one does not."""
-    X, y = make_blobs(100, centers=5, n_features=4, cluster_std=0.3, random_state=0)
-    with pytest.warns(UserWarning, match="another class than the largest latent mean"):
-        PLGP(1e4 * RBF(10.0), **FIXED).fit(X, y).predict(X)
-    assert (PLGP(10.0 * RBF(10.0), **FIXED).fit(X, y).predict(X) == y).all()
-
-
 def test_the_search_takes_no_leap_to_a_bound():
     """From the usual kernel it finds what it finds from the default, whose length is of the rows' size."""
     X, y = load_iris(return_X_y=True)
     X = 10 * StandardScaler().fit_transform(X)[::3]
     near, usual = (PLGP(kernel, random_state=0).fit(X, y[::3]) for kernel in (None, 1.0 * RBF()))
     assert usual.kernel_.k2.length_scale == pytest.approx(near.kernel_.k2.length_scale, rel=0.1)
-
-
-def test_landmarks_of_what_is_no_kernel_are_refused():
-    """Nystrom features see the kernel of their landmarks, which must be one."""
-    X, mask = table(60)
-    with pytest.raises(InputError, match="not positive semi-definite"):
-        PLGP(ExpSineSquared(), approximation="nystroem", **FIXED).fit(X, mask)
-
-
-def test_covariances_of_features_beyond_memory_are_refused_before_the_fit(monkeypatch):
-    """They are needed to predict, so that a fit without them would be in vain; fewer rows than landmarks are enough."""
-    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 200}.get)
-    X, mask = table(90)
-    with pytest.raises(InputError, match=r"covariances of [0-9]+ features and 3 classes would take"):
-        PLGP(approximation="nystroem", **FIXED).fit(X, mask)
-
-
-@pytest.mark.slow
-def test_many_rows_fit_in_memory():
-    """Probabilities of 100,000 rows take a fraction of the memory that their covariances would."""
-    random = np.random.default_rng(0)
-    X, y = random.normal(size=(60, 2)), np.arange(60) % 20
-    model = PLGP(n_draws=4, **FIXED).fit(X, y)
-    rows = random.normal(size=(100_000, 2))
-    model.predict_proba(rows[:1])
-    tracemalloc.start()
-    proba = model.predict_proba(rows)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 100_000 * 20 * 20 * 8 / 2
-    np.testing.assert_allclose(proba[::9999], model.predict_proba(rows[::9999]), atol=1e-10)
-
-
-def test_models_of_tensors_are_not_saved(tmp_path):
-    """Files hold NumPy's arrays, and say so."""
-    X, mask = table(20)
-    with pytest.raises(InputTypeError, match="fitted to tensors"):
-        save(tmp_path / "model.oneof", PLGP(**FIXED).fit(torch.asarray(X), mask))
-
-
-def test_a_kernel_beyond_memory(monkeypatch):
-    """Too many rows are refused before anything is allocated, with the memory it would take and the way out."""
-    X, mask = table(200)
-    real = os.sysconf
-    monkeypatch.setattr(os, "sysconf", lambda name: 10 if name == "SC_PHYS_PAGES" else real(name))
-    with pytest.raises(InputError, match=r"would take .* GB.*nystroem"):
-        PLGP(**FIXED).fit(X, mask)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"sharpness": 0.0},
-        {"solver": "newton"},
-        {"approximation": "fourier"},
-        {"approximation": "nystroem", "solver": "cholesky"},
-        {"optimizer": "adam"},
-        {"n_draws": 0},
-        {"temperature": 0.0},
-        {"temperature": "auto"},
-        {"n_components": 1.5},
-        {"optimizer_rows": 0},
-        {"tol": 0.0},
-    ],
-)
-def test_refused_parameters(options):
-    """What cannot be is said in one sentence, before anything is learnt."""
-    X, mask = table()
-    model = PLGP(**options)
-    with pytest.raises(InputError, match=next(iter(options))):
-        model.fit(X, mask)
-    assert not hasattr(model, "classes_")
-
-
-def test_what_is_no_kernel():
-    """Names of kernels and the like are refused."""
-    X, mask = table()
-    with pytest.raises(InputTypeError, match="kernel='rbf'"):
-        PLGP("rbf").fit(X, mask)
-
-
-def test_too_few_steps_are_said():
-    """A climb that is cut short warns."""
-    X, mask = table()
-    with pytest.warns(ConvergenceWarning, match="did not converge in"):
-        PLGP(max_iter=1, **FIXED).fit(X, mask)
 
 
 def test_grid_search_over_kernels():

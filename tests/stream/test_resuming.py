@@ -15,8 +15,8 @@ from oneof import AvgPegasos, MaxPegasos, persistence
 from oneof.errors import DataError, InputError
 from oneof.stream import Checkpoints, StreamOptions, checkpoint, fit_stream
 from oneof.tables import Overrides
+from tests.stream.bits import assert_same_bits
 from tests.stream.conftest import make_frame
-from tests.stream.test_learning import assert_same_bits
 
 OPTIONS = StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
 ESTIMATOR = AvgPegasos(average=True, fit_intercept=True)

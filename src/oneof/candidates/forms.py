@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates.indicator import is_frame
-from oneof.candidates.labels import Signs, as_classes, encode_labels, label_vector, pack_classes
+from oneof.candidates.labels import Signs, as_classes, encode_labels, label_vector, mask_of_codes, pack_classes
 from oneof.candidates.named_sets import is_collection
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import LabelError
@@ -142,7 +142,7 @@ def _read_vector(y: Any, classes: Labels | None, signs: Signs) -> CandidateSets:
     codes, found = encode_labels(values, classes, signs=signs)
     if classes is None:
         _warn_of_joined_labels(found.tolist())
-    return CandidateSets._from_codes(codes, found)
+    return CandidateSets._wrap(mask_of_codes(codes, len(found)), found)
 
 
 def _warn_of_joined_labels(labels: list[Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from oneof.errors import LabelError
-from oneof.typing import Ints, Labels
+from oneof.typing import Ints, Labels, Mask
 
 Signs = Literal["error", "warn"]
 """What to do with a vector whose only values are -1 and +1."""
@@ -52,6 +52,15 @@ def encode_labels(y: Any, classes: Any = None, *, signs: Signs = "error") -> tup
     if values.dtype.kind == "f":
         return _encode_floats(values, classes, signs)
     return _encode_objects(values.tolist(), classes, signs)
+
+
+def mask_of_codes(codes: Ints, n_classes: int) -> Mask:
+    """Return the sets of one label that codes stand for; a row without a label has every class."""
+    mask = np.zeros((len(codes), n_classes), dtype=bool)
+    labelled = codes != MISSING
+    mask[labelled, codes[labelled]] = True
+    mask[~labelled] = True
+    return mask
 
 
 def label_vector(y: Any) -> np.ndarray[Any, Any]:

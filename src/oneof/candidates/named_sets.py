@@ -40,6 +40,15 @@ def read_sets(sets: Any, classes: Any = None) -> tuple[Mask, Labels]:
     return mask, known
 
 
+def write_sets(mask: Mask, classes: Labels) -> list[set[Any]]:
+    """Return the labels of each row's set."""
+    labels = classes.tolist()
+    rows, columns = np.nonzero(mask)
+    flat = [labels[k] for k in columns]
+    ends = np.searchsorted(rows, np.arange(len(mask)), side="right").tolist()
+    return [set(flat[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
+
+
 def read_complementary(y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes where each row names what it is not."""
     flat, lengths, _ = flatten(y, classes)

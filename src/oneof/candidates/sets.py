@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates import annotations, indicator, named_sets, strings
-from oneof.candidates.labels import MISSING, encode_labels
+from oneof.candidates.labels import encode_labels, mask_of_codes
 from oneof.errors import InputError, InputTypeError
 from oneof.reading import read_array
 from oneof.typing import Ints, Labels, Mask
@@ -74,15 +74,7 @@ class CandidateSets:
             If a label is unknown, continuous or infinite, or if `y` holds only -1 and +1 and `classes` is not given.
         """
         codes, found = encode_labels(y, classes)
-        return cls._from_codes(codes, found)
-
-    @classmethod
-    def _from_codes(cls, codes: Ints, classes: Labels) -> "CandidateSets":
-        mask = np.zeros((len(codes), len(classes)), dtype=bool)
-        labelled = codes != MISSING
-        mask[labelled, codes[labelled]] = True
-        mask[~labelled] = True
-        return cls._wrap(mask, classes)
+        return cls._wrap(mask_of_codes(codes, len(found)), found)
 
     @classmethod
     def from_sets(cls, sets: Any, *, classes: Any = None) -> "CandidateSets":
@@ -262,11 +254,7 @@ class CandidateSets:
         -------
         list of set
         """
-        labels = self._classes.tolist()
-        rows, columns = np.nonzero(self._mask)
-        flat = [labels[k] for k in columns]
-        ends = np.searchsorted(rows, np.arange(len(self)), side="right").tolist()
-        return [set(flat[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
+        return named_sets.write_sets(self._mask, self._classes)
 
     def to_strings(self, *, separator: str = "|") -> list[str]:
         """Return text that `from_strings` reads back, but for spaces around labels; an unlabelled row is empty text.

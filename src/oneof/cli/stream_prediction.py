@@ -81,14 +81,12 @@ class StreamPrediction:
         )
         bare = replace(model, pipeline=method)
         for batch in iterate(self._source, BATCH_ROWS, wanted):
-            try:
+            with batch.located():
                 rows = model.pipeline[:-1].transform(conform(batch.content, columns, batch.path)) if columns else None
                 rows = batch.content.rows if rows is None else rows
                 labels = method.predict(rows)
                 self._judge(batch, labels)
                 yield as_frame(bare, rows, labels, first_row=self.rows)
-            except InputError as error:
-                raise type(error)(batch.locate(str(error))) from None
             self.rows += len(batch)
         if self.rows == 0:
             raise InputError(f"{self._source.name} has no rows: there is nothing to predict.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -154,9 +154,7 @@ class Blocks:
             return self
         parts, facts = list(self.parts), list(self.facts)
         for number, part in zip(other, persist([task(_cast, parts[number], dtype) for number in other])):
-            own = facts[number]
-            parts[number] = part
-            facts[number] = Facts(own.n_rows, own.n_told, dtype, own.n_features, own.names)
+            parts[number], facts[number] = part, replace(facts[number], dtype=dtype)
         return Blocks(parts, facts, self.classes)
 
 
@@ -229,7 +227,7 @@ def _check_finite(rows: Rows) -> None:
 
 
 def _cast(block: Block, dtype: Any) -> Block:
-    return Block(block.number, block.X.astype(dtype), block.mask)
+    return replace(block, X=block.X.astype(dtype))
 
 
 def _head(block: Block) -> Any:

@@ -22,7 +22,7 @@ than a fifth."""
 
 
 @dataclass(frozen=True)
-class _Own:
+class _BlockProblem:
     """A block with its own problem."""
 
     number: int
@@ -51,8 +51,9 @@ def fit_plsvm(machine: PLSVM, blocks: Blocks) -> None:
         found = _mix(machine, problems, blocks.n_told)
     blocks.describe(machine)
     machine._keep_trace(found)
-    nothing = np.zeros((1, blocks.facts[0].n_features))
-    kernel = Kernel.of("linear", nothing, gamma="auto", degree=machine.degree, coef0=machine.coef0)
+    # Only gamma is worked out from rows, and the linear kernel has none.
+    no_rows = np.zeros((0, blocks.facts[0].n_features))
+    kernel = Kernel.of("linear", no_rows, gamma="auto", degree=machine.degree, coef0=machine.coef0)
     machine._keep_linear(found.weights.astype(blocks.dtype, copy=False), kernel)
 
 
@@ -96,20 +97,22 @@ def _round(made: list[Any]) -> tuple[list[Any], Floats, Share]:
     return duals, found.weights / found.n_rows, found
 
 
-def _problem(block: Block, lam: float, has_constant: bool) -> _Own:
+def _problem(block: Block, lam: float, has_constant: bool) -> _BlockProblem:
     with in_block(block.number):
         rows, mask = block.told_rows()
         space = FeatureSpace(rows.astype(np.float64, copy=False), has_constant=has_constant)
-        return _Own(block.number, PLSVMProblem(space, mask, lam))
+        return _BlockProblem(block.number, PLSVMProblem(space, mask, lam))
 
 
-def _solve(own: _Own, max_iter: int, tol: float) -> PLSVMSolution:
+def _solve(own: _BlockProblem, max_iter: int, tol: float) -> PLSVMSolution:
     return solve_cccp(own.problem, random=np.random.default_rng(0), max_iter=max_iter, tol=tol)
 
 
-def _start(own: _Own) -> tuple[BlockDuals, Share]:
+def _start(own: _BlockProblem) -> tuple[BlockDuals, Share]:
     return start(own.problem, np.random.default_rng([own.number]))
 
 
-def _go_on(own: _Own, duals: BlockDuals, weights: tuple[Floats, Floats, float], done: int) -> tuple[BlockDuals, Share]:
+def _go_on(
+    own: _BlockProblem, duals: BlockDuals, weights: tuple[Floats, Floats, float], done: int
+) -> tuple[BlockDuals, Share]:
     return go_on(own.problem, duals, *weights, np.random.default_rng([own.number, done]))

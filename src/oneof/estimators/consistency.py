@@ -3,7 +3,7 @@
 from typing import Any, Literal, Self
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_positive, check_share
+from oneof.estimators.base import check_share
 from oneof.estimators.graphs import GraphClassifier
 from oneof.solvers.diffusion import solve_consistency
 
@@ -124,11 +124,7 @@ class LocalGlobalConsistency(GraphClassifier):
         check_share("alpha", self.alpha)
         if self.alpha in (0, 1):
             raise InputError(f"alpha={self.alpha!r} is not possible: give a number between 0 and 1, and neither.")
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-        rule = self._rule()
-        rows, candidates = self._read_fit(X, y)
-        graph = rule.graph(rows)
+        candidates, graph = self._link(X, y)
         found = solve_consistency(
             graph.affinity, candidates.mask, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
         )

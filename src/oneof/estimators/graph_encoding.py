@@ -10,11 +10,12 @@ from oneof.errors import InputError
 from oneof.estimators.distinct import merge_rows
 from oneof.estimators.view_features import ViewFeatures
 from oneof.estimators.view_model import stack
+from oneof.estimators.views import rows_with
 from oneof.graphs import GraphRule, check_affinity
 from oneof.kernels import Kernel
 from oneof.solvers.graph_logistic.matrices import smoothness
 from oneof.solvers.graph_logistic.views import Labelled
-from oneof.typing import Floats, Ints, Mask, Rows
+from oneof.typing import Floats, Ints, Labels, Mask, Rows
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,38 @@ class View:
     def size(self) -> int:
         """Number of features, the constant included."""
         return int(self.smoothness.shape[0])
+
+
+def encode_views(
+    rows: Rows,
+    groups: list[Any],
+    names: Labels | None,
+    told: Mask,
+    weight: Floats,
+    rule: GraphRule,
+    *,
+    kernel: Callable[[Rows], Kernel] | None,
+    has_constant: bool,
+) -> list[View]:
+    """Encode each group of columns as a view, of which None stands for one of all columns; see `read_view`."""
+    every = np.ones(rows.shape[0], dtype=bool)
+    found = []
+    for place, columns in enumerate(groups):
+        here = every if columns is None else rows_with(rows, columns, names)
+        found.append(
+            read_view(
+                rows,
+                columns,
+                here,
+                told,
+                weight,
+                rule,
+                kernel=kernel,
+                has_constant=has_constant,
+                name=f"views[{place}]",
+            )
+        )
+    return found
 
 
 def read_view(

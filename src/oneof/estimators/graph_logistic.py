@@ -11,17 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues
-from oneof.estimators.graph_encoding import View, labelled_instances, read_view
+from oneof.estimators.graph_encoding import View, encode_views, labelled_instances
 from oneof.estimators.graph_parameters import check_choices, hyper_prior
 from oneof.estimators.graph_terms import ScaledTerm, prior_terms
 from oneof.estimators.view_model import ViewModel
-from oneof.estimators.views import read_views, rows_with
+from oneof.estimators.views import read_views
 from oneof.graphs import GraphRule
 from oneof.kernels import Kernel
 from oneof.likelihoods import restricted_softmax, softmax
 from oneof.solvers.graph_logistic import LaplacePosterior
 from oneof.solvers.graph_logistic.views import Learnt, learn_views
-from oneof.typing import Floats, Ints, Mask, Rows
+from oneof.typing import Floats, Ints, Rows
 from oneof.weights import read_sample_weight
 
 
@@ -124,10 +124,6 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     to a mean diagonal of 1. Beyond 100 features it grows with their number, so that the scores of hundreds are no more
     uncertain beforehand. The precision of a single weight, and of the agreement, has the unit 1 all the same.
 
-    The agreement is a prior, and not always a good one: where views differ, it draws the better one to the other. So it
-    is given up ("auto") where the views, each by weights that have not seen the label in question, foretell labels less
-    well with it than without.
-
     A graph in several parts leaves A with a lower rank: differences of level between the parts are then free, as the
     intercept is, if features can tell the parts apart. Weights that neither prior nor labels say anything of, as of
     constant features, are 0. As the last class has weights of 0, three classes or more are not treated alike: another
@@ -136,10 +132,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     Equal rows are one vertex, with the sum of their weights, so that a row of weight 2 is the row twice in the graph
     too.
 
-    With views, each labelled row counts once for each view that it has. The precisions of a view are found from its own
-    evidence, without the agreement, for views that are tied to one another would count each label several times: a view
-    that is given twice then makes no difference. New rows, and those of fit, are predicted by the mean of the log-odds
-    of the views that they have, in which a view counts by `view_weights_`; a row without any has equal shares.
+    With views, rows are predicted by the mean of the log-odds of the views that they have, in which a view counts by
+    `view_weights_`; a row without any has equal shares.
 
     References
     ----------
@@ -243,7 +237,17 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabelled
         weight = read_sample_weight(sample_weight, rows.shape[0], told=told)
-        views = self._read_views(rows, told, weight, rule)
+        names = getattr(self, "feature_names_in_", None)
+        views = encode_views(
+            rows,
+            [None] if self.views is None else read_views(self.views, rows.shape[1], names),
+            names,
+            told,
+            weight,
+            rule,
+            kernel=self._kernel_of if self.features == "kernel" else None,
+            has_constant=bool(self.fit_intercept),
+        )
         prior = prior_terms(
             rows,
             told,
@@ -314,27 +318,6 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         return self._learnt.posterior
 
     # -- how it is done ---------------------------------------------------------------------------------------------
-
-    def _read_views(self, rows: Rows, told: Mask, weight: Floats, rule: GraphRule) -> list[View]:
-        names = getattr(self, "feature_names_in_", None)
-        groups: list[Any] = [None] if self.views is None else read_views(self.views, rows.shape[1], names)
-        found = []
-        for place, columns in enumerate(groups):
-            here = np.ones(rows.shape[0], dtype=bool) if columns is None else rows_with(rows, columns, names)
-            found.append(
-                read_view(
-                    rows,
-                    columns,
-                    here,
-                    told,
-                    weight,
-                    rule,
-                    kernel=self._kernel_of if self.features == "kernel" else None,
-                    has_constant=bool(self.fit_intercept),
-                    name=f"views[{place}]",
-                )
-            )
-        return found
 
     def _kernel_of(self, rows: Rows) -> Kernel:
         return Kernel.of(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)

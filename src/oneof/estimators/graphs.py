@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.base import CandidateClassifier, check_positive
 from oneof.graphs import Graph, GraphRule
 from oneof.likelihoods import restrict
 from oneof.typing import Floats, Ints, Rows
@@ -36,7 +36,7 @@ class Diffusion(Protocol):
 class GraphClassifier(CandidateClassifier):
     """Mixin of the methods that label the rows of fit along a graph: how to link, to keep, and to predict other rows.
 
-    A subclass has the fields of `GraphRule` among its parameters.
+    A subclass has the fields of `GraphRule` among its parameters, and `max_iter` and `tol`.
     """
 
     affinity: Any
@@ -45,6 +45,8 @@ class GraphClassifier(CandidateClassifier):
     width: Any
     symmetrize: Any
     neighbors: Any
+    max_iter: int
+    tol: float
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the mean shares of each row's neighbours among the rows of fit, by the weights the graph would give.
@@ -60,8 +62,13 @@ class GraphClassifier(CandidateClassifier):
         """
         return self._finite_scores(self._read_rows(X))
 
-    def _rule(self) -> GraphRule:
-        return GraphRule(self.affinity, self.n_neighbors, self.radius, self.width, self.symmetrize, self.neighbors)
+    def _link(self, X: Any, y: Any) -> tuple[CandidateSets, Graph]:
+        """Check what the methods share, before anything is learnt, and link the rows of fit."""
+        check_positive("max_iter", self.max_iter, integer=True)
+        check_positive("tol", self.tol)
+        rule = GraphRule(self.affinity, self.n_neighbors, self.radius, self.width, self.symmetrize, self.neighbors)
+        rows, candidates = self._read_fit(X, y)
+        return candidates, rule.graph(rows)
 
     def _keep(
         self, X: Any, y: Any, candidates: CandidateSets, graph: Graph, found: Diffusion, decided: Floats | None = None

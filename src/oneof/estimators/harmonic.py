@@ -145,11 +145,7 @@ class HarmonicField(GraphClassifier):
             check_positive("label_penalty", self.label_penalty)
         check_positive("ridge", self.ridge, or_zero=True)
         check_flag("class_mass", self.class_mass)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-        rule = self._rule()
-        rows, candidates = self._read_fit(X, y)
-        graph = rule.graph(rows)
+        candidates, graph = self._link(X, y)
         found = solve_harmonic(
             graph.affinity,
             candidates.mask,

@@ -14,6 +14,7 @@ from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, check_positive
 from oneof.estimators.gp_kernels import learnt_kernels, read_kernels
 from oneof.estimators.gp_parameters import check_parameters
+from oneof.estimators.gp_width import warn_of_wide_posteriors
 from oneof.estimators.tensors import as_numpy, like, read_tensor
 from oneof.likelihoods import restrict
 from oneof.randomness import check_random_state
@@ -24,13 +25,6 @@ from oneof.solvers.laplace.mode import LaplaceMode
 from oneof.solvers.laplace.posterior import LaplacePosterior
 from oneof.solvers.laplace.weight_space import WeightMode
 from oneof.typing import Array, Floats, Mask, Rows
-
-PROBES = 64
-"""Rows of fit on which predictions are compared with the latent means."""
-MOST_OTHERS = 1 / 3
-"""Share of them that may differ without a warning."""
-LEAST_DRAWS = 100
-"""With fewer, predictions differ by chance."""
 
 
 class PLGP(CandidateClassifier):
@@ -333,25 +327,8 @@ class PLGP(CandidateClassifier):
     def _spread(self) -> Any:
         if "spread" not in self._cache:
             self._cache["spread"] = self._posterior.spread(np.random.default_rng(self._seed))
-            self._warn_of_wide_posteriors()
+            warn_of_wide_posteriors(self._posterior, self._cache["spread"], self._normals)
         return self._cache["spread"]
-
-    def _warn_of_wide_posteriors(self) -> None:
-        if len(self._normals) < LEAST_DRAWS:
-            return
-        rows = self._posterior.rows
-        means, covariances = next(
-            self._means_and_covariances(rows[np.linspace(0, rows.shape[0] - 1, PROBES, dtype=int)])
-        )
-        shares = as_numpy(expected_shares(means, covariances, like(self._normals, means)))
-        others = float((shares.argmax(axis=1) != as_numpy(means).argmax(axis=1)).mean())
-        if others > MOST_OTHERS:
-            warnings.warn(
-                f"PLGP predicts another class than the largest latent mean does for {others:.0%} of the rows of fit, "
-                "as the prior variance is large: lower the kernel's, or take the means of latent_mean_and_cov.",
-                UserWarning,
-                stacklevel=2,
-            )
 
     def _means_and_covariances(self, rows: Rows) -> Iterator[tuple[Array, Array]]:
         return self._posterior.means_and_covariances(rows, self._spread())

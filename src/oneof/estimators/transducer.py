@@ -147,11 +147,7 @@ class SpectralGraphTransducer(GraphClassifier):
         """
         check_positive("n_eigenvectors", self.n_eigenvectors, integer=True)
         check_positive("c", self.c)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-        rule = self._rule()
-        rows, candidates = self._read_fit(X, y)
-        graph = rule.graph(rows)
+        candidates, graph = self._link(X, y)
         found = transduce(
             graph.affinity,
             candidates.mask,

@@ -125,11 +125,7 @@ class MarkovWalk(GraphClassifier):
             If X, y or a parameter cannot be used.
         """
         check_positive("n_steps", self.n_steps, integer=True)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-        rule = self._rule()
-        rows, candidates = self._read_fit(X, y)
-        graph = rule.graph(rows)
+        candidates, graph = self._link(X, y)
         found = solve_walk(graph.affinity, candidates.mask, n_steps=self.n_steps, tol=self.tol, max_iter=self.max_iter)
         self.start_posteriors_ = found.start_posteriors
         return self._keep(X, y, candidates, graph, found)

@@ -35,7 +35,7 @@ class Store:
     ------
     DataError
         If the file is held by another process, is of another experiment, is no store (and is then left as it is), or
-    damaged elsewhere than at its end; or if the system has no locks for files.
+        damaged elsewhere than at its end; or if the system has no locks for files.
     WriteError
         If the file, or a record, cannot be written; what was there before is unchanged.
     """

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -55,6 +56,14 @@ class Batch:
         """Return a sentence on a row of the batch as one on a row of its file."""
         told = re.sub(r"\brow (\d+)", lambda found: f"row {self.first_row + int(found[1])}", sentence, count=1)
         return told if told.startswith(str(self.path)) else f"{self.path}: {told}"
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Make errors on rows of the batch name their rows of the file."""
+        try:
+            yield
+        except InputError as error:
+            raise type(error)(self.locate(str(error))) from None
 
 
 @dataclass

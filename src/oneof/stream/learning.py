@@ -161,10 +161,8 @@ class _Run:
         while self.at.epoch < self.options.n_epochs:
             wanted = self._wanted()
             for batch in iterate(self.source, self.options.batch_rows, wanted, self.at.position):
-                try:
+                with batch.located():
                     self.at = self._after(batch, wanted, start)
-                except InputError as error:
-                    raise type(error)(batch.locate(str(error))) from None
                 yield
                 start = time.perf_counter()
             if self.at.rows_in_all == 0:
@@ -228,10 +226,8 @@ def _begin(source: Source, options: StreamOptions) -> Standing:
     empty = True
     for batch in iterate(source, options.batch_rows, Wanted(options.labels, (), separator=options.separator)):
         empty = False
-        try:
+        with batch.located():
             names |= reader.names(batch.content)
-        except InputError as error:
-            raise type(error)(batch.locate(str(error))) from None
     if empty:
         raise DataError(f"{source.name} has no rows: there is nothing to learn from.")
     return Standing(classes=_settled(names, reader, source.name))

@@ -75,20 +75,16 @@ def read_long(
     """
     table = read_table(path, as_text=(item, worker), verbatim=(label,))
     columns = [find_column(name, table.frame.columns, path) for name in (item, worker, label)]
-    sets: dict[tuple[str, str], list[str]] = {}
-    where: dict[tuple[str, str], str] = {}
-    for row, (thing, who, said) in enumerate(table.frame.select(columns).iter_rows()):
-        if thing is None or who is None:
-            missing = item if thing is None else worker
+    lines = []
+    for row, (about, who, said) in enumerate(table.frame.select(columns).iter_rows()):
+        if about is None or who is None:
+            missing = item if about is None else worker
             raise DataError(f"{path}, row {row}: column {missing!r} is empty: name item and worker of each label.")
         if said is None or not str(said).strip():
             continue
         [labels] = CandidateSets.from_strings([str(said)], separator=separator).to_sets()
-        place = str(thing), str(who)
-        where.setdefault(place, f"{path}, row {row}")
-        known = sets.setdefault(place, [])
-        known += [found for found in sorted(labels) if found not in known]
-    return [Annotation(*place, tuple(labels), where[place]) for place, labels in sets.items()]
+        lines.append(Annotation(str(about), str(who), tuple(sorted(labels)), f"{path}, row {row}"))
+    return _joined(lines)
 
 
 def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> list[Annotation]:
@@ -121,18 +117,14 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
         raise DataError(f"{path} is no JSON in UTF-8.") from None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DataError(f"{path} is no export of Label Studio: expected a list of tasks.")
-    sets: dict[tuple[str, str], list[str]] = {}
-    where: dict[tuple[str, str], str] = {}
+    answers = []
     for number, task in enumerate(tasks):
         data = task.get("data", task)
         if not isinstance(data, dict) or data.get(item) is None:
             raise DataError(f"{path}, task {number}: there is no field {item!r} to tell the item by.")
         for who, labels in _answers(task, choice):
-            place = str(data[item]), who
-            where.setdefault(place, f"{path}, task {number}")
-            known = sets.setdefault(place, [])
-            known += [label for label in labels if label not in known]
-    return [Annotation(*place, tuple(labels), where[place]) for place, labels in sets.items() if labels]
+            answers.append(Annotation(str(data[item]), who, tuple(labels), f"{path}, task {number}"))
+    return _joined(answers)
 
 
 def as_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int, classes: Labels) -> list[Entry]:
@@ -167,6 +159,16 @@ def as_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int,
         digest = hashlib.sha256(json.dumps([row, worker, said]).encode()).hexdigest()
         entries.append(Entry(f"import:{digest}", worker, row, "one of", said, purpose="import"))
     return entries
+
+
+def _joined(annotations: Iterable[Annotation]) -> list[Annotation]:
+    """Join what a worker says of one item in several places, of which messages name the first."""
+    sets: dict[tuple[str, str], Annotation] = {}
+    for found in annotations:
+        place = found.item, found.worker
+        known = sets.get(place, found)
+        sets[place] = known._replace(labels=tuple(dict.fromkeys([*known.labels, *found.labels])))
+    return [known for known in sets.values() if known.labels]
 
 
 def _row(item: str, rows: Mapping[str, int] | int) -> int | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from oneof.errors import ConflictError, DataError
-from oneof.web.log_file import SCHEMA, connect, expected, made_of, one_line, read_classes, unwritable
+from oneof.web.log_file import SCHEMA, connect, damaged, expected, made_of, one_line, read_classes, unwritable
 
 Kind = Literal["one of", "none of", "unknown", "skip", "undo"]
 KINDS: tuple[Kind, ...] = ("one of", "none of", "unknown", "skip", "undo")
@@ -159,9 +159,7 @@ class AnswerLog:
         except (sqlite3.DatabaseError, OverflowError, RecursionError, TypeError, ValueError) as error:
             if isinstance(error, DataError):
                 raise
-            raise DataError(
-                f"{self.path} is damaged ({one_line(error)}): give a copy of it, or another file."
-            ) from None
+            raise damaged(self.path, error) from None
 
     # -- within a transaction ---------------------------------------------------------------------------------------
 
@@ -178,9 +176,7 @@ class AnswerLog:
                 if isinstance(error, sqlite3.OperationalError):
                     raise unwritable(self.path, error) from None
                 if type(error) is sqlite3.DatabaseError:
-                    raise DataError(
-                        f"{self.path} is damaged ({one_line(error)}): give a copy of it, or another file."
-                    ) from None
+                    raise damaged(self.path, error) from None
                 raise
 
     def _append(self, entry: Entry, seen: int | None) -> Entry:

@@ -97,6 +97,11 @@ def connect(path: Path | None) -> sqlite3.Connection:
         raise unwritable(path, error) from None
 
 
+def damaged(path: Path | None, error: Exception) -> DataError:
+    """Return the error of a file that this program cannot have written so."""
+    return DataError(f"{path} is damaged ({one_line(error)}): give a copy of it, or another file.")
+
+
 def unwritable(path: Path | None, error: Exception) -> DataError:
     """Return the error of answers that could not be written."""
     why = error.strerror if isinstance(error, OSError) else one_line(error)

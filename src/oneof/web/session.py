@@ -1,7 +1,6 @@
 """Labelling without a page: what the server, a notebook and a simulation do alike."""
 
 import os
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,22 +8,23 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError, LabelError, as_input_errors
+from oneof.errors import InputError, as_input_errors
 from oneof.estimators.base import check_positive
 from oneof.randomness import check_random_state
 from oneof.typing import Rows
 from oneof.web import importing, quality
-from oneof.web.answers import Answers, new_key
+from oneof.web.answering import Answering
+from oneof.web.answers import Answers
 from oneof.web.asking import Asker, Question
 from oneof.web.beginning import check_name, describe, read_start
 from oneof.web.learner import Learner, Learnt
-from oneof.web.log import AnswerLog, Entry, Kind
+from oneof.web.log import AnswerLog
 from oneof.web.nearest import Neighbour, nearest_told
 from oneof.web.table import LabelTable, rows_by
 from oneof.web.training import Known, Training
 
 
-class LabellingSession:
+class LabellingSession(Answering):
     """Rows, people who label them, and a model that picks the next question.
 
     An answer may be one label, several of which one is right, labels of which none is right, or that one cannot tell.
@@ -127,9 +127,9 @@ class LabellingSession:
         self.answers.noted = self._asker.note
         self.answers.sync()
         self._training = Training(self._learner, self._known, int(batch), background=background)
-        self._training.wake(self._last)
+        self._wake()
 
-    # -- questions and answers --------------------------------------------------------------------------------------
+    # -- questions ---------------------------------------------------------------------------------------------------
 
     def ask(self, annotator: str = "me", *, window: str = "") -> Question | None:
         """Return the next question, or None where every row is answered.
@@ -148,7 +148,7 @@ class LabellingSession:
         check_name(annotator)
         with self.answers.lock:
             self.answers.sync()
-            self._training.catch_up(self._last)
+            self._training.catch_up(self.answers.ledger.last)
             return self._asker.ask(annotator, window, self.learnt)
 
     def look(self, row: int, annotator: str = "me", *, window: str = "") -> Question:
@@ -183,115 +183,6 @@ class LabellingSession:
         """
         with self.answers.lock:
             return self._asker.find(question)
-
-    def answer(self, question: Question, labels: Any, *, key: str | None = None) -> Entry:
-        """Write down that the label is this one, or one of these.
-
-        Parameters
-        ----------
-        question : Question
-            As `ask` or `look` returned it.
-        labels : label or collection of labels
-        key : str, optional
-            An answer that is given twice with the same key is written once.
-
-        Returns
-        -------
-        Entry
-            When it is returned it is on the disk.
-
-        Raises
-        ------
-        LabelError
-            If a label is not among the classes, or none is given.
-        ConflictError
-            If the annotator has answered the row in another window since.
-        """
-        return self._give(question, "one of", self._codes(labels), key)
-
-    def reject(self, question: Question, labels: Any, *, key: str | None = None) -> Entry:
-        """Write down that the label is none of these.
-
-        Parameters
-        ----------
-        question : Question
-            As `ask` or `look` returned it.
-        labels : label or collection of labels
-        key : str, optional
-            An answer that is given twice with the same key is written once.
-
-        Returns
-        -------
-        Entry
-
-        Raises
-        ------
-        LabelError
-            If a label is not among the classes, none is given, or all are.
-        ConflictError
-            If the annotator has answered the row in another window since.
-        """
-        codes = self._codes(labels)
-        if len(codes) == len(self.classes):
-            raise LabelError("all classes are ruled out: leave at least one.")
-        return self._give(question, "none of", codes, key)
-
-    def dont_know(self, question: Question, *, key: str | None = None) -> Entry:
-        """Write down that the annotator cannot tell; others may still be asked.
-
-        Parameters
-        ----------
-        question : Question
-            As `ask` or `look` returned it.
-        key : str, optional
-            An answer that is given twice with the same key is written once.
-
-        Returns
-        -------
-        Entry
-        """
-        return self._give(question, "unknown", (), key)
-
-    def skip(self, question: Question, *, key: str | None = None) -> Entry:
-        """Put the row off: it is asked again when there are no others.
-
-        Parameters
-        ----------
-        question : Question
-            As `ask` or `look` returned it.
-        key : str, optional
-            An answer that is given twice with the same key is written once.
-
-        Returns
-        -------
-        Entry
-        """
-        return self._give(question, "skip", (), key)
-
-    def undo(self, annotator: str = "me", *, number: int | None = None, key: str | None = None) -> Entry | None:
-        """Take back the annotator's last answer or skip, or the one of that number.
-
-        Parameters
-        ----------
-        annotator : str, default="me"
-        number : int, optional
-            Of the entry; by default the last one that stands.
-        key : str, optional
-            As in `answer`.
-
-        Returns
-        -------
-        Entry or None
-            What was taken back; None where there is nothing.
-
-        Raises
-        ------
-        ConflictError
-            If the named one is not there to be taken back.
-        """
-        undone = self.answers.undo(annotator, number, key or new_key())
-        self._training.wake(self._last)
-        return undone
 
     # -- what is known ----------------------------------------------------------------------------------------------
 
@@ -410,7 +301,7 @@ class LabellingSession:
         rows = self.n_rows if match is None else rows_by(self.table.frame, match)
         entries = importing.as_entries(read, rows, self.classes)
         n_new = self.answers.take_over(entries)
-        self._training.wake(self._last)
+        self._wake()
         return n_new
 
     # -- the model --------------------------------------------------------------------------------------------------
@@ -437,39 +328,10 @@ class LabellingSession:
 
     # -- how it is done ---------------------------------------------------------------------------------------------
 
-    def _give(self, question: Question, kind: Kind, codes: tuple[int, ...], key: str | None) -> Entry:
-        entry = Entry(
-            key or new_key(),
-            question.annotator,
-            question.row,
-            kind,
-            codes,
-            purpose=question.purpose,
-            guess=question.guess,
-            score=question.score,
-        )
-        with self.answers.lock:
-            written = self.answers.write(entry, question.seen)
-            self._asker.release(question)
-        self._training.wake(self._last)
-        return written
-
-    @property
-    def _last(self) -> int:
-        """Number of the last entry that was taken in."""
-        return self.answers.ledger.last
-
     def _known(self) -> Known:
         """Return what there is to learn from."""
         with self.answers.lock:
-            return Known(self.candidates(), self._asker.wanted(), self._last)
-
-    def _codes(self, labels: Any) -> tuple[int, ...]:
-        listed = list(labels) if isinstance(labels, Collection) and not isinstance(labels, str) else [labels]
-        if not listed:
-            raise LabelError("no label is named: name one or more, or say that you do not know.")
-        mask = CandidateSets.from_sets([listed], classes=self.classes).mask
-        return tuple(np.flatnonzero(mask[0]).tolist())
+            return Known(self.candidates(), self._asker.wanted(), self.answers.ledger.last)
 
     def _check_row(self, row: Any) -> None:
         if not isinstance(row, int | np.integer) or not 0 <= row < self.n_rows:

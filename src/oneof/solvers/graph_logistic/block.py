@@ -20,7 +20,7 @@ import scipy.linalg
 from oneof.solvers.graph_logistic.curvature import MOST_COORDINATES, near_cholesky, weighted_gram
 from oneof.solvers.graph_logistic.ending import Ending
 from oneof.solvers.graph_logistic.factors import dense
-from oneof.solvers.graph_logistic.newton import shared_solver
+from oneof.solvers.graph_logistic.newton import separate_solver, shared_solver
 from oneof.solvers.graph_logistic.openings import VAGUE
 from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
@@ -54,15 +54,9 @@ def _solver(likelihood: Likelihood, prior: Prior, precisions: Precisions) -> Cal
     if len(matrices) == 1:
         return shared_solver(gram, matrices[0], n_vectors)
 
-    def factor(matrix: Floats) -> tuple[Floats, bool]:
-        return near_cholesky(matrix), True  # a larger matrix bounds as well
-
     if n_vectors * n_weights <= MOST_COORDINATES:
         whole = np.kron(np.eye(n_vectors) - 1.0 / (n_vectors + 1), gram)
         whole += scipy.linalg.block_diag(*matrices)
-        root = factor(whole)
+        root = near_cholesky(whole), True  # a larger matrix bounds as well
         return lambda target: scipy.linalg.cho_solve(root, target.ravel(), check_finite=False).reshape(target.shape)
-    roots = [factor(gram + matrix) for matrix in matrices]
-    return lambda target: np.array(
-        [scipy.linalg.cho_solve(own, part, check_finite=False) for own, part in zip(roots, target, strict=True)]
-    )
+    return separate_solver(gram + matrix for matrix in matrices)

@@ -6,7 +6,7 @@ trace of its own: as in block.py that takes two factorisations of one class's si
 Where they have not it takes the block of each class.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import scipy.linalg
@@ -102,10 +102,7 @@ def _preconditioner(likelihood: Likelihood, space: Space, at: Point) -> Solve:
         gram, own = weighted_gram(space.features_of_class(0), curvature), space.prior_of_class(0)
         return shared_solver(gram, own, n_vectors)
     several = likelihood.curvatures(at, convex=True)
-    roots = [_root(class_hessian(space, several[:, c, c], c)) for c in range(n_vectors)]
-    return lambda target: np.array(
-        [scipy.linalg.cho_solve(own, part, check_finite=False) for own, part in zip(roots, target, strict=True)]
-    )
+    return separate_solver(class_hessian(space, several[:, c, c], c) for c in range(n_vectors))
 
 
 def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Solve:
@@ -121,6 +118,14 @@ def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Solve:
         return solved + scipy.linalg.cho_solve(along, mean, check_finite=False)
 
     return solve
+
+
+def separate_solver(matrices: Iterable[Floats]) -> Solve:
+    """Return what solves with a matrix for each class but the last, for (K-1, size) targets."""
+    roots = [_root(matrix) for matrix in matrices]
+    return lambda target: np.array(
+        [scipy.linalg.cho_solve(own, part, check_finite=False) for own, part in zip(roots, target, strict=True)]
+    )
 
 
 def _root(matrix: Floats) -> tuple[Floats, bool]:

@@ -1,7 +1,6 @@
-"""Judging predictions where the true labels are not known, and where they are."""
+"""How often a prediction lies in the candidate set: all that can be told where the true labels are not known."""
 
-import numbers
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -180,121 +179,6 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     return _mean_over(shares, ~_says_nothing(candidates), read_sample_weight(sample_weight, len(proba)))
 
 
-def precision_recall_break_even(y_true: Any, y_score: Any) -> Any:
-    """Return the point of the precision/recall curve where both are equal.
-
-    With R positives it is the precision among the R highest scores; among equal scores the positives are taken to be
-    spread evenly, so the order of the rows does not matter.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
-        1 (or True) for positives, 0 otherwise.
-    y_score : array-like of the same shape
-        Higher means more positive.
-
-    Returns
-    -------
-    float, or ndarray of shape (n_classes,) for two-dimensional input
-        In [0, 1]; NaN for a class without positives.
-
-    Raises
-    ------
-    InputError
-        If the shapes differ, a truth is neither 0 nor 1, or a score is NaN.
-
-    References
-    ----------
-    Joachims (1999), Transductive inference for text classification using support vector machines, section 5.
-
-    Examples
-    --------
-    >>> from oneof.metrics import precision_recall_break_even
-    >>> precision_recall_break_even([1, 1, 0, 0], [0.9, 0.4, 0.6, 0.1])
-    0.5
-    """
-    truth, scores = read_array(y_true, "y_true"), read_floats(y_score, "y_score")
-    if truth.shape != scores.shape or truth.ndim not in (1, 2):
-        raise InputError(f"y_true has shape {truth.shape} and y_score {scores.shape}: give two arrays of one shape.")
-    if not np.isin(truth, (0, 1)).all():
-        raise InputError("y_true holds values other than 0 and 1: pass 1 for positives and 0 otherwise.")
-    if np.isnan(scores).any():
-        raise InputError(f"y_score is NaN in row {int(np.argwhere(np.isnan(scores))[0][0])}: pass numbers.")
-    truth = truth.astype(bool)
-    if truth.ndim == 1:
-        return _break_even(truth, scores)
-    return np.array([_break_even(truth[:, k], scores[:, k]) for k in range(truth.shape[1])])
-
-
-class WinTieLoss(NamedTuple):
-    """How many configurations one method wins, ties and loses against another.
-
-    Attributes
-    ----------
-    win, tie, loss : int
-
-    Examples
-    --------
-    >>> from oneof.metrics import win_tie_loss
-    >>> win_tie_loss([[0.9, 0.91, 0.92]], [[0.5, 0.52, 0.51]]).win
-    1
-    """
-
-    win: int
-    tie: int
-    loss: int
-
-
-def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
-    """Count significant differences between two methods by paired t-tests.
-
-    Parameters
-    ----------
-    ours, theirs : array-like of shape (n_runs,) or (n_configurations, n_runs)
-        Scores of the same runs, higher is better, at least two runs.
-    alpha : float, default=0.05
-        Level of the two-sided test; a difference that is the same in every run is significant unless it is 0.
-
-    Returns
-    -------
-    WinTieLoss
-        The tuple (win, tie, loss), which sums to n_configurations.
-
-    Raises
-    ------
-    InputError
-        If the runs cannot be paired, a score is not finite, or `alpha` is not between 0 and 1.
-
-    Examples
-    --------
-    >>> from oneof.metrics import win_tie_loss
-    >>> win_tie_loss([[0.9, 0.91, 0.92], [0.7, 0.6, 0.8]], [[0.5, 0.52, 0.51], [0.8, 0.6, 0.7]])
-    WinTieLoss(win=1, tie=1, loss=0)
-    """
-    a, b = np.atleast_2d(read_floats(ours, "ours")), np.atleast_2d(read_floats(theirs, "theirs"))
-    if a.shape != b.shape or a.ndim != 2 or a.shape[1] < 2:
-        raise InputError(f"scores of shapes {a.shape} and {b.shape} cannot be paired: give the same two or more runs.")
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise InputError("a score is NaN or infinite: leave out the configurations in which a run failed.")
-    if not isinstance(alpha, numbers.Real) or not 0 < alpha < 1:
-        raise InputError(f"alpha={alpha!r} is not possible: give a level between 0 and 1.")
-    # The statistic has no unit, and scores of any size have their differences and squares in this one.
-    unit = np.maximum(np.abs(a), np.abs(b)).max(axis=1, keepdims=True)
-    a, b = (scores / np.where(unit > 0, unit, 1.0) for scores in (a, b))
-    difference = a - b
-    mean = difference.mean(axis=1)
-    # Rounding leaves constant differences with a spread near 0, for which the statistic means nothing.
-    constant = np.ptp(difference, axis=1) <= 1e-12
-    from scipy import stats  # half a second, which no other metric should wait for
-
-    p = np.zeros(len(mean))
-    if not constant.all():
-        p[~constant] = stats.ttest_rel(a[~constant], b[~constant], axis=1).pvalue
-    significant = (p < alpha) & (np.abs(mean) > 1e-12)
-    win, loss = int((significant & (mean > 0)).sum()), int((significant & (mean < 0)).sum())
-    return WinTieLoss(win, len(mean) - win - loss, loss)
-
-
 def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
     """Return which predictions their sets cover, and the sets."""
     predicted = read_array(y_pred, "y_pred")
@@ -318,13 +202,3 @@ def _mean_over(values: Any, told: Mask, weight: Floats) -> float:
     if not total > 0:
         raise LabelError("every row of y is unlabelled or has weight 0: there is nothing to judge the predictions by.")
     return float((values[told] * weight[told]).sum() / total)
-
-
-def _break_even(truth: Mask, scores: Floats) -> float:
-    positives = int(truth.sum())
-    if positives == 0:
-        return float("nan")
-    threshold = np.sort(scores)[-positives]
-    above, tied = scores > threshold, scores == threshold
-    expected = truth[above].sum() + (positives - above.sum()) * truth[tied].mean()
-    return float(expected / positives)

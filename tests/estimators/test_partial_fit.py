@@ -1,0 +1,146 @@
+"""What every online learner promises: any cut of a stream is one stream, and what is refused changes nothing."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from oneof import CandidateSets
+from oneof.errors import InputError, LabelError
+from tests.estimators.panel import ONLINE, name, same_model, scores, table
+
+online = pytest.mark.parametrize("estimator", ONLINE, ids=name)
+
+
+@online
+def test_permuting_classes_permutes_scores_from_a_random_start(estimator):
+    """Online learners break ties by the order of the classes; from a start without ties they know none either."""
+    X, mask = table(like=estimator)
+    order = [2, 0, 1]
+    start = clone(estimator).partial_fit(X[:1], mask[:1])
+    V = np.random.default_rng(0).normal(size=start._state.V.shape)
+    models = []
+    for columns in ([0, 1, 2], order):
+        model = clone(estimator).partial_fit(X[:1], mask[:1][:, columns])
+        square = float((V**2).sum())
+        model._state = dataclasses.replace(model._state, V=V[columns], square=square, scale=1e-3)
+        models.append(model.partial_fit(X, mask[:, columns]))
+    plain = scores(models[0], X)
+    np.testing.assert_allclose(scores(models[1], X), plain[:, order], rtol=1e-9, atol=1e-9 * np.abs(plain).max())
+
+
+@online
+@pytest.mark.parametrize("options", [{}, {"average": True, "fit_intercept": True}], ids=["plain", "mean, intercept"])
+@pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_partial_fit_in_any_split_is_one_call(estimator, options, rows):
+    """Any cut of the stream gives the same weights bit by bit, and one pass of fit gives them too."""
+    X, mask = table(200, like=estimator)
+    X = rows(X)
+    whole = clone(estimator).set_params(**options).fit(X, mask)
+    for cuts in ([100], [1, 2, 3], [17, 17, 150]):
+        model = clone(estimator).set_params(**options)
+        for part in np.split(np.arange(200), cuts):
+            if len(part):
+                model.partial_fit(X[part], mask[part])
+        np.testing.assert_array_equal(model.coef_, whole.coef_)
+        np.testing.assert_array_equal(model.intercept_, whole.intercept_)
+        assert model.t_ == whole.t_ == 200
+        assert model.progressive_loss_ == whole.progressive_loss_
+
+
+@online
+def test_epochs_continue_the_stream(estimator):
+    """Two epochs of fit are one pass over the rows given twice; t runs on."""
+    X, mask = table(like=estimator)
+    twice = clone(estimator).partial_fit(np.vstack([X, X]), np.vstack([mask, mask]))
+    epochs = clone(estimator).set_params(n_epochs=2).fit(X, mask)
+    np.testing.assert_array_equal(epochs.coef_, twice.coef_)
+    assert epochs.t_ == 2 * len(X)
+
+
+@online
+def test_shuffled_epochs_are_reproducible(estimator):
+    """The same seed gives the same weights, and another seed other ones."""
+    X, mask = table(like=estimator)
+    shuffled = clone(estimator).set_params(shuffle=True, n_epochs=3, random_state=4)
+    first = clone(shuffled).fit(X, mask).coef_
+    np.testing.assert_array_equal(clone(shuffled).fit(X, mask).coef_, first)
+    assert not np.array_equal(clone(shuffled).set_params(random_state=5).fit(X, mask).coef_, first)
+
+
+@online
+def test_partial_fit_needs_all_classes_at_first(estimator):
+    """Labels need `classes` in the first call, an indicator carries them; -1 is unlabelled unless it is a class."""
+    X, _ = table(like=estimator)
+    with pytest.raises(InputError, match="classes must be passed"):
+        clone(estimator).partial_fit(X[:3], [0, 1, 2])
+    with pytest.raises(LabelError, match="row 1: label 'dog'"):
+        clone(estimator).partial_fit(X[:2], ["ant", "dog"], classes=["ant", "bee", "cat"])
+    unlabelled = clone(estimator).partial_fit(X[:3], [-1, -1, -1], classes=[0, 1])
+    assert unlabelled.progressive_loss_ == 0
+    np.testing.assert_array_equal(unlabelled.coef_, 0)
+    signs = clone(estimator).partial_fit(X[:3], [-1, -1, 1], classes=[-1, 1])
+    assert np.any(signs.coef_ != 0)
+    with pytest.raises(InputError, match="differs from that of the first call"):
+        signs.partial_fit(X[:1], [1], classes=[1, 2])
+
+
+@online
+def test_a_row_of_weight_zero_is_as_good_as_none(estimator):
+    """Rows of weight 0 change nothing, bit by bit and to the counts; a refused batch leaves the model as it was."""
+    X, mask = table(like=estimator)
+    weight = np.arange(len(X)) % 3 / 2.0
+    shrinks = [{"shrink": value} for value in ("on_loss", "always")] if hasattr(estimator, "shrink") else [{}]
+    for options in shrinks:
+        for rows in (X, sp.csr_array(X)):
+            model, alone = (clone(estimator).set_params(average=True, **options) for _ in range(2))
+            model.partial_fit(rows, mask, sample_weight=weight)
+            alone.partial_fit(rows[weight > 0], mask[weight > 0], sample_weight=weight[weight > 0])
+            np.testing.assert_array_equal(model._state.weights, alone._state.weights)
+            np.testing.assert_array_equal(model.coef_, alone.coef_)
+            assert (model.t_, model.progressive_loss_) == (alone.t_, alone.progressive_loss_)
+            assert model.t_ == 40
+    with pytest.raises(InputError, match="row 0: sample_weight is -1"):
+        model.partial_fit(X, mask, sample_weight=-np.ones(len(X)))
+    with pytest.raises(InputError, match="overflow"):
+        model.partial_fit(X * 1e300, mask)
+    assert np.isfinite(model.coef_).all()
+
+
+@online
+def test_classes_of_a_stream_keep_their_order(estimator):
+    """Given classes stay in their order, which is that of an indicator's columns in every call."""
+    X, mask = table(like=estimator)
+    expected = clone(estimator).partial_fit(X, CandidateSets(mask, ["c", "a", "b"]))
+    model = clone(estimator).partial_fit(X[:20], mask[:20].astype(int), classes=["c", "a", "b"])
+    assert model.classes_.tolist() == ["c", "a", "b"]
+    model.partial_fit(X[20:40], mask[20:40].astype(int))
+    model.partial_fit(X[40:], mask[40:][:, [1, 2, 0]].astype(int), classes=["a", "b", "c"])
+    same_model(model, expected, X, rtol=1e-14)
+    for wrong, message in ((["a", None], "missing value"), (["a", 1], "mix text"), (["a"], "only one class")):
+        with pytest.raises(InputError, match=message):
+            clone(estimator).partial_fit(X, mask[:, : len(wrong)], classes=wrong)
+
+
+@online
+def test_a_refused_batch_leaves_the_model_as_it_was(estimator):
+    """After an error, first call or later, the model is what it was before, and the right call works."""
+    X, mask = table(like=estimator)
+    model = clone(estimator)
+    for rows, y in ((X, mask[:-1]), (X * 1e300, mask), (X, np.zeros_like(mask))):
+        with pytest.raises(InputError):
+            model.partial_fit(rows, y)
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+    model.partial_fit(X[:, :2], mask)
+    before = model.coef_.copy(), model.t_
+    with pytest.raises(InputError):
+        model.partial_fit(X[:, :2] * 1e300, mask)
+    with pytest.raises(InputError, match="cannot change"):
+        model.set_params(average=True).partial_fit(X[:, :2], mask)
+    model.set_params(average=False)
+    np.testing.assert_array_equal(model.coef_, before[0])
+    assert model.t_ == before[1]

@@ -1,0 +1,60 @@
+"""PLGP on tensors: the numbers of NumPy's arrays, as tensors."""
+
+import numpy as np
+import pytest
+import torch
+
+from oneof import PLGP
+from oneof.errors import InputError, InputTypeError
+from oneof.persistence import save
+from tests.estimators.panel import further, table
+
+FIXED = {"optimizer": None, "random_state": 0}
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+@pytest.mark.parametrize("sharpness", [1.0, np.inf])
+def test_tensors_go_through_the_same_code(sharpness, approximation):
+    """Tensors in double precision give NumPy's numbers, as tensors; predicted labels are NumPy's."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        X, mask = table(90)
+        options = {"sharpness": sharpness, "approximation": approximation, "n_components": 40, **FIXED}
+        plain = PLGP(**options).fit(X, mask)
+        model = PLGP(**options).fit(torch.asarray(X), mask)
+        Z = torch.asarray(further())
+        assert isinstance(model.latent_mode_, torch.Tensor)
+        np.testing.assert_allclose(model.latent_mode_.numpy(), plain.latent_mode_, atol=1e-6)
+        np.testing.assert_allclose(model.predict_proba(Z).numpy(), plain.predict_proba(further()), atol=1e-6)
+        np.testing.assert_array_equal(model.predict(Z), plain.predict(further()))
+        np.testing.assert_array_equal(model.disambiguate().labels, plain.disambiguate().labels)
+        assert model.score(torch.asarray(X), mask) == plain.score(X, mask)
+        with pytest.raises(InputError, match="optimizer=None"):
+            PLGP(random_state=0).fit(torch.asarray(X), mask)
+        with pytest.raises(InputError, match="NaN"):
+            model.predict(torch.full((1, 4), torch.nan, dtype=torch.float64))
+        with pytest.raises(InputError, match="3 features"):
+            model.predict(Z[:, :3])
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_rows_of_another_kind_than_those_of_fit():
+    """A model of tensors takes arrays and other precisions; a model of arrays says what it needs."""
+    X, mask = table(60)
+    model = PLGP(**FIXED).fit(torch.asarray(X, dtype=torch.float32), mask)
+    expected = model.predict_proba(torch.asarray(further(), dtype=torch.float32))
+    for Z in (further(), torch.asarray(further()), torch.asarray(further()).requires_grad_()):
+        np.testing.assert_allclose(model.predict_proba(Z).numpy(), expected.numpy(), atol=1e-4)
+    with pytest.raises(InputError, match=r"pass X\.cpu"):
+        PLGP(**FIXED).fit(X, mask).predict(torch.asarray(further()))
+    with pytest.raises(InputError, match="dense one of real numbers"):
+        model.predict(torch.asarray(further()).to_sparse())
+
+
+def test_models_of_tensors_are_not_saved(tmp_path):
+    """Files hold NumPy's arrays, and say so."""
+    X, mask = table(20)
+    with pytest.raises(InputTypeError, match="fitted to tensors"):
+        save(tmp_path / "model.oneof", PLGP(**FIXED).fit(torch.asarray(X), mask))

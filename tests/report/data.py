@@ -1,0 +1,61 @@
+"""What a report is made of, without a fit."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from oneof.candidates import CandidateSets
+from oneof.report import ReportData
+
+
+def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None):
+    failed = error is not None
+    return SimpleNamespace(
+        method=method,
+        covering_rate=None if failed else covering,
+        covering_rate_std=None if failed else 0.012,
+        approximated_accuracy=None if failed else approximated,
+        approximated_accuracy_std=None if failed else 0.02,
+        fit_seconds=None if failed else 0.25,
+        accuracy=accuracy,
+        accuracy_std=None if accuracy is None else 0.03,
+        error=error,
+    )
+
+
+def curve(rates, n_rows=(50, 100, 200), std=0.01, accuracy=None):
+    return SimpleNamespace(
+        n_rows=np.array(n_rows),
+        covering_rate=np.array(rates),
+        covering_rate_std=np.full(len(rates), std),
+        accuracy=accuracy,
+        accuracy_std=None,
+    )
+
+
+def sample(names=("finch", "sparrow", "tit", "wren"), *, n=60, kinds=(1, 2, 3, None), truth=True, **changes):
+    """Build a report of n rows whose sets cycle through the sizes `kinds`; None is unlabelled."""
+    k = len(names)
+    rng = np.random.default_rng(0)
+    mask = np.zeros((n, k), dtype=bool)
+    true = rng.integers(k, size=n)
+    for i in range(n):
+        size = kinds[i % len(kinds)] or k
+        others = np.setdiff1d(np.arange(k), true[i])
+        mask[i, [true[i], *rng.permutation(others)[: size - 1]]] = True
+    shares = np.where(mask, rng.random((n, k)) + 0.1, 0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    decided = shares.argmax(axis=1)
+    classes = np.array(names, dtype=object)
+    best = result("PLKNN", accuracy=0.85 if truth else None)
+    values = {
+        "title": "Birds", "source": "birds.csv", "candidates": CandidateSets(mask, classes),
+        "comparison": SimpleNamespace(results=(best, result("CLPL", 0.8), result("IPAL", error="it broke")),
+                                      winner="PLKNN", n_folds=5),
+        "method": "PLKNN", "estimate": best, "learning_curve": curve([0.6, 0.7, 0.9]),
+        "decisions": SimpleNamespace(labels=classes[decided], confidence=shares.max(axis=1)),
+        "truth": classes[true] if truth else None,
+        "preview": lambda row: {"wing": f"{row} mm", "song": "tsip"},
+        "command": "oneof fit birds.csv --labels seen", "version": "9.8.7", "date": "2025-11-20",
+    }  # fmt: skip
+    return ReportData(**{**values, **changes})

@@ -1,0 +1,139 @@
+"""What a stream may hold: forms of labels, columns that change, and what is refused with its row."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import oneof
+from oneof import AvgPerceptron
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.stream import StreamOptions, fit_stream
+from oneof.tables import Overrides
+from tests.stream.bits import assert_same_bits
+from tests.stream.conftest import make_numbers, write_svmlight
+
+SPECIES = StreamOptions(labels=("species",), batch_rows=100, hash_bits=8)
+LABEL = StreamOptions(labels=("label",), batch_rows=100, hash_bits=8)
+
+
+def _write(folder, text, name="t.csv"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "expected"),
+    [
+        (["3", "10", "3.0|10", "", "-1"], None, ["3", "10"]),
+        (["b", "a", "a|b", "", "b"], None, ["a", "b"]),
+        (["b", "a", "a|b", "", "b"], ("b", "c", "a"), ["b", "c", "a"]),
+        (["-1", "1", "1", "", "-1"], ("-1", "1"), ["-1", "1"]),
+    ],
+)
+def test_classes(tmp_path, labels, classes, expected):
+    """They are those named, or those that occur, by number or by text; -1 is one only where it is named."""
+    path = _write(tmp_path, "x,label\n" + "".join(f"{i}.5,{label}\n" for i, label in enumerate(labels)))
+    fit = fit_stream(path, AvgPerceptron(), StreamOptions(("label",), classes=classes, batch_rows=2))
+    assert fit.classes == expected
+    assert fit.model.classes_.tolist() == expected
+    assert fit.validation.total.told == sum(bool(label) and (label != "-1" or bool(classes)) for label in labels) - (
+        "a|b" in labels and len(expected) == 2
+    ) - ("3.0|10" in labels)
+
+
+def test_forms_of_labels(tmp_path):
+    """Lists, whole numbers, floats with gaps and 0/1 columns are read as text of the same labels."""
+    x = [0.5, 2.5, 1.0, 3.0]
+    sets = [["3"], ["10"], ["3", "10"], ["10"]]
+    forms = {
+        "lists": pl.Series([[3], [10], [3, 10], [10]]),
+        "text": pl.Series(["3", "10", "3|10", "10"]),
+        "numbers": pl.Series([3.0, 10.0, None, 10.0]),
+    }
+    reference = fit_stream(
+        _write(tmp_path, "x,label\n" + "".join(f"{a},{'|'.join(b)}\n" for a, b in zip(x, sets))), AvgPerceptron(), LABEL
+    )
+    for column in forms.values():
+        pl.DataFrame({"x": x, "label": column}).write_parquet(tmp_path / "t.parquet")
+        assert_same_bits(fit_stream(tmp_path / "t.parquet", AvgPerceptron(), LABEL), reference)
+    pl.DataFrame({"x": x, "c3": [1, 0, 1, 0], "c10": [0, 1, 1, 1]}).write_csv(tmp_path / "u.csv")
+    fit = fit_stream(tmp_path / "u.csv", AvgPerceptron(), StreamOptions(("c3", "c10"), batch_rows=100))
+    assert fit.classes == ["c3", "c10"]
+    assert np.array_equal(fit.model[-1].coef_.ravel(), reference.model[-1].coef_.ravel())
+
+
+REFUSED = {
+    "new class": (
+        "x,label\n1,a\n2,b\n3,c\n",
+        {"classes": ("a", "b")},
+        r"t.csv: row 2: label 'c' is not one of the clas",
+    ),
+    "one class": ("x,label\n1,a\n2,a\n", {}, "only one class occurs"),
+    "one class named": ("x,label\n1,a\n2,a\n", {"classes": ("a",)}, "not two or more"),
+    "signs": ("x,label\n1,1\n2,-1\n", {}, "only -1 and 1"),
+    "no label": ("x,label\n1,\n2,\n", {}, "every row is unlabelled"),
+    "no label, classes named": ("x,label\n1,\n2,\n", {"classes": ("a", "b")}, "every row is unlabelled"),
+    "empty set": ("x,label\n1,a\n2,b\n3,[]\n", {}, r"row 2 has an empty candidate set \('\[\]'\)"),
+    "empty label": ("x,label\n1,a\n2,b\n3,a|\n", {}, "row 2: 'a|' names an empty label"),
+    "no rows": ("x,label\n", {}, "t.csv has no rows"),
+    "no features": ("z,label\n1,a\n1,b\n", {}, r"no column left to learn from, .* first 2 rows"),
+    "infinite": ("x,label\n1,a\n2,b\n3,a\ninf,b\n", {}, "row 3: column 'x' holds inf"),
+    "no number": ("x,label\n1,a\n2,b\n3,a\n4,b\nfive,b\n", {}, "row 4: column 'x' holds 'five', expected a number"),
+    "overflow": ("x,label\n1,a\n2,b\n3,a\n2e300,b\n", {}, r"t.csv: row 3: column 'x' holds 2e\+300, whose square"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_streams_that_are_refused(tmp_path, name):
+    text, options, said = REFUSED[name]
+    path = _write(tmp_path, text)
+    with pytest.raises((DataError, LabelError, InputError), match=said):
+        fit_stream(path, AvgPerceptron(), StreamOptions(("label",), batch_rows=2, **options))
+
+
+def test_arguments_that_are_refused(tmp_path, files):
+    write_svmlight(make_numbers(9), tmp_path / "t.svm")
+    with pytest.raises(InputTypeError, match="CLPL does not learn online"):
+        fit_stream(files["t.csv"], oneof.CLPL(), SPECIES)
+    with pytest.raises(InputError, match="leave out --labels"):
+        fit_stream(tmp_path / "t.svm", AvgPerceptron(), LABEL)
+    with pytest.raises(InputError, match="names no column"):
+        fit_stream(files["t.csv"], AvgPerceptron())
+    with pytest.raises(InputError, match="can be read once only"):
+        fit_stream("-", AvgPerceptron(), StreamOptions(("label",), n_epochs=2), format="csv")
+    for name in ("batch_rows", "hash_bits", "n_epochs"):
+        with pytest.raises(InputError, match=f"{name}=0"):
+            StreamOptions(**{name: 0})
+    for name in ("labels", "classes"):
+        with pytest.raises(InputTypeError, match=f"{name}='topic' is text"):
+            StreamOptions(**{name: "topic"})
+
+
+def test_columns_that_change(tmp_path):
+    """A later file may have its columns in another order, and more of them, but not fewer."""
+    for number, text in enumerate(("x,z,label\n1,5,a\n2,4,b\n", "w,label,z,x\n9,a,3,3\n", "x,label\n1,a\n")):
+        _write(tmp_path, text, f"{number}.csv")
+    with pytest.raises(DataError, match=r"2.csv lacks 'z', which the rows learnt from have"):
+        fit_stream(tmp_path, AvgPerceptron(), LABEL)
+    (tmp_path / "2.csv").unlink()
+    fit = fit_stream(tmp_path, AvgPerceptron(), LABEL)
+    assert [column.name for column in fit.columns] == ["x", "z"]
+    np.testing.assert_allclose(fit.model[0].moments_.mean, [2, 4])
+
+
+def test_what_the_first_batch_leaves_out_is_said(tmp_path):
+    path = _write(tmp_path, "x,flat,none,label\n1,7,,a\n2,7,,b\n3,8,9,a\n")
+    fit = fit_stream(path, AvgPerceptron(), StreamOptions(("label",), batch_rows=2))
+    assert [column.name for column in fit.columns] == ["x"]
+    assert len(fit.notes) == 2
+    assert "column 'none' is left out: it holds no values, judged by the first 2 rows (--batch-rows)." in fit.notes[0]
+    assert "column 'flat' is left out: it holds one value in the first 2 rows" in fit.notes[1]
+
+
+def test_a_column_named_as_text_may_find_its_words_late(tmp_path):
+    """Its first batch may be empty; a column that only looks like text must have a word there."""
+    path = _write(tmp_path, "note,label\n,a\n,b\nred fox,a\nblue whale,b\n" + "red,a\nblue,b\n" * 4)
+    options = StreamOptions(("label",), overrides=Overrides(texts=("note",)), batch_rows=2, hash_bits=8)
+    fit = fit_stream(path, AvgPerceptron(), options)
+    assert fit.columns == [("note", "text")]
+    assert fit.model.predict(pl.DataFrame({"note": ["red", "blue"]})).tolist() == ["a", "b"]

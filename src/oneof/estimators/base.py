@@ -124,7 +124,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
 
         What was fitted before no longer counts: where `fit` fails from here on, the estimator is not fitted.
         """
-        vars(self).pop("classes_", None)
+        self.__dict__.pop("classes_", None)
         if y is None:
             as_candidates(None)
         rows = self._read_rows(X, reset=True, finite=finite)

@@ -12,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.truth.problems import METHODS, problems, skipped  # noqa: E402 - the tests are no installed package
+from tests.truth.methods import METHODS, skipped  # noqa: E402 - the tests are no installed package
+from tests.truth.problems import problems  # noqa: E402
 
 from oneof.errors import InputError  # noqa: E402
 

@@ -25,6 +25,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "last_lines",
     "plain_formulas",
 ]
 

@@ -52,7 +52,7 @@ def card(x: float, image: np.ndarray, kind: str, shares: dict[int, float]) -> li
     best = max(shares, key=shares.__getitem__)
     for at, (label, share) in enumerate(shares.items()):
         y = below + 22 + 34 * at
-        wide = max((CARD - 86) * share, 1.5)
+        wide = max((CARD - 96) * share, 1.5)
         colour = "accent" if label == best else "soft"
         parts += [
             text(x + 16, y + 13, str(label), size=17, kind="strong" if label == best else "muted"),
@@ -74,8 +74,11 @@ def main() -> None:
         body += card(24 + at * (CARD + GAP), data.X[row].reshape(8, 8), kind, found)
         print(kind, "true:", data.y[row], found)  # noqa: T201 - to be looked at
     width = 48 + 6 * CARD + 5 * GAP
-    title = "Six handwritten digits with their candidate labels, and the share that the model gives to each candidate"
-    (Path(__file__).parents[1] / "front.svg").write_text(frame(width, 344, title, body))
+    says = (
+        "Six handwritten digits. One is labelled, four have three candidate labels each, one has no label. Below each, "
+        "bars show how much the model believes of each candidate: in all six the true label has by far the longest bar."
+    )
+    (Path(__file__).parents[1] / "front.svg").write_text(frame(width, 344, says, body))
 
 
 if __name__ == "__main__":

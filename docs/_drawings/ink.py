@@ -1,42 +1,73 @@
 """What both drawings share: colours that hold on light and on dark pages, and the frame of an SVG file."""
 
-STYLE = """
-  .paper { fill: #fbfcfd; stroke: #d3dae1 }
-  .card { fill: #ffffff; stroke: #d3dae1 }
-  .first { fill: #e8f1f9; stroke: #2166ac }
-  .ask { fill: #fdf1e6; stroke: #c8610a }
-  .accent { fill: #2166ac }
-  .soft { fill: #b9c6d2 }
-  .pixel { fill: #24313d; shape-rendering: crispEdges }
-  .line { stroke: #8a97a3; fill: none; stroke-width: 1.6 }
-  .tip { fill: #8a97a3 }
-  text { font-family: "Segoe UI", "Helvetica Neue", Arial, "Liberation Sans", sans-serif; fill: #1b2733 }
-  .muted { fill: #5c6975 }
-  .strong { font-weight: 600 }
-  .name { font-weight: 600; fill: #1c588f }
-  @media (prefers-color-scheme: dark) {
-    .paper { fill: #171c22; stroke: #36414c }
-    .card { fill: #20272f; stroke: #3d4955 }
-    .first { fill: #16324a; stroke: #5ba3dc }
-    .ask { fill: #3a2a1a; stroke: #d98a3d }
-    .accent { fill: #5ba3dc }
-    .soft { fill: #55626f }
-    .pixel { fill: #dfe6ed }
-    .line { stroke: #7d8a97 }
-    .tip { fill: #7d8a97 }
-    text { fill: #e6ebf0 }
-    .muted { fill: #a5b1bd }
-    .name { fill: #8cc4f0 }
-  }
+from html import escape
+
+LIGHT = {
+    "paper": "#fbfcfd",
+    "edge": "#d3dae1",
+    "card": "#ffffff",
+    "first": "#e8f1f9",
+    "accent": "#2166ac",
+    "ask": "#fdf1e6",
+    "ask-edge": "#c8610a",
+    "soft": "#b9c6d2",
+    "pixel": "#24313d",
+    "line": "#8a97a3",
+    "ink": "#1b2733",
+    "muted": "#5c6975",
+    "name": "#1c588f",
+}
+DARK = {
+    "paper": "#171c22",
+    "edge": "#3d4955",
+    "card": "#20272f",
+    "first": "#16324a",
+    "accent": "#5ba3dc",
+    "ask": "#3a2a1a",
+    "ask-edge": "#d98a3d",
+    "soft": "#55626f",
+    "pixel": "#dfe6ed",
+    "line": "#7d8a97",
+    "ink": "#e6ebf0",
+    "muted": "#a5b1bd",
+    "name": "#8cc4f0",
+}
+RULES = """
+  .drawing .paper { fill: var(--paper); stroke: var(--edge) }
+  .drawing .card { fill: var(--card); stroke: var(--edge) }
+  .drawing .first { fill: var(--first); stroke: var(--accent) }
+  .drawing .ask { fill: var(--ask); stroke: var(--ask-edge) }
+  .drawing .accent { fill: var(--accent) }
+  .drawing .soft { fill: var(--soft) }
+  .drawing .pixel { fill: var(--pixel); shape-rendering: crispEdges }
+  .drawing .line { stroke: var(--line); fill: none; stroke-width: 1.6 }
+  .drawing text { font-family: "Segoe UI", "Helvetica Neue", Arial, "Liberation Sans", sans-serif; fill: var(--ink) }
+  .drawing .muted { fill: var(--muted) }
+  .drawing .strong { font-weight: 600 }
+  .drawing .name { font-weight: 600; fill: var(--name) }
+  .drawing a .name { text-decoration: underline; text-underline-offset: 3px }
+  .drawing a:hover rect, .drawing a:focus rect { stroke: var(--name); stroke-width: 2 }
+  .drawing a:hover .name { fill: var(--ink) }
 """
 
 
-def frame(width: int, height: int, title: str, body: list[str]) -> str:
-    """Return an SVG file with a paper of its own, so that it can lie on any page."""
+def _colours(values: dict[str, str]) -> str:
+    return "; ".join(f"--{name}: {value}" for name, value in values.items())
+
+
+# Alone, a drawing follows the reader's system; within a page it follows the page, whose theme the reader may choose.
+STYLE = f"""
+  .drawing {{ {_colours(LIGHT)} }}
+  @media (prefers-color-scheme: dark) {{ .drawing:not([data-theme="light"] *) {{ {_colours(DARK)} }} }}
+  [data-theme="dark"] .drawing {{ {_colours(DARK)} }}{RULES}"""
+
+
+def frame(width: int, height: int, says: str, body: list[str]) -> str:
+    """Return an SVG file with a paper of its own, so that it can lie on any page; `says` is for who cannot see it."""
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
-            f"<title>{title}</title>",
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width} {height}" role="group" '
+            f'aria-label="{escape(says)}">',
             f"<style>{STYLE}</style>",
             f'<rect class="paper" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="10"/>',
             *body,
@@ -53,3 +84,8 @@ def text(x: float, y: float, words: str, *, size: float = 14, kind: str = "", an
 def box(x: float, y: float, width: float, height: float, kind: str = "card") -> str:
     """Return a box with round corners."""
     return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="7"/>'
+
+
+def link(target: str, parts: list[str]) -> list[str]:
+    """Return the parts as one link."""
+    return [f'<a href="{target}">', *parts, "</a>"]

@@ -1,8 +1,11 @@
-"""The decision figure, docs/which_method.svg. Run with `python docs/_drawings/which_method.py`."""
+"""The decision figure, docs/which_method.svg. Run with `python docs/_drawings/which_method.py`.
+
+It stands within its page, so that its names are links and its colours follow the theme of the page.
+"""
 
 from pathlib import Path
 
-from ink import box, frame, text
+from ink import box, frame, link, text
 
 WIDTH, COLUMN, GAP, LEFT = 1020, 312, 18, 24
 ROW, STEP = 62, 74
@@ -21,7 +24,8 @@ COLUMNS = (
     (
         "Few labels, most rows have none",
         (
-            ("near rows share a class", ("HarmonicField", "SpectralGraphTransducer"), True),
+            ("near rows alike, as images are", ("HarmonicField",), True),
+            ("near rows alike, classes overlap", ("SpectralGraphTransducer",), True),
             ("word counts", ("MultinomialEM",), True),
             ("probabilities for new rows; views", ("GraphLogisticRegression",), False),
             ("gaps; class shares are known", ("TransductiveSVM",), False),
@@ -31,12 +35,30 @@ COLUMNS = (
     (
         "Every row has one label",
         (
-            ("scikit-learn is made for this;", ("its SVMs, logistic regression, ...",), False),
+            ("scikit-learn is made for this", ("its SVMs, logistic regression, ...",), False),
             ("several views of each row", ("GraphLogisticRegression",), False),
             ("streams, millions of rows", ("MaxPerceptron", "MaxPegasos"), False),
         ),
     ),
 )
+ELSEWHERE = "https://scikit-learn.org/stable/supervised_learning.html"
+
+
+def page(name: str) -> str:
+    """Return where a name of a box is explained, seen from the page with the figure."""
+    return f"api/names/oneof.{name}.html" if name.replace(".", "").isidentifier() else ELSEWHERE
+
+
+def leaf(x: float, y: float, when: str, names: tuple[str, ...], *, first: bool) -> list[str]:
+    """Return a box: what the data are like, and the methods to take; a link, or one for each of several names."""
+    size = 15.5 if len(" ".join(names)) < 36 else 13.6
+    above = [box(x, y, COLUMN, ROW, "first" if first else "card"), text(x + 16, y + 24, when, size=14, kind="muted")]
+    if first:
+        above.append(text(x + COLUMN - 14, y + 24, "try first", size=12.5, kind="muted", anchor="end"))
+    if len(names) == 1:
+        return link(page(names[0]), [*above, text(x + 16, y + 47, names[0], size=size, kind="name")])
+    links = " · ".join(f'<a href="{page(name)}"><tspan class="name">{name}</tspan></a>' for name in names)
+    return [*above, text(x + 16, y + 47, links, size=size, kind="muted")]
 
 
 def column(x: float, heading: str, choices: tuple) -> list[str]:
@@ -45,18 +67,20 @@ def column(x: float, heading: str, choices: tuple) -> list[str]:
     parts = [
         f'<path class="line" d="M{WIDTH / 2:g},64 V84 H{x + COLUMN / 2:g} V{top - 2}"/>',
         box(x, top, COLUMN, 40, "ask"),
-        text(x + COLUMN / 2, top + 26, heading, size=15.5, kind="strong", anchor="middle"),
+        text(x + COLUMN / 2, top + 26, heading, size=14.5, kind="strong", anchor="middle"),
     ]
     for at, (when, names, first) in enumerate(choices):
-        y = top + 56 + at * STEP
-        parts += [
-            box(x, y, COLUMN, ROW, "first" if first else "card"),
-            text(x + 16, y + 24, when, size=14, kind="muted"),
-            text(x + 16, y + 47, " · ".join(names), size=15.5 if len(" ".join(names)) < 36 else 13.6, kind="name"),
-        ]
-        if first:
-            parts.append(text(x + COLUMN - 14, y + 24, "try first", size=12.5, kind="muted", anchor="end"))
+        parts += leaf(x, top + 56 + at * STEP, when, names, first=first)
     return parts
+
+
+def says() -> str:
+    """Return the figure in words."""
+    answers = []
+    for heading, choices in COLUMNS:
+        leaves = (f"{when} {' or '.join(names)}{', try first' * first}" for when, names, first in choices)
+        answers.append(f"{heading}: {', '.join(leaves)}")
+    return f"A decision tree. What do you know of the labels? {'; '.join(answers)}. If not sure: oneof.compare."
 
 
 def main() -> None:
@@ -68,7 +92,7 @@ def main() -> None:
     for at, (heading, choices) in enumerate(COLUMNS):
         body += column(LEFT + at * (COLUMN + GAP), heading, choices)
     x, y = LEFT + 2 * (COLUMN + GAP), 106 + 56 + 3 * STEP
-    body += [
+    asked = [
         box(x, y, COLUMN, 2 * STEP - 12, "first"),
         text(x + 16, y + 28, "not sure, or it matters", size=14, kind="muted"),
         text(x + 16, y + 54, "oneof.compare(X, y)", size=16.5, kind="name"),
@@ -76,10 +100,9 @@ def main() -> None:
         text(x + 16, y + 102, "picks a winner without true labels", size=14),
         text(x + COLUMN - 14, y + 28, "try first", size=12.5, kind="muted", anchor="end"),
     ]
-    height = 106 + 56 + 5 * STEP + 12
-    (Path(__file__).parents[1] / "which_method.svg").write_text(
-        frame(WIDTH, height, "Which method to try first, by what is known of the labels", body)
-    )
+    body += link(page("compare.compare"), asked)
+    height = 106 + 56 + 6 * STEP + 12
+    (Path(__file__).parents[1] / "which_method.svg").write_text(frame(WIDTH, height, says(), body))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Names are imported on first use, so that ``import oneof`` stays light.
 """
 
 import importlib
+import sys
 from typing import Any
 
 _HOME = {
@@ -60,7 +61,8 @@ def __getattr__(name: str) -> Any:
     elif name == "__version__":
         value = importlib.import_module("importlib.metadata").version("oneof")
     else:
-        raise AttributeError(f"module 'oneof' has no attribute {name!r}")
+        # With name and obj Python itself asks "Did you mean ...?"
+        raise AttributeError(f"module 'oneof' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     globals()[name] = value
     return value
 

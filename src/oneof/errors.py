@@ -176,7 +176,7 @@ def as_input_errors() -> Iterator[None]:
     >>> with errors.as_input_errors():
     ...     float("one")
     Traceback (most recent call last):
-    oneof.errors.InputError: could not convert string to float: 'one'
+    oneof.errors.InputError: could not convert string to float: 'one'; features are numbers: turn categories ...
     """
     try:
         yield
@@ -185,4 +185,10 @@ def as_input_errors() -> Iterator[None]:
     except TypeError as error:
         raise InputTypeError(str(error)) from error
     except (ValueError, OverflowError) as error:
-        raise InputError(str(error)) from error
+        said = str(error)
+        if said.startswith("could not convert string to float"):
+            said += (
+                "; features are numbers: turn categories and texts into such first, as "
+                "sklearn.preprocessing.OneHotEncoder and oneof.text.make_vectorizer do."
+            )
+        raise InputError(said) from error

@@ -165,6 +165,15 @@ def test_annotations_count_votes():
         CandidateSets.from_annotations(answers, min_votes=0)
 
 
+def test_annotations_that_cannot_be_meant():
+    """One label a row is no table whose letters are answers; no label gets more votes than there are annotators."""
+    for rows in (["wren", "owl"], ["ab", "ba"], [["a", "b"], "ab"]):
+        with pytest.raises(LabelError, match="answers should be a table"):
+            CandidateSets.from_annotations(rows)
+    with pytest.raises(InputError, match="min_votes=3 is not possible: a row has 2 answers"):
+        CandidateSets.from_annotations([["a", "b"]], min_votes=3)
+
+
 @given(some_sets.filter(lambda sets: all(len(s) < len(LABELS) for s in sets)))
 def test_complementary_sets_are_what_is_left(sets):
     """The candidates are exactly the classes that are not ruled out."""

@@ -38,6 +38,18 @@ def test_the_table_of_methods_tells_facts(estimator):
     assert (weights == "yes") == ("sample_weight" in inspect.signature(estimator.fit).parameters)
 
 
+def test_the_links_of_the_decision_figure_lead_somewhere():
+    """The figure's links, which no build of the site checks, are to pages that it makes of public names."""
+    links = re.findall(r'href="api/names/oneof\.([\w.]+)\.html"', (DOCS / "which_method.svg").read_text())
+    listed = {
+        name
+        for page in (DOCS / "api").glob("*.md")
+        for name in re.findall(r"^   (\w+)$", page.read_text(), re.MULTILINE)
+    }
+    assert len(links) > 15
+    assert {link.rsplit(".", 1)[-1] for link in links} <= listed
+
+
 def test_the_map_from_papers_to_code_is_right():
     """Every file that the map of the theory names is there, and has the functions that it names beside it."""
     rows = re.findall(r"^\|.*\| `([\w/]+\.py)` \| (.*) \|$", (DOCS / "theory" / "index.md").read_text(), re.MULTILINE)

@@ -122,6 +122,16 @@ def test_sparse_rows_are_for_estimators_that_take_them():
     )
 
 
+@pytest.mark.parametrize("form", [np.float64, np.float32])
+def test_far_from_the_origin_kernels_are_no_rounding(form):
+    """The default machines do not know the origin: features moved far away have the scores of those that were not."""
+    X, mask = table(60)
+    X, away = np.round(X * 2**4) / 2**4, 2.0 ** (18 if form is np.float32 else 30)
+    plain = PLECOC(random_state=0).fit(X, mask).decision_function(X)
+    rows = (X + away).astype(form)
+    np.testing.assert_allclose(PLECOC(random_state=0).fit(rows, mask).decision_function(rows), plain, rtol=1e-3)
+
+
 @pytest.mark.parametrize("estimator", [None, LogisticRegression(), GaussianNB()])
 def test_overflow_is_said_whatever_the_classifier_does(estimator):
     """Rows whose squared lengths overflow are refused in fit, where some classifiers would only warn, or fail."""

@@ -71,3 +71,16 @@ def test_files_hold_no_index():
     forged.__setstate__({**known.__getstate__(), "_prepared": "forged"})
     for again in (loaded, forged):
         np.testing.assert_array_equal(again.nearest(5).target, before.target)
+
+
+@pytest.mark.parametrize("among", [True, False], ids=["of these rows", "of others"])
+def test_neighbours_within_clouds_far_apart_are_the_nearest(among):
+    """Only one of two clouds can be where the origin is, and in the other too neighbours are those of the first."""
+    cloud, new = np.split(np.round(np.random.default_rng(0).normal(size=(50, 8)) * 2**6) / 2**6, [40])
+    far = np.eye(1, 8) * 2.0**36
+    both, asked = np.vstack([cloud, cloud + far]), np.vstack([new, new + far])
+    distances, _ = Neighbourhood(both).nearest(5, None if among else asked).by_row(len(both if among else asked))
+    near, away = np.split(distances, 2)
+    np.testing.assert_array_equal(away, near)
+    wanted = np.linalg.norm((cloud if among else new)[:, None] - cloud, axis=2)
+    np.testing.assert_allclose(near, np.sort(wanted, axis=1)[:, among : 5 + among], rtol=1e-12)

@@ -136,5 +136,7 @@ def test_missing_columns_are_named() -> None:
     columns = [Column(name, "number") for name in "abc"]
     with pytest.raises(DataError, match="lacks the columns 'a', 'c', which the model was trained on"):
         conform(pl.DataFrame({"b": [1]}), columns, PATH)
-    with pytest.raises(DataError, match="lacks the column 'c'"):
+    with pytest.raises(DataError, match=r"lacks the column 'c'.* trained on \(upper and lower case"):
+        conform(pl.DataFrame({"a": [1], "b": [1], "C": [1]}), columns, PATH)
+    with pytest.raises(DataError, match=r"lacks the column 'c'.* trained on\.$"):
         conform(pl.DataFrame({"a": [1], "b": [1]}), columns, PATH)

@@ -128,21 +128,29 @@ def plsvm(problem):
     return max(0.0, (ours - theirs) / theirs)
 
 
-def _affinity(problem):
+def affinity(problem):
+    """Return Gaussian weights of all pairs of rows, (n, n), in units of the largest feature."""
     rows = problem.X / np.abs(problem.X).max()
     W = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=2))
     np.fill_diagonal(W, 0)
     return W
 
 
+def half_labelled(problem):
+    """Return class numbers, -1 for half of the rows, and the problem with these labels alone."""
+    # Of many rows every other one is labelled, the last among them.
+    n, K = problem.mask.shape
+    told = np.arange(n) < max(1, n // 2) if n < 1000 else np.arange(n) % 2 != n % 2
+    labels = np.where(told, problem.mask.argmax(axis=1), -1)
+    return labels, Problem(problem.X, np.where(labels[:, None] < 0, True, np.arange(K) == labels[:, None]))
+
+
 def harmonic(problem):
     """HarmonicField: largest error of a share, beside the linear system in 50 digits."""
-    n, K = problem.mask.shape
-    labels = np.where(np.arange(n) < max(1, n // 2), problem.mask.argmax(axis=1), -1)
-    W = _affinity(problem)
-    mask = np.where(labels[:, None] < 0, True, np.arange(K) == labels[:, None])
-    model = fit(oneof.HarmonicField(affinity=W, tol=1e-12), Problem(problem.X, mask))
-    return exact.difference(model.label_distributions_, exact.harmonic(W, labels, K))
+    labels, half = half_labelled(problem)
+    W = affinity(problem)
+    model = fit(oneof.HarmonicField(affinity=W, tol=1e-12), half)
+    return exact.difference(model.label_distributions_, exact.harmonic(W, labels, half.mask.shape[1]))
 
 
 def loo(problem):
@@ -181,28 +189,3 @@ def multinomial(problem):
     new = counts[:3] / counts.max()
     told = exact.multinomial_shares(counts, problem.mask.argmax(axis=1), problem.mask.shape[1], 1, new)
     return exact.difference(model.predict_proba(new), told)
-
-
-METHODS = {
-    **{name: online(name) for name in ("AvgPerceptron", "MaxPerceptron", "AvgPegasos", "MaxPegasos")},
-    "CLPL": clpl,
-    "PLEM": plem,
-    "PLSVM": plsvm,
-    "PLGP": plgp,
-    "HarmonicField": harmonic,
-    "LOORidge": loo,
-    "IPAL": ipal,
-    "MultinomialEM": multinomial,
-}
-TOO_LARGE = {"1,000 classes": ("PLGP",), "10,000 rows to 1": ("PLGP", "HarmonicField", "LOORidge", "IPAL")}
-"""Where 50 digits would take hours."""
-MEANINGLESS = {
-    "one row": ("LOORidge", "IPAL", "HarmonicField", "PLSVM"),
-    "one class named": ("PLSVM",),  # liblinear takes no single class
-}
-"""One row cannot be left out, rebuilt from others, or spread to them."""
-
-
-def skipped(method, title):
-    """Return whether a problem is none for the method, or too large for 50 digits."""
-    return method in TOO_LARGE.get(title, ()) or method in MEANINGLESS.get(title, ())

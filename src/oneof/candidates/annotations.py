@@ -29,6 +29,8 @@ def read_annotations(answers: Any, classes: Any, *, min_votes: int, top: int | N
     if table.ndim != 2:
         raise LabelError(f"answers should have shape (n_samples, n_annotators), got {table.shape}.")
     n_annotators = table.shape[1]
+    if n_annotators < min_votes and table.size:
+        raise InputError(f"min_votes={min_votes} is not possible: a row has {n_annotators} answers at most.")
     flat = label_vector(table.ravel())
     distinct_labels(flat.tolist(), np.arange(flat.size) // max(n_annotators, 1))  # raises for what is no label
     if classes is None and {v for v in flat.tolist() if not is_missing(v)} == {-1, 1}:
@@ -56,7 +58,7 @@ def _as_table(answers: Any) -> np.ndarray[Any, Any]:
     if isinstance(answers, np.ndarray):
         return answers
     try:
-        rows = [list(row) for row in answers]
+        rows = [_as_row(row) for row in answers]
     except TypeError:
         raise LabelError("answers should be a table: a row an item, with the label of each annotator.") from None
     table = np.empty((len(rows), max(map(len, rows), default=0)), dtype=object)
@@ -65,6 +67,12 @@ def _as_table(answers: Any) -> np.ndarray[Any, Any]:
             raise LabelError(f"row {i} has {len(row)} answers, others {table.shape[1]}: put None where there is none.")
         table[i] = row
     return table
+
+
+def _as_row(answers: Any) -> list[Any]:
+    if isinstance(answers, str | bytes):
+        raise TypeError("the letters of a text are no answers")
+    return list(answers)
 
 
 def _reject_unknown(flat: list[Any], known: Labels, n_annotators: int) -> None:

@@ -72,7 +72,7 @@ class Prepared:
 def prepare(path: Path, reading: Reading) -> Prepared:
     """Read a table of a file; every fault of it is an error of `oneof.errors`."""
     if not reading.labels:
-        raise InputError("--labels names no column.")
+        raise InputError(f"--labels names no column: name the one of {path} that holds the labels.")
     words = read_words(reading.stop_words, reading.stem)
     verbatim = {*reading.labels, *([reading.truth] if reading.truth else [])}
     as_text = {*reading.overrides.texts, *reading.overrides.categories}

@@ -63,6 +63,9 @@ class LocalGlobalConsistency(GraphClassifier):
     Y, and keep to them: in every sweep they lose the mass that lies outside their sets, and what is left is scaled to
     the mass that the row had. Without such rows the solution is the published one.
 
+    One factor for all features changes nothing, unless `radius` or a number for `width` is given, which are in their
+    units, or `affinity` is a function that knows them; factors of their own do.
+
     For rows other than those of fit, `predict` and `predict_proba` take the mean of the shares of their nearest
     neighbours among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
     own neighbours, but predicted is the mean: what the method decides of it is `transduction_`.

@@ -85,6 +85,8 @@ class GaussianEM(GenerativeClassifier):
     do harm where they are not; "cv" is for that. It compares weights by the covering rate of held-out rows, for which
     no true label is needed. With one labelled row per class all weights cover nothing, and the smallest is taken.
 
+    The origin and the unit of a feature, each its own, change no probability; of spherical classes one unit for all.
+
     T weighs rows as the likelihood does. For spherical classes its diagonal is the mean variance. Features that are
     constant in the rows that count are left out. CSR rows are made dense, as centred rows are.
 

@@ -76,6 +76,9 @@ class HarmonicField(GraphClassifier):
     several candidates the solution is the published one. It is found by conjugate gradients and not by sweeps, which
     need thousands where labels are few.
 
+    One factor for all features changes nothing, unless `radius` or a number for `width` is given, which are in their
+    units, or `affinity` is a function that knows them; factors of their own do.
+
     For rows other than those of fit, `predict` and `predict_proba` take the mean of the shares of their nearest
     neighbours among the rows of fit, after class mass, by the weights that the graph would give. A row of fit, given
     again, is among its own neighbours, but predicted is the mean: what the method decides of it is `transduction_`.

@@ -67,11 +67,11 @@ class IPAL(DecisionValues, CandidateClassifier):
     without neighbours, and 0 for all classes where x = 0. Confidences of rows other than those of fit are a softmax of
     these, and so never far from equal. With ``prediction="votes"`` decision values are shares of the votes.
 
-    Distances are not scale-free, and weights at least 0 know where the origin is: standardise the features first, or
-    scale them to [0, 1]. Where there are more neighbours than features, many weights may be equally good; see
-    `oneof.solvers.nonnegative`. Where no neighbour helps to rebuild a row, all classes tie, and the first is predicted.
-    Which of several rows at the same distance are taken is arbitrary; but for ties the order of the rows does not
-    matter.
+    One factor for all features changes nothing; factors of their own do, and weights at least 0 know where the origin
+    is: standardise the features first, or scale them to [0, 1]. Where there are more neighbours than features, many
+    weights may be equally good; see `oneof.solvers.nonnegative`. Where no neighbour helps to rebuild a row, all classes
+    tie, and the first is predicted. Which of several rows at the same distance are taken is arbitrary; but for ties the
+    order of the rows does not matter.
 
     References
     ----------

@@ -110,7 +110,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
     "unit": rows scaled to length 1; "scaled_unit": features divided by their largest absolute value first. They keep
     zeros, and go with the RBF kernel alone. "auto" takes these two where at most a tenth of the entries of features in
     use is not 0 or there are more than 5,000 features, the other three where more than half are not 0, and all five
-    between.
+    between. One factor for all features changes nothing, nor, without "unit", does one for each.
 
     What is left out is the row's own label; the means of the labels, the maps, the landmarks of "nystroem" and the
     weights of the kernels are those of all rows. So the left-out scores of a single row are still its own label.

@@ -51,6 +51,8 @@ class PLECOC(DecisionValues, CandidateClassifier):
         M, of -1 and +1; the first class is always +1, as a coding and its negative are one.
     estimators_ : list of n_codes classifiers
         Of the classes -1 and +1; equal codings share one. Where all rows have one side, a DummyClassifier that says so.
+        Those of ``estimator=None`` are trained on dense rows less their median: the kernel does not change by that, but
+        far from the origin its distances would be rounding.
     performance_ : ndarray of shape (n_classes, n_codes)
         H; uniform for a class that no row names, or on whose code no classifier is ever right. A margin of 0 counts as
         the side -1.
@@ -60,8 +62,8 @@ class PLECOC(DecisionValues, CandidateClassifier):
 
     Notes
     -----
-    Scores of two models compare only if their codings are the same. SVC is not scale-free: standardise the features
-    first.
+    Scores of two models compare only if their codings are the same. To the default machines one factor for all
+    features changes nothing; factors of their own do: standardise the features first.
 
     References
     ----------
@@ -121,13 +123,16 @@ class PLECOC(DecisionValues, CandidateClassifier):
         told = ~candidates.is_unlabelled
         rows, mask = _small_indices(rows[told]), candidates.mask[told]
         _check_size(rows)
+        centred = self.estimator is None and not sp.issparse(rows)
+        self._origin = np.median(rows, axis=0).astype(np.float64) if centred else None
         n_codes = int(np.ceil(10 * np.log2(mask.shape[1]))) if self.n_codes is None else self.n_codes
         random = check_random_state(self.random_state)
         codings = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
         codes = draw_codings(mask, int(n_codes), self.min_share, codings)
         distinct, place = np.unique(codes, axis=1, return_inverse=True)
         trained = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0]) for code in distinct.T
+            delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0], self._origin)
+            for code in distinct.T
         )
         estimators, margins = zip(*trained)
         self._takes_sparse = sp.issparse(rows)
@@ -140,6 +145,8 @@ class PLECOC(DecisionValues, CandidateClassifier):
         _, first, place = np.unique(self.code_book_, axis=1, return_index=True, return_inverse=True)
         # Classifiers trained on dense rows may not take sparse ones.
         rows = _small_indices(rows if self._takes_sparse or not sp.issparse(rows) else rows.toarray())
+        origin = getattr(self, "_origin", None)  # models of before have none
+        rows = rows if origin is None else rows - origin
         margins = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_margin)(self.estimators_[j], rows) for j in first
         )
@@ -170,15 +177,25 @@ def _seeded(learner: Any, random: np.random.RandomState) -> Any:
     return clone(learner).set_params(**{name: random.randint(np.iinfo(np.int32).max) for name in names})
 
 
-def _train(learner: Any, rows: Rows, side: Ints) -> tuple[Any, Floats]:
+def _train(learner: Any, rows: Rows, side: Ints, origin: Floats | None) -> tuple[Any, Floats]:
     """Fit a classifier to the rows that have a side, and return it with its margins on all rows."""
     kept = np.flatnonzero(side)
     rows_kept, side = rows[kept], side[kept]
+    if origin is not None:
+        learner.set_params(gamma=_width(rows_kept))
+        rows, rows_kept = rows - origin, rows_kept - origin
     if side.min() == side.max():
         learner = DummyClassifier(strategy="constant", constant=side[0])
     with np.errstate(over="ignore", invalid="ignore"):  # overflow is looked for below, and said in one sentence
         learner.fit(rows_kept, side)
     return learner, _margin(learner, rows)
+
+
+def _width(rows: Floats) -> float:
+    """Return the gamma that SVC calls "scale", of rows as they were given."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(rows.var(dtype=np.float64))
+    return min(1.0 / (rows.shape[1] * spread), float(np.finfo(np.float64).max)) if spread else 1.0
 
 
 def _margin(classifier: Any, rows: Rows) -> Floats:

@@ -35,8 +35,8 @@ class PLKNN(CandidateClassifier):
 
     Notes
     -----
-    Distances are not scale-free: standardise the features first. Which of several rows at the same distance are taken
-    is arbitrary; but for such ties the order of the rows does not matter.
+    One factor for all features changes nothing; factors of their own do: standardise the features first. Which of
+    several rows at the same distance are taken is arbitrary; but for such ties the order of the rows does not matter.
 
     References
     ----------

@@ -79,6 +79,9 @@ class SpectralGraphTransducer(GraphClassifier):
     A row of several candidates counts for each class as q of a row that is of it and as 1 - q of one that is not, where
     q is 1/|S| at first, and then the share that came out. It is known not to be of the classes outside its set.
 
+    One factor for all features changes nothing, unless `radius` (but for cosines) or a number for `width` is given, in
+    their units, or `affinity` is a function that knows them; factors of their own do.
+
     For rows other than those of fit, `predict` and `predict_proba` take the mean of the distributions of their nearest
     neighbours among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
     own neighbours, but predicted is the mean: what the method decides of it is `transduction_`. Shares are no

@@ -66,6 +66,9 @@ class MarkovWalk(GraphClassifier):
     No label is clamped: an exact row may be found to have another. The weight 1 with which a walk stays where it is is
     that of a link of no length, as in the paper; mind it where an affinity of another scale is given.
 
+    One factor for all features changes nothing, unless `radius` or a number for `width` is given, which are in their
+    units, or `affinity` is a function that knows them; factors of their own do.
+
     For rows other than those of fit, `predict` and `predict_proba` take the mean of the shares of their nearest
     neighbours among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
     own neighbours, but predicted is the mean: what the method decides of it is `transduction_`.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from oneof.errors import InputError
@@ -14,6 +15,8 @@ from oneof.threads import mind_fork
 from oneof.typing import Floats, Ints, Rows
 
 _ROUNDING = 1e-7  # of squared distances that are worked out from products, as a distance between points of norm 1
+_DROWNED = 1e-4  # nearer than this, between points of norm 1, neighbours are not told apart by products
+_BLOCK = 1 << 22  # distances from differences that are held at a time
 
 
 @dataclass(frozen=True)
@@ -168,12 +171,37 @@ class _ExactIndex:
         # moves a median far from all the others.
         self._origin = None if sp.issparse(points) else np.median(points, axis=0)
         few = not sp.issparse(points) and points.shape[1] <= FEW_FEATURES
+        self._by_products = not few and not sp.issparse(points)
         self._index = NearestNeighbors(algorithm="kd_tree" if few else "brute").fit(self._centred(points))
         self._size = _largest_norm(self._index._fit_X)
 
     def nearest(self, points: Rows | None, k: int) -> Ints:
         mind_fork()
-        return self._index.kneighbors(self._centred(points), k, return_distance=False)
+        centred = self._centred(points)
+        found = self._index.kneighbors(centred, k, return_distance=False)
+        if self._by_products:
+            self._settle(centred, found)
+        return found
+
+    def _settle(self, points: Floats | None, found: Ints) -> None:
+        """Seek anew, by differences, where neighbours are so near beside the norms that products lose them.
+
+        So it is between clouds far apart, of which but one can be where the origin is.
+        """
+        others = self._index._fit_X
+        own = others if points is None else points
+        norms = np.sqrt(np.einsum("ij,ij->i", own, own, dtype=np.float64))
+        source = np.repeat(np.arange(len(own)), found.shape[1])
+        last = distances(own, source, others, found.ravel()).reshape(found.shape).max(axis=1)
+        drowned = np.flatnonzero((last > 0) & (last < _DROWNED * norms))
+        step = max(1, _BLOCK // len(others))
+        for rows in (drowned[start : start + step] for start in range(0, len(drowned), step)):
+            apart = cdist(own[rows], others)
+            if points is None:  # no row is its own neighbour
+                apart[np.arange(len(rows)), rows] = np.inf
+            near = np.argpartition(apart, found.shape[1] - 1, axis=1)[:, : found.shape[1]]
+            order = np.take_along_axis(apart, near, axis=1).argsort(axis=1, kind="stable")
+            found[rows] = np.take_along_axis(near, order, axis=1)
 
     def within(self, points: Rows | None, radius: float) -> list[Ints]:
         points = self._centred(points)

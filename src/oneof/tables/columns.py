@@ -105,9 +105,11 @@ def conform(frame: "pl.DataFrame", columns: Sequence[Column], path: Path) -> "pl
     """
     missing = [column.name for column in columns if column.name not in frame.columns]
     if missing:
+        named_otherwise = {name.lower() for name in missing} & {name.lower() for name in frame.columns}
+        why = " (upper and lower case tell names apart)" * bool(named_otherwise)
         shown = ", ".join(repr(name) for name in missing[:5]) + (f" and {len(missing) - 5} more" * (len(missing) > 5))
         which = f"the columns {shown}" if len(missing) > 1 else f"the column {shown}"
-        raise DataError(f"{path} lacks {which}, which the model was trained on.")
+        raise DataError(f"{path} lacks {which}, which the model was trained on{why}.")
     return frame.select([_CONFORM[column.kind](frame[column.name], path) for column in columns])
 
 

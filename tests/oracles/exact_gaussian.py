@@ -1,0 +1,66 @@
+"""Gaussian classes by EM, in 50 digits: a step, and what it starts from."""
+
+import mpmath
+from mpmath import mpf
+
+from tests.oracles.exact import dot, matrix
+
+NOTHING = -(10**200)
+"""Logarithms below are those of 0: of a class without mass."""
+
+
+def posterior(rows, mask, log_weights, means, covariances):
+    """Return the responsibilities within the sets, (n, K), of rows in the units of the parameters."""
+    tops, d = {}, len(rows[0])
+    for k, covariance in enumerate(covariances):
+        if log_weights[k] > NOTHING:
+            S = mpmath.matrix(covariance)
+            tops[k] = log_weights[k] - mpmath.log(mpmath.det(S)) / 2, S**-1, means[k]
+    found = []
+    for x, row in zip(rows, mask, strict=True):
+        inside = {}
+        for k, member in enumerate(row):
+            if member and k in tops:
+                top, inverse, mean = tops[k]
+                apart = [a - b for a, b in zip(x, mean, strict=True)]
+                bent = [mpmath.fsum(inverse[i, j] * apart[j] for j in range(d)) for i in range(d)]
+                inside[k] = top - dot(apart, bent) / 2
+        most = max(inside.values())
+        powers = {k: mpmath.exp(value - most) for k, value in inside.items()}
+        total = mpmath.fsum(powers.values())
+        found.append([powers[k] / total if k in powers else mpf(0) for k in range(len(row))])
+    return found
+
+
+def step(rows, count, r, nu):
+    """Return shares, means and full covariances, (K,), (K, d) and (K, d, d), after an M-step from responsibilities.
+
+    Rows of responsibilities, (n, K), count as often as they occur. The covariances shrink to the variances of all.
+    """
+    n, d, K = len(rows), len(rows[0]), len(r[0])
+    total = mpmath.fsum(count)
+    centre = [mpmath.fsum(c * x[j] for c, x in zip(count, rows)) / total for j in range(d)]
+    T = [mpmath.fsum(c * (x[j] - centre[j]) ** 2 for c, x in zip(count, rows)) / total for j in range(d)]
+    shares, means, covariances = [], [], []
+    for k in range(K):
+        mass = {i: count[i] * r[i][k] for i in range(n) if r[i][k]}
+        N = mpmath.fsum(mass.values())
+        mean = [mpmath.fsum(m * rows[i][j] for i, m in mass.items()) / N if N else mpf(0) for j in range(d)]
+        scatter = [
+            [
+                mpmath.fsum(m * (rows[i][a] - mean[a]) * (rows[i][b] - mean[b]) for i, m in mass.items())
+                + (nu * T[a] if a == b else 0)
+                for b in range(d)
+            ]
+            for a in range(d)
+        ]
+        shares.append(N / total)
+        means.append(mean)
+        covariances.append([[value / (N + nu) for value in row] for row in scatter])
+    return shares, means, covariances
+
+
+def in_units(X, centre, spread):
+    """Return rows less the centre, by the spread, all of which are taken as they are."""
+    (origin,), (unit,) = matrix([centre]), matrix([spread])
+    return [[(value - o) / u for value, o, u in zip(row, origin, unit, strict=True)] for row in matrix(X)]

@@ -13,10 +13,13 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import skops.io
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, OneClassSVM
+from sklearn.svm._base import BaseLibSVM
 from sklearn.tree import DecisionTreeClassifier
 from skops.io._audit import NODE_TYPE_MAPPING
 
@@ -24,6 +27,7 @@ import oneof
 from oneof import persistence
 from oneof.errors import InputTypeError, ModelFileError
 from oneof.persistence import load, save
+from oneof.persistence.machines import all_parts
 
 MARKER = "it-ran"
 LOADERS = sorted({loader for loader, _ in NODE_TYPE_MAPPING})
@@ -217,6 +221,53 @@ def test_random_generators_are_neither_saved_nor_loaded() -> None:
     skops.io.dump(content, "m.skops")
     with pytest.raises(ModelFileError, match=r"numpy\.random\.Generator"):
         load("m.skops")
+
+
+def machine_model(where: str) -> Any:
+    """Return a fitted model with a support vector machine in it."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(30, 2)), np.arange(30) % 3
+    scaled = make_pipeline(StandardScaler(), SVC())
+    models = {
+        "bare": SVC(),
+        "of sparse rows": SVC(),
+        "of a kernel": SVC(kernel="precomputed"),
+        "of one class": OneClassSVM(),
+        "in a pipeline": scaled,
+        "in PLECOC": oneof.PLECOC(n_codes=2, random_state=0),
+        "in a pipeline in PLECOC": oneof.PLECOC(scaled, n_codes=2, random_state=0),
+    }
+    rows = {"of sparse rows": sp.csr_array(X), "of a kernel": X @ X.T}
+    return models[where].fit(rows.get(where, X), y)
+
+
+WHERE = ("bare", "of sparse rows", "of a kernel", "of one class", "in a pipeline", "in PLECOC")
+
+
+@pytest.mark.parametrize("where", [*WHERE, "in a pipeline in PLECOC"])
+def test_a_machine_whose_arrays_do_not_fit_together_is_refused(where: str) -> None:
+    """Wherever in a model it is: libsvm would read past its arrays, whichever of them is short."""
+    model = machine_model(where)
+    save("m.skops", model)
+    load("m.skops")
+    machine = next(part for part in all_parts(model) if isinstance(part, BaseLibSVM) and hasattr(part, "support_"))
+    whole = dict(vars(machine))
+    forged = {
+        "_n_support": np.array([10**7, *[0] * (len(machine._n_support) - 1)], dtype=np.int32),
+        "_dual_coef_": machine._dual_coef_[:, :-1],
+        "_intercept_": np.zeros(0),
+        "support_": machine.support_[:-1] if machine.kernel != "precomputed" else machine.support_ + 30,
+        "support_vectors_": machine.support_vectors_[:-1],
+        "_probA": np.zeros(2),
+    }
+    for name, value in forged.items():
+        if (name == "_n_support" and where == "of one class") or (name == "support_vectors_" and value.shape == (0, 0)):
+            continue  # which libsvm does not look at there
+        machine.__dict__[name] = value
+        save("m.skops", model)
+        machine.__dict__.update(whole)
+        with pytest.raises(ModelFileError, match=r"^m\.skops is damaged: the arrays of a support vector machine"):
+            load("m.skops")
 
 
 def test_opening_a_model_does_not_import_torch() -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.candidates.dealing import deal
 from oneof.errors import InputError, InputTypeError, as_input_errors
+from oneof.likelihoods import softmax
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
 from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Mask
@@ -247,7 +247,7 @@ def probabilities(estimator: Any, X: Any) -> Probabilities:
     scores = np.asarray(estimator.decision_function(X), dtype=float)
     if scores.ndim == 1:  # two classes
         scores = np.stack([np.zeros(len(scores)), scores], axis=1)
-    return Probabilities(softmax(scores, axis=1), calibrated=False)
+    return Probabilities(softmax(scores), calibrated=False)
 
 
 def _check_classifier(estimator: Any) -> None:

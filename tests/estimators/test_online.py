@@ -61,8 +61,9 @@ def test_weights_of_a_stream_reach_the_steps(estimator, options):
     X, mask = table(80)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 2.0], 80)
     model = clone(estimator).partial_fit(X, mask, sample_weight=weight)
-    history, _, decided = oracle.run(X, mask, sample_weight=weight, **options)
-    assert decided == 80
+    counted = weight > 0
+    history, _, decided = oracle.run(X[counted], mask[counted], sample_weight=weight[counted], **options)
+    assert decided == counted.sum()
     np.testing.assert_allclose(model.coef_, history[-1], rtol=1e-9, atol=1e-10 * np.abs(history[-1]).max())
 
 

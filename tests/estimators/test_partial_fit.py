@@ -89,14 +89,20 @@ def test_partial_fit_needs_all_classes_at_first(estimator):
 
 
 @online
-def test_a_row_of_weight_zero_is_only_counted(estimator):
-    """Weight 0 leaves the weights alone, and a refused batch leaves the model as it was."""
+def test_a_row_of_weight_zero_is_as_good_as_none(estimator):
+    """Rows of weight 0 change nothing, bit by bit and to the counts; a refused batch leaves the model as it was."""
     X, mask = table(like=estimator)
-    model = clone(estimator).partial_fit(X, mask)
-    before = model.coef_.copy()
-    model.partial_fit(X, mask, sample_weight=np.zeros(len(X)))
-    np.testing.assert_array_equal(model.coef_, before)
-    assert model.t_ == 2 * len(X)
+    weight = np.arange(len(X)) % 3 / 2.0
+    shrinks = [{"shrink": value} for value in ("on_loss", "always")] if hasattr(estimator, "shrink") else [{}]
+    for options in shrinks:
+        for rows in (X, sp.csr_array(X)):
+            model, alone = (clone(estimator).set_params(average=True, **options) for _ in range(2))
+            model.partial_fit(rows, mask, sample_weight=weight)
+            alone.partial_fit(rows[weight > 0], mask[weight > 0], sample_weight=weight[weight > 0])
+            np.testing.assert_array_equal(model._state.weights, alone._state.weights)
+            np.testing.assert_array_equal(model.coef_, alone.coef_)
+            assert (model.t_, model.progressive_loss_) == (alone.t_, alone.progressive_loss_)
+            assert model.t_ == 40
     with pytest.raises(InputError, match="row 0: sample_weight is -1"):
         model.partial_fit(X, mask, sample_weight=-np.ones(len(X)))
     with pytest.raises(InputError, match="overflow"):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from oneof import PLEM
+from oneof import CLPL, PLEM
 from oneof.errors import InputError
 from oneof.likelihoods import entropies, restricted_softmax
 from tests.estimators.panel import table
@@ -125,3 +125,11 @@ def test_a_class_in_every_set(seed):
     mask[mask.all(axis=1), 0] = False
     proba = PLEM(fit_intercept=True).fit(random.normal(size=(60, 2)), mask).predict_proba([[0.0, 0.0]])
     assert proba.argmax() == 1
+
+
+@pytest.mark.parametrize("model", [PLEM(), CLPL()])
+def test_a_start_at_the_optimum_counts_as_a_step(model):
+    """Rows that say nothing leave the weights at 0, and n_iter_ at the least that it is anywhere."""
+    model.fit(np.zeros((4, 2)), np.eye(2, dtype=bool)[[0, 1, 0, 1]])
+    assert model.n_iter_ == 1
+    assert not model.coef_.any()

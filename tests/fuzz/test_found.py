@@ -9,12 +9,17 @@ import scipy.sparse as sp
 
 from oneof import (
     CLPL,
+    PLECOC,
     PLEM,
+    PLGP,
     PLKNN,
     PLSVM,
+    AvgPegasos,
     AvgPerceptron,
     CandidateSets,
+    GaussianEM,
     GraphLogisticRegression,
+    MultinomialEM,
     active,
     datasets,
     distributed,
@@ -153,6 +158,30 @@ def test_what_is_no_label():
 def test_arguments_of_another_kind(call):
     """Each is an error of ours."""
     assert isinstance(outcome(call), InputError | InputTypeError)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameter", "value"),
+    [
+        (GaussianEM(), "cv_weights", np.array(0.5)),
+        (MultinomialEM(), "cv_weights", np.array(0.5)),
+        (GraphLogisticRegression(), "views", np.array(0.5)),
+        (GraphLogisticRegression(), "views", [np.array(1)]),
+        (PLECOC(), "random_state", np.random.default_rng(0)),
+        (PLGP(), "random_state", -1),
+        (AvgPegasos(), "random_state", "no"),
+    ],
+)
+def test_parameters_of_another_kind_are_named(estimator, parameter, value):
+    """In one sentence that says what to give."""
+    with pytest.raises(InputError, match=rf"^{parameter}\b.*\bgive [^.]*"):
+        estimator.set_params(**{parameter: value}).fit(np.abs(X), MASK)
+
+
+def test_counts_may_be_of_any_integer_type():
+    """Products of small ones do not overflow."""
+    codes = [PLECOC(n_codes=n, random_state=0).fit(X, MASK).code_book_ for n in (1, np.int8(1))]
+    np.testing.assert_array_equal(*codes)
 
 
 def test_classes_may_be_a_tuple():

@@ -71,14 +71,19 @@ def test_equals_the_literal_algorithm(name, prediction, sparse, seed, lam, weigh
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 3.0], size=len(X)) if weighted else None
     options = {} if name == "perceptron" else {"lam": lam}
     rows = sp.csr_array(X) if sparse else X
-    history, mistakes, decided = literal(name, X, mask, prediction=prediction, sample_weight=weight, **options)
+    counted = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
+    given = None if weight is None else weight[counted]
+    history, mistakes, decided = literal(
+        name, X[counted], mask[counted], prediction=prediction, sample_weight=given, **options
+    )
     assume(decided > 1)
+    end = counted[decided - 1] + 1
     state = METHODS[name](
-        X=rows[:decided],
-        mask=mask[:decided],
+        X=rows[:end],
+        mask=mask[:end],
         prediction=prediction,
         initial=start(X, 4, average=True),
-        sample_weight=None if weight is None else weight[:decided],
+        sample_weight=None if weight is None else weight[:end],
         **options,
     )
     history, mistakes = history[:decided], mistakes[:decided]

@@ -120,7 +120,11 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
             return check_scores(self._scores(rows))
 
     def _read_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[Rows, CandidateSets]:
-        """Check X and y for `fit`, and set what describes X; without `finite`, the solver meets NaN and infinity."""
+        """Check X and y for `fit`, and set what describes X; without `finite`, the solver meets NaN and infinity.
+
+        What was fitted before no longer counts: where `fit` fails from here on, the estimator is not fitted.
+        """
+        self.__dict__.pop("classes_", None)
         if y is None:
             as_candidates(None)
         rows = self._read_rows(X, reset=True, finite=finite)

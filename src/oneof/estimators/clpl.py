@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_flag, check_positive
 from oneof.solvers.clpl import CLPLSolution, solve_clpl
 from oneof.weights import read_sample_weight
 
@@ -24,7 +24,8 @@ class CLPL(LinearScores, CandidateClassifier):
     fit_intercept : bool, default=False
         Add a constant to each class's score, which is not penalised (not in the paper).
     max_iter : int, default=1000
-        Newton steps, at most; a ConvergenceWarning says if they were not enough.
+        Newton steps, at most; a ConvergenceWarning says if they were not enough. Where features are many and sparse and
+        there is no intercept, dual ascent goes first, and mostly suffices.
     tol : float, default=1e-8
         The search ends at a relative error of about `tol` in the weights, above 0.
 
@@ -36,7 +37,7 @@ class CLPL(LinearScores, CandidateClassifier):
     objective_ : float
         The objective at the solution.
     n_iter_ : int
-        Newton steps taken.
+        Newton steps taken; 1 where dual ascent alone has reached the minimum, and where none was needed.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -97,6 +98,7 @@ class CLPL(LinearScores, CandidateClassifier):
 
     def _check_parameters(self) -> None:
         check_positive("C", self.C)
+        check_flag("fit_intercept", self.fit_intercept)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
 
@@ -109,4 +111,4 @@ class CLPL(LinearScores, CandidateClassifier):
             )
         self._keep_weights(found.weights.astype(dtype, copy=False))
         self.objective_ = found.objective
-        self.n_iter_ = found.n_iter
+        self.n_iter_ = max(found.n_iter, 1)

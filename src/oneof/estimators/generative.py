@@ -1,6 +1,5 @@
 """What the generative classifiers share: weights of rows, several components per class, the way from EM to classes."""
 
-import numbers
 import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Self
@@ -139,15 +138,16 @@ class GenerativeClassifier(CandidateClassifier):
 
     def _check_parameters(self) -> None:
         if not isinstance(self.unlabelled_weight, str) or self.unlabelled_weight != "cv":
-            _check_weight("unlabelled_weight", self.unlabelled_weight, "a number of at least 0, or 'cv'")
-        _check_weight("partial_weight", self.partial_weight, "a number of at least 0")
+            check_positive("unlabelled_weight", self.unlabelled_weight, or_zero=True)
+        check_positive("partial_weight", self.partial_weight, or_zero=True)
         check_positive("n_components", self.n_components, integer=True)
         check_positive("n_folds", self.n_folds, integer=True)
-        listed = isinstance(self.cv_weights, Sequence | np.ndarray) and not isinstance(self.cv_weights, str)
-        if not listed or len(self.cv_weights) == 0:
+        weights = self.cv_weights
+        listed = weights.ndim > 0 if isinstance(weights, np.ndarray) else isinstance(weights, Sequence)
+        if not listed or isinstance(weights, str) or len(weights) == 0:
             raise InputError(f"cv_weights={self.cv_weights!r} is not possible: give numbers of at least 0.")
         for weight in self.cv_weights:
-            _check_weight("cv_weights", weight, "numbers of at least 0")
+            check_positive("cv_weights", weight, or_zero=True)
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
 
@@ -187,9 +187,3 @@ class GenerativeClassifier(CandidateClassifier):
         if not np.isfinite(scores).all():
             raise InputError("the likelihood of the rows overflows: scale the features.")
         return scores
-
-
-def _check_weight(name: str, value: Any, wanted: str) -> None:
-    kind: Any = numbers.Real
-    if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value < np.inf:
-        raise InputError(f"{name}={value!r} is not possible: give {wanted}.")

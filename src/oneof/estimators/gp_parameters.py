@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_choice, check_positive
+from oneof.estimators.base import check_choice, check_flag, check_positive
 
 
 def check_parameters(model: Any) -> None:
@@ -20,6 +20,7 @@ def check_parameters(model: Any) -> None:
         check_positive("sharpness", model.sharpness)
     if not (isinstance(model.temperature, str) and model.temperature == "loo"):
         check_positive("temperature", model.temperature)
+    check_flag("anneal", model.anneal)
     check_choice("solver", model.solver, ("cg", "cholesky"))
     check_choice("approximation", model.approximation, (None, "nystroem"))
     if model.approximation and model.solver == "cholesky":

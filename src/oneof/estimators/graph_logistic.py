@@ -70,7 +70,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         Links within this distance, in place of the nearest neighbours.
     width : "local" or float, default="local"
         Of Gaussian weights.
-    symmetrize : {"either", "mutual"}, default="either"
+    symmetrize : {"either", "mutual", "sum"}, default="either"
     neighbors : {"exact", "approximate"}, default="exact"
     alpha, beta : float or "auto", default="auto"
         Of the Gamma hyper-prior of every precision, at least 0; both 0 is the limit that knows no scale. "auto": 1 and

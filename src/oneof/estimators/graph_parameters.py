@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_choice, check_positive
+from oneof.estimators.base import check_choice, check_flag, check_positive
 from oneof.kernels.svc import KERNELS
 
 CHOICES = {
@@ -29,6 +29,8 @@ def check_choices(estimator: Any) -> None:
     value = estimator.agreement
     if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
         raise InputError(f'agreement={value!r} is not possible: choose "auto", True or False.')
+    check_flag("per_class", estimator.per_class)
+    check_flag("fit_intercept", estimator.fit_intercept)
     check_positive("max_iter", estimator.max_iter, integer=True)
     check_positive("tol", estimator.tol)
 

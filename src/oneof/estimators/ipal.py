@@ -9,6 +9,7 @@ from oneof.estimators.base import (
     CandidateClassifier,
     DecisionValues,
     check_choice,
+    check_flag,
     check_positive,
     check_share,
     rows_where,
@@ -126,6 +127,7 @@ class IPAL(DecisionValues, CandidateClassifier):
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
         check_share("alpha", self.alpha)
+        check_flag("class_mass", self.class_mass)
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabelled

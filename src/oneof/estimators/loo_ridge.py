@@ -116,8 +116,8 @@ class LOORidge(DecisionValues, CandidateClassifier):
     weights of the kernels are those of all rows. So the left-out scores of a single row are still its own label.
 
     Probabilities maximise the likelihood of the sets under the scores left out, with the part of the scenes as judged;
-    Platt's smoothing keeps them from certainty. A set is
-    taken to tell no more than that, so where wrong predictions come to lie in the sets they are too high.
+    Platt's smoothing keeps them from certainty. A set is taken to tell no more than that, so where wrong predictions
+    come to lie in the sets they are too high.
 
     Without an approximation the row order matters to rounding alone. Rounds need not converge; `changes_` tells. The
     model, and its file, keep the rows of fit or the landmarks. More of when to trust it: docs/loo_ridge.md; how the

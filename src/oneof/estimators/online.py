@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import check_lengths, check_positive
+from oneof.estimators.base import check_flag, check_lengths, check_positive
 from oneof.randomness import check_random_state
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import SparseRows, weights_order
@@ -77,7 +77,7 @@ class OnlineLearner:
             All classes, in the order of ``classes_`` and of an indicator's columns; needed in the first call unless `y`
             is an indicator or CandidateSets.
         sample_weight : array-like of shape (n_samples,), optional
-            At least 0; multiplies a row's step. Rows of weight 0 take no step, but are counted in ``t_``.
+            At least 0; multiplies a row's step. Rows of weight 0 are as good as none, also in ``t_``.
 
         Returns
         -------
@@ -172,6 +172,10 @@ class OnlineLearner:
     def _learner(self) -> Callable[..., OnlineState]:
         """Check the parameters and return the solver's pass over rows."""
         raise NotImplementedError
+
+    def _check_flags(self) -> None:
+        for name in ("shuffle", "average", "fit_intercept"):
+            check_flag(name, getattr(self, name))
 
     def _start(self, rows: Rows | SparseRows, n_classes: int) -> OnlineState:
         return OnlineState.start(

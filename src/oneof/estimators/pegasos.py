@@ -34,6 +34,7 @@ class _Pegasos(OnlineLearner, LinearScores, CandidateClassifier):
         self.random_state = random_state
 
     def _learner(self) -> Callable[..., OnlineState]:
+        self._check_flags()
         check_positive("lam", self.lam)
         check_choice("shrink", self.shrink, ("on_loss", "always"))
         return partial(pegasos, prediction=self._prediction, lam=self.lam, shrink_always=self.shrink == "always")

@@ -32,6 +32,7 @@ class _Perceptron(OnlineLearner, LinearScores, CandidateClassifier):
         self.random_state = random_state
 
     def _learner(self) -> Callable[..., OnlineState]:
+        self._check_flags()
         check_positive("eta", self.eta)
         return partial(perceptron, prediction=self._prediction, eta=self.eta)
 

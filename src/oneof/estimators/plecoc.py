@@ -132,7 +132,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
         n_codes = int(np.ceil(10 * np.log2(mask.shape[1]))) if self.n_codes is None else self.n_codes
         random = check_random_state(self.random_state)
         codings = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
-        codes = draw_codings(mask, n_codes, self.min_share, codings)
+        codes = draw_codings(mask, int(n_codes), self.min_share, codings)
         distinct, place = np.unique(codes, axis=1, return_inverse=True)
         trained = self._each(
             delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0], self._origin)
@@ -171,13 +171,6 @@ class PLECOC(DecisionValues, CandidateClassifier):
                 f"estimator={self.estimator!r} has neither decision_function nor predict_proba: give one that has."
             )
         return self.estimator
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Refuse support vector machines whose arrays do not fit together: libsvm does not look where it reads."""
-        super().__setstate__(state)
-        for machine in getattr(self, "estimators_", ()):
-            if isinstance(machine, SVC):
-                _check_machine(machine, self.n_features_in_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -225,24 +218,6 @@ def _margin(classifier: Any, rows: Rows) -> Floats:
     if not np.isfinite(margin).all():
         raise InputError(OVERFLOW.format("margins"))
     return margin.reshape(rows.shape[0])
-
-
-def _check_machine(machine: SVC, n_features: int) -> None:
-    """Raise unless the arrays of a fitted machine of two classes are as libsvm made them."""
-    n_support = np.asarray(machine._n_support)
-    size = int(n_support.sum())
-    fits = (
-        n_support.shape == (2,)
-        and n_support.min() >= 0
-        and machine.support_vectors_.shape == (size, 0 if machine.kernel == "precomputed" else n_features)
-        and machine.support_.shape == (size,)
-        and machine._dual_coef_.shape == (1, size)
-        and machine._intercept_.shape == (1,)
-        and machine._probA.shape == machine._probB.shape
-        and len(machine._probA) in (0, 1)
-    )
-    if not fits:
-        raise InputError("a support vector machine in this model is damaged: its arrays do not fit together.")
 
 
 def _check_size(rows: Rows) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores, check_flag, check_positive
 from oneof.likelihoods import softmax
 from oneof.solvers.plem import solve_plem
 from oneof.typing import Floats
@@ -41,9 +41,9 @@ class PLEM(LinearScores, CandidateClassifier):
         Sums to 0 over the classes.
     intercept_ : ndarray of shape (n_classes,)
     objective_ : ndarray
-        The objective at W = 0, after each of the `n_iter_` steps and after a last one; but for rounding it never falls.
+        The objective at W = 0, after each step and after a last one; but for rounding it never falls.
     n_iter_ : int
-        Newton steps tried, without the last.
+        Newton steps tried, without the last; 1 where none was.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -109,6 +109,7 @@ class PLEM(LinearScores, CandidateClassifier):
         """
         check_positive("lam", self.lam)
         check_positive("entropy_weight", self.entropy_weight, or_zero=True)
+        check_flag("fit_intercept", self.fit_intercept)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
         rows, candidates = self._read_fit(X, y)
@@ -131,7 +132,7 @@ class PLEM(LinearScores, CandidateClassifier):
             )
         self._keep_weights(found.weights.astype(rows.dtype, copy=False))
         self.objective_ = found.objective
-        self.n_iter_ = found.n_iter
+        self.n_iter_ = max(found.n_iter, 1)
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:

@@ -36,7 +36,7 @@ def read_views(views: Any, n_features: int, names: Labels | None = None) -> list
     >>> read_views([slice(0, 2), [3, -2]], 4)
     [array([0, 1]), array([3, 2])]
     """
-    if isinstance(views, str | slice) or not hasattr(views, "__iter__"):
+    if isinstance(views, str | slice) or not _is_listed(views):
         raise InputError(f"views={views!r} is not possible: give a list of groups of columns, one for each view.")
     groups = list(views)
     if not groups:
@@ -53,7 +53,7 @@ def _columns(group: Any, place: int, n_features: int, names: Labels | None) -> I
     else:
         if isinstance(group, str | numbers.Integral):
             raise InputError(f"views[{place}]={group!r} is not possible: give a list, also of one column: [{group!r}].")
-        if not hasattr(group, "__iter__"):
+        if not _is_listed(group):
             raise InputError(f"views[{place}]={group!r} is not possible: give numbers, names, a slice or a mask.")
         listed = group if isinstance(group, np.ndarray) else list(group)
         members = np.asarray(listed)
@@ -74,6 +74,10 @@ def _columns(group: Any, place: int, n_features: int, names: Labels | None) -> I
     if (counts > 1).any():
         raise InputError(f"views[{place}] names column {distinct[counts > 1][0]} twice: give each column once a view.")
     return found.astype(np.int64, copy=False)
+
+
+def _is_listed(value: Any) -> bool:
+    return hasattr(value, "__iter__") and not (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
 def _masked(members: Mask, place: int, n_features: int) -> Ints:

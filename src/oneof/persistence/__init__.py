@@ -18,6 +18,7 @@ from array_api_compat import is_torch_array
 from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import as_path, replacing
 from oneof.persistence import archive
+from oneof.persistence.machines import machines_fit
 from oneof.persistence.trusted import TRUSTED
 
 __all__ = ["SavedModel", "load", "save"]
@@ -195,6 +196,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(
             f"{path} was written by oneof {content.get('oneof_version')} in format {written}, and this version reads "
             f"format {FORMAT_VERSION}: fit the model again, or use the version that wrote it."
+        )
+    if not machines_fit(content):
+        raise ModelFileError(
+            f"{path} is damaged: the arrays of a support vector machine in it do not fit together; fit the model again."
         )
     _compare_versions(path, content)
     return _unpack(path, content)

@@ -50,7 +50,6 @@ TRUSTED: tuple[str, ...] = (
     "oneof.graphs.graph.Graph",  # plain arrays and parameters: the rows of fit without an index of them
     "oneof.graphs.graph.Weighting",
     "oneof.graphs.neighbours.Neighbourhood",  # rows among which neighbours are sought, without their index
-    "oneof.kernels.Kernel",  # where it was before `kernels` became a package
     "oneof.kernels.svc.Kernel",
     "oneof.stream.encoder.StreamEncoder",
     "oneof.stream.moments.Moments",

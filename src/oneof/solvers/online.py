@@ -40,7 +40,7 @@ class OnlineState:
     n_summed: int
     """Rows whose scale is in `total_scale`."""
     n_rows: int
-    """Rows seen, t."""
+    """Rows seen, t; those of weight 0 are not counted."""
     n_mistakes: int
     """Rows whose prediction, made before the update, lay outside the set: the sum of L_A."""
     n_updates: int
@@ -105,7 +105,7 @@ def perceptron(
     order : ndarray of shape (n,), int64, optional
         The order in which the rows come.
     sample_weight : ndarray of shape (n,), optional
-        Multiplies a row's step; a row of weight 0 takes none.
+        Multiplies a row's step; a row of weight 0 is as good as none, but that it is predicted and must be finite.
     predicted : ndarray of shape (n,), int64, optional
         Filled with the class that each row was given before its update; rows that are not in `order` keep their entry.
     in_place : bool

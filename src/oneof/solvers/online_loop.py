@@ -46,7 +46,6 @@ def pass_over(
 
     for r in range(order.shape[0]):
         i = order[r]
-        t += 1
         row_scores(rows, i, V, scores)
         # A NaN or an infinity in the row shows in every score, also against weights of 0.
         if not abs(scores[0]) <= _LARGEST:
@@ -72,13 +71,17 @@ def pass_over(
             if not abs(score_in - score_out) <= _LARGEST:
                 overflowed = i
                 break
-            has_loss = weight[i] > 0.0 and 1.0 - scale * (score_in - score_out) > 0.0
+            has_loss = 1.0 - scale * (score_in - score_out) > 0.0
             top_in = scores[best_in]
             if scores[best_out] > top_in or (scores[best_out] == top_in and best_out < best_in):
-                n_mistakes += 1
                 top = best_out
         if len(predicted) > 0:
             predicted[i] = top
+        if not weight[i] > 0.0:  # as if the row were not there
+            continue
+        t += 1
+        if top != best_in:
+            n_mistakes += 1
 
         kept = (scale, square, total_scale)
         raised = 1.0

@@ -142,6 +142,20 @@ def test_class_mass_is_the_formula_of_the_paper():
     np.testing.assert_allclose(empty[:, :3], balanced)
 
 
+@pytest.mark.parametrize("options", [{"label_penalty": 0.3}, {"label_penalty": 0.3, "ridge": 0.5}])
+def test_class_mass_counts_exact_rows(options):
+    """A class has one for each of its exact rows, also where a penalty in place of clamping moves their shares."""
+    W, mask = problem("partial")
+    F = solve_harmonic(W, mask, **options).distributions
+    exact, full = mask.sum(axis=1) == 1, mask.all(axis=1)
+    assert np.abs(F[exact] - mask[exact]).max() > 0.1
+    q = mask[exact].sum(axis=0) + F[~exact & ~full].sum(axis=0) + 1.0
+    shares = F[full] * q / F[full].sum(axis=0)
+    balanced = balance_mass(F, mask)
+    np.testing.assert_allclose(balanced[full], shares / shares.sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_array_equal(balanced[~full], F[~full])
+
+
 def test_long_chains_are_no_end_of_iterations_too_early():
     """Between two labels at the ends of a chain of 3,000 rows, where sweeps hardly move, shares are a straight line."""
     n = 3000

@@ -27,7 +27,7 @@ class ConsistencySolution:
 
 
 def solve_consistency(
-    affinity: sp.csr_array, mask: Mask, *, alpha: float = 0.99, tol: float = 1e-6, max_iter: int = 1000
+    affinity: sp.csr_array, mask: Mask, *, alpha: float = 0.99, tol: float = 1e-6, max_iter: int = 10_000
 ) -> ConsistencySolution:
     """Return where F <- alpha S F + (1 - alpha) Y rests, S = D^-1/2 W D^-1/2: (1 - alpha) (I - alpha S)^-1 Y.
 

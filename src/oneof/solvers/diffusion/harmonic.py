@@ -35,7 +35,7 @@ def solve_harmonic(
     label_penalty: float | None = None,
     ridge: float = 0.0,
     tol: float = 1e-6,
-    max_iter: int = 1000,
+    max_iter: int = 10_000,
 ) -> HarmonicSolution:
     """Return the shares that change least along the edges, given the labels.
 
@@ -99,8 +99,8 @@ def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = Non
     """Return the shares of rows of full sets with each class scaled to its part of the others.
 
     Class mass normalisation: q_k f_ik / sum_j f_jk, the sum over the rows of full sets that a label reaches, and q_k
-    the mass of class k in the rows with smaller sets, plus 1; of exact rows that is their number. What is known of
-    single rows is not scaled, and where it is so of all rows, nothing is.
+    the mass of class k in the rows with smaller sets, plus 1; of exact rows that is their number, also where they are
+    not clamped. What is known of single rows is not scaled, and where it is so of all rows, nothing is.
 
     Parameters
     ----------
@@ -119,7 +119,8 @@ def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = Non
     Zhu, Ghahramani & Lafferty (2003), equation 9; the 1 is that of their Laplace-smoothed estimate of the proportions.
     """
     scaled: Mask = np.asarray(mask.all(axis=1))
-    q = distributions[~scaled].sum(axis=0) + 1.0
+    exact = mask.sum(axis=1, keepdims=True) == 1
+    q = np.where(exact, mask, distributions)[~scaled].sum(axis=0) + 1.0
     if unreached is not None:
         scaled[unreached] = False
     mass = distributions[scaled].sum(axis=0)

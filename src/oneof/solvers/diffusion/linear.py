@@ -83,7 +83,7 @@ class LinearSystem:
         initial: Floats | None = None,
         size: Floats | None = None,
         tol: float = 1e-6,
-        max_iter: int = 1000,
+        max_iter: int = 10_000,
     ) -> LinearSolution:
         """Solve for a block of right-hand sides.
 

@@ -53,7 +53,7 @@ def diffuse(
     mass: Floats | None = None,
     pull: float = 0.0,
     tol: float = 1e-6,
-    max_iter: int = 1000,
+    max_iter: int = 10_000,
 ) -> Diffused:
     """Return F with M F = B but in the rows of several candidates, which keep to their sets.
 

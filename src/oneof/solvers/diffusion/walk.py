@@ -145,7 +145,7 @@ def solve_walk(
     n_steps: int = 8,
     self_weight: float = 1.0,
     tol: float = 1e-6,
-    max_iter: int = 200,
+    max_iter: int = 1000,
 ) -> WalkSolution:
     """Return the class posteriors of the ends of the walks, from those of their starts that explain the labels best.
 

@@ -52,7 +52,7 @@ class Transduction:
     n_iter: int
     """Rounds made."""
     converged: bool
-    """Whether the last round changed no q_ik by more than the tolerance."""
+    """Whether no q_ik has more than the tolerance left to change, by the rate at which the changes of rounds fall."""
 
 
 def transduce(

@@ -1,0 +1,48 @@
+"""What every estimator refuses in one sentence of ours, before anything is learnt."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from oneof.errors import InputError
+from tests.estimators.panel import ALL, name, table
+
+every = pytest.mark.parametrize("estimator", ALL, ids=name)
+FLAGS = [
+    pytest.param(estimator, flag, id=f"{name(estimator)}-{flag}")
+    for estimator in ALL
+    for flag, value in estimator.get_params(deep=False).items()
+    if isinstance(value, bool)
+]
+
+
+@pytest.mark.parametrize(("estimator", "flag"), FLAGS)
+def test_a_flag_is_true_or_false(estimator, flag):
+    """What only counts as one of the two, as text and None do, is refused by name; NumPy's own two are as good."""
+    X, mask = table(20, like=estimator)
+    for value in (np.array([1.0, 2.0]), "no", 2, None):
+        with pytest.raises(InputError, match=rf"^{flag}=.* is not possible: choose True or False\.$"):
+            clone(estimator).set_params(**{flag: value}).fit(X, mask)
+    seeded = clone(estimator).set_params(**({"random_state": 0} if flag == "shuffle" else {}))
+    other = not getattr(estimator, flag)
+    plain, of_numpy = (clone(seeded).set_params(**{flag: value}).fit(X, mask) for value in (other, np.bool_(other)))
+    np.testing.assert_array_equal(of_numpy.predict(X), plain.predict(X))
+
+
+@every
+def test_a_fit_that_fails_leaves_no_half_of_two_models(estimator):
+    """After rows that cannot be learnt from it is not fitted; after a wrong parameter it is what it was."""
+    X, mask = table(20, like=estimator)
+    model = clone(estimator).fit(X, mask)
+    expected = model.predict(X)
+    parameter = next(p for p in ("n_neighbors", "max_iter", "n_epochs", "n_rounds", "n_codes") if hasattr(model, p))
+    given = getattr(model, parameter)
+    with pytest.raises(InputError, match=parameter):
+        model.set_params(**{parameter: -1}).fit(np.hstack([X, X]), mask)
+    model.set_params(**{parameter: given})
+    np.testing.assert_array_equal(model.predict(X), expected)
+    with pytest.raises(InputError, match="give one set for each row"):
+        model.fit(np.hstack([X, X]), mask[:5])
+    with pytest.raises(NotFittedError):
+        model.predict(X)

@@ -153,6 +153,11 @@ def first_choice(candidates: CandidateSets) -> str | None:
     -------
     str or None
 
+    Raises
+    ------
+    InputTypeError
+        If these are no `CandidateSets`.
+
     Examples
     --------
     >>> from oneof import CandidateSets
@@ -224,6 +229,11 @@ def without_slow(known: Mapping[str, Any], n_features: int) -> dict[str, Any]:
     Returns
     -------
     dict of str to estimator
+
+    Raises
+    ------
+    InputTypeError
+        If `known` is no mapping.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How many calls with whatever a caller may have were tried, and what came of them: `python benchmarks/fuzzing.py 100`.
+"""How many calls with whatever a caller may have were tried, and what came of them: `python benchmarks/fuzzing.py 100 [SEED]`.
 
 The cases are those of tests/fuzz, each time others; the number is that of a family of share 1. What breaks the law of
 tests/fuzz/outcome.py is shown, and counted in the table that goes to docs/reliability/fuzzing.csv.
@@ -73,7 +73,7 @@ def main():
     for family, share, strategy, play in families():
         lines.append([family, *count(strategy, play, round(n_cases * share), number)])
         print(*lines[-1], flush=True)
-    lines.append(["all", *(sum(line[i] for line in lines) for i in range(1, 6))])
+    lines.append([f"all, from seed {number}", *(sum(line[i] for line in lines) for i in range(1, 6))])
     path = ROOT / "docs" / "reliability" / "fuzzing.csv"
     columns = ["family", "cases", "calls answered", "calls refused", "against the law", "processor seconds"]
     with path.open("w", newline="") as file:

@@ -27,7 +27,7 @@ test-slow: $(VENV)/.installed
 
 # 100,000 calls with whatever a caller may have, others each time: some 20 minutes of two cores.
 test-nightly: $(VENV)/.installed
-	ONEOF_FUZZ_CASES=2650 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
+	ONEOF_FUZZ_CASES=2400 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
 
 # Every reader of files against files that atheris makes, FUZZ_SECONDS for each; what it finds lies in build/fuzz.
 FUZZ_SECONDS ?= 600

@@ -1,7 +1,8 @@
 """How many calls with whatever a caller may have were tried, and what came of them.
 
-`python benchmarks/fuzzing.py CASES [SEED]`. The cases are those of tests/fuzz, each time others; their number is that of
-a family of share 1. What breaks the law of tests/fuzz/outcome.py is shown, and counted in the table that goes to docs/reliability/fuzzing.csv.
+`python benchmarks/fuzzing.py CASES [SEED]`. The cases are those of tests/fuzz, each time others; their number is
+that of a family of share 1. What breaks the law of tests/fuzz/outcome.py is shown, and counted in the table that goes
+to docs/reliability/fuzzing.csv.
 """
 
 import csv

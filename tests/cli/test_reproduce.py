@@ -47,7 +47,7 @@ def test_runs_resumes_and_tells_the_same(run: Run) -> None:
     assert "trials are left" not in again.err
     assert {name: (folder / name).read_bytes() for name in before} == before
     assert run("reproduce", "online-ecoli", "--quick", "--draws", 1, "--out", folder).code == 0
-    assert "Of 2 draws the first 1 were run." in (folder / "index.html").read_text()
+    assert "Run for the first 1 of 2 draws." in (folder / "index.html").read_text()
     assert (folder / "records.jsonl").read_bytes() == before["records.jsonl"]
     facts: dict[str, Any] = json.loads(again.out)
     assert (facts["failed"], len(facts["claims"])) == (0, 2)

@@ -47,8 +47,8 @@ def test_the_page_says_how_many(tmp_path):
     """Where draws are missing, the page says so; where none is, it does not."""
     plan = tuple(Trial.of("toy", draw=draw) for draw in range(3))
     toy = dataclasses.replace(TOY, full=plan)
-    for number, said in ((2, "Of 3 draws the first 2 were run."), (3, "")):
+    for number, said in ((2, "Run for the first 2 of 3 draws."), (3, "")):
         assert say_draws(plan[:number], plan) == said
         records = Records(Record(trial, {"x": 1}) for trial in plan[:number])
         write_outputs(tmp_path, toy, records, quick=False, command=f"oneof reproduce toy --draws {number}")
-        assert ("draws the first" in (tmp_path / "index.html").read_text()) == bool(said)
+        assert ("Run for the first" in (tmp_path / "index.html").read_text()) == bool(said)

@@ -52,4 +52,4 @@ def whole_draws(trials: Sequence[Trial], done: Container[str]) -> tuple[Trial, .
 def say_draws(run: Iterable[Trial], plan: Iterable[Trial]) -> str:
     """Say how many of the plan's draws were run; nothing where all were."""
     taken, planned = len(draws_of(run)), len(draws_of(plan))
-    return "" if taken >= planned else f"Of {planned} draws the first {taken} were run."
+    return "" if taken >= planned else f"Run for the first {taken} of {planned} draws."

@@ -11,8 +11,11 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+import oneof
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reliability" / "supply.md"
+PACKAGE = Path(oneof.__file__).parent
 WHY = {
     "numpy": "arrays",
     "scipy": "sparse rows, optimisers, linear algebra",
@@ -55,7 +58,7 @@ def declared():
 def imports():
     """Return each module outside the standard library that the library imports, and the file that does."""
     pairs = []
-    for file in sorted((ROOT / "src" / "oneof").rglob("*.py")):
+    for file in sorted(PACKAGE.rglob("*.py")):
         found = set()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
@@ -80,7 +83,7 @@ def undeclared():
 def importers(package):
     """Return the rooms of the library that import a package, and in how many files."""
     files = [file for module, file in imports() if module == module_of(package)]
-    rooms = {file.relative_to(ROOT / "src" / "oneof").parts[0].removesuffix(".py") for file in files}
+    rooms = {file.relative_to(PACKAGE).parts[0].removesuffix(".py") for file in files}
     return sorted(rooms), len(files)
 
 

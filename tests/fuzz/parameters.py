@@ -45,7 +45,7 @@ def products(A: Any, B: Any) -> Any:
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed", products)
 CHOICES: dict[str, tuple[Any, ...]] = {
-    "affinity": ("gaussian", "cosine", "binary", "precomputed", lambda X: np.ones((len(X), len(X)))),
+    "affinity": ("gaussian", "cosine", "binary", "precomputed", lambda X: np.ones((X.shape[0], X.shape[0]))),
     "agreement": (True, False, "auto"),
     "alpha": (0.1, 0.5, 0.99, 1.0, "auto"),
     "approximation": (None, "nystroem", "auto"),

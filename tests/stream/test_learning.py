@@ -186,5 +186,8 @@ def test_standard_input_is_a_stream_like_any_other(files, tmp_path):
     assert found == [fit.classes, fit.model[-1].coef_.tolist()]
     late = "x,label\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(150)) + "1,c\n"
     said = _pipe(late.encode(), "csv", labels=["label"])
-    assert said == "-: row 150: label 'c' is not one of the classes a, b: name all classes beforehand (--classes)."
+    assert (
+        said
+        == "standard input: row 150: label 'c' is not one of the classes a, b: name all classes beforehand (--classes)."
+    )
     assert open_source("-", "csv").identity() == []

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
+from oneof.distributed.alignment import OnAligned
 from oneof.threads import one_thread_each
 
 LARGEST_HESSIAN = 512
@@ -24,7 +25,7 @@ def task(function: Callable[..., Any], *values: Any, nout: int | None = None) ->
     """Return the call of a function as a node of the graph; with `nout`, as that many."""
     from dask import delayed
 
-    return delayed(function, nout=nout)(*values)
+    return delayed(OnAligned(function), nout=nout)(*values)
 
 
 def shared(value: Any) -> Any:

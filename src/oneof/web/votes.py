@@ -55,7 +55,8 @@ def combine(
             votes.append(given)
     if rows:
         # A column for each vote, not for each annotator: an answer of several classes is several votes.
-        table = np.full((len(rows), max(map(len, votes))), None, dtype=object)
+        # There may be fewer so far than a candidate needs, and more to come.
+        table = np.full((len(rows), max(min_votes, *map(len, votes))), None, dtype=object)
         for line, given in zip(table, votes, strict=True):
             line[: len(given)] = given
         told = CandidateSets.from_annotations(table, classes=np.arange(len(classes)), min_votes=min_votes, top=top)

@@ -72,17 +72,20 @@ def test_rows_of_zeros_keep_their_duals_feasible():
 
 @pytest.mark.parametrize("space", SPACES)
 def test_a_face_step_raises_the_dual(space):
-    """A step over the free variables raises the dual, and leaves it feasible."""
+    """A step over the free variables raises the dual, as far as its numbers can tell, and leaves it feasible."""
     p = problem(space, lam=1e-3)
     chosen = best_scores(p.space.scores(random_weights(p)), p.mask).chosen
     coefficients = choose(np.zeros(p.mask.shape), p.mask, chosen)
     ascend(p, chosen, coefficients, tol=0.3, value=0.0, random=np.random.default_rng(0))
+    coefficients /= 2  # feasible, and below the top, at which the ascent may have ended
     start = dual_value(p, coefficients)
     for _ in range(5):
         before = dual_value(p, coefficients)
         risen = face_step(p, chosen, coefficients, p.space.scores(p.space.gather(coefficients) / p.scale))
-        assert dual_value(p, coefficients) > before if risen else dual_value(p, coefficients) == before
+        after = dual_value(p, coefficients)
+        # Near the top a step may gain less than the value's last digit.
+        assert after >= before - 2 * np.spacing(abs(before)) if risen else after == before
         taus = coefficients[np.arange(len(chosen)), chosen]
         assert (taus <= 1 + 1e-12).all()
         assert (np.where(p.mask, 0.0, coefficients) <= 1e-15).all()
-    assert dual_value(p, coefficients) > start
+    assert dual_value(p, coefficients) > start + 1e-6 * abs(start)

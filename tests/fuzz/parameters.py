@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
-from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 GP_KERNELS = (None, RBF(), 1.0 * RBF(0.1) + WhiteKernel(1e-3), DotProduct(), ConstantKernel(), RBF(1e-5), RBF(1e5))
 
@@ -54,7 +54,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "covariance": ("full", "tied", "diagonal", "spherical"),
     "cv_weights": ((0.0, 1.0), (0.5,), (), (-1.0,), (float("nan"),)),
     "distractors": ("auto", "uniform", "scene", "confusion"),
-    "estimator": (None, SVC(), GaussianNB()),
+    "estimator": (None, SVC(), DecisionTreeClassifier(max_depth=1)),
     "features": ("raw", "kernel", "auto", "standard", "rank", "angle", "unit", "scaled_unit"),
     "gamma": ("scale", "auto", *NUMBERS),
     "kernel": (*KERNELS, "laplacian", "auto", None),

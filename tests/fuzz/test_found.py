@@ -20,6 +20,7 @@ from oneof import (
     GaussianEM,
     GraphLogisticRegression,
     MultinomialEM,
+    SpectralGraphTransducer,
     active,
     datasets,
     distributed,
@@ -222,6 +223,7 @@ def test_a_memoryview_is_a_table():
         lambda: stream.OneByOne(AvgPerceptron(), ["a", "b"]).learn_one({"x": 1}, "a").predict_one({"x": np.inf}),
         lambda: stream.open_source("-", []),
         lambda: stream.StreamOptions(labels=(3,)),
+        lambda: CandidateSets.from_strings(["a|b"], separator=[[]]),
         lambda: stream.StreamOptions(classes=3),
         lambda: stream.StreamOptions(separator=""),
         lambda: stream.StreamOptions(overrides="x"),
@@ -258,3 +260,13 @@ def test_later_rows_that_the_precision_of_the_first_does_not_hold():
     """They are refused in our words, without NumPy's warning of a cast."""
     model = AvgPerceptron().fit(X.astype("f4"), MASK)
     assert isinstance(outcome(model.partial_fit, np.full((1, 2), 1e250), MASK[:1]), InputError)
+
+
+def test_sparse_rows_whose_spread_overflows():
+    """The square of a mean of Python's floats raised an error of its own."""
+    assert isinstance(outcome(PLSVM(kernel="poly").fit, sp.csr_array(1e200 * np.abs(X)), MASK), InputError)
+
+
+def test_costs_whose_squares_overflow():
+    """Quadratics on a sphere are minimised in units in which they do not."""
+    outcome(SpectralGraphTransducer(c=1e300).fit, np.random.default_rng(0).normal(size=(10, 2)), [0, 1, 2, -1, 0] * 2)

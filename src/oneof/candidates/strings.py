@@ -13,7 +13,7 @@ from oneof.typing import Labels, Mask
 
 def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of separated text; each distinct text is split once."""
-    if not separator or separator.isspace() or "\\" in separator:
+    if not isinstance(separator, str) or not separator or separator.isspace() or "\\" in separator:
         raise InputError(f"separator {separator!r} cannot be used: give visible text without a backslash.")
     texts = label_vector(y).tolist()
     split: dict[Any, list[str] | None] = {}

@@ -25,7 +25,8 @@ def entry_variance(X: Rows) -> float:
         if sp.issparse(X):
             size = X.shape[0] * X.shape[1]
             mean = float(X.sum(dtype=np.float64)) / size
-            return _checked(float(X.multiply(X).sum(dtype=np.float64)) / size - mean**2)
+            # Not a power: of Python's floats that raises where it overflows.
+            return _checked(float(X.multiply(X).sum(dtype=np.float64)) / size - mean * mean)
         return _checked(float(X.var(dtype=np.float64)))
 
 

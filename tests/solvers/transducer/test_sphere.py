@@ -132,3 +132,15 @@ def test_values_and_normals_of_any_size_in_the_plane():
                 found = minimise_in_plane(np.array(g), np.array(b), np.array(a), 3.0)
                 assert found.w @ found.w == pytest.approx(3.0)
                 assert np.array(a) / max(a) @ found.w == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_point_does_not_depend_on_units():
+    """Powers of two change no digit of the point, also where squares of the numbers would overflow."""
+    random = np.random.default_rng(0)
+    G, b = random.normal(size=(6, 6)), random.normal(size=6)
+    G = G + G.T
+    found = minimise_on_sphere(G, b, 4.0)
+    for unit in (2.0**-40, 2.0**700, 2.0**1000):
+        scaled = minimise_on_sphere(G * unit, b * unit, 4.0)
+        np.testing.assert_array_equal(scaled.w, found.w)
+        assert scaled.multiplier == found.multiplier * unit

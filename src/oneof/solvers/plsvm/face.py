@@ -19,6 +19,9 @@ MOST_PRODUCTS = 20
 # The fewer variables there are, the more rounds are made, each on the face that the last one ended on.
 _NUMBERS = 10**5
 _FULL = 1.0 - 1e-12
+# Curvature, as a share of the largest that there may be, below which a direction counts as flat: conjugate gradients
+# come upon flat directions mixed with rounding, and would go 1e7 times too far along them.
+_FLAT = 1e-9
 
 
 def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores: Floats) -> bool:
@@ -105,8 +108,8 @@ def _climb(part: _Part, slopes: Floats, alphas: Floats) -> Floats:
         changed = part.space.scores(part.space.gather(part.coefficients(direction)) / part.scale)
         bent = _project(part.lead(changed), free, capped)
         curvature = float(np.vdot(direction, bent))
-        if curvature <= 1e-12 * largest * float(np.vdot(direction, direction)):
-            # Flat, so that a bound must stop the move.
+        if curvature <= _FLAT * largest * float(np.vdot(direction, direction)):
+            # A bound must stop the move.
             return move + direction / max(float(np.abs(direction).max()), 1e-300)
         move += size / curvature * direction
         residual -= size / curvature * bent

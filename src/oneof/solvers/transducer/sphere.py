@@ -16,6 +16,7 @@ import scipy.linalg
 
 from oneof.typing import Floats
 
+_LARGE = 1e100
 MAX_STEPS = 100
 """Newton's method climbs to the root without ever passing it; it takes some ten steps."""
 
@@ -53,6 +54,11 @@ def minimise_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoin
     Gander, Golub & von Matt (1989), A constrained eigenvalue problem, Linear Algebra and its Applications 114. The
     iteration is that of Moré & Sorensen (1983), Computing a trust region step.
     """
+    largest = max(float(np.abs(G).max()), float(np.abs(b).max()))
+    if largest > _LARGE:  # squares would overflow; the point is the same in other units
+        unit = 2.0 ** (np.frexp(largest)[1] - 1)
+        point = minimise_on_sphere(G / unit, b / unit, square_radius)
+        return SpherePoint(point.w, point.multiplier * unit)
     values, Q = scipy.linalg.eigh(G)
     above = values - values[0]
     beta = Q.T @ b

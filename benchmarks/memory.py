@@ -90,8 +90,16 @@ def largest(name, seconds):
     return row
 
 
+def kept():
+    """Return the rows of the table."""
+    if not TABLE.exists():
+        return []
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
 def main():
-    """Measure all estimators, or those named."""
+    """Measure all estimators, or those named, which leaves the rows of the others."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seconds", type=int, default=60)
@@ -100,16 +108,13 @@ def main():
     if told.one:
         measure(told.one[0], int(told.one[1]), 4 * told.seconds)
         return
-    names = told.names or sorted([n for n in oneof._HOME if hasattr(getattr(oneof, n), "fit")] + list(VARIANTS))
-    TABLE.parent.mkdir(parents=True, exist_ok=True)
-    with TABLE.open("w", encoding="utf-8", newline="") as file:
-        written = csv.writer(file, lineterminator="\n")
-        written.writerow(COLUMNS)
-        for name in names:
-            row = largest(name, told.seconds)
-            print(*row, sep="\t", flush=True)
-            written.writerow(row)
-            file.flush()
+    everyone = sorted([n for n in oneof._HOME if hasattr(getattr(oneof, n), "fit")] + list(VARIANTS))
+    rows = {row[0]: row for row in kept()} if told.names else {}
+    for name in told.names or everyone:
+        rows[name] = largest(name, told.seconds)
+        print(*rows[name], sep="\t", flush=True)
+        with TABLE.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *(rows[n] for n in everyone if n in rows)])
 
 
 if __name__ == "__main__":

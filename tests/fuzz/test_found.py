@@ -224,6 +224,7 @@ def test_a_memoryview_is_a_table():
         lambda: stream.open_source("-", []),
         lambda: stream.StreamOptions(labels=(3,)),
         lambda: CandidateSets.from_strings(["a|b"], separator=[[]]),
+        lambda: graphs.diffusion_kernel(sp.csr_array(1.0 - np.eye(4)), kind=np.array([1.0, 2.0])),
         lambda: make_partial([0, 1, 0, 1], kind="cooccurring", groups=sp.csr_array(np.ones((4, 1)))),
         lambda: stream.StreamOptions(classes=3),
         lambda: stream.StreamOptions(separator=""),

@@ -112,7 +112,7 @@ def _checked(affinity: Any, beta: float, kind: Kind, *, n_copies: int) -> sp.csr
     """Return the affinity, if this and the parameters can be used."""
     if isinstance(beta, bool) or not isinstance(beta, numbers.Real) or not 0 < beta < np.inf:
         raise InputError(f"beta={beta!r} is not possible: give a number above 0.")
-    if kind not in ("plain", "symmetric"):
+    if not isinstance(kind, str) or kind not in ("plain", "symmetric"):
         raise InputError(f'kind={kind!r} is not possible: choose "plain" or "symmetric", whose kernels are symmetric.')
     W = check_affinity(affinity)
     n = W.shape[0]

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from oneof.errors import InputError, InputTypeError
+from oneof.errors import InputError, InputTypeError, as_input_errors
 from oneof.metrics import precision_recall_break_even
 from oneof.reading import read_array
 from oneof.typing import Floats, Ints, Mask
@@ -95,7 +95,8 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
     if (n_rows := X.shape[0] if hasattr(X, "shape") else len(X)) != len(truth):
         raise InputError(f"X has {n_rows} rows, but Y has {len(truth)}: give the topics of every row.")
     _check_occurrence(truth, rows, others)
-    learnt_from, judged = _safe_indexing(X, rows), _safe_indexing(X, others)
+    with as_input_errors():
+        learnt_from, judged = _safe_indexing(X, rows), _safe_indexing(X, others)
     found = np.empty(truth.shape[1])
     for k, has_topic in enumerate(truth.T):
         if transductive:

@@ -126,13 +126,14 @@ def simulate(
     X = read_rows(X)
     with as_input_errors():
         n_rows = _num_samples(X)
+        n_tests = 0 if X_test is None else _num_samples(read_rows(X_test))
     check_positive("n_queries", n_queries, integer=True, or_zero=True)
     check_positive("batch", batch, integer=True)
     if (X_test is None) != (y_test is None):
         raise InputError("X_test and y_test belong together: give both, or neither.")
     check_strategy(strategy)
     rng = check_random_state(random_state)
-    judge = None if y_test is None else Oracle(y_test, _num_samples(read_rows(X_test)), "y_test", "X_test")
+    judge = None if y_test is None else Oracle(y_test, n_tests, "y_test", "X_test")
     oracle = Oracle(y, n_rows)
     _show_start(oracle, start, n_rows, rng)
     n_start = len(oracle.rows)

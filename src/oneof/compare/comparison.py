@@ -85,6 +85,8 @@ def compare(
     check_n_jobs(n_jobs)
     task = read_task(X, y, truth)
     splits = folds_of(task, cv, random_state)
+    if not splits:
+        raise InputError("cv gives no fold: give a number of folds or a splitter (a generator yields its folds once).")
     estimators = choose(methods, task, random_state)
     jobs = [(name, train, test) for name in estimators for train, test in splits]
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from oneof.candidates import CandidateSets
 from oneof.compare.folds import Task
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import check_positive
+from oneof.estimators.base import check_flag, check_positive
 
 SLOW = ("PLGP",)
 """Methods of the panel that take minutes where others take seconds, and are compared only when they are named."""
@@ -70,6 +70,8 @@ def panel(
     >>> "GaussianEM" in panel(sparse=True)
     False
     """
+    check_flag("sparse", sparse)
+    check_flag("negative", negative)
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
     from sklearn.svm import LinearSVC

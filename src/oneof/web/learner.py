@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from oneof.active import query
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.estimators.graph_logistic import GraphLogisticRegression
 from oneof.graphs import GraphRule
 from oneof.likelihoods import softmax
@@ -71,6 +71,8 @@ class Learner:
     def __init__(self, rows: Rows, estimator: Any, strategy: str, n_ahead: int, random_state: Any) -> None:
         if not isinstance(strategy, str) or strategy not in STRATEGIES:
             raise InputError(f"strategy={strategy!r} is not known: choose one of {', '.join(map(repr, STRATEGIES))}.")
+        if estimator is not None and not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
+            raise InputTypeError(f"estimator={estimator!r} learns nothing: give an estimator, or None for the default.")
         self.rows = rows if estimator is not None else _condensed(rows)
         self.strategy = _best_strategy(estimator) if strategy == "auto" else strategy
         self.n_ahead, self._estimator, self._random = n_ahead, estimator, random_state

@@ -71,7 +71,7 @@ class LabellingSession(Answering):
 
     Raises
     ------
-    InputError
+    InputError, InputTypeError
         If something cannot be used.
     DataError
         If the file holds answers about other rows or classes.

@@ -185,7 +185,7 @@ def models(draw: st.DrawFn) -> Case:
         return _saved, (model, draw(either(st.just("m.oneof"), st.sampled_from(["", ".", "no/m", "\0", 3, None])))), {}
     shows = either(st.sampled_from(["table", "text", "image"]))
     named = draw(optional(show=shows, column=either(st.just("a")), hidden=either(st.just(("a",)))))
-    if named.get("show", "table") != "table":
+    if not (isinstance(show := named.get("show", "table"), str) and show == "table"):
         named.setdefault("column", "a")
     frame = draw(either(st.just(pl.DataFrame({"a": ["x", None], "b": [1.0, 2.0]}))))
     return _table, (frame, draw(either(st.sampled_from(["b", "c"])))), named

@@ -224,6 +224,8 @@ def test_a_memoryview_is_a_table():
         lambda: stream.open_source("-", []),
         lambda: stream.StreamOptions(labels=(3,)),
         lambda: CandidateSets.from_strings(["a|b"], separator=[[]]),
+        lambda: graphs.laplacian(sp.csr_array(1.0 - np.eye(4)), kind=np.array([1.0, 2.0])),
+        lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", show=np.zeros((2, 2))),
         lambda: active.simulate(PLKNN(), X, [0, 1] * 10, start=[0, 1], n_queries=1, X_test=2, y_test=[0]),
         lambda: compare(X, MASK, ["PLKNN"], cv=iter([])),
         lambda: compare_.panel(sparse=np.array([1.0, 2.0])),

@@ -196,7 +196,7 @@ def _scenes(groups: Any, n_samples: int) -> Ints:
     try:
         values = label_vector(groups)
         _, scene = np.unique(values, return_inverse=True)
-    except (LabelError, TypeError, ValueError):  # ValueError: a sparse column
+    except (LabelError, TypeError, ValueError, NotImplementedError):  # the last two: what sparse formats say
         raise InputError("groups should be a vector with the scene of each row, of one type, without gaps.") from None
     if len(values) != n_samples:
         raise InputError(f"groups names the scene of {len(values)} rows, but y has {n_samples}.")

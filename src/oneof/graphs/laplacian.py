@@ -45,7 +45,7 @@ def laplacian(affinity: Any, kind: Kind = "plain") -> sp.csr_array:
     array([[ 2., -2.],
            [-2.,  2.]])
     """
-    if kind not in get_args(Kind):
+    if not isinstance(kind, str) or kind not in get_args(Kind):
         raise InputError(f'kind={kind!r} is not possible: choose "plain", "random_walk" or "symmetric".')
     W = check_affinity(affinity)
     degrees = np.asarray(W.sum(axis=1)).ravel()

@@ -64,7 +64,7 @@ class LabelTable:
     separator: str = "|"
 
     def __post_init__(self) -> None:
-        if self.show not in SHOWS:
+        if not isinstance(self.show, str) or self.show not in SHOWS:
             raise InputError(f"show={self.show!r} is not known: choose one of {', '.join(map(repr, SHOWS))}.")
         if not hasattr(self.frame, "columns") or not hasattr(self.frame, "write_ndjson"):
             raise InputTypeError(f"the table is a {type(self.frame).__name__}: give a polars DataFrame.")

@@ -14,6 +14,7 @@ from oneof.candidates.dealing import deal
 from oneof.errors import InputError, InputTypeError, as_input_errors
 from oneof.likelihoods import softmax
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
+from oneof.parameters import check_flag
 from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Mask
 
@@ -75,8 +76,7 @@ class CandidateKFold(BaseCrossValidator):
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
         if not isinstance(n_splits, numbers.Integral) or n_splits < 2:
             raise InputError(f"n_splits={n_splits!r} is not possible: give a whole number of at least 2 folds.")
-        if not isinstance(shuffle, bool | np.bool_):
-            raise InputError(f"shuffle={shuffle!r} is not possible: choose True or False.")
+        check_flag("shuffle", shuffle)
         if not shuffle and random_state is not None:
             raise InputError("random_state has no effect without shuffle: leave it out, or set shuffle=True.")
         self.n_splits = int(n_splits)

@@ -210,7 +210,7 @@ def test_what_cannot_be_simulated_is_said_in_one_sentence():
     run("start=0 is not possible", start=0)
     run("batch=0 is not possible", batch=0)
     run("n_queries=-1 is not possible", n_queries=-1)
-    run("strategy='best' is not known", strategy="best")
+    run("strategy='best' is not possible", strategy="best")
     run("has no posterior", strategy="information")
     run("all 60 rows labelled at the start are of class 'a'", y=np.full(60, "a"))
     run("row [0-9]+ was queried, but y has no label for it", LabelError, y=np.full(60, None))

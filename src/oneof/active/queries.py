@@ -9,8 +9,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from oneof.active.posterior import known_of
 from oneof.errors import InputError, as_input_errors
-from oneof.estimators.base import check_positive
 from oneof.likelihoods import entropies
+from oneof.parameters import check_choice, check_positive
 from oneof.randomness import check_random_state
 from oneof.reading import read_array
 from oneof.solvers.graph_logistic.greedy import choose_batch
@@ -155,8 +155,7 @@ def _largest(scores: Floats, n: int) -> Query:
 
 def check_strategy(strategy: Any) -> None:
     """Raise where there is no such strategy."""
-    if not isinstance(strategy, str) or strategy not in _SCORES:
-        raise InputError(f"strategy={strategy!r} is not known: choose one of {', '.join(map(repr, _SCORES))}.")
+    check_choice("strategy", strategy, tuple(_SCORES))
 
 
 def _probabilities(estimator: Any, pool: Any, strategy: str) -> Floats:

@@ -15,7 +15,8 @@ from oneof.active.oracle import Oracle
 from oneof.active.queries import check_strategy, query, read_rows
 from oneof.candidates.labels import is_missing
 from oneof.errors import InputError, as_input_errors
-from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.estimators.base import CandidateClassifier
+from oneof.parameters import check_positive
 from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Labels
 

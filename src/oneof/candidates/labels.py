@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from oneof.errors import LabelError
 from oneof.typing import Ints, Labels, Mask
@@ -72,6 +73,8 @@ def label_vector(y: Any) -> np.ndarray[Any, Any]:
         # Nullable integers would become floats where one is missing.
         plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
         y = y.to_numpy() if plain else _object_vector(list(y))
+    if sp.issparse(y):
+        raise LabelError("y is a sparse matrix: expected one label, or one set of labels, for each row of X.")
     if not isinstance(y, np.ndarray):
         try:
             values = list(y)

@@ -87,7 +87,7 @@ def load_model(path: Path) -> SavedModel:
         raise ModelFileError(
             f"{path} holds a bare estimator, which does not know the columns of a table: use a model of `oneof fit`."
         )
-    unknown = [kind for _, kind in model.columns if not isinstance(kind, str) or kind not in get_args(Kind)]
+    unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
     if unknown:
         raise ModelFileError(
             f"{path} names a kind of column, {unknown[0]!r}, that this version does not know: update oneof."

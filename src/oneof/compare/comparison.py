@@ -9,7 +9,7 @@ from oneof.compare.folds import Progress, attempt, folds_of, read_task
 from oneof.compare.methods import choose
 from oneof.compare.results import Comparison, FoldResult, MethodResult, summarise
 from oneof.errors import InputError
-from oneof.estimators.base import check_n_jobs
+from oneof.parameters import check_n_jobs
 
 
 def compare(

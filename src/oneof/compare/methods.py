@@ -10,7 +10,7 @@ from sklearn.base import clone
 from oneof.candidates import CandidateSets
 from oneof.compare.folds import Task
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import check_flag, check_positive
+from oneof.parameters import check_flag, check_positive
 
 SLOW = ("PLGP",)
 """Methods of the panel that take minutes where others take seconds, and are compared only when they are named."""

@@ -10,6 +10,7 @@ from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.candidates.labels import label_vector
 from oneof.datasets.distractors import add_partners, add_scenes, add_uniform, add_weighted
 from oneof.errors import InputError, LabelError
+from oneof.parameters import check_choice, check_share
 from oneof.reading import read_floats
 from oneof.typing import Floats, Ints, Labels
 
@@ -98,8 +99,7 @@ def make_partial(
     known, codes = exact.is_exact, np.argmax(exact.mask, axis=1)
     codes[~known] = -1
     count = _check(share, extra, size, kind, exact.shape[1], confusion=confusion, groups=groups)
-    if not _is_number(epsilon) or not 0.0 <= epsilon <= 1.0:
-        raise InputError(f"epsilon={epsilon!r} is not a probability: give a number from 0 to 1.")
+    check_share("epsilon", epsilon)
     rng = _generator(random_state)
     # A permutation, cut: the rows of a smaller share are among those of a larger one under the same seed.
     rows = rng.permutation(np.flatnonzero(known))[: round(share * int(known.sum()))]
@@ -133,10 +133,8 @@ def _check(
     share: float, extra: int, size: int | None, kind: str, n_classes: int, *, confusion: Any, groups: Any
 ) -> int:
     """Return the number of false labels, after refusing what cannot be meant."""
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise InputError(f"kind={kind!r} is not known: choose one of {', '.join(map(repr, _KINDS))}.")
-    if not _is_number(share) or not 0.0 <= share <= 1.0:
-        raise InputError(f"share={share!r} is not possible: give a number from 0 to 1.")
+    check_choice("kind", kind, _KINDS)
+    check_share("share", share)
     if confusion is not None and kind != "confusable":
         raise InputError(f"confusion belongs to kind='confusable', not to kind={kind!r}.")
     if groups is not None and kind != "cooccurring":
@@ -154,10 +152,6 @@ def _check(
             f"extra={extra!r} is not possible: with {n_classes} classes a set can hold 0 to {n_classes - 1} false ones."
         )
     return int(extra)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _is_whole(value: Any) -> bool:
@@ -196,7 +190,7 @@ def _scenes(groups: Any, n_samples: int) -> Ints:
     try:
         values = label_vector(groups)
         _, scene = np.unique(values, return_inverse=True)
-    except (LabelError, TypeError, ValueError, NotImplementedError):  # the last two: what sparse formats say
+    except (LabelError, TypeError):
         raise InputError("groups should be a vector with the scene of each row, of one type, without gaps.") from None
     if len(values) != n_samples:
         raise InputError(f"groups names the scene of {len(values)} rows, but y has {n_samples}.")

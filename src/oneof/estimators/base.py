@@ -1,7 +1,6 @@
 """What every estimator shares: reading X and y, predicting, naming the likeliest candidate, scoring."""
 
-import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -240,41 +239,6 @@ def check_scores(scores: Floats) -> Floats:
         row = int(np.argwhere(~within)[0][0])
         raise InputError(f"row {row}: the scores overflow: scale the features, for example with StandardScaler.")
     return scores
-
-
-def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: bool = False) -> None:
-    """Raise unless a parameter is a finite number above 0, or 0 where that is allowed."""
-    kind: Any = numbers.Integral if integer else numbers.Real
-    fits = isinstance(value, kind) and not isinstance(value, bool)
-    if not fits or not (0 < value < np.inf or (or_zero and value == 0)):
-        wanted = f"{'an integer' if integer else 'a number'} {'of at least' if or_zero else 'above'} 0"
-        raise InputError(f"{name}={value!r} is not possible: give {wanted}.")
-
-
-def check_n_jobs(n_jobs: Any) -> None:
-    """Raise unless joblib knows what to make of a number of jobs."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
-        raise InputError(f"n_jobs={n_jobs!r} is not possible: give None, a number above 0, or -1 for all cores.")
-
-
-def check_share(name: str, value: Any) -> None:
-    """Raise unless a parameter is a number from 0 to 1."""
-    kind: Any = numbers.Real
-    if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value <= 1:
-        raise InputError(f"{name}={value!r} is not possible: give a number from 0 to 1.")
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> None:
-    """Raise unless a parameter is one of some names, of which None may be one."""
-    if not isinstance(value, str | None) or value not in choices:
-        wanted = " or ".join("None" if choice is None else f'"{choice}"' for choice in choices)
-        raise InputError(f"{name}={value!r} is not possible: choose {wanted}.")
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Raise unless a parameter is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name}={value!r} is not possible: choose True or False.")
 
 
 def check_lengths(rows: Rows, candidates: CandidateSets) -> None:

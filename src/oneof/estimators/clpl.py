@@ -5,7 +5,8 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores, check_flag, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.parameters import check_flag, check_positive
 from oneof.solvers.clpl import CLPLSolution, solve_clpl
 from oneof.weights import read_sample_weight
 

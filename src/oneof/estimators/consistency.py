@@ -3,8 +3,8 @@
 from typing import Any, Literal, Self
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_share
 from oneof.estimators.graphs import GraphClassifier
+from oneof.parameters import check_share
 from oneof.solvers.diffusion import solve_consistency
 
 

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.estimators.base import check_choice, check_positive
 from oneof.estimators.generative import GenerativeClassifier
 from oneof.memory import check_memory
+from oneof.parameters import check_choice, check_positive
 from oneof.solvers.generative.covariances import FORMS, Form
 from oneof.solvers.generative.em import EMSolution, Family
 from oneof.solvers.generative.gaussian import Gaussian, GaussianParameters, gaussian_log_likelihoods

@@ -10,9 +10,10 @@ from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.distinct import merge_rows
 from oneof.likelihoods import softmax
+from oneof.parameters import check_positive
 from oneof.randomness import check_random_state
 from oneof.solvers.generative.em import (
     IMPOSSIBLE,

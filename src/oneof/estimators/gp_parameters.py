@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_choice, check_flag, check_positive
+from oneof.parameters import check_choice, check_flag, check_positive
 
 
 def check_parameters(model: Any) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_choice, check_flag, check_positive
 from oneof.kernels.svc import KERNELS
+from oneof.parameters import check_choice, check_flag, check_positive
 
 CHOICES = {
     "prior": ("graph", "graph+ridge", "graph+ard"),

@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.estimators.base import CandidateClassifier
 from oneof.graphs import Graph, GraphRule
 from oneof.likelihoods import restrict
+from oneof.parameters import check_positive
 from oneof.typing import Floats, Ints, Rows
 
 

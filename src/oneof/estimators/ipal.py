@@ -5,17 +5,10 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import (
-    CandidateClassifier,
-    DecisionValues,
-    check_choice,
-    check_flag,
-    check_positive,
-    check_share,
-    rows_where,
-)
+from oneof.estimators.base import CandidateClassifier, DecisionValues, rows_where
 from oneof.graphs.neighbours import Neighbourhood
 from oneof.likelihoods import restrict
+from oneof.parameters import check_choice, check_flag, check_positive, check_share
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
 from oneof.solvers.reconstruction import reconstruction_errors
 from oneof.solvers.votes import neighbour_weights, vote_shares

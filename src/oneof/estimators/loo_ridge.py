@@ -7,9 +7,10 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues, check_choice, check_positive
+from oneof.estimators.base import CandidateClassifier, DecisionValues
 from oneof.estimators.loo_kernels import check_kernel, named_kernels
 from oneof.likelihoods import restrict, restricted_softmax, softmax
+from oneof.parameters import check_choice, check_positive
 from oneof.randomness import check_random_state
 from oneof.solvers.loo_ridge import (
     ACCOUNTS,

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oneof.estimators.base import check_positive
 from oneof.estimators.generative import GenerativeClassifier
+from oneof.parameters import check_positive
 from oneof.solvers.generative.em import EMSolution, Family
 from oneof.solvers.generative.multinomial import Multinomial, check_counts, multinomial_log_likelihoods
 from oneof.typing import Floats, Rows

@@ -7,7 +7,8 @@ import numpy as np
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import check_flag, check_lengths, check_positive
+from oneof.estimators.base import check_lengths
+from oneof.parameters import check_flag, check_positive
 from oneof.randomness import check_random_state
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import SparseRows, weights_order

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
-from oneof.estimators.base import CandidateClassifier, LinearScores, check_choice, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores
 from oneof.estimators.online import OnlineLearner
+from oneof.parameters import check_choice, check_positive
 from oneof.solvers.online import OnlineState, Prediction, pegasos
 
 

@@ -14,7 +14,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import CandidateClassifier, DecisionValues, check_n_jobs, check_positive
+from oneof.estimators.base import CandidateClassifier, DecisionValues
+from oneof.parameters import check_n_jobs, check_positive
 from oneof.randomness import check_random_state
 from oneof.solvers.ecoc import code_performance, decode, draw_codings, row_sides
 from oneof.threads import one_thread_each

@@ -5,8 +5,9 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores, check_flag, check_positive
+from oneof.estimators.base import CandidateClassifier, LinearScores
 from oneof.likelihoods import softmax
+from oneof.parameters import check_flag, check_positive
 from oneof.solvers.plem import solve_plem
 from oneof.typing import Floats
 from oneof.weights import read_sample_weight

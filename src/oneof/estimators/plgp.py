@@ -11,12 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, check_positive
+from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.gp_kernels import learnt_kernels, read_kernels
 from oneof.estimators.gp_parameters import check_parameters
 from oneof.estimators.gp_width import warn_of_wide_posteriors
 from oneof.estimators.tensors import as_numpy, like, read_tensor
 from oneof.likelihoods import restrict
+from oneof.parameters import check_positive
 from oneof.randomness import check_random_state
 from oneof.solvers.laplace.approximation import approximate_posterior
 from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sample

@@ -5,9 +5,10 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, check_choice, check_positive, rows_where
+from oneof.estimators.base import CandidateClassifier, rows_where
 from oneof.graphs.neighbours import Neighbourhood
 from oneof.likelihoods import restrict
+from oneof.parameters import check_choice, check_positive
 from oneof.solvers.votes import neighbour_weights, vote_shares
 from oneof.typing import Floats, Rows
 

@@ -7,8 +7,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, check_choice, check_flag, check_positive
+from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.kernel_machine import KernelMachine
+from oneof.parameters import check_choice, check_flag, check_positive
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
 from oneof.solvers.spaces import FeatureSpace
 

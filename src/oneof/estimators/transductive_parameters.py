@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.base import check_choice, check_flag, check_positive, check_share
+from oneof.parameters import check_choice, check_flag, check_positive, check_share
 
 CHOICES = {"switching": ("multiple", "single"), "cost_ratio": ("balanced", "printed")}
 

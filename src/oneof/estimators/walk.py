@@ -2,8 +2,8 @@
 
 from typing import Any, Literal, Self
 
-from oneof.estimators.base import check_positive
 from oneof.estimators.graphs import GraphClassifier
+from oneof.parameters import check_positive
 from oneof.solvers.diffusion import solve_walk
 
 

@@ -1,6 +1,5 @@
 """Kernels between the vertices of a graph: dense, and thus for thousands of rows, not for many thousands."""
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity
 from oneof.graphs.laplacian import Kind, laplacian
 from oneof.memory import check_memory
+from oneof.parameters import check_choice, check_positive
 from oneof.typing import Floats
 
 LARGEST_PRODUCT = 1e13
@@ -110,10 +110,8 @@ def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind
 
 def _checked(affinity: Any, beta: float, kind: Kind, *, n_copies: int) -> sp.csr_array:
     """Return the affinity, if this and the parameters can be used."""
-    if isinstance(beta, bool) or not isinstance(beta, numbers.Real) or not 0 < beta < np.inf:
-        raise InputError(f"beta={beta!r} is not possible: give a number above 0.")
-    if not isinstance(kind, str) or kind not in ("plain", "symmetric"):
-        raise InputError(f'kind={kind!r} is not possible: choose "plain" or "symmetric", whose kernels are symmetric.')
+    check_positive("beta", beta)
+    check_choice("kind", kind, ("plain", "symmetric"), ", whose kernels are symmetric")
     W = check_affinity(affinity)
     n = W.shape[0]
     remedy = "take fewer rows, or a method that diffuses labels over the sparse graph"

@@ -5,8 +5,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity
+from oneof.parameters import check_choice
 
 Kind = Literal["plain", "random_walk", "symmetric"]
 
@@ -45,8 +45,7 @@ def laplacian(affinity: Any, kind: Kind = "plain") -> sp.csr_array:
     array([[ 2., -2.],
            [-2.,  2.]])
     """
-    if not isinstance(kind, str) or kind not in get_args(Kind):
-        raise InputError(f'kind={kind!r} is not possible: choose "plain", "random_walk" or "symmetric".')
+    check_choice("kind", kind, get_args(Kind))
     W = check_affinity(affinity)
     degrees = np.asarray(W.sum(axis=1)).ravel()
     weights, diagonal = W.data, degrees

@@ -10,6 +10,7 @@ from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity, symmetrised
 from oneof.graphs.graph import Graph, Weighting
 from oneof.graphs.neighbours import Neighbourhood
+from oneof.parameters import check_choice
 from oneof.typing import Rows
 
 AFFINITIES = ("gaussian", "cosine", "binary")
@@ -72,15 +73,15 @@ class GraphRule:
 
     def __post_init__(self) -> None:
         if isinstance(self.affinity, str):
-            _check_choice("affinity", self.affinity, AFFINITIES, ", a function of the rows or a matrix")
+            check_choice("affinity", self.affinity, AFFINITIES, ", a function of the rows or a matrix")
         if not isinstance(self.n_neighbors, numbers.Integral) or not _is_positive(self.n_neighbors):
             raise InputError(f"n_neighbors={self.n_neighbors!r} is not possible: give an integer above 0.")
         if self.radius is not None and not _is_positive(self.radius):
             raise InputError(f"radius={self.radius!r} is not possible: give a number above 0 or None.")
         if not (isinstance(self.width, str) and self.width == "local") and not _is_positive(self.width):
             raise InputError(f'width={self.width!r} is not possible: give a number above 0 or "local".')
-        _check_choice("symmetrize", self.symmetrize, ("either", "mutual", "sum"))
-        _check_choice("neighbors", self.neighbors, ("exact", "approximate"))
+        check_choice("symmetrize", self.symmetrize, ("either", "mutual", "sum"))
+        check_choice("neighbors", self.neighbors, ("exact", "approximate"))
         if self.neighbors == "approximate" and self.radius is not None:
             raise InputError('neighbors="approximate" finds no radius: pass radius=None, or neighbors="exact".')
 
@@ -126,9 +127,3 @@ class GraphRule:
 
 def _is_positive(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and 0 < float(value) < np.inf
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...], others: str = "") -> None:
-    if not isinstance(value, str) or value not in choices:
-        wanted = " or ".join([", ".join(f'"{choice}"' for choice in choices[:-1]), f'"{choices[-1]}"'])
-        raise InputError(f"{name}={value!r} is not possible: choose {wanted}{others}.")

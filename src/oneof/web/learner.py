@@ -10,10 +10,11 @@ from sklearn.base import clone
 
 from oneof.active import query
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError, InputTypeError
+from oneof.errors import InputTypeError
 from oneof.estimators.graph_logistic import GraphLogisticRegression
 from oneof.graphs import GraphRule
 from oneof.likelihoods import softmax
+from oneof.parameters import check_choice
 from oneof.typing import Floats, Ints, Rows
 
 STRATEGIES = ("auto", "information", "entropy", "margin", "random")
@@ -69,8 +70,7 @@ class Learner:
     """
 
     def __init__(self, rows: Rows, estimator: Any, strategy: str, n_ahead: int, random_state: Any) -> None:
-        if not isinstance(strategy, str) or strategy not in STRATEGIES:
-            raise InputError(f"strategy={strategy!r} is not known: choose one of {', '.join(map(repr, STRATEGIES))}.")
+        check_choice("strategy", strategy, STRATEGIES)
         if estimator is not None and not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
             raise InputTypeError(f"estimator={estimator!r} learns nothing: give an estimator, or None for the default.")
         self.rows = rows if estimator is not None else _condensed(rows)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError, as_input_errors
-from oneof.estimators.base import check_positive
+from oneof.parameters import check_positive
 from oneof.randomness import check_random_state
 from oneof.typing import Rows
 from oneof.web import importing, quality

@@ -11,6 +11,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, InputTypeError, MissingExtraError
 from oneof.files import replacing
+from oneof.parameters import check_choice
 from oneof.tables import find_column
 from oneof.typing import Rows
 
@@ -64,8 +65,7 @@ class LabelTable:
     separator: str = "|"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.show, str) or self.show not in SHOWS:
-            raise InputError(f"show={self.show!r} is not known: choose one of {', '.join(map(repr, SHOWS))}.")
+        check_choice("show", self.show, SHOWS)
         if not hasattr(self.frame, "columns") or not hasattr(self.frame, "write_ndjson"):
             raise InputTypeError(f"the table is a {type(self.frame).__name__}: give a polars DataFrame.")
         for name in (self.label, *([] if self.column is None else [self.column])):

@@ -183,9 +183,9 @@ def test_text_labels_and_candidate_sets_are_read():
 
 
 def test_many_classes_are_drawn_in_blocks():
-    """With a weight for each of 3000 classes the draws do not fit one block; every row still gets its share."""
-    y = labels(6000, 3000)
-    confusion = np.ones((3000, 3000))
+    """With a weight for each of 2000 classes the draws do not fit one block; every row still gets its share."""
+    y = labels(4000, 2000)
+    confusion = np.ones((2000, 2000))
     sets = make_partial(y, extra=4, kind="confusable", confusion=confusion, random_state=0)
     assert (sets.sizes == 5).all()
 

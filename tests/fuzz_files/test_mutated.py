@@ -17,7 +17,7 @@ from tests.fuzz_files.targets import TARGETS
 
 READERS = [name for name, target in TARGETS.items() if not target.can_abort]
 COLUMNAR = [name for name in TARGETS if name not in READERS]
-CASES = 42
+CASES = 30
 SECONDS = 20
 KIBIBYTES = 2**20
 """Most memory that all cases of a target may add to the process."""

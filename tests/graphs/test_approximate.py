@@ -14,7 +14,7 @@ from oneof.graphs.approximate import ApproximateIndex
 from tests.graphs.test_graph import assert_well_formed
 
 
-def blobs(n=6000, d=50, seed=0):
+def blobs(n=4000, d=50, seed=0):
     """Return wide blobs: within each, features are all noise, so that no neighbour is much nearer than others."""
     return make_blobs(n, d, centers=10, cluster_std=9.0, random_state=seed)[0]
 

@@ -148,7 +148,7 @@ def test_any_split_continues_the_run_bit_by_bit(name, sparse, seed, cuts):
     assert state.n_mistakes == whole.n_mistakes
 
 
-@pytest.mark.parametrize("n_rows", [30_000, pytest.param(500_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_rows", [10_000, pytest.param(500_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_long_stream_keeps_its_digits(name, n_rows):
     """After a long stream, with renormalisations of the scale, the weights still equal the literal ones to 1e-10."""

@@ -1,12 +1,12 @@
 """A run that is killed and taken up again ends, bit by bit, where an unbroken one ends; all else is refused."""
 
+import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -200,27 +200,26 @@ def _bits(folder):
     return learner._state.V.tobytes(), learner._state.U.tobytes(), learner.coef_.tobytes()
 
 
-def _kill_again_and_again(folder, n_kills, seed):
-    """Kill a fit at `n_kills` random moments after its checkpoints began, let it end, and compare the bits."""
+def _stop_again_and_again(folder, signals, seed):
+    """Send signals at random moments after checkpoints began; the run that ends has its bits. Return what was said."""
     make_frame(12_000).write_csv(folder / "t.csv")
-    words = [*COMMAND, *EVERY]
+    words = [*COMMAND, *EVERY, "--out", "out", "--resume"]
     unbroken = fit_stream(
         folder / "t.csv", ESTIMATOR, StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
     )
-    rng, killed, kept = random.Random(seed), 0, folder / "out" / "checkpoint.npz"
-    while killed < n_kills:
+    rng, said, kept = random.Random(seed), [], folder / "out" / "checkpoint.npz"
+    for sent in signals:
         before = kept.stat().st_mtime_ns if kept.exists() else 0
-        child = subprocess.Popen(
-            [*words, "--out", "out", "--resume"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        child = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         while child.poll() is None and (kept.stat().st_mtime_ns if kept.exists() else 0) == before:
             time.sleep(0.002)
-        time.sleep(rng.uniform(0, 0.8 / n_kills))
-        child.kill()
-        assert child.wait() == -signal.SIGKILL, "it ended before it could be killed"
-        killed += 1
-    done = subprocess.run([*words, "--out", "out", "--resume", "--json"], cwd=folder, capture_output=True, check=True)
-    assert b'"resumed_at": null' not in done.stdout
+        time.sleep(rng.uniform(0, 0.8 / len(signals)))
+        child.send_signal(sent)
+        said.append(child.communicate()[1].decode())
+        ended = -signal.SIGKILL if sent == signal.SIGKILL else 130
+        assert child.returncode == ended, "it ended before it could be stopped"
+    done = subprocess.run([*words, "--json"], cwd=folder, capture_output=True, check=True)
+    assert json.loads(done.stdout)["resumed_at"] > 0
     learner = unbroken.model[-1]
     assert _bits(folder / "out") == (learner._state.V.tobytes(), learner._state.U.tobytes(), learner.coef_.tobytes())
     assert sorted(file.name for file in (folder / "out").iterdir() if not file.name.startswith(".")) == [
@@ -228,31 +227,17 @@ def _kill_again_and_again(folder, n_kills, seed):
         "model.skops",
         "summary.json",
     ]
+    return said
 
 
-def test_a_killed_run_goes_on_bit_by_bit(tmp_path):
-    """Killed twice without warning, it ends with the weights of a run that was left alone."""
-    _kill_again_and_again(tmp_path, 2, seed=time.time_ns() % 1000)
+def test_a_stopped_run_goes_on_bit_by_bit(tmp_path):
+    """Stopped by Ctrl-C, which says how to go on, then killed, it ends with the weights of one that was left alone."""
+    said, _ = _stop_again_and_again(tmp_path, [signal.SIGINT, signal.SIGKILL], seed=time.time_ns() % 1000)
+    assert "go on with: oneof fit t.csv --labels species --online" in said
+    assert "--out out --resume" in said
 
 
 @pytest.mark.slow
 def test_a_run_killed_twenty_times_goes_on_bit_by_bit(tmp_path):
     """The same at twenty random moments, some of them within the writing of a checkpoint."""
-    _kill_again_and_again(tmp_path, 20, seed=1)
-
-
-def test_ctrl_c_says_how_to_go_on(tmp_path):
-    """The command ends with code 130, keeps how far it came, and names the command that goes on."""
-    make_frame(6_000).write_csv(tmp_path / "t.csv")
-    words = [*COMMAND, *EVERY, "--out", "out"]
-    child = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-    while child.poll() is None and not (tmp_path / "out" / "checkpoint.npz").exists():
-        time.sleep(0.005)
-    child.send_signal(signal.SIGINT)
-    _, said = child.communicate()
-    assert child.returncode == 130
-    assert "go on with: oneof fit t.csv --labels species --online" in said.decode()
-    assert "--out out --resume" in said.decode()
-    done = subprocess.run([*words, "--resume"], cwd=tmp_path, capture_output=True, check=True)
-    assert b"taken up again after" in done.stdout
-    assert not Path(tmp_path, "out", "checkpoint.npz").exists()
+    _stop_again_and_again(tmp_path, [signal.SIGKILL] * 20, seed=1)

@@ -1,6 +1,7 @@
 """Laws of learning from a stream: it is partial_fit on the same rows, it judges honestly, and it stays small."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron
+from oneof.errors import LabelError
 from oneof.stream import StreamOptions, fit_stream, open_source
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.validation import MOST_WINDOWS, Validation
@@ -162,32 +164,29 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, name):
 
 
 STDIN = """
-import json, sys
+import json
 from oneof import AvgPegasos
-from oneof.errors import OneofError
 from oneof.stream import StreamOptions, fit_stream
-try:
-    fit = fit_stream("-", AvgPegasos(average=True), StreamOptions(**json.loads(sys.argv[2])), format=sys.argv[1])
-    print(json.dumps([fit.classes, fit.model[-1].coef_.tolist()]))
-except OneofError as error:
-    print(error)
+options = StreamOptions(("species",), batch_rows=100, hash_bits=8)
+fit = fit_stream("-", AvgPegasos(average=True), options, format="csv")
+print(json.dumps([fit.classes, fit.model[-1].coef_.tolist()]))
 """
 
 
-def _pipe(content, form, **options):
-    words = [sys.executable, "-c", STDIN, form, json.dumps({"batch_rows": 100, "hash_bits": 8, **options})]
-    return subprocess.run(words, input=content, capture_output=True, check=True).stdout.decode().strip()
-
-
-def test_standard_input_is_a_stream_like_any_other(files, tmp_path):
+def test_standard_input_is_a_stream_like_any_other(files, monkeypatch):
     """A pipe gives the weights of the file; its classes are those of the first batch, and a new one is refused."""
     fit = fit_stream(files["t.csv"], AvgPegasos(average=True), SPECIES)
-    found = json.loads(_pipe(files["t.csv"].read_bytes(), "csv", labels=["species"]))
-    assert found == [fit.classes, fit.model[-1].coef_.tolist()]
+    content = files["t.csv"].read_bytes()
+    done = subprocess.run([sys.executable, "-c", STDIN], input=content, capture_output=True, check=True)
+    assert json.loads(done.stdout) == [fit.classes, fit.model[-1].coef_.tolist()]
     late = "x,label\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(150)) + "1,c\n"
-    said = _pipe(late.encode(), "csv", labels=["label"])
-    assert (
-        said
-        == "standard input: row 150: label 'c' is not one of the classes a, b: name all classes beforehand (--classes)."
-    )
+    reading, writing = os.pipe()
+    os.write(writing, late.encode())
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        with pytest.raises(LabelError) as refused:
+            fit_stream("-", AvgPegasos(), StreamOptions(("label",), batch_rows=100, hash_bits=8), format="csv")
+    wanted = "row 150: label 'c' is not one of the classes a, b: name all classes beforehand (--classes)."
+    assert str(refused.value) == f"standard input: {wanted}"
     assert open_source("-", "csv").identity() == []

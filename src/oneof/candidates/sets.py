@@ -43,14 +43,16 @@ class CandidateSets:
 
     def __init__(self, mask: Any, classes: Any) -> None:
         mask, classes = indicator.read_indicator(read_array(mask, "the mask"), classes)
+        mask = np.ascontiguousarray(mask)
         mask.flags.writeable = False
         self._mask: Mask = mask
         self._classes: Labels = classes
 
     @classmethod
     def _wrap(cls, mask: Mask, classes: Labels) -> "CandidateSets":
-        """Take a mask that is known to be sound, without a copy."""
+        """Take a mask that is known to be sound, without a copy, but for one whose columns lie together."""
         out = object.__new__(cls)
+        mask = np.ascontiguousarray(mask)  # loops compile anew for each layout
         mask.flags.writeable = False
         out._mask, out._classes = mask, classes
         return out

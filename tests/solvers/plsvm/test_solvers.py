@@ -88,6 +88,7 @@ def test_the_end_is_stationary(space):
     assert again.objective[-1] == pytest.approx(found.objective[-1], rel=1e-7)
 
 
+@pytest.mark.slow
 def test_an_annealed_start_finds_what_poor_starts_miss():
     """Where the choice of candidates matters, the annealed start ends lower than most random ones."""
     wins = 0

@@ -69,7 +69,11 @@ def in_processes(measure: Measure, trials: Sequence[Trial], jobs: int) -> Iterat
 
     work = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
     try:
-        yield from work(delayed(attempt)(measure, trial) for trial in trials)
+        with warnings.catch_warnings():
+            # A process that has read large data sets is taken for one that leaks, and replaced. It is told in a thread
+            # of joblib's own, which `-W error` would end, and the run would wait for ever.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
+            yield from work(delayed(attempt)(measure, trial) for trial in trials)
     except BrokenExecutor as error:
         raise LostWorkersError(
             "a process died, most often because memory ran out: start again with fewer --jobs, and the run goes on."

@@ -20,6 +20,7 @@ from oneof.stream import lines, read_batches
 from oneof.tables import read_table
 from oneof.web.importing import read_label_studio
 from oneof.web.log import AnswerLog
+from oneof.web.log_file import kept_classes
 from tests.fuzz_files.targets import _FACTS, TARGETS
 
 
@@ -27,7 +28,8 @@ from tests.fuzz_files.targets import _FACTS, TARGETS
     ("name", "content", "said"),
     [
         ("a.jsonl", b'{"x": 1}\n{"x": ' + b"9" * 5000 + b"}\n", r"line 2: a number has too many digits"),
-        ("a.jsonl", b'{"x": "\\ud800"}\n', r"not text in UTF-8"),
+        ("a.jsonl", b'{"x": 1}\n{"x": "\\ud800"}\n', r"line 2: '\\ud800' is half of a character"),
+        ("a.jsonl", b'{"x": 1, "y\\uDC00": 2}\n', r"line 1: '\\udc00' is half of a character"),
         ("a.csv", b",".join(b"a%d" % i for i in range(60_000)) + b",a7\n", r"two columns 'a7'"),  # was quadratic
     ],
 )
@@ -35,6 +37,28 @@ def test_tables(tmp_path: Path, name: str, content: bytes, said: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=said):
         read_table(tmp_path / name)
+
+
+def test_halves_of_characters(tmp_path: Path) -> None:
+    """In a stream they are refused as in a table; two halves are a character."""
+    (tmp_path / "a.jsonl").write_bytes(b'{"x": 1, "y": "\\uD83D\\uDC26"}\n')
+    [batch] = read_batches(tmp_path / "a.jsonl")
+    assert batch["y"].to_list() == ["\N{BIRD}"]
+    (tmp_path / "a.jsonl").write_bytes(b'{"x": 1, "y\\ud800": 2}\n')
+    with pytest.raises(DataError, match="is half of a character"):
+        list(read_batches(tmp_path / "a.jsonl"))
+
+
+def test_a_damaged_schema_that_is_no_text_is_told(tmp_path: Path) -> None:
+    """SQLite quotes the schema in its message, which Python then cannot read."""
+    path = tmp_path / "a.sqlite"
+    AnswerLog(path, _FACTS).close()
+    data = path.read_bytes()
+    assert b"annotator, number)" in data
+    path.write_bytes(data.replace(b"annotator, number)", b"annotator, numb\xa5\xb2)"))
+    assert kept_classes(path) is None
+    with pytest.raises(DataError, match="is no log of a labelling session"):
+        AnswerLog(path, _FACTS)
 
 
 def test_an_index_of_thousands_of_digits_lies_beyond_all_columns(tmp_path: Path) -> None:

@@ -29,6 +29,11 @@ def read_objects(lines: Iterable[str], path: Path, *, first_line: int = 1) -> li
 def _read_object(line: str, where: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
+        if "\\ud" in line.lower():  # an escape that may be half of a character
+            json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise DataError(f"{where}: {half!r} is half of a character; write both halves, or another.") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{where}: no JSON ({error.msg} at character {error.pos + 1}).") from None
     except ValueError:  # beyond the digits that Python turns into an integer

@@ -98,7 +98,7 @@ class AnswerLog:
         except sqlite3.OperationalError as error:
             self._connection.close()
             raise unwritable(path, error) from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter where a damaged schema is quoted
             self._connection.close()
             raise DataError(
                 f"{path} is no log of a labelling session ({one_line(error)}): give another file."

@@ -42,7 +42,8 @@ def kept_classes(path: Path) -> tuple[str, ...] | None:
                 return None
             found = connection.execute("SELECT value FROM facts WHERE name = 'classes'").fetchone()
             return None if found is None else read_classes(found[0])
-    except (sqlite3.DatabaseError, DataError):  # told when it is opened to be written
+    # What SQLite says of a damaged schema may be no text. All is told when it is opened to be written.
+    except (sqlite3.DatabaseError, UnicodeDecodeError, DataError):
         return None
 
 

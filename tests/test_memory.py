@@ -73,7 +73,9 @@ def test_learning_on_holds_no_more(name: str, given: Any) -> None:
 def test_a_thousand_fits_hold_no_more(name: str, given: Any) -> None:
     """A thousand fits of one estimator allocate as much as a third of them."""
     X, y = given
-    assert not _grows(lambda estimator: estimator.fit(X[:40], y[:40]), getattr(oneof, name)(), 333, 50_000)
+    parameters = {"optimizer": None} if name == "PLGP" else {}  # a search for kernels is a hundred fits more, each time
+    estimator = getattr(oneof, name)(**parameters)
+    assert not _grows(lambda estimator: estimator.fit(X[:20, :3], y[:20]), estimator, 333, 50_000)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity, symmetrised
 from oneof.graphs.graph import Graph, Weighting
 from oneof.graphs.neighbours import Neighbourhood
-from oneof.parameters import check_choice
+from oneof.parameters import check_choice, check_positive
 from oneof.typing import Rows
 
 AFFINITIES = ("gaussian", "cosine", "binary")
@@ -74,8 +74,7 @@ class GraphRule:
     def __post_init__(self) -> None:
         if isinstance(self.affinity, str):
             check_choice("affinity", self.affinity, AFFINITIES, ", a function of the rows or a matrix")
-        if not isinstance(self.n_neighbors, numbers.Integral) or not _is_positive(self.n_neighbors):
-            raise InputError(f"n_neighbors={self.n_neighbors!r} is not possible: give an integer above 0.")
+        check_positive("n_neighbors", self.n_neighbors, integer=True)
         if self.radius is not None and not _is_positive(self.radius):
             raise InputError(f"radius={self.radius!r} is not possible: give a number above 0 or None.")
         if not (isinstance(self.width, str) and self.width == "local") and not _is_positive(self.width):

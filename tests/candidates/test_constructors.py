@@ -246,6 +246,8 @@ def test_strings():
         (lambda: CandidateSets.from_labels([[1, 2], [3]]), "not a label"),
         (lambda: CandidateSets.from_labels(np.zeros((2, 2, 2))), "1d array"),
         (lambda: CandidateSets.from_labels(3), "expected one label"),
+        (lambda: CandidateSets.from_labels(sp.csr_array([[0, 1]])), "sparse matrix: expected one label"),
+        (lambda: CandidateSets.from_labels(["a"], classes=sp.coo_array([[0, 1]])), "sparse matrix: expected one label"),
         (lambda: CandidateSets.from_labels(["a"], classes=["a", "a"]), "'a' twice"),
         (lambda: CandidateSets.from_labels(["a"], classes=["a", None]), "missing value"),
         (lambda: CandidateSets.from_labels(["a"], classes=["a", 1]), "mix text"),

@@ -217,6 +217,22 @@ def test_a_dead_worker_ends_the_run_with_a_sentence(tmp_path):
         assert len(run(plan(6), measure, store)) == 6
 
 
+def test_a_process_that_joblib_replaces_does_not_stop_the_run(tmp_path):
+    """Where warnings are errors either: joblib gives its own in a thread, and without that thread nothing ends."""
+    path = tmp_path / "records.jsonl"
+    program = (
+        "from tests.experiments.work import Path, Store, plan, read_much, run\n"
+        f"with Store(Path({str(path)!r}), 'toy') as store:\n"
+        "    run(plan(6), read_much, store, jobs=2)\n"
+    )
+    command = [sys.executable, "-W", "error::UserWarning", "-c", program]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    records = read(path).values()
+    assert len(records) == 6
+    assert len({record.result["process"] for record in records}) > 2  # else nothing was replaced
+
+
 def test_a_store_is_of_one_experiment_and_one_run(tmp_path):
     path = tmp_path / "records.jsonl"
     with Store(path, "toy") as store:

@@ -5,9 +5,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+
 from oneof.experiments import Store, Trial, run
 
 N_TRIALS = 40
+_HELD = []
 
 
 def plan(n=N_TRIALS, experiment="toy"):
@@ -29,6 +32,13 @@ def die(trial):
     if trial["draw"] == 3:
         os._exit(9)
     return {"value": 1.0}
+
+
+def read_much(trial):
+    """Hold 350 MB more after each trial, for which joblib replaces the process, and tell which process it was."""
+    _HELD.append(np.ones(44_000_000))
+    time.sleep(1.1)  # joblib looks at most once a second
+    return {"process": os.getpid()}
 
 
 def outcome(records):

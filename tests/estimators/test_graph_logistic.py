@@ -286,3 +286,14 @@ def test_em_does_not_collapse_where_no_precision_holds_anything():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (model.fit(X, y).predict(X) == y).mean() > 0.9
+
+
+def test_a_likelihood_that_is_flat_is_left_where_it_ends():
+    """Two classes that are named together and never apart: the curvature is not positive there, and steps end."""
+    full = list(range(6))
+    partial = {3: [2, 5], 5: [2, 5], 6: [0, 3], 9: [1, 4], 12: [0, 3]}
+    X = np.array([1, 1, -1, 0, 1, 0, -1, -1, 0, -1, 0, 1, 0.0])[:, None]
+    y = CandidateSets.from_sets([partial.get(i, full) for i in range(len(X))], classes=full)
+    model = GraphLogisticRegression(alpha="auto", symmetrize="sum", max_iter=20)
+    model.fit(X, y)  # a ConvergenceWarning is an error here
+    np.testing.assert_allclose(gradient(model, X, y.mask)[1], 0, atol=1e-6)

@@ -28,6 +28,8 @@ ENOUGH_PRODUCTS = 15
 """Products of a step beyond which the next one gets a preconditioner of its own."""
 MOST_PRODUCTS = 300
 MOST_HALVINGS = 40
+ROUNDING = 1e-10
+"""Length of a step, as a part of the weights', below which rounding may be all that it is."""
 LOOSEST = 0.1
 """Largest relative error of a step."""
 
@@ -44,7 +46,8 @@ def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_it
     """Maximise in the coordinates of a space.
 
     A step of the relative length delta, in the metric of H, leaves an error of about delta^2, and its own relative
-    error is made no larger than delta: the last step is the first with delta <= 0.1 sqrt(tol).
+    error is made no larger than delta: the last step is the first with delta <= 0.1 sqrt(tol). Where H is not positive
+    definite, as on a saddle, steps are as short as what is left: there the last one has delta <= 0.1 tol.
     """
     scores, penalised = space.scores(z), space.penalised(z)
     at = likelihood.point(scores)
@@ -74,7 +77,8 @@ def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_it
         z, at, value = ahead, there, found
         scores, penalised = scores + length * moved, penalised + length * penalised_step
         whole = float((scores * likelihood.bends(at, scores)).sum()) + float((z * penalised).sum())
-        if exact and length == 1.0 and rise <= 0.01 * tol * max(whole, 1e-12):
+        least = tol if exact else max(tol, ROUNDING) ** 2
+        if length == 1.0 and rise <= 0.01 * least * max(whole, 1e-12):
             return z, True
     return z, False
 

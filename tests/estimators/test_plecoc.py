@@ -184,6 +184,15 @@ def test_dense_and_sparse_rows_mix():
     np.testing.assert_allclose(mixed, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize(("shape", "value"), [((7, 3), 0.3), ((6, 2), 2.3), ((6, 2), 1e150)])
+def test_sparse_features_that_are_constant(shape, value):
+    """Their spread is 0, and not below it by rounding."""
+    X = np.full(shape, value)
+    mask = np.eye(2, dtype=bool)[np.arange(shape[0]) % 2]
+    dense, sparse = PLECOC(random_state=0).fit(X, mask), PLECOC(random_state=0).fit(sp.csr_array(X), mask)
+    np.testing.assert_array_equal(dense.predict(X), sparse.predict(sp.csr_array(X)))
+
+
 def test_sets_that_no_coding_parts_are_refused():
     """Complementary labels leave every coding rows on one side alone: said, rather than fitted to nothing."""
     random = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier, DecisionValues
@@ -128,15 +129,15 @@ class PLECOC(DecisionValues, CandidateClassifier):
         told = ~candidates.is_unlabelled
         rows, mask = _small_indices(rows[told]), candidates.mask[told]
         _check_size(rows)
-        centred = self.estimator is None and not sp.issparse(rows)
-        self._origin = np.median(rows, axis=0).astype(np.float64) if centred else None
+        own = self.estimator is None
+        self._origin = np.median(rows, axis=0).astype(np.float64) if own and not sp.issparse(rows) else None
         n_codes = int(np.ceil(10 * np.log2(mask.shape[1]))) if self.n_codes is None else self.n_codes
         random = check_random_state(self.random_state)
         codings = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
         codes = draw_codings(mask, int(n_codes), self.min_share, codings)
         distinct, place = np.unique(codes, axis=1, return_inverse=True)
         trained = self._each(
-            delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0], self._origin)
+            delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0], own, self._origin)
             for code in distinct.T
         )
         estimators, margins = zip(*trained)
@@ -186,12 +187,13 @@ def _seeded(learner: Any, random: np.random.RandomState) -> Any:
     return clone(learner).set_params(**{name: random.randint(np.iinfo(np.int32).max) for name in names})
 
 
-def _train(learner: Any, rows: Rows, side: Ints, origin: Floats | None) -> tuple[Any, Floats]:
-    """Fit a classifier to the rows that have a side, and return it with its margins on all rows."""
+def _train(learner: Any, rows: Rows, side: Ints, own: bool, origin: Floats | None) -> tuple[Any, Floats]:
+    """Fit a classifier, our own or the caller's, to the rows that have a side; return it, and its margins on all."""
     kept = np.flatnonzero(side)
     rows_kept, side = rows[kept], side[kept]
-    if origin is not None:
+    if own:
         learner.set_params(gamma=_width(rows_kept))
+    if origin is not None:
         rows, rows_kept = rows - origin, rows_kept - origin
     if side.min() == side.max():
         learner = DummyClassifier(strategy="constant", constant=side[0])
@@ -200,10 +202,14 @@ def _train(learner: Any, rows: Rows, side: Ints, origin: Floats | None) -> tuple
     return learner, _margin(learner, rows)
 
 
-def _width(rows: Floats) -> float:
-    """Return the gamma that SVC calls "scale", of rows as they were given."""
+def _width(rows: Rows) -> float:
+    """Return the gamma that SVC calls "scale", of rows as they were given; its own is below 0 for some sparse ones."""
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = float(rows.var(dtype=np.float64))
+        if sp.issparse(rows):
+            means, variances = mean_variance_axis(rows, axis=0)
+            spread = float(variances.mean(dtype=np.float64) + means.var(dtype=np.float64))
+        else:
+            spread = float(rows.var(dtype=np.float64))
     return min(1.0 / (rows.shape[1] * spread), float(np.finfo(np.float64).max)) if spread else 1.0
 
 

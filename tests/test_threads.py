@@ -1,13 +1,15 @@
 """Work side by side: the same results for any number of threads, and no more threads than BLAS may take."""
 
+import multiprocessing
 import threading
+from contextlib import contextmanager, nullcontext
 from typing import ClassVar
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_info, threadpool_limits
 
 from oneof import PLECOC, LOORidge, threads
 from oneof.threads import available, one_thread_each, side_by_side
@@ -47,15 +49,90 @@ def test_no_core_is_asked_for_twice():
             assert blas_threads() == {1}
 
 
-def test_calls_that_overlap_leave_the_threads_of_blas_as_they_were():
-    """Of two that limit BLAS at once, the one that came second and goes last does not leave it limited for good."""
-    with threadpool_limits(2, user_api="blas"):
+@contextmanager
+def another_thread():
+    """Be in a thread of its own that has one thread of BLAS: a function to be called lets it leave, and end."""
+    entered, may_go, gone, may_end = (threading.Event() for _ in range(4))
+
+    def stay():
+        with one_thread_each():
+            entered.set()
+            may_go.wait(60)
+        gone.set()
+        may_end.wait(60)
+
+    def leave():
+        may_go.set()
+        assert gone.wait(60)
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    try:
+        assert entered.wait(60)
+        yield leave
+    finally:
+        may_go.set()
+        may_end.set()
+        thread.join(60)
+
+
+@contextmanager
+def two_threads():
+    """Have two threads of BLAS by nobody's limit: threadpoolctl heeds one thread at a time, which `with` makes this."""
+    set_by_us = ThreadpoolController().select(user_api="blas").limit(limits=2)
+    clear = getattr(OpenBLASController, "clear_controlling_thread", lambda **_: None)
+    clear(force=True)
+    try:
+        yield
+    finally:
+        set_by_us.restore_original_limits()
+        clear(force=True)
+
+
+@pytest.mark.parametrize("limited", [two_threads, lambda: threadpool_limits(2, user_api="blas")], ids=["free", "held"])
+def test_calls_that_overlap_leave_the_threads_of_blas_as_they_were(limited):
+    """Of two that limit BLAS at once, whoever comes first or goes last, and whichever threads they are."""
+    with limited():
         first, second = one_thread_each(), one_thread_each()
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)
         assert blas_threads() == {1}
         second.__exit__(None, None, None)
+        assert blas_threads() == {2}
+        with another_thread() as leave:
+            assert blas_threads() == {1}
+            with one_thread_each():
+                leave()
+                assert blas_threads() == {1}
+            assert blas_threads() == {2}
+        with one_thread_each(), another_thread() as leave:
+            first.__enter__()
+            first.__exit__(None, None, None)
+            leave()
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+
+
+def _threads_within_and_after(sender):
+    with one_thread_each():
+        within = blas_threads()
+    sender.send((within, blas_threads()))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_child_forked_within_is_not_limited_for_good(inside):
+    """Be it the thread that forked or another that was inside at that moment."""
+    context = multiprocessing.get_context("fork")
+    with threadpool_limits(2, user_api="blas"):
+        with another_thread():
+            receiver, sender = context.Pipe(duplex=False)
+            with one_thread_each() if inside else nullcontext():
+                child = context.Process(target=_threads_within_and_after, args=(sender,))
+                child.start()
+            assert receiver.poll(60)
+            assert receiver.recv() == ({1}, {1} if inside else {2})
+            child.join(60)
         assert blas_threads() == {2}
 
 

@@ -7,14 +7,14 @@ for twice, and a part's result is the same whether others run beside it or not.
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
 from joblib import cpu_count
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -74,28 +74,53 @@ class _OneEach(AbstractContextManager[None]):
 
     def __init__(self) -> None:
         self._inside = 0
+        self._own = threading.local()  # how often this thread is inside
         self._limits: Any = None
         self._lock = threading.Lock()
-        # A lock that another thread held while the process was forked would stay shut in the child.
+        # A child has but the thread that forked: the others will never go, nor open a lock that they held.
         os.register_at_fork(after_in_child=self._renew)
 
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                self._limits = _blas().limit(limits=1)
+                with _whichever_thread():
+                    self._limits = _blas().limit(limits=1)
             self._inside += 1
+            self._own.times = getattr(self._own, "times", 0) + 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
+            self._own.times -= 1
             if not self._inside:
-                self._limits.restore_original_limits()
+                self._restore()
 
     def _renew(self) -> None:
         self._lock = threading.Lock()
+        left, self._inside = self._inside, getattr(self._own, "times", 0)
+        if left and not self._inside:
+            self._restore()
+
+    def _restore(self) -> None:
+        with _whichever_thread():
+            self._limits.restore_original_limits()
 
 
 _ONE_EACH = _OneEach()
+
+
+@contextmanager
+def _whichever_thread() -> Iterator[None]:
+    """Let this thread set the limits of OpenBLAS.
+
+    Since 3.8 threadpoolctl heeds the first thread that did, as long as that one lives, and no other, silently.
+    """
+    anyone = getattr(OpenBLASController, "clear_controlling_thread", lambda **_: None)
+    anyone(force=True)
+    try:
+        yield
+    finally:
+        anyone(force=True)
 
 
 @cache

@@ -157,5 +157,7 @@ class HarmonicField(GraphClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        decided = balance_mass(found.distributions, candidates.mask, found.unreached) if self.class_mass else None
+        decided = None
+        if self.class_mass:
+            decided = balance_mass(found.distributions, candidates.mask, found.unreached, tol=self.tol)
         return self._keep(X, y, candidates, graph, found, decided)

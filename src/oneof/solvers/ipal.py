@@ -96,7 +96,7 @@ def balance_classes(confidence: Floats, mask: Mask) -> Floats:
     """Return F with each class scaled back to the share of all rows that it has in F_0, and rows scaled to sum 1 again.
 
     q_k F_ik with q_k = sum_i F_0,ik / sum_i F_ik (class mass normalisation): sweeps favour the classes that many sets
-    name, which this undoes.
+    name, which this undoes. One that died out in them stays so.
 
     Parameters
     ----------
@@ -108,4 +108,6 @@ def balance_classes(confidence: Floats, mask: Mask) -> Floats:
     ndarray of shape (n, K)
     """
     mass = confidence.sum(axis=0)
-    return restrict(confidence * (uniform(mask).sum(axis=0) / np.where(mass > 0, mass, 1.0)), mask)
+    alive = mass > np.finfo(np.float64).eps * mass.sum()  # with alpha=1 classes die out, and what is left is no share
+    factor = np.divide(uniform(mask).sum(axis=0), mass, out=np.zeros(len(mass)), where=alive)
+    return restrict(confidence * factor, mask)

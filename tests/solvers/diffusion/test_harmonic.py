@@ -142,6 +142,33 @@ def test_class_mass_is_the_formula_of_the_paper():
     np.testing.assert_allclose(empty[:, :3], balanced)
 
 
+@pytest.mark.parametrize("left", [1e-9, 1e-189, 1e-310, 5e-324])
+def test_class_mass_raises_no_class_that_died_out(left):
+    """Of a class that sweeps leave ever less of, what is left at their end is not scaled to what it never had."""
+    W, mask = problem()
+    F = solve_harmonic(W, mask).distributions
+    wide = np.column_stack([mask, mask.all(axis=1)])
+    dying = balance_mass(np.column_stack([F, np.full(len(F), left)]), wide)
+    np.testing.assert_allclose(dying, np.column_stack([balance_mass(F, mask), np.zeros(len(F))]), atol=2e-9)
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_many_classes_of_few_rows_are_not_all_one(seed):
+    """Sets in which classes die out, of 30 classes and 40 rows: class mass is that over the classes that live."""
+    random = np.random.default_rng(seed)
+    truth, known = random.integers(30, size=40), random.random(40) < 0.5
+    mask = np.ones((40, 30), dtype=bool)
+    mask[known] = random.random((known.sum(), 30)) < 0.15
+    mask[np.arange(40), truth] = True
+    W = graph(random.normal(size=(40, 3)))
+    F = solve_harmonic(W, mask, tol=1e-12).distributions
+    balanced, living = balance_mass(F, mask, tol=1e-12), F[mask.all(axis=1)].sum(axis=0) > 1e-6
+    told = ~mask.all(axis=1)
+    q = (F[told].sum(axis=0) + 1.0) * living
+    shares = F[~told] * np.divide(q, F[~told].sum(axis=0), out=np.zeros(30), where=living)
+    np.testing.assert_allclose(balanced[~told], shares / shares.sum(axis=1, keepdims=True), atol=1e-6)
+
+
 @pytest.mark.parametrize("options", [{"label_penalty": 0.3}, {"label_penalty": 0.3, "ridge": 0.5}])
 def test_class_mass_counts_exact_rows(options):
     """A class has one for each of its exact rows, also where a penalty in place of clamping moves their shares."""

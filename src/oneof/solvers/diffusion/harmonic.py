@@ -95,7 +95,7 @@ def solve_harmonic(
     return HarmonicSolution(F, found.n_iter, found.converged, np.flatnonzero(unreached))
 
 
-def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = None) -> Floats:
+def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = None, *, tol: float = 1e-6) -> Floats:
     """Return the shares of rows of full sets with each class scaled to its part of the others.
 
     Class mass normalisation: q_k f_ik / sum_j f_jk, the sum over the rows of full sets that a label reaches, and q_k
@@ -108,6 +108,9 @@ def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = Non
     mask : ndarray of shape (n, K), bool
     unreached : ndarray of int, optional
         Numbers of rows without a way to a label, which are left as they are.
+    tol : float
+        To what the shares are accurate, above 0. A class with less than that of a row is without mass: it may be one
+        that died out, of which sweeps leave ever less, and which would be scaled up to what it never had.
 
     Returns
     -------
@@ -124,7 +127,8 @@ def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = Non
     if unreached is not None:
         scaled[unreached] = False
     mass = distributions[scaled].sum(axis=0)
-    factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > 0)
+    least = min(max(tol, np.finfo(np.float64).eps), 0.1 / len(q))
+    factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > least * scaled.sum())
     balanced = distributions.copy()
     balanced[scaled] = restrict(distributions[scaled] * factor, np.ones((scaled.sum(), len(q)), dtype=bool))
     return balanced

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError, as_input_errors
-from oneof.typing import Floats
+from oneof.typing import Floats, Rows
 
 
 def read_array(value: Any, name: str) -> np.ndarray[Any, Any]:
@@ -29,3 +29,21 @@ def read_floats(value: Any, name: str) -> Floats:
         raise InputError(f"{name} holds values of type {array.dtype}: give real numbers.")
     with as_input_errors(), np.errstate(over="ignore"):
         return array.astype(np.float64)
+
+
+def check_finite(rows: Rows, *, or_nan: bool = False) -> None:
+    """Raise at the first value, of dense or CSR rows, that is infinite or, unless that is allowed, NaN."""
+    values = rows.data if sp.issparse(rows) else rows.ravel()
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):  # as it nearly always is, which takes no memory to see
+            return
+    broken = np.isinf(values) if or_nan else ~np.isfinite(values)
+    if not broken.any():
+        return
+    first = int(broken.argmax())
+    if sp.issparse(rows):
+        row, column = int(np.searchsorted(rows.indptr, first, side="right")) - 1, int(rows.indices[first])
+    else:
+        row, column = divmod(first, rows.shape[1])
+    what = "NaN" if np.isnan(values[first]) else "infinity, or a number too large for its type"
+    raise InputError(f"row {row}, column {column}: X contains {what}: impute the value or drop the row.")

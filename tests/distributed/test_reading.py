@@ -107,8 +107,8 @@ def test_a_missing_value_is_named_by_block_and_row(value):
     X, y, _ = table(60)
     X[33, 2] = value
     rows = in_blocks(X, [20, 40])
-    refused("block 1: row 13: X contains NaN or infinity", rows, y)
-    refused("block 1: row 13: X contains NaN or infinity", rows.map_blocks(sp.csr_matrix), y)
+    refused("block 1: row 13, column 2: X contains", rows, y)
+    refused("block 1: row 13, column 2: X contains", rows.map_blocks(sp.csr_matrix), y)
 
 
 def test_features_that_differ_between_blocks():

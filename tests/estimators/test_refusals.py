@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -46,3 +47,19 @@ def test_a_fit_that_fails_leaves_no_half_of_two_models(estimator):
         model.fit(np.hstack([X, X]), mask[:5])
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@every
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_no_number_is_named(estimator, value):
+    """By row and column, of dense and sparse rows, in fit and later."""
+    X, mask = table(20, like=estimator)
+    model = clone(estimator).fit(X, mask)
+    X[5, 1] = value
+    said = (
+        r"^row 5, column 1: X contains (NaN|infinity, or a number too large for its type): impute the value or drop the"
+    )
+    for rows in [X, sp.csr_array(X)]:
+        for call in (lambda rows=rows: clone(estimator).fit(rows, mask), lambda rows=rows: model.predict(rows)):
+            with pytest.raises(InputError, match=said):
+                call()

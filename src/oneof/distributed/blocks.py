@@ -13,6 +13,7 @@ from oneof.candidates import as_candidates, as_classes, common_classes, named_va
 from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
 from oneof.distributed.reduction import compute, persist, shared, task
 from oneof.errors import InputError, LabelError
+from oneof.reading import check_finite
 from oneof.typing import Ints, Labels, Mask, Rows
 
 
@@ -209,21 +210,10 @@ def _checked(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple
             return empty, Facts(0, 0, np.dtype(np.float64), X.shape[1], None)
         own = clone(reader)
         rows = own._read_rows(X, reset=True, finite=False)
-        _check_finite(rows)
+        check_finite(rows)
         names = tuple(own.feature_names_in_) if hasattr(own, "feature_names_in_") else None
         block = Block(number, rows, np.array(candidates.mask))
         return block, Facts(n_rows, int(block.told.sum()), rows.dtype, rows.shape[1], names)
-
-
-def _check_finite(rows: Rows) -> None:
-    values = rows.data if sp.issparse(rows) else rows
-    if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
-        return
-    if sp.issparse(rows):
-        row = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(values))[0], side="right")) - 1
-    else:
-        row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-    raise InputError(f"row {row}: X contains NaN or infinity: impute the value or drop the row.")
 
 
 def _cast(block: Block, dtype: Any) -> Block:

@@ -7,12 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError, LabelError, as_input_errors
 from oneof.likelihoods import restricted_softmax
 from oneof.metrics import covering_rate
+from oneof.reading import check_finite
 from oneof.typing import Floats, Labels, Rows
 
 
@@ -142,16 +143,15 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         if not reset:
             check_is_fitted(self)
         # Numbers that float64 does not hold become infinite, which is then refused in words.
+        form: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C"}
+        form["accept_sparse"] = "csr" if get_tags(self).input_tags.sparse else False
         with as_input_errors(), np.errstate(over="ignore", invalid="ignore"):
-            rows = validate_data(
-                self,
-                X,
-                accept_sparse="csr" if get_tags(self).input_tags.sparse else False,
-                dtype=[np.float64, np.float32],
-                order="C",
-                ensure_all_finite=finite,
-                reset=reset,
-            )
+            try:
+                rows = validate_data(self, X, **form, ensure_all_finite=finite, reset=reset)
+            except ValueError as error:
+                if str(error).startswith(("Input X contains NaN", "Input X contains infinity")):  # not where
+                    check_finite(check_array(X, **form, ensure_all_finite=False), or_nan=finite == "allow-nan")
+                raise
         if sp.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()  # an entry given in parts is their sum

@@ -70,6 +70,12 @@ def test_shares_beyond_the_rows_are_an_error(shares):
         learning_curve(Frequencies(), X, y, shares=shares)
 
 
+def test_no_folds_are_an_error():
+    X, y, _ = draw()
+    with pytest.raises(InputError, match="cv holds no folds"):
+        learning_curve(Frequencies(), X, y, cv=[])
+
+
 class Particular(AvgPerceptron):
     """Refuses to learn from fewer than 20 rows."""
 

@@ -44,6 +44,7 @@ _ROOMS = (
     "metrics",
     "model_selection",
     "persistence",
+    "plots",
     "stream",
     "text",
     "topics",

@@ -1,6 +1,7 @@
 """Parameters that are no numbers of the wanted kind, no choice there is, or no flag, refused in one sentence."""
 
 import numbers
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,13 +10,17 @@ import numpy as np
 from oneof.errors import InputError
 
 
-def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: bool = False) -> None:
-    """Raise unless a parameter is a finite number above 0, or 0 where that is allowed."""
+def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: bool = False, others: str = "") -> None:
+    """Raise unless a parameter is a finite number above 0, or 0 where that is allowed; `others` is what else may be.
+
+    Numbers are those that a float can hold, but integers may be of any size.
+    """
     kind: Any = numbers.Integral if integer else numbers.Real
     fits = isinstance(value, kind) and not isinstance(value, bool)
-    if not fits or not (0 < value < np.inf or (or_zero and value == 0)):
+    largest = np.inf if integer else sys.float_info.max
+    if not fits or not (0 < value <= largest or (or_zero and value == 0)):
         wanted = f"{'an integer' if integer else 'a number'} {'of at least' if or_zero else 'above'} 0"
-        raise InputError(f"{name}={value!r} is not possible: give {wanted}.")
+        raise InputError(f"{name}={_short(value)} is not possible: give {wanted}{others}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
@@ -43,3 +48,8 @@ def check_flag(name: str, value: Any) -> None:
     """Raise unless a parameter is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name}={value!r} is not possible: choose True or False.")
+
+
+def _short(value: Any) -> str:
+    """Return what a value looks like; an integer of thousands of digits is not written out."""
+    return f"an integer of {value.bit_length()} bits" if isinstance(value, int) and abs(value) > 1e30 else repr(value)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
-from oneof.errors import InputError, InputTypeError, MissingExtraError
+from oneof.errors import InputError, InputTypeError, MissingExtraError, as_input_errors
 
 __all__ = ["StemTokenizer", "languages", "make_vectorizer", "stemming_package"]
 
@@ -134,9 +134,10 @@ def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **option
 
     listed = _check_words(stop_words)
     _check_options(options, in_lower_case=stem is not None or listed is not None)
-    vectorizer = TfidfVectorizer(token_pattern=WORD, **options)
+    with as_input_errors():
+        vectorizer = TfidfVectorizer(token_pattern=WORD, **options)
+        prepare = vectorizer.build_preprocessor()  # by which some options are looked at
     if isinstance(listed, tuple):
-        prepare = vectorizer.build_preprocessor()
         listed = tuple(prepare(word) for word in listed)
     if stem is not None:
         return vectorizer.set_params(tokenizer=StemTokenizer(stem, listed), token_pattern=None)

@@ -225,8 +225,10 @@ def test_strings():
         CandidateSets.from_strings(["a", "a||b"])
     with pytest.raises(LabelError, match="row 0: 3 is not text"):
         CandidateSets.from_strings([3])
-    with pytest.raises(InputError, match="separator"):
-        CandidateSets.from_strings(["a"], separator="")
+    for separator in ("", " ", "\\", 3):
+        for call in (CandidateSets.from_strings, lambda _, separator: y.to_strings(separator=separator)):
+            with pytest.raises(InputError, match="cannot be used: give visible text without a backslash"):
+                call(["a"], separator=separator)
 
 
 @pytest.mark.parametrize(

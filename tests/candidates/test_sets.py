@@ -46,6 +46,8 @@ def test_the_mask_cannot_be_changed():
     for sets in (y, y[1:], pickle.loads(pickle.dumps(y))):
         with pytest.raises(ValueError, match="read-only"):
             sets.mask[0, 1] = True
+        with pytest.raises(ValueError, match="read-only"):
+            sets.classes[0] = "z"
     classes = np.array(["a", "b", "c"])
     named = CandidateSets(MASK, classes)
     classes[0] = "z"

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import oneof
 
-# `oneof.compare` is a function and a package; pictures are drawn by a package that `import oneof` does not name.
-ROOMS = (*oneof._ROOMS, "compare", "plots")
+# `oneof.compare` is a function and a package.
+ROOMS = (*oneof._ROOMS, "compare")
 OF_SCIKIT_LEARN = {"get_metadata_routing", "set_score_request", "set_fit_request", "set_partial_fit_request"}
 
 

@@ -19,6 +19,7 @@ from oneof import (
     CandidateSets,
     GaussianEM,
     GraphLogisticRegression,
+    HarmonicField,
     MultinomialEM,
     SpectralGraphTransducer,
     active,
@@ -71,8 +72,9 @@ def test_scores_that_overflow_are_said(size):
 
 def test_sums_of_finite_rows_may_overflow():
     """scikit-learn sums the rows to find NaN quickly, and NumPy warns of that sum."""
-    outcome(PLKNN().fit, sp.csr_array(np.where(X > 0, 1.7e308, -1.7e308)), MASK)
-    outcome(LabellingSession, np.where(X > 0, 1.7e308, -1.7e308), classes=["a", "b"], estimator=PLKNN())
+    rows = np.where(X > 0, 1.7e308, -1.7e308)
+    assert isinstance(outcome(PLKNN().fit, sp.csr_array(rows), MASK), PLKNN)
+    assert isinstance(outcome(LabellingSession, rows, classes=["a", "b"], estimator=PLKNN()), LabellingSession)
 
 
 def test_weights_that_are_no_numbers_are_not_shown():
@@ -83,8 +85,16 @@ def test_weights_that_are_no_numbers_are_not_shown():
 
 def test_tolerances_of_any_size():
     """The square of a tolerance overflows before the tolerance does."""
-    outcome(CLPL(tol=1e300).fit, X, MASK)
-    outcome(PLSVM(solver="pegasos", tol=1e300).fit, X, MASK)
+    assert isinstance(outcome(CLPL(tol=1e300).fit, X, MASK), CLPL)
+    assert isinstance(outcome(PLSVM(solver="pegasos", tol=1e300).fit, X, MASK), PLSVM)
+
+
+@pytest.mark.parametrize("model", [CLPL(C=10**400), PLEM(lam=10**400), HarmonicField(width=10**400)])
+def test_integers_beyond_floats(model):
+    """They are numbers above 0, of which no float can be made."""
+    said = str(outcome(model.fit, X, MASK))
+    assert "is not possible: give a number above 0" in said
+    assert len(said) < 120
 
 
 @pytest.mark.parametrize("seed", ["x", -3, np.random.default_rng(0)])
@@ -277,4 +287,6 @@ def test_sparse_rows_whose_spread_overflows():
 
 def test_costs_whose_squares_overflow():
     """Quadratics on a sphere are minimised in units in which they do not."""
-    outcome(SpectralGraphTransducer(c=1e300).fit, np.random.default_rng(0).normal(size=(10, 2)), [0, 1, 2, -1, 0] * 2)
+    rows, labels = np.random.default_rng(0).normal(size=(10, 2)), [0, 1, 2, -1, 0] * 2
+    found = outcome(SpectralGraphTransducer(c=1e300).fit, rows, labels)
+    np.testing.assert_array_equal(found.transduction_[np.array(labels) >= 0], [label for label in labels if label >= 0])

@@ -43,19 +43,19 @@ class CandidateSets:
 
     def __init__(self, mask: Any, classes: Any) -> None:
         mask, classes = indicator.read_indicator(read_array(mask, "the mask"), classes)
-        mask = np.ascontiguousarray(mask)
-        mask.flags.writeable = False
-        self._mask: Mask = mask
-        self._classes: Labels = classes
+        self._keep(mask, classes)
 
     @classmethod
     def _wrap(cls, mask: Mask, classes: Labels) -> "CandidateSets":
         """Take a mask that is known to be sound, without a copy, but for one whose columns lie together."""
         out = object.__new__(cls)
-        mask = np.ascontiguousarray(mask)  # loops compile anew for each layout
-        mask.flags.writeable = False
-        out._mask, out._classes = mask, classes
+        out._keep(mask, classes)
         return out
+
+    def _keep(self, mask: Mask, classes: Labels) -> None:
+        self._mask: Mask = np.ascontiguousarray(mask)  # loops compile anew for each layout
+        self._classes: Labels = classes.view()  # estimators hand it on as `classes_`, and selections of rows share it
+        self._mask.flags.writeable = self._classes.flags.writeable = False
 
     # -- constructors ---------------------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class CandidateSets:
 
     @property
     def classes(self) -> Labels:
-        """(n_classes,): the classes, in the order of the mask's columns."""
+        """(n_classes,), read-only: the classes, in the order of the mask's columns."""
         return self._classes
 
     @property
@@ -304,8 +304,7 @@ class CandidateSets:
         return self._mask, self._classes
 
     def __setstate__(self, state: tuple[Mask, Labels]) -> None:
-        self._mask, self._classes = state
-        self._mask.flags.writeable = False
+        self._keep(*state)
 
     def __repr__(self) -> str:
         exact, unlabelled = int(self.is_exact.sum()), int(self.is_unlabelled.sum())

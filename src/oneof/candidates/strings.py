@@ -13,8 +13,7 @@ from oneof.typing import Labels, Mask
 
 def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of separated text; each distinct text is split once."""
-    if not isinstance(separator, str) or not separator or separator.isspace() or "\\" in separator:
-        raise InputError(f"separator {separator!r} cannot be used: give visible text without a backslash.")
+    _check(separator)
     texts = label_vector(y).tolist()
     split: dict[Any, list[str] | None] = {}
     distinct_labels(texts, range(len(texts)))
@@ -26,10 +25,16 @@ def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Lab
 
 def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
     """Join the labels of each row's set; an unlabelled row becomes empty text."""
+    _check(separator)
     escape = re.compile("|".join((re.escape("\\"), re.escape(separator[0]))))
     labels = np.array([escape.sub(lambda found: "\\" + found[0], str(label)) for label in classes.tolist()], object)
     full = np.asarray(mask.all(axis=1))
     return ["" if full[i] else separator.join(labels[row]) for i, row in enumerate(mask)]
+
+
+def _check(separator: Any) -> None:
+    if not isinstance(separator, str) or not separator or separator.isspace() or "\\" in separator:
+        raise InputError(f"separator {separator!r} cannot be used: give visible text without a backslash.")
 
 
 def _split(row: int, text: Any, separator: str) -> list[str] | None:

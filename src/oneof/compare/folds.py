@@ -62,7 +62,10 @@ def folds_of(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
         cv = CandidateKFold(int(cv), random_state=random_state)
     with as_input_errors():
         splits = check_cv(cv).split(task.X, task.candidates)
-        return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        folds = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+    if not folds:
+        raise InputError("cv holds no folds: give at least one pair of training and test rows.")
+    return folds
 
 
 def attempt(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:

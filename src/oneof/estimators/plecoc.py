@@ -12,10 +12,10 @@ from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier, DecisionValues
+from oneof.kernels.spread import scale_gamma
 from oneof.parameters import check_n_jobs, check_positive
 from oneof.randomness import check_random_state
 from oneof.solvers.ecoc import code_performance, decode, draw_codings, row_sides
@@ -192,7 +192,7 @@ def _train(learner: Any, rows: Rows, side: Ints, own: bool, origin: Floats | Non
     kept = np.flatnonzero(side)
     rows_kept, side = rows[kept], side[kept]
     if own:
-        learner.set_params(gamma=_width(rows_kept))
+        learner.set_params(gamma=scale_gamma(rows_kept))
     if origin is not None:
         rows, rows_kept = rows - origin, rows_kept - origin
     if side.min() == side.max():
@@ -200,17 +200,6 @@ def _train(learner: Any, rows: Rows, side: Ints, own: bool, origin: Floats | Non
     with np.errstate(over="ignore", invalid="ignore"):  # overflow is looked for below, and said in one sentence
         learner.fit(rows_kept, side)
     return learner, _margin(learner, rows)
-
-
-def _width(rows: Rows) -> float:
-    """Return the gamma that SVC calls "scale", of rows as they were given; its own is below 0 for some sparse ones."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if sp.issparse(rows):
-            means, variances = mean_variance_axis(rows, axis=0)
-            spread = float(variances.mean(dtype=np.float64) + means.var(dtype=np.float64))
-        else:
-            spread = float(rows.var(dtype=np.float64))
-    return min(1.0 / (rows.shape[1] * spread), float(np.finfo(np.float64).max)) if spread else 1.0
 
 
 def _margin(classifier: Any, rows: Rows) -> Floats:

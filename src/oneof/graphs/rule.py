@@ -1,10 +1,7 @@
 """What to link, and by how much."""
 
-import numbers
 from dataclasses import dataclass
 from typing import Any, Literal
-
-import numpy as np
 
 from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity, symmetrised
@@ -75,10 +72,10 @@ class GraphRule:
         if isinstance(self.affinity, str):
             check_choice("affinity", self.affinity, AFFINITIES, ", a function of the rows or a matrix")
         check_positive("n_neighbors", self.n_neighbors, integer=True)
-        if self.radius is not None and not _is_positive(self.radius):
-            raise InputError(f"radius={self.radius!r} is not possible: give a number above 0 or None.")
-        if not (isinstance(self.width, str) and self.width == "local") and not _is_positive(self.width):
-            raise InputError(f'width={self.width!r} is not possible: give a number above 0 or "local".')
+        if self.radius is not None:
+            check_positive("radius", self.radius, others=" or None")
+        if not (isinstance(self.width, str) and self.width == "local"):
+            check_positive("width", self.width, others=' or "local"')
         check_choice("symmetrize", self.symmetrize, ("either", "mutual", "sum"))
         check_choice("neighbors", self.neighbors, ("exact", "approximate"))
         if self.neighbors == "approximate" and self.radius is not None:
@@ -122,7 +119,3 @@ class GraphRule:
             return Graph(symmetrised(directed, self.symmetrize), rows, weighting, widths)
         given = self.affinity(X) if callable(self.affinity) else self.affinity
         return Graph(check_affinity(given, X.shape[0]), rows, weighting, None)
-
-
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and 0 < float(value) < np.inf

@@ -1,6 +1,5 @@
 """Kernels with the names and parameters of scikit-learn's SVC, and the Gram matrices k(x_i, y_j) they make of rows."""
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,7 +10,8 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kerne
 
 from oneof.errors import InputError
 from oneof.kernels.gram import NOT_FINITE, OVERFLOW, check_finite, check_shape
-from oneof.kernels.spread import entry_variance
+from oneof.kernels.spread import scale_gamma
+from oneof.parameters import check_positive
 from oneof.typing import Floats, Rows
 
 KERNELS = ("linear", "poly", "rbf")
@@ -45,11 +45,8 @@ class Kernel:
         if not callable(name) and not (isinstance(name, str) and name in KERNELS):
             names = ", ".join(KERNELS)
             raise InputError(f"kernel={name!r} is not possible: choose one of {names}, precomputed, or a function.")
-        if isinstance(degree, bool) or not isinstance(degree, numbers.Integral) or degree < 1:
-            raise InputError(f"degree={degree!r} is not possible: give an integer above 0.")
-        kind: Any = numbers.Real
-        if isinstance(coef0, bool) or not isinstance(coef0, kind) or not 0 <= coef0 < np.inf:
-            raise InputError(f"coef0={coef0!r} is not possible: give a number of at least 0.")
+        check_positive("degree", degree, integer=True)
+        check_positive("coef0", coef0, or_zero=True)
         used = isinstance(name, str) and name in ("poly", "rbf")
         return cls(name, _gamma(gamma, X) if used else 1.0, int(degree), float(coef0))
 
@@ -80,9 +77,6 @@ def _gamma(gamma: Any | Literal["scale", "auto"], X: Rows) -> float:
     if isinstance(gamma, str) and gamma == "auto":
         return 1.0 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":
-        variance = entry_variance(X)
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-    kind: Any = numbers.Real
-    if isinstance(gamma, bool) or not isinstance(gamma, kind) or not 0 < gamma < np.inf:
-        raise InputError(f'gamma={gamma!r} is not possible: choose "scale", "auto" or a number above 0.')
+        return scale_gamma(X)
+    check_positive("gamma", gamma, others=', "scale" or "auto"')
     return float(gamma)

@@ -170,6 +170,7 @@ def test_labels_that_were_not_learnt_are_never_covered():
     sets = CandidateSets.from_sets([["a", "new"], ["b"]], classes=["a", "b", "new"])
     assert approximated_accuracy(sets, [[0.6, 0.4], [0.1, 0.9]], classes=["b", "a"]) == 0.0
     assert approximated_accuracy(sets, [[0.6, 0.4], [0.1, 0.9]], classes=["a", "b"]) == 1.0
+    assert approximated_accuracy(sets, [[0.6, 0.4], [0.1, 0.9]], classes=iter("ab")) == 1.0, "classes of any form"
 
 
 @pytest.mark.parametrize(
@@ -185,6 +186,7 @@ def test_labels_that_were_not_learnt_are_never_covered():
         (lambda: approximated_accuracy(["a", "b"], [[1.0], [0.0]]), "proba has shape"),
         (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [2.0, -1.0]]), "not finite in row 1"),
         (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [np.nan, 1.0]]), "not finite in row 1"),
+        (lambda: approximated_accuracy(["a", "b"], np.eye(2), classes=iter("a")), r"expected \(2, 1\)"),
         (lambda: precision_recall_break_even([0, 1], [0.1]), "one shape"),
         (lambda: precision_recall_break_even([0, 2], [0.1, 0.2]), "other than 0 and 1"),
         (lambda: precision_recall_break_even([0, 1], [0.1, np.nan]), "NaN in row 1"),

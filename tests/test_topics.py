@@ -11,7 +11,7 @@ from sklearn.semi_supervised import LabelPropagation
 from sklearn.svm import LinearSVC
 
 import oneof
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.text import make_vectorizer
 from oneof.topics import score_topics
 from tests.oracles.break_even import break_even
@@ -103,6 +103,8 @@ def test_the_estimator_is_left_as_it_was(documents):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        ({"estimator": None}, "estimator=None is no estimator"),
+        ({"transductive": "no"}, "transductive='no' is not possible: choose True or False"),
         ({"Y": np.zeros((N, 1))}, "column 0 of Y occurs in no labelled row"),
         ({"Y": np.ones((N, 1))}, "column 0 of Y occurs in every labelled row"),
         ({"Y": np.eye(N, 1), "labelled": [0, 1]}, "column 0 of Y occurs in none of the other rows"),
@@ -119,5 +121,5 @@ def test_the_estimator_is_left_as_it_was(documents):
 def test_what_cannot_be_judged_is_refused(documents, change, said):
     X, topics, labelled = documents
     given = {"estimator": MultinomialNB(), "X": X, "Y": topics, "labelled": labelled, "transductive": False} | change
-    with pytest.raises(InputError, match=said):
+    with pytest.raises((InputError, InputTypeError), match=said):
         score_topics(**given)

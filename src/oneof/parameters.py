@@ -1,4 +1,4 @@
-"""Parameters that are no numbers of the wanted kind, no choice there is, or no flag, refused in one sentence."""
+"""Parameters that are no number, choice, flag or estimator of the wanted kind, refused in one sentence."""
 
 import numbers
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 
 
 def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: bool = False, others: str = "") -> None:
@@ -48,6 +48,14 @@ def check_flag(name: str, value: Any) -> None:
     """Raise unless a parameter is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name}={value!r} is not possible: choose True or False.")
+
+
+def check_estimator(estimator: Any, others: str = "") -> None:
+    """Raise unless this can be cloned and fitted; `others` says what else there is."""
+    if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
+        raise InputTypeError(
+            f"estimator={estimator!r} is no estimator: give an object with get_params and fit{others}."
+        )
 
 
 def _short(value: Any) -> str:

@@ -9,6 +9,7 @@ from sklearn.utils import _safe_indexing
 
 from oneof.errors import InputError, InputTypeError, as_input_errors
 from oneof.metrics import precision_recall_break_even
+from oneof.parameters import check_estimator, check_flag
 from oneof.reading import read_array
 from oneof.typing import Floats, Ints, Mask
 
@@ -68,7 +69,9 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
     ------
     InputError
         If shapes do not fit; if a topic occurs in none or in all of the labelled rows, or in none of the others; if
-        the estimator has no scores, or takes -1 for a class.
+        the estimator has no scores, or takes -1 for a class; if `transductive` is neither True nor False.
+    InputTypeError
+        If there is no estimator, or X is no table.
 
     References
     ----------
@@ -86,6 +89,8 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
     >>> score_topics(model, texts, grain_and_crude, [0, 1, 2], transductive=False)
     TopicScores(break_even=array([1., 1.]), mean=1.0)
     """
+    check_estimator(estimator)
+    check_flag("transductive", transductive)
     truth = _read_topics(Y)
     rows, others = _split(labelled, len(truth))
     is_table = sp.issparse(X) or (hasattr(X, "__getitem__") and getattr(X, "shape", None) != ())

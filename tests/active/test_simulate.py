@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import oneof
 from oneof.active import query, simulate
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError, InputTypeError, LabelError
 from tests.active.dense import RidgeLogistic
 
 
@@ -189,9 +189,9 @@ def test_what_cannot_be_simulated_is_said_in_one_sentence():
     X, y = task()
     a = np.flatnonzero(y == "a")
 
-    def run(match, error=InputError, *, X=X, y=y, **options):
+    def run(match, error=InputError, *, estimator=ESTIMATORS[0], X=X, y=y, **options):
         with pytest.raises(error, match=match):
-            simulate(LogisticRegression(), X, y, **{"start": 6, "n_queries": 2, "strategy": "random", **options})
+            simulate(estimator, X, y, **{"start": 6, "n_queries": 2, "strategy": "random", **options})
 
     run("of 60 rows, 54 have no label at the start", n_queries=55, start=[*range(6)])
     run("X has 60 rows, but y has 59 labels", y=y[:59])
@@ -206,8 +206,11 @@ def test_what_cannot_be_simulated_is_said_in_one_sentence():
     run("start names row -1", start=[0, -1])
     run("every row once", start=[0, 0, 1])
     run("start should be a number, or the rows", start=["a"])
+    run("start should be a number, or the rows", start=[[0], [1, 2]])
     run("start=61 is not possible", start=61)
     run("start=0 is not possible", start=0)
+    run("estimator=None is no estimator", InputTypeError, estimator=None)
+    run("give an object with get_params", InputTypeError, estimator=LogisticRegression)
     run("batch=0 is not possible", batch=0)
     run("n_queries=-1 is not possible", n_queries=-1)
     run("strategy='best' is not possible", strategy="best")

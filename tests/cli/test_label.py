@@ -123,6 +123,17 @@ def test_annotations_from_elsewhere(run: Run, bare: Path) -> None:
     assert pl.read_parquet("out.parquet")["species"].to_list()[:5] == [None, ["owl"], ["owl", "wren"], ["wren"], None]
 
 
+def test_rows_left_are_counted_after_imports(run: Run, bare: Path, served: Any) -> None:
+    """As the page counts them, whose link the same facts hold."""
+    shown: list[int] = []
+    served(lambda client: shown.append(client.post("api/ask", {"annotator": "Ann", "window": "w"}).json()["state"]))
+    Path("long.csv").write_text("item,worker,label\n0,x,owl\n1,x,owl|wren\n")
+    done = run("label", bare, *LABEL, *CLASSES, "--import", "long.csv", "--no-browser", "--json")
+    facts = json.loads(done.out)
+    assert (facts["rows"], facts["imported"], facts["left"]) == (60, 2, 58)
+    assert shown[0]["left"] == 58
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

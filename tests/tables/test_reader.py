@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.errors import DataError
+from oneof.errors import DataError, InputTypeError
 from oneof.stream import read_batches
 from oneof.tables import find_column, read_table
 
@@ -85,6 +85,8 @@ def test_absent_files_and_folders(tmp_path: Path) -> None:
     for name, said in (("none.csv", "there is no file"), ("folder.csv", "not a file")):
         with pytest.raises(DataError, match=said):
             read_table(tmp_path / name)
+    with pytest.raises(InputTypeError, match="path=3 names no file"):
+        read_table(3)  # type: ignore[arg-type]
 
 
 def test_the_closest_column_is_suggested() -> None:

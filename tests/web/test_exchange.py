@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.errors import DataError, InputError, LabelError
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.tables import read_labels, read_table
 from oneof.web.session import LabellingSession
 from oneof.web.table import LabelTable
@@ -58,6 +58,19 @@ def test_rows_without_a_table_are_exported_as_features(begin: Begin, rows: np.nd
 def test_an_export_elsewhere_is_refused(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\.csv or \.parquet"):
         begin(table=table).export(tmp_path / "out.xlsx")
+
+
+def test_a_place_that_is_none_is_refused(begin: Begin) -> None:
+    """Where to write to, what to read, and what the file calls things are texts or paths."""
+    session = begin()
+    for act, sentence in (
+        (lambda: session.export(None), "path=None names no file"),
+        (lambda: session.import_annotations(None), "path=None names no file"),
+        (lambda: session.import_annotations("long.csv", match=[1]), r"match=\[1\] is not possible: give text"),
+        (lambda: session.import_annotations("long.csv", item=3), "item=3 is not possible: give text"),
+    ):
+        with pytest.raises(InputTypeError, match=sentence):
+            act()
 
 
 def write(path: Path, text: str) -> Path:

@@ -6,8 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oneof.errors import ConflictError, DataError
+from oneof.web.ledger import Ledger
 from oneof.web.log import AnswerLog, Entry
 from oneof.web.log_file import kept_classes
 
@@ -78,6 +81,30 @@ def test_many_are_written_together_or_not_at_all() -> None:
     log.append(entry("a"))
     assert [found.key for found in log.append_all([entry("a"), entry("b", row=1), entry("d", row=0)])] == ["b"]
     log.close()
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 1), st.sampled_from(["one of", "skip", "undo"]))),
+    st.integers(0, 10),
+)
+def test_what_will_stand_is_what_stands_when_entries_are_added(said: list, n: int) -> None:
+    """After any entries, answers, skips and undos alike, for all rows that the others are about."""
+    ledger, entries = Ledger(), []
+    for number, (who, row, kind) in enumerate(said, 1):
+        earlier = [e.number for e in entries if (e.row, e.annotator) == (row, who) and e.kind != "undo"]
+        undone = {e.undoes for e in entries}
+        left = [found for found in earlier if found not in undone]
+        if kind != "undo" or left:
+            undoes = left[-1] if kind == "undo" else None
+            entries.append(Entry(str(number), who, row, kind, undoes=undoes, number=number))
+    for entry in entries[:n]:
+        ledger.add(entry)
+    before = {row: dict(ledger.answers(row)) for row in range(2)}
+    foreseen = ledger.after(entries[n:])
+    assert {row: ledger.answers(row) for row in range(2)} == before
+    for entry in entries[n:]:
+        ledger.add(entry)
+    assert foreseen == {entry.row: ledger.answers(entry.row) for entry in entries[n:]}
 
 
 @pytest.mark.parametrize("other", [FACTS | {"rows": "other"}, FACTS | {"classes": '["a", "c"]'}])

@@ -1,10 +1,11 @@
 """Questions and answers over HTTP."""
 
+import socket
 from typing import Any
 
 import pytest
 
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.web.guard import LONGEST_BODY
 from oneof.web.server import LabellingServer
 from oneof.web.session import LabellingSession
@@ -105,6 +106,30 @@ def test_long_requests_are_cut(client: Client) -> None:
 def test_a_port_that_is_taken(session: LabellingSession, client: Client) -> None:
     with pytest.raises(InputError, match=r"port .* cannot be used"):
         LabellingServer(session, port=int(client.address.split(":")[1]))
+
+
+@pytest.mark.parametrize("port", [70_000, -1, "x", 8080.0, True, None])
+def test_what_is_no_port(session: LabellingSession, port: Any) -> None:
+    with pytest.raises(InputError, match=r"port=.* is not possible: give an integer from 0 to 65535"):
+        LabellingServer(session, port=port)
+
+
+def test_a_server_that_cannot_begin_frees_its_port(session: LabellingSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever stopped it, Ctrl-C too; and no port is taken for what is no session."""
+    made: list[socket.socket] = []
+    whole = socket.socket
+
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(socket, "socket", lambda *kind: made.append(whole(*kind)) or made[-1])
+    monkeypatch.setattr("oneof.web.app.make_app", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        LabellingServer(session)
+    assert [one.fileno() for one in made] == [-1]
+    with pytest.raises(InputTypeError, match="session is a NoneType"):
+        LabellingServer(None)
+    assert len(made) == 1
 
 
 def test_it_listens_to_this_machine_alone(client: Client) -> None:

@@ -1,6 +1,7 @@
 """Labelling without a page."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 import oneof
-from oneof.errors import ConflictError, DataError, InputError, LabelError
+from oneof.errors import ConflictError, DataError, InputError, InputTypeError
+from oneof.web.answers import Answers
+from oneof.web.log import AnswerLog, Entry
 from oneof.web.session import LabellingSession
+from oneof.web.table import LabelTable
 from tests.web.conftest import CLASSES, label, make_rows
 
 Begin = Callable[..., LabellingSession]
@@ -234,11 +238,21 @@ def test_the_nearest_labelled_rows(begin: Begin, rows: np.ndarray, truth: np.nda
         ({"overlap": 0}, "overlap"),
         ({"check_every": -1}, "check_every"),
         ({"strategy": "guess"}, "strategy='guess'"),
+        ({"min_votes": 0}, "min_votes=0"),
+        ({"min_votes": "2"}, "min_votes='2'"),
+        ({"top": 0}, "top=0"),
+        ({"background": "no"}, "background='no'"),
+        ({"estimator": oneof.PLKNN}, "get_params and fit, or None for the default"),
+        ({"table": "x"}, "table is a str"),
+        ({"table": LabelTable.of_rows(np.zeros((1, 2)), "kind")}, "X has 60 rows, but the table has 1"),
+        ({"path": 3}, "path=3 names no file"),
     ],
 )
-def test_what_cannot_be_begun(begin: Begin, options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        begin(**options)
+def test_what_cannot_be_begun(begin: Begin, options: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    """It is said at once, and no file of answers is begun."""
+    with pytest.raises((InputError, InputTypeError), match=sentence):
+        begin(**{"path": tmp_path / "log"} | options)
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_cannot_be_answered(begin: Begin) -> None:
@@ -251,10 +265,54 @@ def test_what_cannot_be_answered(begin: Begin) -> None:
         (lambda: session.reject(question, CLASSES), "all classes"),
         (lambda: session.look(60), "rows are 0 to 59"),
         (lambda: session.ask(" "), "no name"),
+        (lambda: session.ask(window=[1]), r"window=\[1\] is not possible: give text"),
+        (lambda: session.answer(None, "owl"), "question=None is none: give what ask or look returned"),
+        (lambda: session.answer(replace(question, row=60), "owl"), "rows are 0 to 59"),
+        (lambda: session.answer(question, "owl", key=[1]), r"key=\[1\] is not possible: give text"),
+        (lambda: session.undo(None), "no name"),
+        (lambda: session.find([1]), r"question=\[1\] is not possible: give text"),
+        (lambda: session.nearest(0, -1), "n=-1 is not possible"),
     ):
-        with pytest.raises((LabelError, InputError), match=sentence):
+        with pytest.raises((InputError, InputTypeError), match=sentence):
             act()
     assert session.answers.log() == []
+
+
+SOUND, STRANGE = (Entry(f"of row {row}", "Bob", row, "one of", (2,)) for row in (4, 99))
+"""What another program may have written."""
+
+
+def test_what_cannot_be_taken_in_leaves_all_as_it_was(begin: Begin) -> None:
+    """Neither an entry about a row that there is not nor the sound one before it; and that is said each time."""
+    session = begin()
+    session.answer(session.look(3), "owl")
+    with pytest.raises(DataError, match="entry 3 of the answers names a row"):
+        session.answers.take_over([SOUND, STRANGE])
+    with pytest.raises(DataError, match="entry 3 of the answers names a row"):
+        session.candidates()
+    assert session.answers.ledger.last == 1
+    assert session.answers.ledger.answers(4) == {}
+
+
+def test_answers_that_cannot_be_combined_are_not_taken_in(begin: Begin) -> None:
+    session = begin()
+    answers = Answers(AnswerLog(None, {}), session.candidates().mask, session.classes, min_votes=0, top=1)
+    for _ in range(2):
+        with pytest.raises(InputError, match="min_votes=0"):
+            answers.take_over([SOUND])
+    assert answers.ledger.last == 0
+    answers.close()
+
+
+def test_a_session_that_cannot_begin_lets_go_of_its_file(begin: Begin, tmp_path: Path) -> None:
+    """The files that SQLite has beside it while it is open are gone, though the error, and what it holds, is kept."""
+    first = begin(path=tmp_path / "log")
+    with pytest.raises(DataError, match="names a row"):
+        first.answers.take_over([STRANGE])
+    first.close()
+    with pytest.raises(DataError, match="names a row") as kept:
+        begin(path=tmp_path / "log")
+    assert [path.name for path in tmp_path.iterdir()] == ["log"], kept.tb
 
 
 def test_a_file_of_answers_belongs_to_its_rows(begin: Begin, tmp_path: Path, rows: np.ndarray) -> None:

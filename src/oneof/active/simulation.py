@@ -16,9 +16,11 @@ from oneof.active.queries import check_strategy, query, read_rows
 from oneof.candidates.labels import is_missing
 from oneof.errors import InputError, as_input_errors
 from oneof.estimators.base import CandidateClassifier
-from oneof.parameters import check_positive
+from oneof.parameters import check_estimator, check_positive
 from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Labels
+
+_NO_START = "start should be a number, or the rows labelled at the start, every row once."
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,8 @@ def simulate(
     ------
     InputError
         If there are too few rows, the rows of `start` are of one class or not in X, or something cannot be used.
+    InputTypeError
+        If there is no estimator.
 
     Notes
     -----
@@ -124,6 +128,7 @@ def simulate(
     >>> run.indices.tolist(), run.n_labelled.tolist(), run.found[-1].tolist()
     ([2, 4], [2, 3, 4], [2, 2])
     """
+    check_estimator(estimator)
     X = read_rows(X)
     with as_input_errors():
         n_rows = _num_samples(X)
@@ -184,11 +189,14 @@ def _show_start(oracle: Oracle, start: Any, n_rows: int, rng: np.random.RandomSt
                 return
             oracle.ask([row])
     else:
-        rows = np.asarray(start if len(np.shape(start)) != 1 or len(start) else np.zeros(0, dtype=np.int64))
+        try:
+            rows = np.asarray(start if len(np.shape(start)) != 1 or len(start) else np.zeros(0, dtype=np.int64))
+        except ValueError:  # lists of different lengths
+            raise InputError(_NO_START) from None
         if rows.dtype == bool and rows.shape == (n_rows,):
             rows = np.flatnonzero(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(set(rows.tolist())) < len(rows):
-            raise InputError("start should be a number, or the rows labelled at the start, every row once.")
+            raise InputError(_NO_START)
         outside = rows[(rows < 0) | (rows >= n_rows)]
         if len(outside):
             raise InputError(f"start names row {outside[0]}, but X has rows 0 to {n_rows - 1}.")

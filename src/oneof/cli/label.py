@@ -105,15 +105,18 @@ def run(
         with begun.session as session:
             for sentence in begun.notes:
                 terminal.note(sentence)
-            facts = {"table": str(table), "answers": str(kept), "rows": session.n_rows, "left": session.n_left()}
-            facts |= {
+            imported = sum(session.import_annotations(file, match=match) for file in take or ())
+            facts = {
+                "table": str(table),
+                "answers": str(kept),
+                "rows": session.n_rows,
+                "left": session.n_left(),  # after the imports
                 "classes": session.classes.tolist(),
-                "imported": sum(session.import_annotations(file, match=match) for file in take or ()),
+                "imported": imported,
             }
             if export is not None:
                 session.export(export)
-                facts |= {"export": str(export), "left": session.n_left()}
-                terminal.show_json(facts) if json else terminal.say(
+                terminal.show_json(facts | {"export": str(export)}) if json else terminal.say(
                     f"Written: {export} ({facts['left']} rows are left to label)."
                 )
                 return
@@ -121,7 +124,7 @@ def run(
             if json:
                 terminal.show_json(facts | {"link": server.link})
             else:
-                terminal.say(f"{table}: {session.n_left()} of {session.n_rows} rows are left to label. The page:")
+                terminal.say(f"{table}: {facts['left']} of {session.n_rows} rows are left to label. The page:")
                 terminal.say(f"  {server.link}")
                 terminal.say(f"Answers are kept in {kept} as they are given. Ctrl-C ends.")
             if browser:

@@ -160,12 +160,13 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     0.333
     """
     proba = read_floats(proba, "proba")
+    classes = None if classes is None else as_classes(classes)
     candidates = over_all_labels(y, [], classes)
     expected = (len(candidates), candidates.shape[1] if classes is None else len(classes))
     if proba.shape != expected:
         raise InputError(f"proba has shape {proba.shape}, expected {expected}: a row a set, a column a class.")
     if classes is not None:
-        union = pack_classes(list(dict.fromkeys([*as_classes(classes).tolist(), *candidates.classes.tolist()])))
+        union = pack_classes(list(dict.fromkeys([*classes.tolist(), *candidates.classes.tolist()])))
         candidates = align(candidates, union)
         proba = np.pad(proba, ((0, 0), (0, len(union) - proba.shape[1])))
     if (proba < 0).any() or not np.isfinite(proba).all():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from oneof.archives import GZIP
 from oneof.errors import DataError, MissingExtraError
+from oneof.files import as_path
 from oneof.tables import arrays, json_lines, separated
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
     ------
     DataError
         If the file is absent, empty, damaged or of an unknown format; the message names the line where it can.
+    InputTypeError
+        If `path` is no path.
     MissingExtraError
         If polars is not installed.
     """
@@ -65,7 +68,7 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
         import polars as pl
     except ImportError:
         raise MissingExtraError("polars", "cli") from None
-    path = Path(path)
+    path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise DataError(f"{path} is of an unknown format: give a file that ends in {', '.join(SUFFIXES)}.")

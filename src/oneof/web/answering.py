@@ -10,6 +10,7 @@ from oneof.errors import LabelError
 from oneof.typing import Labels
 from oneof.web.answers import Answers, new_key
 from oneof.web.asking import Asker, Question
+from oneof.web.given import check_name, check_question, check_text
 from oneof.web.log import Entry, Kind
 from oneof.web.training import Training
 
@@ -133,11 +134,15 @@ class Answering:
         ConflictError
             If the named one is not there to be taken back.
         """
+        check_name(annotator)
+        _check_key(key)
         undone = self.answers.undo(annotator, number, key or new_key())
         self._wake()
         return undone
 
     def _give(self, question: Question, kind: Kind, codes: tuple[int, ...], key: str | None) -> Entry:
+        check_question(question, len(self.answers.start))
+        _check_key(key)
         entry = Entry(
             key or new_key(),
             question.annotator,
@@ -164,3 +169,8 @@ class Answering:
             raise LabelError("no label is named: name one or more, or say that you do not know.")
         mask = CandidateSets.from_sets([listed], classes=self.classes).mask
         return tuple(np.flatnonzero(mask[0]).tolist())
+
+
+def _check_key(key: Any) -> None:
+    if key is not None:
+        check_text("key", key)

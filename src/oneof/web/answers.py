@@ -45,17 +45,19 @@ class Answers:
         self._mask = start.copy()
 
     def sync(self) -> None:
-        """Take in what this or another process has written since."""
+        """Take in what this or another process has written since; all of it or, if something goes wrong, nothing."""
         with self.lock:
             entries = self._log.since(self.ledger.last)
             for entry in entries:
                 self._check(entry)
-                self.ledger.add(entry)
-            changed = sorted({entry.row for entry in entries})
+            standing = self.ledger.after(entries)
+            changed = sorted(standing)
             if changed:
-                answers = {place: self.ledger.answers(row) for place, row in enumerate(changed)}
+                answers = {place: standing[row] for place, row in enumerate(changed)}
                 told = combine(answers, self.start[changed], self._classes, min_votes=self._min_votes, top=self._top)
                 self._mask[changed] = told.mask
+            for entry in entries:
+                self.ledger.add(entry)
             for row in changed:
                 if self.noted is not None:
                     self.noted(row)

@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_array
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
-from oneof.errors import InputError
+from oneof.errors import InputError, as_input_errors
 from oneof.typing import Labels, Rows
 from oneof.web.table import LabelTable
+
+
+def read_rows(X: Any) -> Rows:
+    """Return what the model sees of the rows; all of it is finite."""
+    with as_input_errors(), np.errstate(over="ignore", invalid="ignore"):
+        rows: Rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    return rows
 
 
 def read_start(y: Any, classes: Any, n_rows: int) -> CandidateSets:
@@ -39,12 +47,6 @@ def describe(rows: Rows, table: LabelTable | None, classes: Labels) -> dict[str,
     """Return what a file of answers must have been begun with: a digest of the rows, and the classes."""
     digest = _fingerprint(rows) if table is None else table.fingerprint()
     return {"rows": digest, "classes": json.dumps([str(name) for name in classes.tolist()])}
-
-
-def check_name(annotator: Any) -> None:
-    """Raise unless this can be the name of an annotator."""
-    if not isinstance(annotator, str) or not annotator.strip() or len(annotator) > 100:
-        raise InputError(f"annotator={annotator!r} is no name: give 1 to 100 characters.")
 
 
 def _fingerprint(rows: Rows) -> str:

@@ -10,6 +10,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, LabelError
 from oneof.tables import find_column, read_table
 from oneof.typing import Labels
+from oneof.web.given import check_text
 from oneof.web.log import Entry
 
 
@@ -47,6 +48,8 @@ def read_annotations(path: Path, match: str | None, **columns: str | None) -> li
     given = {name: value for name, value in columns.items() if value is not None}
     if set(given) - known:
         raise InputError(f"{min(set(given) - known)!r} says nothing of {path}: there are {', '.join(sorted(known))}.")
+    for name, value in (given if match is None else given | {"match": match}).items():
+        check_text(name, value)
     if not studio:
         return read_long(path, **given)
     if match is None:

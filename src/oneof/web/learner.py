@@ -10,11 +10,10 @@ from sklearn.base import clone
 
 from oneof.active import query
 from oneof.candidates import CandidateSets
-from oneof.errors import InputTypeError
 from oneof.estimators.graph_logistic import GraphLogisticRegression
 from oneof.graphs import GraphRule
 from oneof.likelihoods import softmax
-from oneof.parameters import check_choice
+from oneof.parameters import check_choice, check_estimator
 from oneof.typing import Floats, Ints, Rows
 
 STRATEGIES = ("auto", "information", "entropy", "margin", "random")
@@ -71,8 +70,8 @@ class Learner:
 
     def __init__(self, rows: Rows, estimator: Any, strategy: str, n_ahead: int, random_state: Any) -> None:
         check_choice("strategy", strategy, STRATEGIES)
-        if estimator is not None and not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
-            raise InputTypeError(f"estimator={estimator!r} learns nothing: give an estimator, or None for the default.")
+        if estimator is not None:
+            check_estimator(estimator, ", or None for the default")
         self.rows = rows if estimator is not None else _condensed(rows)
         self.strategy = _best_strategy(estimator) if strategy == "auto" else strategy
         self.n_ahead, self._estimator, self._random = n_ahead, estimator, random_state

@@ -1,6 +1,7 @@
 """What stands after all entries of the log: the answer of each annotator to each row, and what can be taken back."""
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from oneof.errors import ConflictError
 from oneof.web.log import Entry
@@ -28,17 +29,20 @@ class Ledger:
         self.last = entry.number
         self.entries[entry.number] = entry
         self._versions[place] = entry.number
-        stack = self._stacks[place]
         if entry.undoes is not None:
             self._undone.add(entry.undoes)
-            stack[:] = [earlier for earlier in stack if earlier.number != entry.undoes]
-        else:
-            stack.append(entry)
-        answers = self._answers[entry.row]
-        answers.pop(entry.annotator, None)
-        given = [earlier for earlier in stack if earlier.kind != "skip"]
-        if given:
-            answers[entry.annotator] = given[-1]
+        self._stacks[place] = _stacked(self._stacks[place], entry)
+        _put(self._answers[entry.row], entry.annotator, self._stacks[place])
+
+    def after(self, entries: Iterable[Entry]) -> dict[int, dict[str, Entry]]:
+        """Return the answers to the rows of the next entries as they will stand; nothing is added."""
+        stacks: dict[tuple[int, str], list[Entry]] = {}
+        answers: dict[int, dict[str, Entry]] = {}
+        for entry in entries:
+            place = entry.row, entry.annotator
+            stacks[place] = _stacked(stacks.get(place, self._stacks.get(place, ())), entry)
+            _put(answers.setdefault(entry.row, dict(self.answers(entry.row))), entry.annotator, stacks[place])
+        return answers
 
     def answers(self, row: int) -> dict[str, Entry]:
         """Return the standing answers to a row by annotator; skips are none."""
@@ -91,3 +95,18 @@ class Ledger:
             if mine and entry.kind != "undo" and entry.purpose != "import" and entry.number not in self._undone:
                 found.append(entry)
         return found
+
+
+def _stacked(stack: Sequence[Entry], entry: Entry) -> list[Entry]:
+    """Return what an annotator has said of a row and not taken back, after one more entry."""
+    if entry.undoes is None:
+        return [*stack, entry]
+    return [earlier for earlier in stack if earlier.number != entry.undoes]
+
+
+def _put(answers: dict[str, Entry], annotator: str, stack: Sequence[Entry]) -> None:
+    """Have the annotator's last answer of a stack stand; skips are none."""
+    given = [earlier for earlier in stack if earlier.kind != "skip"]
+    answers.pop(annotator, None)
+    if given:
+        answers[annotator] = given[-1]

@@ -2,15 +2,16 @@
 
 import secrets
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from oneof.errors import InputError, MissingExtraError
+from oneof.errors import InputError, InputTypeError, MissingExtraError
 from oneof.web.session import LabellingSession
 
 if TYPE_CHECKING:
     from oneof.web.images import ImageFolder
 
 HOST = "127.0.0.1"
+_LAST_PORT = 65_535
 
 
 class LabellingServer:
@@ -35,7 +36,9 @@ class LabellingServer:
     Raises
     ------
     InputError
-        If the port is taken.
+        If the port is taken, or is none.
+    InputTypeError
+        If there is no session.
     MissingExtraError
         If starlette or uvicorn is not installed.
     """
@@ -57,30 +60,29 @@ class LabellingServer:
         from oneof.web.app import Shown, make_app
         from oneof.web.guard import Guard, hosts_at
 
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if not isinstance(session, LabellingSession):
+            raise InputTypeError(f"session is a {type(session).__name__}: give a oneof.web.LabellingSession.")
+        self._socket = _listen(port)
         try:
-            self._socket.bind((HOST, port))
-            self._socket.listen()  # so that who opens the link before `run` waits for it
-        except OSError as error:
+            port = self._socket.getsockname()[1]
+            token = secrets.token_urlsafe(24)
+            self.link = f"http://{HOST}:{port}/{token}/"
+            app = Guard(make_app(session, Shown(title, annotator, images)), token, hosts_at(port))
+            config = uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,  # which would hold the secret
+                lifespan="off",
+                ws="none",
+                http="h11",
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=2,
+            )
+            self._server = uvicorn.Server(config)
+        except BaseException:  # nobody has the server, who could run it to its end
             self._socket.close()
-            raise InputError(f"port {port} cannot be used ({error.strerror}): choose another.") from None
-        port = self._socket.getsockname()[1]
-        token = secrets.token_urlsafe(24)
-        self.link = f"http://{HOST}:{port}/{token}/"
-        app = Guard(make_app(session, Shown(title, annotator, images)), token, hosts_at(port))
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,  # which would hold the secret
-            lifespan="off",
-            ws="none",
-            http="h11",
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=2,
-        )
-        self._server = uvicorn.Server(config)
+            raise
 
     def run(self) -> None:
         """Serve until `stop` is called, or the process is interrupted; a KeyboardInterrupt is passed on."""
@@ -122,7 +124,9 @@ def serve(
     Raises
     ------
     InputError
-        If the port is taken.
+        If the port is taken, or is none.
+    InputTypeError
+        If there is no session.
     MissingExtraError
         If starlette or uvicorn is not installed.
 
@@ -141,3 +145,21 @@ def serve(
     if open_browser:
         webbrowser.open(server.link)
     server.run()
+
+
+def _listen(port: Any) -> socket.socket:
+    """Return a socket of this machine that listens, so that who opens the link before `run` waits for it."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _LAST_PORT:
+        raise InputError(f"port={port!r} is not possible: give an integer from 0 to {_LAST_PORT}.")
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((HOST, int(port)))
+        found.listen()
+    except OSError as error:
+        found.close()
+        raise InputError(f"port {port} cannot be used ({error.strerror}): choose another.") from None
+    except BaseException:
+        found.close()
+        raise
+    return found

@@ -4,19 +4,16 @@ import os
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-from sklearn.utils.validation import check_array
-
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError, as_input_errors
-from oneof.parameters import check_positive
+from oneof.files import as_path
+from oneof.parameters import check_flag, check_positive
 from oneof.randomness import check_random_state
-from oneof.typing import Rows
 from oneof.web import importing, quality
 from oneof.web.answering import Answering
 from oneof.web.answers import Answers
 from oneof.web.asking import Asker, Question
-from oneof.web.beginning import check_name, describe, read_start
+from oneof.web.beginning import describe, read_rows, read_start
+from oneof.web.given import check_counts, check_row, check_table, check_text, check_window
 from oneof.web.learner import Learner, Learnt
 from oneof.web.log import AnswerLog
 from oneof.web.nearest import Neighbour, nearest_told
@@ -109,24 +106,28 @@ class LabellingSession(Answering):
         top: int | None = 1,
         random_state: Any = None,
     ) -> None:
-        for name, value in (("overlap", overlap), ("batch", batch), ("n_ahead", n_ahead)):
-            check_positive(name, value, integer=True)
+        check_counts(overlap=overlap, batch=batch, n_ahead=n_ahead, min_votes=min_votes, top=1 if top is None else top)
         check_positive("check_every", check_every, integer=True, or_zero=True)
-        with as_input_errors(), np.errstate(over="ignore", invalid="ignore"):
-            rows: Rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_flag("background", background)
+        rows = read_rows(X)
+        check_table(table, rows.shape[0])
         start = read_start(y, classes, rows.shape[0])
         self.classes = start.classes
         self._rows, self._table = rows, table
         self._random = check_random_state(random_state)
         self._learner = Learner(rows, estimator, strategy, int(n_ahead), self._random)
-        log = AnswerLog(None if path is None else Path(path), describe(rows, table, start.classes))
-        self.answers = Answers(log, start.mask, start.classes, min_votes=min_votes, top=top)
-        self._asker = Asker(
-            start.mask, self.answers.ledger, self._learner, int(overlap), int(check_every), self._random
-        )
-        self.answers.noted = self._asker.note
-        self.answers.sync()
-        self._training = Training(self._learner, self._known, int(batch), background=background)
+        log = AnswerLog(None if path is None else as_path(path), describe(rows, table, start.classes))
+        try:
+            self.answers = Answers(log, start.mask, start.classes, min_votes=min_votes, top=top)
+            self._asker = Asker(
+                start.mask, self.answers.ledger, self._learner, int(overlap), int(check_every), self._random
+            )
+            self.answers.noted = self._asker.note
+            self.answers.sync()
+            self._training = Training(self._learner, self._known, int(batch), background=background)
+        except BaseException:  # nobody has the session, who could close it
+            log.close()
+            raise
         self._wake()
 
     # -- questions ---------------------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ class LabellingSession(Answering):
         -------
         Question or None
         """
-        check_name(annotator)
+        check_window(annotator, window)
         with self.answers.lock:
             self.answers.sync()
             self._training.catch_up(self.answers.ledger.last)
@@ -164,8 +165,8 @@ class LabellingSession(Answering):
         -------
         Question
         """
-        check_name(annotator)
-        self._check_row(row)
+        check_window(annotator, window)
+        check_row(row, self.n_rows)
         with self.answers.lock:
             self.answers.sync()
             return self._asker.look(int(row), annotator, window, self.learnt)
@@ -181,6 +182,7 @@ class LabellingSession(Answering):
         -------
         Question or None
         """
+        check_text("question", question)
         with self.answers.lock:
             return self._asker.find(question)
 
@@ -234,7 +236,8 @@ class LabellingSession(Answering):
         list of Neighbour
             At most `n`, the nearest first.
         """
-        self._check_row(row)
+        check_row(row, self.n_rows)
+        check_positive("n", n, integer=True, or_zero=True)
         return nearest_told(self._learner.rows, self.candidates(), int(row), n)
 
     @property
@@ -273,7 +276,7 @@ class LabellingSession(Answering):
         -------
         Path
         """
-        return self.table.export(Path(path), self.candidates())
+        return self.table.export(as_path(path), self.candidates())
 
     def import_annotations(
         self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str | None
@@ -297,7 +300,7 @@ class LabellingSession(Answering):
             How many answers are new. All are written, or none if one of them cannot be read. An annotator's answer
             that is already there stays.
         """
-        read = importing.read_annotations(Path(path), match, **columns)
+        read = importing.read_annotations(as_path(path), match, **columns)
         rows = self.n_rows if match is None else rows_by(self.table.frame, match)
         entries = importing.as_entries(read, rows, self.classes)
         n_new = self.answers.take_over(entries)
@@ -332,7 +335,3 @@ class LabellingSession(Answering):
         """Return what there is to learn from."""
         with self.answers.lock:
             return Known(self.candidates(), self._asker.wanted(), self.answers.ledger.last)
-
-    def _check_row(self, row: Any) -> None:
-        if not isinstance(row, int | np.integer) or not 0 <= row < self.n_rows:
-            raise InputError(f"there is no row {row!r}: rows are 0 to {self.n_rows - 1}.")

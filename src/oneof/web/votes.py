@@ -53,10 +53,10 @@ def combine(
         if given:
             rows.append(row)
             votes.append(given)
-    if rows:
+    most = max(map(len, votes), default=0)
+    if rows and most >= min_votes:  # else there are fewer so far than a candidate needs, and more to come
         # A column for each vote, not for each annotator: an answer of several classes is several votes.
-        # There may be fewer so far than a candidate needs, and more to come.
-        table = np.full((len(rows), max(min_votes, *map(len, votes))), None, dtype=object)
+        table = np.full((len(rows), most), None, dtype=object)
         for line, given in zip(table, votes, strict=True):
             line[: len(given)] = given
         told = CandidateSets.from_annotations(table, classes=np.arange(len(classes)), min_votes=min_votes, top=top)

@@ -21,7 +21,17 @@ from sklearn.exceptions import NotFittedError
 from oneof import CandidateSets
 from oneof.errors import OneofError
 
-DOCUMENTED = (OneofError, NotFittedError)
+
+class CallersError(Exception):
+    """What a function that the caller hands in raised."""
+
+
+def of_the_caller(*_: Any, **__: Any) -> Any:
+    """Be an affinity, a kernel or an optimizer that raises, as it may."""
+    raise CallersError("raised by a function of the caller's")
+
+
+DOCUMENTED = (OneofError, NotFittedError, CallersError)
 """What may be raised: our own errors, and scikit-learn's word for an estimator that was not fitted."""
 
 SPOKEN = UserWarning

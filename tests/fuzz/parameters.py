@@ -8,11 +8,14 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Wh
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from tests.fuzz.outcome import of_the_caller
+
 GP_KERNELS = (None, RBF(), 1.0 * RBF(0.1) + WhiteKernel(1e-3), DotProduct(), ConstantKernel(), RBF(1e-5), RBF(1e5))
 
 INVALID = (
     *(None, "", "no such", -1, 0, -0.5, 2, 0.5, True, False, float("nan"), float("inf"), -float("inf"), 1e-300),
-    *(1e300, 1 + 1j, [], {}, (), object(), np.array([1.0, 2.0]), np.float32(0.5), np.int8(1), np.array(0.5), len),
+    *(1e300, 1 + 1j, [], {}, (), object(), np.array([1.0, 2.0]), np.float32(0.5), np.int8(1), np.array(0.5)),
+    of_the_caller,
 )
 """Values for any parameter; some are possible for some."""
 

@@ -32,7 +32,7 @@ ODD_OBJECTS = (
     range(3),
     iter([]),
     len,
-    float,
+    str,
     ...,
 )
 """What is no table at all."""

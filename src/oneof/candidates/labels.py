@@ -73,6 +73,8 @@ def label_vector(y: Any) -> np.ndarray[Any, Any]:
         # Nullable integers would become floats where one is missing.
         plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
         y = y.to_numpy() if plain else _object_vector(list(y))
+    if isinstance(y, memoryview):
+        y = np.asarray(y)
     if sp.issparse(y):
         raise LabelError("y is a sparse matrix: expected one label, or one set of labels, for each row of X.")
     if not isinstance(y, np.ndarray):

@@ -95,7 +95,8 @@ def says() -> str:
     for heading, choices in COLUMNS:
         leaves = (f"{when} {' or '.join(names)}{', try first' * first}" for when, names, first in choices)
         answers.append(f"{heading}: {', '.join(leaves)}")
-    return f"A decision tree. What do you know of the labels? {'; '.join(answers)}. If not sure, in all three cases: oneof.compare."
+    known = f"What do you know of the labels? {'; '.join(answers)}."
+    return f"A decision tree. {known} If not sure, in all three cases: oneof.compare."
 
 
 def main() -> None:

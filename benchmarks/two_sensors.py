@@ -13,7 +13,7 @@ What had been looked at before the hyper-prior's unit was fixed: these 20 draws 
 features, where queries by information all fell on rows of the first sensor alone, whose 420 weights were left far too
 uncertain, and made worse classifiers than random queries; and four of the draws with the unit that is now the default.
 
-Run with `python benchmarks/two_sensors.py [--draws 20] [--figure PATH]`; the figure needs `pip install 'oneof[plots]'`.
+Run with `python benchmarks/two_sensors.py [--draws 20] [--figure PATH]`; the figure needs `pip install '.[plots]'`.
 """
 
 import os

@@ -48,12 +48,15 @@ def draw_confidence(labels: np.ndarray, confidence: np.ndarray, truth: np.ndarra
     parts = np.array_split(np.argsort(-confidence), PARTS)
     places = np.arange(PARTS)
     figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-    right = [(labels == truth)[part].mean() for part in parts]
+    right = [100 * (labels == truth)[part].mean() for part in parts]
+    sure = [100 * confidence[part].mean() for part in parts]
     axes.bar(places, right, color="#9ecae1", label="decided names that are right")
-    axes.plot(places, [confidence[part].mean() for part in parts], "o-", color="#b2182b", label="mean confidence")
-    axes.set(ylim=(0, 1.2), ylabel="share", xlabel="tenths of the faces, the surest first")
+    # Points at 100 % stand on the edge of the axes, and are not to be cut in half.
+    axes.plot(places, sure, "o-", color="#b2182b", label="mean confidence", clip_on=False)
+    axes.set(ylim=(0, 100), xlabel="tenths of the faces, the surest first")
+    axes.yaxis.set_major_formatter("{x:.0f} %")
     axes.set_xticks(places, [str(place + 1) for place in places])
-    axes.legend(loc="upper right", ncols=2, frameon=False)
+    figure.legend(loc="outside upper right", ncols=2, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(DOCS / "tutorial_confidence.png", dpi=90)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ink import box, frame, link, text
 
 WIDTH, COLUMN, GAP, LEFT = 1020, 312, 18, 24
-ROW, STEP = 62, 74
+TOP, ROW, STEP = 106, 62, 74
 # What is known of the labels; then, what the data are like and what to take first.
 COLUMNS = (
     (
@@ -63,15 +63,30 @@ def leaf(x: float, y: float, when: str, names: tuple[str, ...], *, first: bool) 
 
 def column(x: float, heading: str, choices: tuple) -> list[str]:
     """Return a column: what is known, and below it a box for each kind of data."""
-    top = 106
     parts = [
-        f'<path class="line" d="M{WIDTH / 2:g},64 V84 H{x + COLUMN / 2:g} V{top - 2}"/>',
-        box(x, top, COLUMN, 40, "ask"),
-        text(x + COLUMN / 2, top + 26, heading, size=14.5, kind="strong", anchor="middle"),
+        f'<path class="line" d="M{WIDTH / 2:g},64 V84 H{x + COLUMN / 2:g} V{TOP - 2}"/>',
+        box(x, TOP, COLUMN, 40, "ask"),
+        text(x + COLUMN / 2, TOP + 26, heading, size=14.5, kind="strong", anchor="middle"),
     ]
     for at, (when, names, first) in enumerate(choices):
-        parts += leaf(x, top + 56 + at * STEP, when, names, first=first)
+        parts += leaf(x, TOP + 56 + at * STEP, when, names, first=first)
     return parts
+
+
+def under_all(y: float) -> list[str]:
+    """Return the box that stands under every column: what to do when the boxes above do not decide."""
+    width = WIDTH - 2 * LEFT
+    bracket = f'<path class="line" d="M{LEFT},{y} v10 H{LEFT + width} v-10 M{WIDTH / 2:g},{y + 10} v14"/>'
+    top = y + 26
+    # One line of text, so that the words follow the name however wide the reader's letters are.
+    words = "fits the methods under the same folds, and picks a winner without true labels"
+    line = f'<tspan class="name">oneof.compare(X, y)</tspan><tspan dx="12" font-size="14">{words}</tspan>'
+    asked = [
+        box(LEFT, top, width, ROW, "card"),
+        text(LEFT + 16, top + 24, "in all three cases, if you are not sure, or it matters", size=14, kind="muted"),
+        text(LEFT + 16, top + 47, line, size=15.5),
+    ]
+    return [bracket, *link(page("compare.compare"), asked)]
 
 
 def says() -> str:
@@ -80,7 +95,8 @@ def says() -> str:
     for heading, choices in COLUMNS:
         leaves = (f"{when} {' or '.join(names)}{', try first' * first}" for when, names, first in choices)
         answers.append(f"{heading}: {', '.join(leaves)}")
-    return f"A decision tree. What do you know of the labels? {'; '.join(answers)}. If not sure: oneof.compare."
+    known = f"What do you know of the labels? {'; '.join(answers)}."
+    return f"A decision tree. {known} If not sure, in all three cases: oneof.compare."
 
 
 def main() -> None:
@@ -91,17 +107,9 @@ def main() -> None:
     ]
     for at, (heading, choices) in enumerate(COLUMNS):
         body += column(LEFT + at * (COLUMN + GAP), heading, choices)
-    x, y = LEFT + 2 * (COLUMN + GAP), 106 + 56 + 3 * STEP
-    asked = [
-        box(x, y, COLUMN, 2 * STEP - 12, "first"),
-        text(x + 16, y + 28, "not sure, or it matters", size=14, kind="muted"),
-        text(x + 16, y + 54, "oneof.compare(X, y)", size=16.5, kind="name"),
-        text(x + 16, y + 82, "fits the panel under the same folds and", size=14),
-        text(x + 16, y + 102, "picks a winner without true labels", size=14),
-        text(x + COLUMN - 14, y + 28, "try first", size=12.5, kind="muted", anchor="end"),
-    ]
-    body += link(page("compare.compare"), asked)
-    height = 106 + 56 + 6 * STEP + 12
+    below = TOP + 56 + max(len(choices) for _, choices in COLUMNS) * STEP
+    body += under_all(below)
+    height = below + 26 + ROW + 24
     (Path(__file__).parents[1] / "which_method.svg").write_text(frame(WIDTH, height, says(), body))
 
 

@@ -18,8 +18,9 @@ from oneof.errors import DataError
 GZIP = b"\x1f\x8b"
 """How files of gzip begin."""
 MOST_BYTES = 2**30
+"""An archive may unfold to so much, 1 GiB, whatever its own size."""
 MOST_FOLD = 100
-"""An archive may unfold to 1 GiB, or to 100 times its own size where that is more; compressed zeros reach 1,000."""
+"""It may unfold to so many times its own size where that is more; compressed zeros reach 1,000."""
 
 _LAST_LETTER = 0x10FFFF
 _HALVES = (0xD800, 0xE000)

@@ -55,8 +55,9 @@ class CandidateKFold(BaseCrossValidator):
 
     Notes
     -----
-    `y` may have any form that `fit` takes. scikit-learn's own `cross_val_score` and `GridSearchCV` refuse some of them;
-    a `CandidateSets` and its ``to_indicator()`` pass. In an indicator the rows of ones are the unlabelled.
+    `y` may have any form that `fit` takes. With these folds scikit-learn's `GridSearchCV` passes them on, and
+    `cross_val_score` all but sparse matrices. In an indicator the rows of ones are the unlabelled, and its columns have
+    no names; after a `CandidateSets` names of classes are predicted.
 
     Examples
     --------
@@ -205,13 +206,24 @@ class Scorer:
         sample_weight : bool, str or None
             True or False to take or ignore ``sample_weight``, text to take another name in its place, None for an
             error where weights are given.
+
+        Returns
+        -------
+        Scorer
+            A copy; this scorer stays as it is.
         """
         scorer = copy.copy(self)
         scorer._request = sample_weight
         return scorer
 
     def get_metadata_routing(self) -> Any:
-        """Return what the scorer asks of scikit-learn's metadata routing."""
+        """Return what the scorer asks of scikit-learn's metadata routing.
+
+        Returns
+        -------
+        MetadataRequest
+            Of scikit-learn, with `sample_weight` under ``score``.
+        """
         request = MetadataRequest(owner=self)
         request.score.add_request(param="sample_weight", alias=self._request)
         return request

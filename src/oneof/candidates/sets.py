@@ -70,6 +70,11 @@ class CandidateSets:
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
 
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): one class in each row that has a label, all in the others.
+
         Raises
         ------
         LabelError
@@ -90,6 +95,11 @@ class CandidateSets:
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
 
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the classes that each row names, all in rows without a set.
+
         Raises
         ------
         LabelError
@@ -107,6 +117,11 @@ class CandidateSets:
             1 (or True) where the class is a candidate. A row that is all NaN is unlabelled.
         classes : array-like of shape (n_classes,), optional
             The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ...
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the ones of `Y`, all classes in rows of NaN.
 
         Raises
         ------
@@ -136,7 +151,7 @@ class CandidateSets:
         Returns
         -------
         CandidateSets
-            A row in which no label has enough votes is unlabelled.
+            Of shape (n_samples, n_classes). A row in which no label has enough votes is unlabelled.
         """
         return cls._wrap(*annotations.read_annotations(answers, classes, min_votes=min_votes, top=top))
 
@@ -150,6 +165,11 @@ class CandidateSets:
             A label, or a collection of labels, that the row does not have; None where nothing is ruled out.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur. Give them if some class is never ruled out.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the classes that are not ruled out.
 
         Raises
         ------
@@ -170,6 +190,12 @@ class CandidateSets:
             From a coarse label to its children, which may be coarse labels themselves.
         classes : array-like of shape (n_classes,), optional
             The leaves in the wanted order; by default all leaves, sorted.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes), a column a leaf: in each row the leaves below what it names, all where
+            nothing is known.
 
         Raises
         ------
@@ -192,6 +218,11 @@ class CandidateSets:
             What stands between two labels.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the classes that each text names, all where there is none.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The types that a model file may hold."""
+"""The list against which the types in a model file are held before anything is built."""
 
 _PROCESS_KERNELS = (
     *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "PairwiseKernel"),

@@ -1,7 +1,6 @@
 """Parameters that are no number, choice, flag or estimator of the wanted kind, refused in one sentence."""
 
 import numbers
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +16,8 @@ def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: boo
     """
     kind: Any = numbers.Integral if integer else numbers.Real
     fits = isinstance(value, kind) and not isinstance(value, bool)
-    largest = np.inf if integer else sys.float_info.max
-    if not fits or not (0 < value <= largest or (or_zero and value == 0)):
+    number = value if integer or not fits else _as_float(value)
+    if not fits or not (0 < number < np.inf or (or_zero and number == 0)):
         wanted = f"{'an integer' if integer else 'a number'} {'of at least' if or_zero else 'above'} 0"
         raise InputError(f"{name}={_short(value)} is not possible: give {wanted}{others}.")
 
@@ -56,6 +55,13 @@ def check_estimator(estimator: Any, others: str = "") -> None:
         raise InputTypeError(
             f"estimator={estimator!r} is no estimator: give an object with get_params and fit{others}."
         )
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer or a fraction that no float holds
+        return np.inf
 
 
 def _short(value: Any) -> str:

@@ -48,10 +48,14 @@ def minimise_in_plane(g: Floats, b: Floats, a: Floats, square_radius: float) -> 
     SpherePoint
     """
     rounding = 100 * len(g) * np.finfo(np.float64).eps
+    radius = float(np.sqrt(square_radius))
+    # A power of two, by which neither what tells coordinates apart nor what pulls at them is beyond the arithmetic.
+    unit = np.ldexp(1.0, int(np.frexp(max(np.abs(g).max(), np.abs(b).max() / radius))[1]) - 1)
+    g, b = g / unit, b / unit
     a = a / a.max()
     a = np.maximum(a / np.linalg.norm(a), LEAST_NORMAL)
     least = g.min()
-    tied = g - least <= rounding * np.abs(g).max()
+    tied = g - least <= rounding
     along = a[tied] / np.linalg.norm(a[tied])
     beside, gaps = a[~tied], g[~tied] - least
     problem = _Problem(float(along @ a[tied]), beside, gaps, bool(tied.sum() > 1))
@@ -62,14 +66,13 @@ def minimise_in_plane(g: Floats, b: Floats, a: Floats, square_radius: float) -> 
     if abs(part) < HARD * size:
         pushed = float(np.copysign(HARD * size, part))
         target, part = target + (pushed - part) * lowest, pushed
-    radius = float(np.sqrt(square_radius))
     below = climb(problem.solve, target, abs(part) / radius, radius)
     found = problem.solve(target, below)
     x = np.empty(len(g))
     x[~tied] = found[1 : 1 + len(gaps)]
     x[tied] = found[0] * along + (found[-1] * across if problem.free else 0.0)
     x -= (a @ x) / (a @ a) * a
-    return SpherePoint(x * (radius / np.linalg.norm(x)), float(least + problem.drop - below))
+    return SpherePoint(x * (radius / np.linalg.norm(x)), float(least + problem.drop - below) * unit)
 
 
 class _Problem:

@@ -297,3 +297,16 @@ def test_a_likelihood_that_is_flat_is_left_where_it_ends():
     model = GraphLogisticRegression(alpha="auto", symmetrize="sum", max_iter=20)
     model.fit(X, y)  # a ConvergenceWarning is an error here
     np.testing.assert_allclose(gradient(model, X, y.mask)[1], 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_features", [2, 150])
+def test_classes_that_no_set_tells_apart_stay_tied(seed, n_features):
+    """Neither is certain by rounding, in a likelihood that has a saddle between them."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(20, n_features))
+    X[:10, :2] += 2
+    y = CandidateSets.from_sets([{0, 1}] * 10 + [{2}] * 10, classes=[0, 1, 2])
+    p = GraphLogisticRegression().fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(p[:, 0], p[:, 1], rtol=1e-9)
+    assert p[:10, :2].sum() > 7

@@ -44,7 +44,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     mstep : {"newton", "block", "sequential"}, default="newton"
         How weights are found, given the precisions: by Newton's steps, or by the paper's steps with Böhning's bound, of
         all weights together or one after the other. All reach the same weights where labels are exact, "newton" many
-        times faster; with candidate sets, of whose likelihood there may be several maxima, each reaches one.
+        times faster; with candidate sets, of whose likelihood there may be several maxima, each reaches one. Classes
+        that no set tells apart, but for the last, whose weights are 0, stay tied with "newton".
     features : {"raw", "kernel"}, default="raw"
         "kernel": of each row its kernels with the distinct labelled rows, k(x, x_1), k(x, x_2), ...
     views : list of column groups, optional

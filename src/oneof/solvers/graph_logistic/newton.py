@@ -54,6 +54,7 @@ def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_it
     value = at.likelihood - 0.5 * float((z * penalised).sum())
     nearly, n_products = None, 0
     small = space.size * space.prior.n_vectors <= FACTORISED
+    tied = _ties(likelihood, space)
     for _ in range(max_iter):
         gradient = space.gather(likelihood.slopes(at)) - penalised
         if small:
@@ -63,6 +64,7 @@ def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_it
                 nearly = _preconditioner(likelihood, space, at)
             size = float((scores * likelihood.bends(at, scores)).sum()) + float((z * penalised).sum())
             step, n_products, exact = _conjugate_gradients(_product(likelihood, space, at), nearly, gradient, size)
+        step = tied(step)
         moved, penalised_step = space.scores(step), space.penalised(step)
         rise, length = float((step * gradient).sum()), 1.0
         for _ in range(MOST_HALVINGS):
@@ -81,6 +83,20 @@ def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_it
         if length == 1.0 and rise <= 0.01 * least * max(whole, 1e-12):
             return z, True
     return z, False
+
+
+def _ties(likelihood: Likelihood, space: Space) -> Solve:
+    """Return what makes a step equal for classes that no set tells apart, where they have one prior.
+
+    Where they are equal the objective may have a saddle, off which rounding would lead to one of them, any of them.
+    """
+    _, group = np.unique(likelihood.mask[:, :-1], axis=1, return_inverse=True)
+    group = group.ravel()
+    counts = np.bincount(group)
+    if space.prior.n_distinct > 1 or len(counts) == len(group):
+        return lambda step: step
+    mean = (group == np.arange(len(counts))[:, None]) / counts[:, None]
+    return lambda step: (mean @ step)[group]
 
 
 def _product(likelihood: Likelihood, space: Space, at: Point) -> Solve:

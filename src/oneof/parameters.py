@@ -6,21 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 
 
-def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: bool = False) -> None:
-    """Raise unless a parameter is a finite number above 0, or 0 where that is allowed."""
-    kind: Any = numbers.Integral if integer else numbers.Real
-    fits = isinstance(value, kind) and not isinstance(value, bool)
-    if not fits or not (0 < value < np.inf or (or_zero and value == 0)):
+def is_whole(value: Any) -> bool:
+    """Tell whether a parameter is an integer, of Python or NumPy, and no flag."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def check_positive(
+    name: str, value: Any, *, integer: bool = False, or_zero: bool = False, most: int | None = None
+) -> None:
+    """Raise unless a parameter is a finite number above 0, or 0 where that is allowed, and not above `most`."""
+    kind: Any = numbers.Real
+    fits = is_whole(value) if integer else isinstance(value, kind) and not isinstance(value, bool)
+    if not fits or not (0 < value < np.inf or (or_zero and value == 0)) or (most is not None and value > most):
         wanted = f"{'an integer' if integer else 'a number'} {'of at least' if or_zero else 'above'} 0"
-        raise InputError(f"{name}={value!r} is not possible: give {wanted}.")
+        limit = "" if most is None else f" and at most {most:,}"
+        raise InputError(f"{name}={value!r} is not possible: give {wanted}{limit}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Raise unless joblib knows what to make of a number of jobs."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r} is not possible: give None, a number above 0, or -1 for all cores.")
 
 
@@ -43,3 +51,9 @@ def check_flag(name: str, value: Any) -> None:
     """Raise unless a parameter is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name}={value!r} is not possible: choose True or False.")
+
+
+def check_kind(name: str, value: Any, kind: type) -> None:
+    """Raise unless a parameter is of a class of ours."""
+    if not isinstance(value, kind):
+        raise InputTypeError(f"{name}={value!r} is not possible: give {kind.__name__}(...).")

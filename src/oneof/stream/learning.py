@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oneof.errors import DataError, InputError
+from oneof.errors import DataError, InputError, InputTypeError
 from oneof.estimators.online import OnlineLearner, check_online
+from oneof.parameters import check_kind
 from oneof.solvers.online import OnlineState
 from oneof.stream import checkpoint, standing
 from oneof.stream.batches import Batch, Position, Wanted, extents, iterate, share_read
@@ -122,7 +123,12 @@ def fit_stream(
     >>> fit.validation.total.loss < 0.2
     True
     """
-    options = options or StreamOptions()
+    options = StreamOptions() if options is None else options
+    check_kind("options", options, StreamOptions)
+    if checkpoints is not None:
+        check_kind("checkpoints", checkpoints, Checkpoints)
+    if watch is not None and not callable(watch):
+        raise InputTypeError(f"watch={watch!r} is not possible: give a function, or None.")
     source = source if isinstance(source, Source) else open_source(source, format)
     _check(source, estimator, options)
     identity = standing.identify(source, estimator, options)

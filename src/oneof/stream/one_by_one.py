@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets, as_classes
+from oneof.candidates.named_sets import is_collection
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online import check_online
 from oneof.likelihoods import softmax
@@ -199,7 +200,7 @@ def _key(y: Any) -> Any:
     """Return what tells a row's candidates from others, or None where that is not sure: 1 equals True and 1.0."""
     if y is None or type(y) in (str, int):
         return (y,)
-    if isinstance(y, Collection) and all(type(label) in (str, int) for label in y):
+    if is_collection(y) and not isinstance(y, np.ndarray) and all(type(label) in (str, int) for label in y):
         return frozenset(y)
     return None
 

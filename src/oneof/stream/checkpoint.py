@@ -13,7 +13,7 @@ import numpy as np
 
 from oneof.archives import read_arrays
 from oneof.errors import DataError
-from oneof.files import as_path, replacing
+from oneof.files import as_path, making, replacing
 from oneof.parameters import check_flag, check_positive
 
 FORMAT = "oneof-checkpoint"
@@ -76,10 +76,8 @@ class Checkpoints:
 def write(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write facts, as far as JSON can hold them, and arrays; an older file is replaced once the new one is on disk."""
     header = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **facts}, allow_nan=False)
-    with replacing(path) as temporary:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            np.savez(file, header=np.frombuffer(header.encode(), dtype=np.uint8), **arrays)
+    with making(path.parent), replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, header=np.frombuffer(header.encode(), dtype=np.uint8), **arrays)
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

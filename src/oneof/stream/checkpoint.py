@@ -17,7 +17,7 @@ from oneof.files import as_path, making, replacing
 from oneof.parameters import check_flag, check_positive
 
 FORMAT = "oneof-checkpoint"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)

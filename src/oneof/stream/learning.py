@@ -42,7 +42,7 @@ class StreamFit:
     resumed_at : int or None
         The rows that had been learnt from, over all passes, when the run was taken up again.
     notes : list of str
-        What was odd about the columns.
+        What was odd about the columns, and about the order of the rows.
 
     Examples
     --------
@@ -77,8 +77,8 @@ def fit_stream(
     r"""Fit an online learner to a stream, in memory that does not grow with the number of rows.
 
     Each row is predicted before it is learnt from, by the weights just before it, and each batch by the model just
-    before it: two honest estimates of the ambiguous 0-1 loss. The weights are those of `partial_fit` on the same rows,
-    bit by bit.
+    before it: two estimates of the ambiguous 0-1 loss, honest if rows come in random order; a note says where labels
+    come in runs. The weights are those of `partial_fit` on the same rows, bit by bit.
 
     Parameters
     ----------
@@ -288,11 +288,12 @@ def _finish(at: Standing, estimator: Any, resumed_at: int | None) -> StreamFit:
     n_features = state.V.shape[1] - bool(estimator.fit_intercept)
     learner = clone(estimator).take(state, at.classes, n_features)
     steps = [("columns", at.encoder)] if at.encoder is not None else []
+    in_runs = at.validation.runs.note()
     return StreamFit(
         Pipeline([*steps, ("method", learner)]),
         list(at.classes),
         list(at.columns or []),
         at.validation,
         resumed_at,
-        list(at.notes),
+        [*at.notes, *([] if in_runs is None else [in_runs])],
     )

@@ -19,7 +19,7 @@ from oneof.stream.options import StreamOptions
 from oneof.stream.source import Source, open_source
 from oneof.stream.standing import Standing
 from oneof.stream.validation import Validation
-from oneof.tables import Column, Overrides, Words, conform
+from oneof.tables import Column, Overrides, Words, conform, odd_labels
 
 Watch = Callable[[Validation, float | None], None]
 """Told after each batch what was counted, and which part of the pass is done, where that is known."""
@@ -42,7 +42,7 @@ class StreamFit:
     resumed_at : int or None
         The rows that had been learnt from, over all passes, when the run was taken up again.
     notes : list of str
-        What was odd about the columns, and about the order of the rows.
+        What was odd about the classes, the columns, and the order of the rows.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def fit_stream(
         if checkpoints is not None and run.at.state is not None:
             checkpoint.write(checkpoints.path, *standing.pack(run.at, identity))
         raise
-    return _finish(run.at, estimator, resumed_at)
+    return _finish(run.at, estimator, options, resumed_at)
 
 
 class _Run:
@@ -276,7 +276,7 @@ def _check(source: Source, estimator: Any, options: StreamOptions) -> None:
         raise InputError("--labels names no column: name that of the labels.")
 
 
-def _finish(at: Standing, estimator: Any, resumed_at: int | None) -> StreamFit:
+def _finish(at: Standing, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamFit:
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
@@ -288,6 +288,7 @@ def _finish(at: Standing, estimator: Any, resumed_at: int | None) -> StreamFit:
     n_features = state.V.shape[1] - bool(estimator.fit_intercept)
     learner = clone(estimator).take(state, at.classes, n_features)
     steps = [("columns", at.encoder)] if at.encoder is not None else []
+    odd = odd_labels(at.classes, options.separator) if options.classes is None else []  # what is named is meant
     in_runs = at.validation.runs.note()
     return StreamFit(
         Pipeline([*steps, ("method", learner)]),
@@ -295,5 +296,5 @@ def _finish(at: Standing, estimator: Any, resumed_at: int | None) -> StreamFit:
         list(at.columns or []),
         at.validation,
         resumed_at,
-        [*at.notes, *([] if in_runs is None else [in_runs])],
+        [*odd, *at.notes, *([] if in_runs is None else [in_runs])],
     )

@@ -61,6 +61,30 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def making(folder: Path) -> Iterator[None]:
+    """Make a folder, and those above it that lack; if the block raises, or is interrupted, none of them is left.
+
+    Raises
+    ------
+    WriteError
+        If a folder cannot be made.
+    """
+    made: list[Path] = []
+    try:
+        try:
+            made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(folder, error) from error
+        yield
+        made = []
+    finally:
+        for parent in made:
+            with contextlib.suppress(OSError):  # not empty: someone else has put something there
+                parent.rmdir()
+
+
 def sync(path: Path) -> None:
     """Wait until a file is on the disk."""
     file = os.open(path, os.O_RDWR)  # Windows refuses to sync what was opened to be read

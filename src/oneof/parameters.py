@@ -9,22 +9,30 @@ import numpy as np
 from oneof.errors import InputError, InputTypeError
 
 
-def check_positive(name: str, value: Any, *, integer: bool = False, or_zero: bool = False, others: str = "") -> None:
-    """Raise unless a parameter is a finite number above 0, or 0 where that is allowed; `others` is what else may be.
+def is_whole(value: Any) -> bool:
+    """Tell whether a parameter is an integer, of Python or NumPy, and no flag."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
-    Numbers are those that a float can hold, but integers may be of any size.
+
+def check_positive(
+    name: str, value: Any, *, integer: bool = False, or_zero: bool = False, most: int | None = None, others: str = ""
+) -> None:
+    """Raise unless a parameter is a finite number above 0, or 0 where that is allowed, and not above `most`.
+
+    Numbers are those that a float can hold, but integers may be of any size. `others` says what else there is.
     """
-    kind: Any = numbers.Integral if integer else numbers.Real
-    fits = isinstance(value, kind) and not isinstance(value, bool)
+    kind: Any = numbers.Real
+    fits = is_whole(value) if integer else isinstance(value, kind) and not isinstance(value, bool)
     number = value if integer or not fits else _as_float(value)
-    if not fits or not (0 < number < np.inf or (or_zero and number == 0)):
+    if not fits or not (0 < number < np.inf or (or_zero and number == 0)) or (most is not None and number > most):
         wanted = f"{'an integer' if integer else 'a number'} {'of at least' if or_zero else 'above'} 0"
-        raise InputError(f"{name}={_short(value)} is not possible: give {wanted}{others}.")
+        limit = "" if most is None else f" and at most {most:,}"
+        raise InputError(f"{name}={_short(value)} is not possible: give {wanted}{limit}{others}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Raise unless joblib knows what to make of a number of jobs."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r} is not possible: give None, a number above 0, or -1 for all cores.")
 
 
@@ -55,6 +63,12 @@ def check_estimator(estimator: Any, others: str = "") -> None:
         raise InputTypeError(
             f"estimator={estimator!r} is no estimator: give an object with get_params and fit{others}."
         )
+
+
+def check_kind(name: str, value: Any, kind: type) -> None:
+    """Raise unless a parameter is of a class of ours."""
+    if not isinstance(value, kind):
+        raise InputTypeError(f"{name}={value!r} is not possible: give {kind.__name__}(...).")
 
 
 def _as_float(value: Any) -> float:

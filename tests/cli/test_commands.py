@@ -270,3 +270,19 @@ def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
     """Where standard error is no terminal it holds the notes alone."""
     done = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
     assert [line.split(":")[0] for line in done.err.splitlines()] == ["Note"]
+
+
+def test_odd_labels_are_noted_on_the_screen_and_in_the_summary(run: Run) -> None:
+    """Each kind of them in one sentence, which names all that were found."""
+    birds = make_birds()
+    labels = [
+        "?" if i == 3 else "NA" if i == 4 else "OWL" if cell == "owl" else cell
+        for i, cell in enumerate(birds["species"])
+    ]
+    birds.with_columns(species=pl.Series(labels)).write_csv("birds.csv")
+    done = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", *QUICK)
+    assert done.code == 0, done.err
+    notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
+    for said in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in the case of"):
+        assert any(note.startswith(said) for note in notes)
+        assert f"Note: {said}" in done.err

@@ -63,6 +63,19 @@ def test_fit_says_the_loss_and_the_files(run: Run, birds: Path) -> None:
     assert "birds-oneof/model.skops" in done.out
 
 
+@pytest.mark.parametrize("in_runs", [True, False])
+def test_labels_in_runs_are_noted(run: Run, birds: Path, in_runs: bool) -> None:
+    """On the screen and in the summary, if the file is sorted by class; rows as they came have no such note."""
+    frame = pl.concat([make_birds(seed) for seed in range(5)])
+    (frame.sort("truth") if in_runs else frame).write_csv("birds.csv")
+    done = run(*ONLINE, "--batch-rows", "70")
+    assert done.code == 0, done.err
+    said = "labels come in runs, "
+    notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
+    assert any(note.startswith(said) for note in notes) == in_runs
+    assert (f"Note: {said}" in done.err) == in_runs
+
+
 @pytest.mark.parametrize("method", online.METHODS)
 def test_every_online_method(run: Run, birds: Path, method: str) -> None:
     assert run(*ONLINE, "--method", method.lower()).code == 0

@@ -190,6 +190,14 @@ def test_many_classes_are_drawn_in_blocks():
     assert (sets.sizes == 5).all()
 
 
+@pytest.mark.parametrize("extra", [None, "x", 7, [1]])
+def test_what_scenes_make_needless_is_not_looked_at(extra):
+    """With groups, any `extra` gives the same sets."""
+    y, groups = ["a", "b", "a", "c"], [0, 0, 1, 1]
+    sets = make_partial(y, kind="cooccurring", groups=groups, extra=extra).to_sets()
+    assert sets == make_partial(y, kind="cooccurring", groups=groups).to_sets() == [{"a", "b"}] * 2 + [{"a", "c"}] * 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -41,6 +41,15 @@ def test_classes(tmp_path, labels, classes, expected):
     ) - ("3.0|10" in labels)
 
 
+def test_odd_classes_are_noted(tmp_path):
+    """As those of a table are, but for classes that were named."""
+    path = _write(tmp_path, "x,label\n" + "".join(f"{i}.5,{('owl', 'OWL', '?')[i % 3]}\n" for i in range(9)))
+    notes = fit_stream(path, AvgPerceptron(), LABEL).notes
+    assert [note[:25] for note in notes] == ["'?' is read as a class: l", "'OWL' and 'owl' differ on"]
+    named = StreamOptions(("label",), classes=("owl", "OWL", "?"))
+    assert fit_stream(path, AvgPerceptron(), named).notes == []
+
+
 def test_forms_of_labels(tmp_path):
     """Lists, whole numbers, floats with gaps and 0/1 columns are read as text of the same labels."""
     x = [0.5, 2.5, 1.0, 3.0]

@@ -74,6 +74,21 @@ def test_labels_that_are_equal_but_not_the_same_are_read_anew():
     ]
 
 
+@pytest.mark.parametrize("y", [{0: 0.7, 1: 0.3}, b"\x00\x01", [0, True], np.array(1), np.array([0, 1]), range(2)])
+def test_what_was_seen_does_not_change_how_labels_are_read(y):
+    """A row of labels is a set, or an error, after the set it resembles was learnt as it is before."""
+
+    def read(model):
+        try:
+            return model._mask(y).tolist()
+        except LabelError as error:
+            return str(error)
+
+    fresh = OneByOne(AvgPerceptron(), [0, 1])
+    taught = OneByOne(AvgPerceptron(), [0, 1]).learn_one({"x": 1.0}, {0, 1}).learn_one({"x": 1.0}, {1})
+    assert read(taught) == read(fresh)
+
+
 @pytest.mark.parametrize("average", [False, True])
 def test_predictions_are_those_of_the_fitted_learner(average):
     """With an intercept and a mean of weights too, a row's class and shares are those of the fitted estimator."""

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from oneof import AvgPegasos, MaxPegasos, persistence
-from oneof.errors import DataError, InputError
+from oneof.errors import DataError, InputError, WriteError
 from oneof.stream import Checkpoints, StreamOptions, checkpoint, fit_stream
 from oneof.tables import Overrides
 from tests.stream.bits import assert_same_bits
@@ -74,6 +75,29 @@ def test_checkpoints_come_every_so_many_rows(files, tmp_path):
     assert kept.exists()
     with pytest.raises(InputError, match="every_rows=0"):
         Checkpoints(kept, every_rows=0)
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, monkeypatch):
+    """Not even those above its own; one that was there, and one that someone else has used by now, stay."""
+    (tmp_path / "there").mkdir()
+
+    def fail(*_, **__):
+        (tmp_path / "used" / "by others").mkdir(parents=True)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint.np, "savez", fail)
+    for folder in ("there/new/newer", "used/new"):
+        kept = Checkpoints(tmp_path / folder / "c.npz", every_rows=1)
+        with pytest.raises(WriteError, match=r"c.npz cannot be written \(No space left"):
+            fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=kept)
+        if folder.startswith("there"):
+            shutil.rmtree(tmp_path / "used")
+    found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert found == ["there", "used", "used/by others"]
+    (tmp_path / "file").touch()
+    kept = Checkpoints(tmp_path / "file/new/c.npz", every_rows=1)
+    with pytest.raises(WriteError, match=r"file/new cannot be written"):
+        fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=kept)
 
 
 @pytest.fixture

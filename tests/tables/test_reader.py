@@ -1,6 +1,8 @@
 """Reading tables: every format gives the same table, and every fault is a sentence with its place."""
 
+import csv
 import gzip
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from oneof.errors import DataError, InputTypeError
 from oneof.stream import read_batches
 from oneof.tables import find_column, read_table
+from oneof.tables.separated import long_cells
 
 FRAME = pl.DataFrame({"x": [1.5, None, 3.0], "n": [1, 2, 3], "c": ["u", "v w", None], "label": ["a|b", "b", None]})
 
@@ -137,6 +140,9 @@ def test_arrays_that_are_no_table(tmp_path: Path) -> None:
         ({"X": X[0]}, "no array X"),
         ({"X": X, "y": np.zeros(2, dtype=int)}, "y has shape"),
         ({"X": X, "y": np.array([0, 1, 5]), "classes": np.array(["a", "b"])}, "indices into the 2 classes"),
+        ({"X": X, "candidates": X > 0, "classes": np.array(["a", "b"])}, "candidates has shape"),
+        ({"X": X, "candidates": np.zeros((3, 1), dtype=np.uint8)}, "without the array classes"),
+        ({"X": X, "classes": np.array([0.5, 1.5])}, "classes has shape"),
         ({"X": X.astype(object)}, "pickles are never opened"),
         ({"text": LETTERS, "text_offsets": np.array([0, 1, 3])}, "the text of row 0 is not UTF-8"),
         ({"text": LETTERS, "text_offsets": np.array([0, 3, 2])}, "does not cut the 3 bytes"),
@@ -169,3 +175,44 @@ def test_compressed_files_under_a_plain_name(tmp_path: Path, name: str) -> None:
         read_table(tmp_path / name)
     with pytest.raises(DataError, match=rf"compressed by gzip: give it a name that says so, {name}\.gz"):
         list(read_batches(tmp_path / name))
+
+
+@pytest.mark.parametrize("ending", ["", "one cell too many\n"])
+def test_long_cells_leave_the_limit_of_the_process(tmp_path: Path, ending: str) -> None:
+    """A cell or name beyond csv's limit is read, and the limit is what it was: behind an error, and between batches."""
+    before, long = csv.field_size_limit(), "long " * 40_000
+    path = tmp_path / "t.csv"
+    path.write_text(f'x,"{long}"\n1,"{long}"\n2,b\n' + ending.replace(" ", ","))
+    assert len(long) > before
+    batches = read_batches(path, n_rows=1)
+    assert next(batches).columns == ["x", long]
+    assert csv.field_size_limit() == before
+    if ending:
+        with pytest.raises(DataError, match="line 4: found 4 cells"):
+            read_table(path)
+        with pytest.raises(DataError, match="line 4: found 4 cells"):
+            list(batches)
+    else:
+        assert read_table(path).frame[long].to_list() == [long, "b"]
+        assert [batch["x"].to_list() for batch in batches] == [[2]]
+    assert csv.field_size_limit() == before
+
+
+def test_threads_share_the_change_of_the_limit() -> None:
+    """It holds until the last of several readers at once is done."""
+    before, inside, left = csv.field_size_limit(), threading.Event(), threading.Event()
+
+    def read() -> None:
+        with long_cells:
+            inside.set()
+            left.wait(10)
+
+    other = threading.Thread(target=read)
+    other.start()
+    inside.wait(10)
+    with long_cells:
+        pass
+    assert csv.field_size_limit() > before
+    left.set()
+    other.join()
+    assert csv.field_size_limit() == before

@@ -1,6 +1,5 @@
 """The answers of several annotators as candidate sets."""
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,15 @@ from oneof.candidates.labels import (
     unknown_label,
 )
 from oneof.errors import InputError, LabelError
+from oneof.parameters import check_positive
 from oneof.typing import Labels, Mask
 
 
 def read_annotations(answers: Any, classes: Any, *, min_votes: int, top: int | None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of an (items, annotators) table of labels."""
-    if not _is_count(min_votes):
-        raise InputError(f"min_votes={min_votes!r} is not possible: a candidate needs at least 1 vote.")
-    if top is not None and not _is_count(top):
-        raise InputError(f"top={top!r} is not possible: keep at least 1 label, or pass None to keep all.")
+    check_positive("min_votes", min_votes, integer=True)
+    if top is not None:
+        check_positive("top", top, integer=True)
     table = answers.to_numpy() if hasattr(answers, "to_numpy") else _as_table(answers)
     if table.ndim != 2:
         raise LabelError(f"answers should have shape (n_samples, n_annotators), got {table.shape}.")
@@ -47,10 +46,6 @@ def read_annotations(answers: Any, classes: Any, *, min_votes: int, top: int | N
         mask &= votes >= np.maximum(last, 1)
     mask[~mask.any(axis=1)] = True
     return mask, known
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _as_table(answers: Any) -> np.ndarray[Any, Any]:

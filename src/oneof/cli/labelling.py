@@ -128,7 +128,7 @@ def _read_start(
     """Return what the table itself says of the labels; the column may be empty or absent if the classes are given."""
     if label in table.frame.columns and not _is_empty(table.frame[label]):
         found = read_labels(table, [label], separator=separator, classes=named)
-        return found, tuple(odd_labels(found, separator))
+        return found, tuple(odd_labels(found.classes.tolist(), separator))
     if named is None:
         if label not in table.frame.columns:
             find_column(label, table.frame.columns, table.path)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from oneof.errors import DataError, WriteError
-from oneof.files import sync, unwritable
+from oneof.files import making, sync, unwritable
 
 _UNFINISHED = ".oneof-unfinished-"
 
@@ -78,18 +78,22 @@ def staged(folder: Path) -> Iterator[Path]:
     """
     check_writable(folder)
     _remove_stale(folder)
-    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    stage: Path | None = None
-    lock: int | None = None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        stage, lock = _new_stage(folder)
+    with making(folder), _stage_in(folder) as stage:
         yield stage
         for file in sorted(stage.iterdir()):
             sync(file)
         for file in sorted(stage.iterdir()):
             file.replace(folder / file.name)
-        made = []
+
+
+@contextlib.contextmanager
+def _stage_in(folder: Path) -> Iterator[Path]:
+    """Give an empty folder within `folder`, and remove it; errors in it are told as errors of `folder`."""
+    stage: Path | None = None
+    lock: int | None = None
+    try:
+        stage, lock = _new_stage(folder)
+        yield stage
     except WriteError as error:  # which names the file within the stage, of which nobody knows
         raise WriteError(str(error).replace(str(stage), str(folder))) from error
     except OSError as error:
@@ -101,6 +105,3 @@ def staged(folder: Path) -> Iterator[Path]:
             shutil.rmtree(stage, ignore_errors=True)
         if lock is not None:
             os.close(lock)
-        for parent in made:
-            with contextlib.suppress(OSError):  # not empty: someone else has put something there
-                parent.rmdir()

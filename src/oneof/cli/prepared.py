@@ -82,7 +82,7 @@ def prepare(path: Path, reading: Reading) -> Prepared:
     columns, oddities = choose_columns(table, exclude=verbatim, overrides=reading.overrides)
     frame = conform(table.frame, columns, path)
     check_words(frame, columns, words, path)
-    notes = (*odd_labels(candidates, reading.separator), *oddities)
+    notes = (*odd_labels(candidates.classes.tolist(), reading.separator), *oddities)
     return Prepared(table, candidates, truth, columns, frame, words, notes)
 
 

@@ -2,12 +2,12 @@
 
 import hashlib
 import os
-import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from oneof.datasets.npz import Arrays, write_npz
 from oneof.errors import DataError
-from oneof.files import as_path
+from oneof.files import as_path, making, replacing
 
 
 def cache_folder() -> Path:
@@ -40,20 +40,35 @@ def _at_home(path: Path) -> Path:
 def store(name: str, arrays: Arrays) -> Path:
     """Write a downloaded data set to the cache, together with its SHA-256.
 
-    Both files get their names only when they are complete, the checksum first: there is never a moment at which a
-    reader could see half a file, or a file that its checksum does not fit.
+    At every moment a reader sees the old file or the new one, whole, beside a checksum that fits it; so does whoever
+    comes after a kill or a loss of power. For that the checksums of both are there while the file is replaced. Two
+    processes that store a set at once do no harm, since the same download gives the same bytes.
     """
-    folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.npz"
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder) as scratch:
-        written, checksum = Path(scratch) / path.name, Path(scratch) / "sha256"
-        with written.open("wb") as file:
-            write_npz(file, arrays)
-        checksum.write_text(_digest(written) + "\n", encoding="ascii")
-        checksum.replace(checksum_path(path))
-        written.replace(path)
+    path = cache_folder() / f"{name}.npz"
+    with making(path.parent):
+        with replacing(path) as written:
+            with written.open("wb") as file:
+                write_npz(file, arrays)
+            new = _digest(written)
+            old = _listed(path)
+            if old is None:
+                old = [_digest(path)] if path.is_file() else []
+            _list(path, [*old, new])
+        _list(path, [new])
     return path
+
+
+def _list(path: Path, digests: Sequence[str]) -> None:
+    with replacing(checksum_path(path)) as written:
+        written.write_text("".join(f"{digest}\n" for digest in digests), encoding="ascii")
+
+
+def _listed(path: Path) -> list[str] | None:
+    """Return the checksums of which a file should have one; None where it need have none."""
+    try:
+        return checksum_path(path).read_text(encoding="ascii", errors="replace").split()
+    except FileNotFoundError:
+        return None
 
 
 def verify(path: Path) -> None:
@@ -64,12 +79,14 @@ def verify(path: Path) -> None:
     DataError
         If the file was changed since.
     """
-    beside = checksum_path(path)
-    if not beside.is_file():
+    before = _listed(path)
+    if before is None:
         return
-    if beside.read_text(encoding="ascii", errors="replace").strip() != _digest(path):
+    found = _digest(path)
+    # The file may have been replaced since its checksums were read: then those that are there by now tell.
+    if found not in before and found not in (_listed(path) or ()):
         raise DataError(
-            f"{path} was changed since it was downloaded (its SHA-256 is not the one in {beside.name}): "
+            f"{path} was changed since it was downloaded (its SHA-256 is not the one in {checksum_path(path).name}): "
             "delete it, and it will be downloaded again."
         )
 

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from oneof.archives import read_arrays, read_shapes
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
-from oneof.typing import Ints, Mask
+from oneof.packed import read_names, read_sets, read_texts
+from oneof.typing import Ints
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -92,9 +93,7 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
     for key in ("y", "classes"):
         if key not in arrays:
             raise DataError(f"the key {key!r} is missing.")
-    codes, classes = arrays["y"], arrays["classes"]
-    if classes.ndim != 1 or classes.dtype.kind not in "Uiu" or not len(classes):
-        raise DataError(f"classes has shape {classes.shape} and type {classes.dtype}, expected a vector of names.")
+    codes, classes = arrays["y"], read_names(arrays["classes"])
     codes = _whole_numbers("y", codes, (len(codes) if codes.ndim else 0,))
     X, text = _rows(arrays), _text(arrays, len(codes))
     if X is None and text is None:
@@ -104,7 +103,7 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
         X,
         codes,
         classes,
-        _candidates(arrays, len(codes), len(classes)),
+        read_sets(arrays["candidates"], len(codes), len(classes)) if "candidates" in arrays else None,
         n_train=_n_train(arrays, len(codes)),
         splits=_splits(arrays, len(codes)),
         Y=_multi_label(arrays, (len(codes), len(classes))),
@@ -161,18 +160,6 @@ def _rows(arrays: Arrays) -> Any:
     return X
 
 
-def _candidates(arrays: Arrays, n_samples: int, n_classes: int) -> Mask | None:
-    if "candidates" not in arrays:
-        return None
-    packed, expected = arrays["candidates"], (n_samples, -(-n_classes // 8))
-    if packed.shape != expected or packed.dtype != np.uint8:
-        raise DataError(
-            f"candidates has shape {packed.shape} and type {packed.dtype}, expected the packed bits of {n_classes} "
-            f"classes: uint8 of {expected}."
-        )
-    return np.unpackbits(packed, axis=1, count=n_classes).astype(bool)
-
-
 def _n_train(arrays: Arrays, n_samples: int) -> int | None:
     if "n_train" not in arrays:
         return None
@@ -223,16 +210,5 @@ def _text(arrays: Arrays, n_samples: int) -> np.ndarray[Any, Any] | None:
         return None
     if "text_offsets" not in arrays:
         raise DataError("there is text, but the key 'text_offsets' is missing.")
-    joined, ends = arrays["text"], _whole_numbers("text_offsets", arrays["text_offsets"], (n_samples + 1,))
-    if joined.ndim != 1 or joined.dtype != np.uint8:
-        raise DataError(f"text has shape {joined.shape} and type {joined.dtype}, expected the bytes of all rows.")
-    if ends[0] != 0 or ends[-1] != len(joined) or (np.diff(ends) < 0).any():
-        raise DataError(f"text_offsets does not cut the {len(joined)} bytes of text into {n_samples} rows.")
-    content, cuts = joined.tobytes(), ends.tolist()
-    text = np.empty(n_samples, dtype=object)
-    for row in range(n_samples):
-        try:
-            text[row] = content[cuts[row] : cuts[row + 1]].decode()
-        except UnicodeDecodeError:
-            raise DataError(f"the text of row {row} is not UTF-8.") from None
-    return text
+    ends = _whole_numbers("text_offsets", arrays["text_offsets"], (n_samples + 1,))
+    return np.array(read_texts(arrays["text"], ends), dtype=object)

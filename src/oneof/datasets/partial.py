@@ -1,7 +1,6 @@
 """Candidate sets around true labels, for experiments in which the truth is known."""
 
 import math
-import numbers
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.candidates.labels import label_vector
 from oneof.datasets.distractors import add_partners, add_scenes, add_uniform, add_weighted
 from oneof.errors import InputError, LabelError
-from oneof.parameters import check_choice, check_share
+from oneof.parameters import check_choice, check_share, is_whole
 from oneof.reading import read_floats
 from oneof.typing import Floats, Ints, Labels
 
@@ -132,7 +131,7 @@ def _read(y: Any, classes: Any) -> CandidateSets:
 def _check(
     share: float, extra: int, size: int | None, kind: str, n_classes: int, *, confusion: Any, groups: Any
 ) -> int:
-    """Return the number of false labels, after refusing what cannot be meant."""
+    """Return the number of false labels, 0 where `groups` decides it, after refusing what cannot be meant."""
     check_choice("kind", kind, _KINDS)
     check_share("share", share)
     if confusion is not None and kind != "confusable":
@@ -140,22 +139,20 @@ def _check(
     if groups is not None and kind != "cooccurring":
         raise InputError(f"groups belongs to kind='cooccurring', not to kind={kind!r}.")
     if size is not None:
-        if extra != 1:
+        if not is_whole(extra) or extra != 1:
             raise InputError("size and extra say the same thing (size = extra + 1): give one of them.")
         if kind == "cooccurring":
             raise InputError("size cannot be promised for kind='cooccurring': give extra or groups.")
-        if not _is_whole(size) or not 1 <= size <= n_classes:
+        if not is_whole(size) or not 1 <= size <= n_classes:
             raise InputError(f"size={size!r} is not possible: with {n_classes} classes, a set holds 1 to {n_classes}.")
         return int(size) - 1
-    if groups is None and (not _is_whole(extra) or not 0 <= extra < n_classes):
+    if groups is not None:
+        return 0
+    if not is_whole(extra) or not 0 <= extra < n_classes:
         raise InputError(
             f"extra={extra!r} is not possible: with {n_classes} classes a set can hold 0 to {n_classes - 1} false ones."
         )
     return int(extra)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _weights(confusion: Any, classes: Labels, codes: Ints, count: int) -> Floats:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError, InputError
+from oneof.parameters import check_positive
 from oneof.stream import columnar, indexed, separated
 from oneof.stream.indexed import IndexedRows
 from oneof.stream.lines import Block, Lines, Place
@@ -139,8 +140,7 @@ def read_batches(source: Any, *, n_rows: int = BATCH_ROWS, format: str | None = 
 
 def iterate(source: Source, n_rows: int, wanted: Wanted, start: Position | None = None) -> Iterator[Batch]:
     """Yield the batches of a stream from a position on: the same ones, whatever position one starts at."""
-    if isinstance(n_rows, bool) or not isinstance(n_rows, int) or n_rows < 1:
-        raise InputError(f"n_rows={n_rows!r} is not possible: give an integer above 0.")
+    check_positive("n_rows", n_rows, integer=True)
     start = start or Position()
     for number, path in enumerate(source.files):
         if number < start.file:

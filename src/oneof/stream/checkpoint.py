@@ -4,7 +4,6 @@ The archive has a checksum for every part, so that a file that was cut or damage
 """
 
 import json
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from oneof.archives import read_arrays
-from oneof.errors import DataError, InputError
-from oneof.files import as_path, replacing
+from oneof.errors import DataError
+from oneof.files import as_path, making, replacing
+from oneof.parameters import check_flag, check_positive
 
 FORMAT = "oneof-checkpoint"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,11 @@ class Checkpoints:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", as_path(self.path))
-        for name, value in (("every_rows", self.every_rows), ("every_seconds", self.every_seconds)):
-            is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if value is not None and not (is_number and value > 0):
-                raise InputError(f"{name}={value!r} is not possible: give a number above 0, or None.")
+        if self.every_rows is not None:
+            check_positive("every_rows", self.every_rows, integer=True)
+        if self.every_seconds is not None:
+            check_positive("every_seconds", self.every_seconds)
+        check_flag("resume", self.resume)
 
     def is_due(self, rows: int, seconds: float) -> bool:
         """Tell whether to write after so many rows and seconds since the last time.
@@ -75,10 +76,8 @@ class Checkpoints:
 def write(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write facts, as far as JSON can hold them, and arrays; an older file is replaced once the new one is on disk."""
     header = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **facts}, allow_nan=False)
-    with replacing(path) as temporary:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            np.savez(file, header=np.frombuffer(header.encode(), dtype=np.uint8), **arrays)
+    with making(path.parent), replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, header=np.frombuffer(header.encode(), dtype=np.uint8), **arrays)
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oneof.errors import DataError, InputError
+from oneof.errors import DataError, InputError, InputTypeError
 from oneof.estimators.online import OnlineLearner, check_online
+from oneof.parameters import check_kind
 from oneof.solvers.online import OnlineState
 from oneof.stream import checkpoint, standing
 from oneof.stream.batches import Batch, Position, Wanted, extents, iterate, share_read
@@ -18,7 +19,7 @@ from oneof.stream.options import StreamOptions
 from oneof.stream.source import Source, open_source
 from oneof.stream.standing import Standing
 from oneof.stream.validation import Validation
-from oneof.tables import Column, Overrides, Words, conform
+from oneof.tables import Column, Overrides, Words, conform, odd_labels
 
 Watch = Callable[[Validation, float | None], None]
 """Told after each batch what was counted, and which part of the pass is done, where that is known."""
@@ -41,7 +42,7 @@ class StreamFit:
     resumed_at : int or None
         The rows that had been learnt from, over all passes, when the run was taken up again.
     notes : list of str
-        What was odd about the columns.
+        What was odd about the classes, the columns, and the order of the rows.
 
     Examples
     --------
@@ -76,8 +77,8 @@ def fit_stream(
     r"""Fit an online learner to a stream, in memory that does not grow with the number of rows.
 
     Each row is predicted before it is learnt from, by the weights just before it, and each batch by the model just
-    before it: two honest estimates of the ambiguous 0-1 loss. The weights are those of `partial_fit` on the same rows,
-    bit by bit.
+    before it: two estimates of the ambiguous 0-1 loss, honest if rows come in random order; a note says where labels
+    come in runs. The weights are those of `partial_fit` on the same rows, bit by bit.
 
     Parameters
     ----------
@@ -122,7 +123,12 @@ def fit_stream(
     >>> fit.validation.total.loss < 0.2
     True
     """
-    options = options or StreamOptions()
+    options = StreamOptions() if options is None else options
+    check_kind("options", options, StreamOptions)
+    if checkpoints is not None:
+        check_kind("checkpoints", checkpoints, Checkpoints)
+    if watch is not None and not callable(watch):
+        raise InputTypeError(f"watch={watch!r} is not possible: give a function, or None.")
     source = source if isinstance(source, Source) else open_source(source, format)
     _check(source, estimator, options)
     identity = standing.identify(source, estimator, options)
@@ -143,7 +149,7 @@ def fit_stream(
         if checkpoints is not None and run.at.state is not None:
             checkpoint.write(checkpoints.path, *standing.pack(run.at, identity))
         raise
-    return _finish(run.at, estimator, resumed_at)
+    return _finish(run.at, estimator, options, resumed_at)
 
 
 class _Run:
@@ -270,7 +276,7 @@ def _check(source: Source, estimator: Any, options: StreamOptions) -> None:
         raise InputError("--labels names no column: name that of the labels.")
 
 
-def _finish(at: Standing, estimator: Any, resumed_at: int | None) -> StreamFit:
+def _finish(at: Standing, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamFit:
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
@@ -282,11 +288,13 @@ def _finish(at: Standing, estimator: Any, resumed_at: int | None) -> StreamFit:
     n_features = state.V.shape[1] - bool(estimator.fit_intercept)
     learner = clone(estimator).take(state, at.classes, n_features)
     steps = [("columns", at.encoder)] if at.encoder is not None else []
+    odd = odd_labels(at.classes, options.separator) if options.classes is None else []  # what is named is meant
+    in_runs = at.validation.runs.note()
     return StreamFit(
         Pipeline([*steps, ("method", learner)]),
         list(at.classes),
         list(at.columns or []),
         at.validation,
         resumed_at,
-        list(at.notes),
+        [*odd, *at.notes, *([] if in_runs is None else [in_runs])],
     )

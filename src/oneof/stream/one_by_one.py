@@ -7,13 +7,14 @@ from typing import Any, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets, as_classes
+from oneof.candidates.named_sets import is_collection
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.online import check_online
 from oneof.likelihoods import softmax
+from oneof.parameters import check_positive
 from oneof.solvers.online import OnlineState
 from oneof.solvers.rows import SparseRows, read_only
 from oneof.stream.indexed import MOST_BITS
-from oneof.stream.options import check_count
 from oneof.typing import Floats, Ints, Mask
 
 _MOST_NAMES, _MOST_SETS = 2**20, 2**12
@@ -60,10 +61,10 @@ class OneByOne:
         check_online(estimator)
         if len(as_classes(classes)) < 2:
             raise InputError("classes names only one class: a classifier needs at least two classes.")
-        check_count("hash_bits", hash_bits, MOST_BITS)
+        check_positive("hash_bits", hash_bits, integer=True, most=MOST_BITS)
         self.estimator = estimator
         self.classes = as_classes(classes).tolist()
-        self.hash_bits = hash_bits
+        self.hash_bits = int(hash_bits)
         self._hasher = FeatureHasher(2**hash_bits)
         self._state: OnlineState | None = None
         self._codes_of: dict[str, int] = {}
@@ -199,7 +200,7 @@ def _key(y: Any) -> Any:
     """Return what tells a row's candidates from others, or None where that is not sure: 1 equals True and 1.0."""
     if y is None or type(y) in (str, int):
         return (y,)
-    if isinstance(y, Collection) and all(type(label) in (str, int) for label in y):
+    if is_collection(y) and not isinstance(y, np.ndarray) and all(type(label) in (str, int) for label in y):
         return frozenset(y)
     return None
 

@@ -1,9 +1,9 @@
 """How a stream is read and learnt from."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from oneof.errors import InputError, InputTypeError
+from oneof.parameters import check_kind, check_positive
 from oneof.stream.batches import BATCH_ROWS
 from oneof.stream.indexed import MOST_BITS
 from oneof.tables import Overrides, Words
@@ -60,14 +60,9 @@ class StreamOptions:
                 raise InputTypeError(f"{name}={value!r} is not possible: give a tuple of names.")
         if not isinstance(self.separator, str) or not self.separator:
             raise InputError(f"separator={self.separator!r} is not possible: give the text between two labels.")
-        for name, kind in (("overrides", Overrides), ("words", Words)):
-            if not isinstance(getattr(self, name), kind):
-                raise InputTypeError(f"{name}={getattr(self, name)!r} is not possible: give {kind.__name__}(...).")
+        check_kind("overrides", self.overrides, Overrides)
+        check_kind("words", self.words, Words)
         for name, most in (("batch_rows", 2**30), ("hash_bits", MOST_BITS), ("n_epochs", 2**30)):
-            check_count(name, getattr(self, name), most)
-
-
-def check_count(name: str, value: Any, most: int) -> None:
-    """Raise unless a parameter is an integer from 1 to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InputError(f"{name}={value!r} is not possible: give an integer from 1 to {most:,}.")
+            value = getattr(self, name)
+            check_positive(name, value, integer=True, most=most)
+            object.__setattr__(self, name, int(value))  # a checkpoint is JSON, which has no numbers of NumPy

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any
 from oneof.errors import DataError
 from oneof.stream.lines import Block
 from oneof.tables import Column
-from oneof.tables.separated import MISSING, check_header
+from oneof.tables.separated import MISSING, check_header, long_cells, separator_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-_LONGEST_CELL = 2**31 - 1
-
 
 def read_columns(header: bytes, path: Path, *, tab: bool) -> tuple[str, list[str]]:
     """Return the separator and the names of the columns that the first line of a file gives."""
-    csv.field_size_limit(_LONGEST_CELL)
     try:
         line = header.decode()
-        separator = "\t" if tab else (";" if ";" in line and "," not in line else ",")
-        columns = next(csv.reader([line], delimiter=separator, strict=True), [])
+        separator = separator_of(line, tab=tab)
+        with long_cells:
+            columns = next(csv.reader([line], delimiter=separator, strict=True), [])
     except UnicodeDecodeError:
         raise DataError(f"{path} is not text in UTF-8 (line 1): save it as UTF-8.") from None
     except csv.Error as error:
@@ -109,9 +107,10 @@ def _check(block: Block, separator: bytes, n_columns: int) -> list[bytes]:
         if blank[0] < kept:
             raise DataError(f"{block.path}, line {_line(block, blank[0])}: the line is blank; remove it.")
         records = records[:kept]
-    for i, record in enumerate(records):
-        if b'"' in record or record.count(separator) != expected:
-            _check_record(block, i, separator.decode(), n_columns)
+    with long_cells:
+        for i, record in enumerate(records):
+            if b'"' in record or record.count(separator) != expected:
+                _check_record(block, i, separator.decode(), n_columns)
     try:
         b"".join(records).decode()
     except UnicodeDecodeError:

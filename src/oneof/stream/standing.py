@@ -1,13 +1,14 @@
 """Where a run stands, as one value; and what a checkpoint holds of it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from oneof.errors import DataError
 from oneof.solvers.online import OnlineState
+from oneof.stream import runs
 from oneof.stream.batches import Position
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.lines import Place
@@ -129,6 +130,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Any], path: Path) -> S
             encoder.marked_ = arrays["column_marked"]
         counts = facts["validation"]
         windows = tuple(Window(**window) for window in counts["windows"])
+        total, order = Window(**counts["total"]), runs.from_facts(counts["runs"])
         return Standing(
             Position(facts["position"]["file"], Place(**facts["position"]["place"])),
             facts["epoch"],
@@ -137,7 +139,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Any], path: Path) -> S
             None if facts["columns"] is None else [Column(*column) for column in facts["columns"]],
             encoder,
             state,
-            replace(Validation(**{**counts, "total": Window(**counts["total"])}), windows=windows),
+            Validation(**{**counts, "total": total, "windows": windows, "runs": order}),
             facts["notes"],
         )
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from oneof.stream.runs import Runs
 from oneof.typing import Ints, Mask
 
 MOST_WINDOWS = 100
@@ -74,6 +75,8 @@ class Validation:
         At most `MOST_WINDOWS`, of equal length but for the last one and those that files cut short.
     batches_per_window : int
     batches_in_last : int
+    runs : Runs
+        What tells whether labels come in runs, so that the losses look better than the model is.
 
     Examples
     --------
@@ -91,6 +94,7 @@ class Validation:
     windows: tuple[Window, ...] = ()
     batches_per_window: int = 1
     batches_in_last: int = 0
+    runs: Runs = Runs()  # noqa: RUF009 - frozen
 
     def after(self, mask: Mask, mistakes: int, predicted: Ints | None, seconds: float) -> "Validation":
         """Return the counts with a batch taken in.
@@ -132,6 +136,7 @@ class Validation:
             windows=windows,
             batches_per_window=per_window,
             batches_in_last=in_last,
+            runs=self.runs.after(mask),
         )
 
     def facts(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ through first, which also finds the line of a fault.
 
 import csv
 import io
+import threading
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,34 @@ MISSING = ["NA", "N/A", "NaN", "nan", "null", "NULL", "?"]
 """Cells that are read as missing, as empty ones are, except in columns read verbatim."""
 
 _LONGEST_CELL = 2**31 - 1
+
+
+class _LongCells:
+    """Lets csv read cells of any length within a `with` block, and puts its limit back behind it.
+
+    The limit is one for the whole process, so that blocks of several threads share the change: the last one that is
+    left undoes it. No block may hold a `yield`, or the limit would stay as long as a generator is not ended.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entered = 0
+        self._before = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._entered:
+                self._before = csv.field_size_limit(_LONGEST_CELL)
+            self._entered += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._entered -= 1
+            if not self._entered:
+                csv.field_size_limit(self._before)
+
+
+long_cells = _LongCells()
 
 
 def read(path: Path, *, tab: bool, as_text: Collection[str], verbatim: Collection[str]) -> "pl.DataFrame":
@@ -58,7 +87,7 @@ def read(path: Path, *, tab: bool, as_text: Collection[str], verbatim: Collectio
 
 def _under_numbers(path: Path, separator: str, numbers: list[str]) -> io.BytesIO:
     """Return the file with numbers in place of names: polars does not read quotation marks within names as csv does."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with long_cells, path.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file, delimiter=separator, strict=True)
         next(lines)
         n_lines = lines.line_num
@@ -70,11 +99,10 @@ def _under_numbers(path: Path, separator: str, numbers: list[str]) -> io.BytesIO
 
 def _check_lines(path: Path, tab: bool) -> tuple[str, list[str], int]:
     """Return the separator, the columns and the number of rows without blank lines at the end."""
-    csv.field_size_limit(_LONGEST_CELL)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with long_cells, path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
-            separator = "\t" if tab else (";" if ";" in first and "," not in first else ",")
+            separator = separator_of(first, tab=tab)
             file.seek(0)
             lines = csv.reader(file, delimiter=separator, strict=True)
             columns = next(lines, [])
@@ -96,6 +124,11 @@ def _check_lines(path: Path, tab: bool) -> tuple[str, list[str], int]:
     except csv.Error as error:
         raise DataError(f"{path}, line {lines.line_num}: {error}.") from None
     return separator, columns, n_rows
+
+
+def separator_of(header: str, *, tab: bool) -> str:
+    """Return what stands between two cells, as the first line of a file shows it."""
+    return "\t" if tab else (";" if ";" in header and "," not in header else ",")
 
 
 def check_header(path: Path, columns: list[str]) -> None:

@@ -73,6 +73,8 @@ def test_unlabelled_rows_move_the_boundary_into_a_gap():
         borders.append(-(model.intercept_[1] - model.intercept_[0]) / (model.coef_[1, 0] - model.coef_[0, 0]))
     assert borders[0] == pytest.approx(1.0)  # midway between the two labelled rows, among unlabelled ones
     assert -0.5 < borders[1] < 0.5
+    np.testing.assert_array_equal(model.transduction_, model.disambiguate().labels)
+    assert not hasattr(model.set_params(entropy_weight=0.0).fit(X, y), "transduction_")
 
 
 def test_probabilities_and_scores_agree():

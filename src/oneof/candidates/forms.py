@@ -8,25 +8,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates.indicator import is_frame
-from oneof.candidates.labels import Signs, as_classes, encode_labels, label_vector, mask_of_codes, pack_classes
+from oneof.candidates.labels import as_classes, encode_labels, label_vector, mask_of_codes, pack_classes
 from oneof.candidates.named_sets import is_collection
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import LabelError
 from oneof.typing import Labels
 
 
-def as_candidates(y: Any, *, classes: Labels | None = None, signs: Signs = "warn") -> CandidateSets:
+def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
     """Read any form of supervision.
 
     Parameters
     ----------
     y : array-like, sparse matrix, DataFrame or CandidateSets
         One label a row (1-D), one collection of labels a row (a list or 1-D array of them), a 0/1 indicator of shape
-        (n_samples, n_classes) (2-D array, CSR, DataFrame), or candidate sets.
+        (n_samples, n_classes) (2-D array, CSR, DataFrame), or candidate sets. A vector of -1 and +1 alone is read as
+        two classes, with a warning.
     classes : ndarray of shape (n_classes,), optional
         The classes that the sets are over; by default those of `y`.
-    signs : {"warn", "error"}
-        What to do with a vector of -1 and +1 alone: warn and read two classes, or refuse it.
 
     Returns
     -------
@@ -57,7 +56,7 @@ def as_candidates(y: Any, *, classes: Labels | None = None, signs: Signs = "warn
         return _read_matrix(y, classes)
     if isinstance(y, np.ndarray) and y.ndim != 1:
         raise LabelError(f"y should be a 1d array of labels or a 0/1 indicator with two dimensions, got {y.ndim}.")
-    return _read_vector(y, classes, signs)
+    return _read_vector(y, classes)
 
 
 def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
@@ -113,7 +112,7 @@ def _read_frame(y: Any, classes: Labels | None) -> CandidateSets:
     if y.shape[1] == 1:
         _warn_column_vector()
         name = y.columns[0]
-        return _read_vector(y[name], classes, "warn")
+        return _read_vector(y[name], classes)
     found = CandidateSets.from_indicator(y)
     return found if classes is None else _over_named(found, classes)
 
@@ -130,16 +129,16 @@ def _over_named(found: CandidateSets, classes: Labels) -> CandidateSets:
 def _read_matrix(y: np.ndarray[Any, Any], classes: Labels | None) -> CandidateSets:
     if y.shape[1] == 1:
         _warn_column_vector()
-        return _read_vector(y.ravel(), classes, "warn")
+        return _read_vector(y.ravel(), classes)
     return CandidateSets.from_indicator(y, classes=classes)
 
 
-def _read_vector(y: Any, classes: Labels | None, signs: Signs) -> CandidateSets:
+def _read_vector(y: Any, classes: Labels | None) -> CandidateSets:
     values = label_vector(y)
     if values.dtype.kind == "O" and any(is_collection(value) for value in values):
         _warn_of_indicator_in_lists(values)
         return CandidateSets.from_sets(values, classes=classes)
-    codes, found = encode_labels(values, classes, signs=signs)
+    codes, found = encode_labels(values, classes, signs="warn")
     if classes is None:
         _warn_of_joined_labels(found.tolist())
     return CandidateSets._wrap(mask_of_codes(codes, len(found)), found)

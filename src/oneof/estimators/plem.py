@@ -3,6 +3,7 @@
 import warnings
 from typing import Any, Self
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.estimators.base import CandidateClassifier, LinearScores
@@ -45,6 +46,8 @@ class PLEM(LinearScores, CandidateClassifier):
         The objective at W = 0, after each step and after a last one; but for rounding it never falls.
     n_iter_ : int
         Newton steps tried, without the last; 1 where none was.
+    transduction_ : ndarray of shape (n_samples,)
+        The likeliest candidate of each row of fit, where `entropy_weight` is above 0, with which unlabelled rows teach.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -132,6 +135,11 @@ class PLEM(LinearScores, CandidateClassifier):
                 stacklevel=2,
             )
         self._keep_weights(found.weights.astype(rows.dtype, copy=False))
+        self.__dict__.pop("transduction_", None)  # of an earlier fit
+        if self.entropy_weight > 0:
+            self.transduction_ = candidates.classes[
+                np.where(candidates.mask, self._scores(rows), -np.inf).argmax(axis=1)
+            ]
         self.objective_ = found.objective
         self.n_iter_ = max(found.n_iter, 1)
         return self._finish_fit(X, y, candidates)

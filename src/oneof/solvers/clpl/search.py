@@ -17,6 +17,9 @@ from oneof.solvers.clpl.sums import Line, Sums
 from oneof.solvers.linear import OVERFLOW
 from oneof.typing import Floats, Mask, Rows
 
+MOST_PRODUCTS = 1000
+"""Products with the Hessian in a step."""
+
 
 @dataclass(frozen=True)
 class CLPLSolution:
@@ -106,9 +109,7 @@ def minimise(problem: Sums, *, max_iter: int, tol: float, initial: Floats | None
     return CLPLSolution(weights, objective, gradient, n_iter, converged)
 
 
-def _newton_step(
-    problem: Sums, scores: Any, gradient: Floats, accuracy: float, *, blocks: bool, max_products: int = 1000
-) -> tuple[Floats, int]:
+def _newton_step(problem: Sums, scores: Any, gradient: Floats, accuracy: float, *, blocks: bool) -> tuple[Floats, int]:
     """Solve H step = -gradient to a relative accuracy by conjugate gradients; also return the products with H taken."""
     curvatures = problem.curvatures(scores)
     precondition = _preconditioner(problem, curvatures, blocks=blocks)
@@ -117,7 +118,7 @@ def _newton_step(
     size = float((residual * direction).sum())
     goal = size * max(accuracy, 1e-8) ** 2
     n_products = 0
-    while size > goal and n_products < max_products:
+    while size > goal and n_products < MOST_PRODUCTS:
         product = problem.hessian_product(curvatures, direction)
         curvature = float((direction * product).sum())
         if curvature <= 0.0:

@@ -88,12 +88,14 @@ def solve_classes(
         If a cost is so large that sums would overflow.
     """
     n_classes = mask.shape[1]
+    mend = "lower it" if C is not None or C_unlabelled is not None else "scale the features"
     if C is None:
         mean = float(space.squares.mean())
         C = 1.0 / mean if mean > 0 else 1.0
     C_unlabelled = C if C_unlabelled is None else C_unlabelled
-    if not max(C, C_unlabelled) * max(float(space.squares.max()), 1.0) < 1e100:
-        raise InputError(f"a cost of {max(C, C_unlabelled):.4g} is too large beside the features: lower it.")
+    most = max(C, C_unlabelled)
+    if not (most < 1e150 and most * float(space.squares.max()) < 1e100):
+        raise InputError(f"a cost of {most:.4g} is too large beside the features: {mend}.")
     problem = MachineProblem(space, fit_intercept)
     solutions = []
     for k in range(1 if n_classes == 2 else 0, n_classes):

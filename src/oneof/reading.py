@@ -33,7 +33,8 @@ def read_floats(value: Any, name: str) -> Floats:
 
 def check_finite(rows: Rows, *, or_nan: bool = False) -> None:
     """Raise at the first value, of dense or CSR rows, that is infinite or, unless that is allowed, NaN."""
-    values = rows.data if sp.issparse(rows) else rows.ravel()
+    dense = isinstance(rows, np.ndarray)
+    values = rows.ravel() if dense else rows.data
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):  # as it nearly always is, which takes no memory to see
             return
@@ -41,9 +42,9 @@ def check_finite(rows: Rows, *, or_nan: bool = False) -> None:
     if not broken.any():
         return
     first = int(broken.argmax())
-    if sp.issparse(rows):
-        row, column = int(np.searchsorted(rows.indptr, first, side="right")) - 1, int(rows.indices[first])
-    else:
+    if dense:
         row, column = divmod(first, rows.shape[1])
+    else:
+        row, column = int(np.searchsorted(rows.indptr, first, side="right")) - 1, int(rows.indices[first])
     what = "NaN" if np.isnan(values[first]) else "infinity, or a number too large for its type"
     raise InputError(f"row {row}, column {column}: X contains {what}: impute the value or drop the row.")

@@ -217,6 +217,7 @@ def test_a_dead_worker_ends_the_run_with_a_sentence(tmp_path):
         assert len(run(plan(6), measure, store)) == 6
 
 
+@pytest.mark.slow
 def test_a_process_that_joblib_replaces_does_not_stop_the_run(tmp_path):
     """Where warnings are errors either: joblib gives its own in a thread, and without that thread nothing ends."""
     path = tmp_path / "records.jsonl"

@@ -20,6 +20,7 @@ from oneof import (
     GaussianEM,
     GraphLogisticRegression,
     HarmonicField,
+    MarkovWalk,
     MultinomialEM,
     SpectralGraphTransducer,
     active,
@@ -193,6 +194,18 @@ def test_counts_may_be_of_any_integer_type():
     """Products of small ones do not overflow."""
     codes = [PLECOC(n_codes=n, random_state=0).fit(X, MASK).code_book_ for n in (1, np.int8(1))]
     np.testing.assert_array_equal(*codes)
+    graph = np.ones((len(X), len(X)))  # more links than an int8 holds
+    shares = [MarkovWalk(n_steps=n, affinity=graph).fit(X, MASK).label_distributions_ for n in (2, np.int8(2))]
+    np.testing.assert_array_equal(*shares)
+
+
+@pytest.mark.parametrize("model", [PLECOC(random_state=0), PLEM()])
+def test_entries_in_parts_may_overflow(model):
+    """Finite parts of which the sum is not."""
+    parts = sp.csr_array((np.full(4, 1.7e308), [0, 0, 1, 1], np.r_[0, 4, np.zeros(len(X) - 1) + 4]), shape=X.shape)
+    assert "row 0, column 0: X contains infinity" in str(outcome(model.fit, parts, MASK))
+    model.fit(X, MASK)
+    assert "row 0, column 0: X contains infinity" in str(outcome(model.predict, parts))
 
 
 def test_classes_may_be_a_tuple():

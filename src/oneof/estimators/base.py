@@ -154,7 +154,10 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
                 raise
         if sp.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
-            rows.sum_duplicates()  # an entry given in parts is their sum
+            with np.errstate(over="ignore"):
+                rows.sum_duplicates()  # an entry given in parts is their sum
+            if finite is not False:
+                check_finite(rows, or_nan=finite == "allow-nan")
         return rows
 
     def _read_candidates(self, y: Any, rows: Rows) -> CandidateSets:

@@ -129,6 +129,7 @@ class MarkovWalk(GraphClassifier):
         """
         check_positive("n_steps", self.n_steps, integer=True)
         candidates, graph = self._link(X, y)
-        found = solve_walk(graph.affinity, candidates.mask, n_steps=self.n_steps, tol=self.tol, max_iter=self.max_iter)
+        n_steps = int(self.n_steps)  # products of NumPy's small integers overflow
+        found = solve_walk(graph.affinity, candidates.mask, n_steps=n_steps, tol=self.tol, max_iter=self.max_iter)
         self.start_posteriors_ = found.start_posteriors
         return self._keep(X, y, candidates, graph, found)

@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from oneof.errors import InputError
 from oneof.graphs.approximate import FEW_FEATURES, ApproximateIndex, cells_are_faster
 from oneof.graphs.points import distances, normalised, products, scale_of, scaled
-from oneof.threads import mind_fork
+from oneof.threads import mind_fork, one_thread_each
 from oneof.typing import Floats, Ints, Rows
 
 _ROUNDING = 1e-7  # of squared distances that are worked out from products, as a distance between points of norm 1
@@ -178,7 +178,8 @@ class _ExactIndex:
     def nearest(self, points: Rows | None, k: int) -> Ints:
         mind_fork()
         centred = self._centred(points)
-        found = self._index.kneighbors(centred, k, return_distance=False)
+        with one_thread_each():  # as scikit-learn does, of whose calls two that overlap would leave it so for good
+            found = self._index.kneighbors(centred, k, return_distance=False)
         if self._by_products:
             self._settle(centred, found)
         return found
@@ -207,7 +208,8 @@ class _ExactIndex:
         points = self._centred(points)
         size = self._size if points is None else max(self._size, _largest_norm(points))
         mind_fork()
-        return list(self._index.radius_neighbors(points, radius + _ROUNDING * size, return_distance=False))
+        with one_thread_each():
+            return list(self._index.radius_neighbors(points, radius + _ROUNDING * size, return_distance=False))
 
     def _centred(self, points: Rows | None) -> Rows | None:
         return points if points is None or self._origin is None else points - self._origin

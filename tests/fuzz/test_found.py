@@ -2,6 +2,7 @@
 
 import importlib
 
+import dask.array as da
 import numpy as np
 import polars as pl
 import pytest
@@ -23,6 +24,7 @@ from oneof import (
     MarkovWalk,
     MultinomialEM,
     SpectralGraphTransducer,
+    TransductiveSVM,
     active,
     datasets,
     distributed,
@@ -113,7 +115,25 @@ def test_pools_beyond_the_arithmetic():
     """Covariances of the scores overflow before the rows do."""
     model = GraphLogisticRegression().fit(X, MASK)
     for ask in (active.query, active.query_subsets):
-        assert isinstance(outcome(ask, model, np.full((2, 2), 1e200)), InputError)
+        for size in (1e200, 1.7e308):
+            assert "scale the features" in str(outcome(ask, model, np.full((2, 2), size) * [1, -1]))
+
+
+def test_blocks_that_are_too_far_apart():
+    """The square of the distance between their means overflows before that of any row."""
+    parts = [da.from_array(sign * np.full((2, 2), 1e160), chunks=2) for sign in (1, -1)]
+    said = outcome(distributed.fit, PLGP(approximation="nystroem", n_components=2), da.concatenate(parts), [0, 1, 0, 1])
+    assert "scale the features" in str(said)
+
+
+def test_folds_of_rows_that_there_are_not():
+    said = outcome(learning_curve, PLKNN(n_neighbors=1), X, MASK, cv=[(range(20), [20, 21])])
+    assert str(said) == "cv names row 21, but the rows are 0 to 19."
+
+
+def test_costs_of_few_bits():
+    """Single precision does not hold the bound that a cost is held to."""
+    assert isinstance(outcome(TransductiveSVM(C=np.float32(0.5)).fit, X, MASK), TransductiveSVM)
 
 
 def test_differences_of_any_size_are_tested():

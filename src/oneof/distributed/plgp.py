@@ -17,6 +17,7 @@ from oneof.estimators.gp_kernels import drawn_rows, learnt_kernels, read_kernels
 from oneof.estimators.gp_parameters import check_parameters
 from oneof.estimators.plgp import PLGP
 from oneof.kernels import total_variance
+from oneof.kernels.spread import checked_variance
 from oneof.memory import check_memory
 from oneof.solvers.laplace.approximation import check_variances, landmark_features
 from oneof.solvers.laplace.landmarks import NystroemFeatures
@@ -96,7 +97,7 @@ class _Moments(NamedTuple):
 
 def _total_variance(blocks: Blocks) -> float:
     found = sum_over(blocks.parts, _moments, add=_both)
-    return float(found.squares / found.n_rows)
+    return checked_variance(found.squares / found.n_rows)
 
 
 def _moments(block: Block) -> _Moments:
@@ -107,8 +108,10 @@ def _moments(block: Block) -> _Moments:
 
 
 def _both(a: _Moments, b: _Moments) -> _Moments:
-    n, apart = a.n_rows + b.n_rows, b.means - a.means
-    squares = a.squares + b.squares + a.n_rows * b.n_rows / n * float(apart @ apart)
+    n = a.n_rows + b.n_rows
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is said of the sum of all
+        apart = b.means - a.means
+        squares = a.squares + b.squares + a.n_rows * b.n_rows / n * float(apart @ apart)
     return _Moments(n, a.means + b.n_rows / n * apart, squares)
 
 

@@ -13,9 +13,9 @@ def total_variance(X: Rows) -> float:
     """Return the sum of the variances of the features, of rows of any namespace or in CSR."""
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
-            return _checked(float(mean_variance_axis(X, axis=0)[1].sum(dtype=np.float64)))
+            return checked_variance(float(mean_variance_axis(X, axis=0)[1].sum(dtype=np.float64)))
         xp = array_namespace(X)
-        return _checked(float(xp.sum(xp.var(xp.astype(X, xp.float64), axis=0))))
+        return checked_variance(float(xp.sum(xp.var(xp.astype(X, xp.float64), axis=0))))
 
 
 def entry_variance(X: Rows) -> float:
@@ -23,8 +23,8 @@ def entry_variance(X: Rows) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
             means, variances = mean_variance_axis(X, axis=0)
-            return _checked(float(variances.mean(dtype=np.float64) + means.var(dtype=np.float64)))
-        return _checked(float(X.var(dtype=np.float64)))
+            return checked_variance(float(variances.mean(dtype=np.float64) + means.var(dtype=np.float64)))
+        return checked_variance(float(X.var(dtype=np.float64)))
 
 
 def scale_gamma(X: Rows) -> float:
@@ -33,7 +33,7 @@ def scale_gamma(X: Rows) -> float:
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
-def _checked(variance: float) -> float:
+def checked_variance(variance: float) -> float:
     """Return a variance, or raise if it is too large or small for the arithmetic."""
     if not (np.isfinite(variance) and (variance == 0 or variance > 1e-290)):
         raise InputError("the features are beyond the arithmetic: scale the features, for example with StandardScaler.")

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from oneof.errors import InputError
 from oneof.likelihoods import softmax
 from oneof.typing import Floats, Ints, Rows
 
@@ -83,7 +84,10 @@ def curvature_roots(weights: Floats, features: Rows) -> Floats:
 
 def class_shares(weights: Floats, features: Rows) -> Floats:
     """Return the probabilities of all K classes for each instance, (t, K)."""
-    scores = np.asarray(features @ weights.T)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(features @ weights.T)
+    if not np.isfinite(scores).all():
+        raise InputError("the scores overflow: scale the features, for example with StandardScaler.")
     return softmax(np.column_stack([scores, np.zeros(len(scores))]))
 
 

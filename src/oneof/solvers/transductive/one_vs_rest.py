@@ -93,7 +93,7 @@ def solve_classes(
         mean = float(space.squares.mean())
         C = 1.0 / mean if mean > 0 else 1.0
     C_unlabelled = C if C_unlabelled is None else C_unlabelled
-    most = max(C, C_unlabelled)
+    most = float(max(C, C_unlabelled))
     if not (most < 1e150 and most * float(space.squares.max()) < 1e100):
         raise InputError(f"a cost of {most:.4g} is too large beside the features: {mend}.")
     problem = MachineProblem(space, fit_intercept)

@@ -24,12 +24,13 @@ def writes(client: Client) -> list[tuple[str, Any]]:
     ]
 
 
-READS = ["", "label.css", "label.js", "api/begin", "api/export.csv", "api/export.parquet", "image/0"]
+SCRIPTS = ["elements.js", "label.js", "quality.js", "rows.js", "server.js"]
+READS = ["", "label.css", *SCRIPTS, "api/begin", "api/export.csv", "api/export.parquet", "image/0"]
 
 
 def test_the_page_and_its_files(client: Client) -> None:
     """They are served with their types under the link, and every answer forbids what the page does not need."""
-    kinds = {"": "text/html", "label.css": "text/css", "label.js": "text/javascript"}
+    kinds = {"": "text/html", "label.css": "text/css"} | dict.fromkeys(SCRIPTS, "text/javascript")
     for path in READS:
         reply = client.get(path)
         assert reply.status == 200
@@ -45,7 +46,7 @@ def test_the_page_and_its_files(client: Client) -> None:
 def test_the_page_names_no_other_place() -> None:
     """Nothing in the page's own files is fetched from elsewhere, inline, or made of markup."""
     page = Path(oneof.__file__).parent / "web" / "page"
-    assert sorted(file.name for file in page.iterdir()) == ["icon.svg", "index.html", "label.css", "label.js"]
+    assert sorted(file.name for file in page.iterdir()) == sorted(["icon.svg", "index.html", "label.css", *SCRIPTS])
     for file in page.iterdir():
         text = file.read_text().replace("http://www.w3.org/2000/svg", "")
         for forbidden in (

@@ -21,7 +21,8 @@ from oneof.web.session import LabellingSession
 from oneof.web.view import show_question, show_state
 
 _PAGE = Path(__file__).parent / "page"
-_FILES = {"": "index.html", "label.css": "label.css", "label.js": "label.js", "icon.svg": "icon.svg"}
+_SCRIPTS = ("label.js", "elements.js", "quality.js", "rows.js", "server.js")
+_FILES = {"": "index.html"} | {name: name for name in ("label.css", "icon.svg", *_SCRIPTS)}
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 

@@ -1,9 +1,11 @@
 // The labelling page: shows a question, takes an answer, shows the next one.
-// Text goes into the page as text, never as markup; whatever is fetched comes from the page's own server.
 
-const TRIES = 4; // of a request that got no response, one a second; its key keeps an answer from being written twice
+import { $, alertOf, count, make, percent, say } from "./elements.js";
+import { curve, qualityWords } from "./quality.js";
+import { itemWords, neighbour, table, whole } from "./rows.js";
+import { Refused, newKey, remembered, send } from "./server.js";
+
 const WITH_DIGITS = 10; // labels that have a digit; where there are more, these are the ten that the model thinks likeliest
-const $ = (id) => document.getElementById(id);
 
 let session; // what is told once: title, classes, strategy
 let question = null; // what is before the annotator
@@ -15,52 +17,7 @@ let busy = false;
 const annotator = remembered(() => localStorage, "oneof-annotator", () => session.annotator);
 const ownWindow = remembered(() => sessionStorage, "oneof-window", newKey);
 
-// -- talking to the server
-
-function newKey() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
-}
-
-function remembered(storage, name, initial) {
-  let value = null; // kept here too, for browsers that keep nothing
-  return {
-    get() {
-      try { value = storage().getItem(name) ?? value; } catch { /* not allowed */ }
-      if (value === null) this.set(initial());
-      return value;
-    },
-    set(other) {
-      value = other;
-      try { storage().setItem(name, other); } catch { /* not allowed */ }
-    },
-  };
-}
-
-class Refused extends Error {}
-
-async function send(path, content) {
-  for (let tried = 1; ; tried += 1) {
-    let response;
-    try {
-      response = await fetch(`api/${path}`, {
-        method: content ? "POST" : "GET",
-        headers: content ? { "Content-Type": "application/json" } : {},
-        body: content ? JSON.stringify(content) : undefined,
-        cache: "no-store", credentials: "omit", redirect: "error",
-      });
-    } catch {
-      if (tried === TRIES) throw new Error("The server does not answer. Start it again, and open its new link: every answer that was confirmed is kept.");
-      alertOf("The server does not answer. Trying again …");
-      await new Promise((done) => setTimeout(done, 1000));
-      continue;
-    }
-    alertOf("");
-    if (response.ok) return response.json();
-    const told = (response.headers.get("Content-Type") ?? "").startsWith("application/json") ? (await response.json()).error : await response.text();
-    if (response.status === 409) throw new Refused(told);
-    throw new Error(told);
-  }
-}
+// -- asking and answering
 
 // One thing at a time: what is pressed while an answer is on its way is not for the next question.
 async function during(work) {
@@ -135,7 +92,7 @@ function show(told, sentence = "") {
 function showQuestion() {
   $("reason").textContent = reason();
   const beside = question.item.kind === "table";
-  $("item").replaceChildren(beside ? table() : whole(question.item, question.row));
+  $("item").replaceChildren(beside ? table(question.item, question.near) : whole(question.item, question.row));
   $("near").hidden = beside || !question.near.length;
   $("near-rows").classList.toggle("pictures", question.item.kind === "image");
   $("near-rows").replaceChildren(...(beside ? [] : question.near.map(neighbour)));
@@ -208,65 +165,6 @@ function tick(codes) {
   else if ($("said").textContent.endsWith("?")) say("Nothing is ticked.");
 }
 
-function whole(item, row) {
-  if (item.kind === "image") return picture(item, row);
-  if (!item.text) return make("p", "note", "There is no text in this row.");
-  const text = make("p", "text", item.text);
-  text.tabIndex = 0; // it may have to be scrolled
-  text.setAttribute("role", "region");
-  text.setAttribute("aria-label", `Text of row ${row}`);
-  return text;
-}
-
-function picture(item, row) {
-  const image = make("img");
-  image.alt = `Row ${row}: ${item.text}`;
-  image.addEventListener("error", () => image.replaceWith(make("p", "alert", `The image ${item.text} cannot be shown.`)));
-  image.src = `image/${row}`;
-  return image;
-}
-
-// The row as a column, beside the nearest rows whose labels are known.
-function table() {
-  const head = make("tr");
-  head.append(make("td"), make("th", "this", "This row"));
-  for (const near of question.near) {
-    const cell = make("th", "", near.labels.join(" or "));
-    cell.append(make("small", "", `row ${near.row}`));
-    head.append(cell);
-  }
-  const body = make("tbody");
-  question.item.cells.forEach(([name, value], place) => {
-    const line = make("tr");
-    line.append(make("th", "", name), make("td", "this", value));
-    for (const near of question.near) {
-      const other = near.item.cells[place][1];
-      line.append(make("td", other === value ? "same" : "", other));
-    }
-    for (const cell of line.children) if (cell.tagName === "TH") cell.scope = "row";
-    body.append(line);
-  });
-  for (const cell of head.children) if (cell.tagName === "TH") cell.scope = "col";
-  const found = make("table");
-  const caption = make("caption", "unseen", question.near.length ? "This row, and the nearest rows with a label" : "This row");
-  const top = make("thead");
-  top.append(head);
-  found.append(caption, top, body);
-  const around = make("div", "beside");
-  around.tabIndex = 0;
-  around.setAttribute("role", "region");
-  around.setAttribute("aria-label", caption.textContent);
-  around.append(found);
-  return around;
-}
-
-function neighbour(near) {
-  const line = make("li");
-  line.append(make("b", "", near.labels.join(" or ")));
-  line.append(near.item.kind === "image" ? picture(near.item, near.row) : make("p", "text", near.item.text));
-  return line;
-}
-
 function showState(state) {
   const answered = state.rows - state.left;
   $("progress").max = state.rows;
@@ -283,14 +181,6 @@ function showState(state) {
   $("undo").disabled = !history.length;
 }
 
-function qualityWords(found) {
-  if (!found.checks) return "Not known yet. Some questions are rows drawn at random: they tell, as the model guesses before you answer.";
-  const partial = found.checks - found.exact;
-  const guessed = partial ? "what your answers allow" : "right";
-  const right = `Before you answered, the model guessed ${guessed} in ${found.covered} of the last ${count(found.checks, "row")} drawn at random.`;
-  return partial ? `${right} ${count(partial, "answer")} left several labels, so it may be less.` : right;
-}
-
 function past(entry) {
   const button = make("button");
   button.type = "button";
@@ -302,69 +192,11 @@ function past(entry) {
   return line;
 }
 
-function curve(points) {
-  const [wide, high, left, foot] = [300, 120, 38, 18];
-  const last = points.at(-1).answers;
-  const first = points[0].answers;
-  const x = (n) => left + ((wide - left - 6) * (n - first)) / Math.max(1, last - first);
-  const y = (rate) => 6 + (high - foot - 6) * (1 - rate);
-  const drawing = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `Estimate over time: ${percent(points[0].rate)} after ${count(first, "answer")}, ${percent(points.at(-1).rate)} after ${last}.` });
-  for (const rate of [0, 0.5, 1]) {
-    drawing.append(draw("line", { class: "axis", x1: left, x2: wide - 6, y1: y(rate), y2: y(rate) }));
-    drawing.append(draw("text", { x: left - 5, y: y(rate) + 4, "text-anchor": "end" }, percent(rate).replace(" ", "")));
-  }
-  const there = points.map((p) => `${x(p.answers)},${y(p.high)}`);
-  const back = points.map((p) => `${x(p.answers)},${y(p.low)}`).reverse();
-  drawing.append(draw("polygon", { class: "band", points: [...there, ...back].join(" ") }));
-  drawing.append(draw("polyline", { class: "line", points: points.map((p) => `${x(p.answers)},${y(p.rate)}`).join(" ") }));
-  drawing.append(draw("text", { x: left, y: high - 3 }, count(first, "answer")));
-  drawing.append(draw("text", { x: wide - 6, y: high - 3, "text-anchor": "end" }, String(last)));
-  return drawing;
-}
-
 // -- words
 
 function words(kind, codes) {
   const names = codes.map((code) => session.classes[code]).join(" or ");
   return { "one of": names, "none of": `not ${names}`, unknown: "don’t know", skip: "skipped" }[kind];
-}
-
-function itemWords(item) {
-  if (item.kind === "table") return item.cells.slice(0, 12).map(([name, value]) => `${name}: ${value}`).join(", ");
-  return item.kind === "text" ? item.text.slice(0, 500) : `Image ${item.text}`;
-}
-
-function count(n, what) {
-  return `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
-}
-
-function percent(share) {
-  return share > 0 && share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`;
-}
-
-// Shown, and told to screen readers, which would not notice a label that is ticked by its digit.
-function say(sentence) {
-  $("said").textContent = sentence;
-  $("status").textContent = sentence;
-}
-
-function alertOf(sentence) {
-  $("alert").textContent = sentence;
-  $("alert").hidden = !sentence;
-}
-
-function make(name, style = "", text = "") {
-  const element = document.createElement(name);
-  if (style) element.className = style;
-  if (text) element.textContent = text;
-  return element;
-}
-
-function draw(name, attributes, text = "") {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text) element.textContent = text;
-  return element;
 }
 
 // -- keys

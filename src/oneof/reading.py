@@ -31,7 +31,7 @@ def read_floats(value: Any, name: str) -> Floats:
         return array.astype(np.float64)
 
 
-def check_finite(rows: Rows, *, or_nan: bool = False) -> None:
+def check_finite_rows(rows: Rows, *, or_nan: bool = False) -> None:
     """Raise at the first value, of dense or CSR rows, that is infinite or, unless that is allowed, NaN."""
     dense = isinstance(rows, np.ndarray)
     values = rows.ravel() if dense else rows.data

@@ -127,8 +127,9 @@ def test_blocks_that_are_too_far_apart():
 
 
 def test_folds_of_rows_that_there_are_not():
-    said = outcome(learning_curve, PLKNN(n_neighbors=1), X, MASK, cv=[(range(20), [20, 21])])
-    assert str(said) == "cv names row 21, but the rows are 0 to 19."
+    for row in (21, -21):
+        said = outcome(learning_curve, PLKNN(n_neighbors=1), X, MASK, cv=[(range(19), [19, row])])
+        assert str(said) == f"cv names row {row}, but the rows are 0 to 19."
 
 
 def test_costs_of_few_bits():

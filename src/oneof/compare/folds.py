@@ -67,8 +67,9 @@ def folds_of(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
         raise InputError("cv holds no folds: give at least one pair of training and test rows.")
     n_rows = len(task.candidates)
     for part in (part for fold in folds for part in fold if part.dtype.kind in "iu" and part.size):
-        if part.max() >= n_rows or part.min() < -n_rows:
-            raise InputError(f"cv names row {int(part.max())}, but the rows are 0 to {n_rows - 1}.")
+        beyond = part[(part >= n_rows) | (part < -n_rows)]
+        if beyond.size:
+            raise InputError(f"cv names row {int(beyond.flat[0])}, but the rows are 0 to {n_rows - 1}.")
     return folds
 
 

@@ -13,7 +13,7 @@ from oneof.candidates import as_candidates, as_classes, common_classes, named_va
 from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
 from oneof.distributed.reduction import compute, persist, shared, task
 from oneof.errors import InputError, LabelError
-from oneof.reading import check_finite
+from oneof.reading import check_finite_rows
 from oneof.typing import Ints, Labels, Mask, Rows
 
 
@@ -210,7 +210,7 @@ def _checked(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple
             return empty, Facts(0, 0, np.dtype(np.float64), X.shape[1], None)
         own = clone(reader)
         rows = own._read_rows(X, reset=True, finite=False)
-        check_finite(rows)
+        check_finite_rows(rows)
         names = tuple(own.feature_names_in_) if hasattr(own, "feature_names_in_") else None
         block = Block(number, rows, np.array(candidates.mask))
         return block, Facts(n_rows, int(block.told.sum()), rows.dtype, rows.shape[1], names)

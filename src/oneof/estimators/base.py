@@ -13,7 +13,7 @@ from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError, LabelError, as_input_errors
 from oneof.likelihoods import restricted_softmax
 from oneof.metrics import covering_rate
-from oneof.reading import check_finite
+from oneof.reading import check_finite_rows
 from oneof.typing import Floats, Labels, Rows
 
 
@@ -150,14 +150,14 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
                 rows = validate_data(self, X, **form, ensure_all_finite=finite, reset=reset)
             except ValueError as error:
                 if str(error).startswith(("Input X contains NaN", "Input X contains infinity")):  # not where
-                    check_finite(check_array(X, **form, ensure_all_finite=False), or_nan=finite == "allow-nan")
+                    check_finite_rows(check_array(X, **form, ensure_all_finite=False), or_nan=finite == "allow-nan")
                 raise
         if sp.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
             with np.errstate(over="ignore"):
                 rows.sum_duplicates()  # an entry given in parts is their sum
             if finite is not False:
-                check_finite(rows, or_nan=finite == "allow-nan")
+                check_finite_rows(rows, or_nan=finite == "allow-nan")
         return rows
 
     def _read_candidates(self, y: Any, rows: Rows) -> CandidateSets:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.reading import check_finite
+from oneof.reading import check_finite_rows
 from oneof.solvers.online_loop import pass_over
 from oneof.solvers.rows import SparseRows, read_only, view_rows, weights_order
 from oneof.typing import Floats, Ints, Mask, Rows
@@ -188,7 +188,7 @@ def _run(
         prediction == "average", eta, lam, shrink_always, V.shape[1] > d, keep_mean, predicted,
     )  # fmt: skip
     if overflowed >= 0:
-        check_finite(X)
+        check_finite_rows(X)
         raise InputError(f"row {overflowed}: the scores overflow; scale the features, for example with StandardScaler.")
     return replace(
         initial, V=V, U=U if keep_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],

@@ -109,8 +109,9 @@ def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = Non
     unreached : ndarray of int, optional
         Numbers of rows without a way to a label, which are left as they are.
     tol : float
-        To what the shares are accurate, above 0. A class with less than that of a row is without mass: it may be one
-        that died out, of which sweeps leave ever less, and which would be scaled up to what it never had.
+        To what the shares are accurate, above 0. A class of which the scaled rows have a smaller share than that, in
+        the mean, is without mass: it may be one that died out, of which sweeps leave ever less, and which would be
+        scaled up to what it never had.
 
     Returns
     -------

@@ -101,9 +101,7 @@ class _Problem:
         """Return the direction of value g*, of length 1."""
         if self.free:
             return np.concatenate([np.zeros(1 + len(self.a)), [1.0]])
-        unit = min(self.drop, float(self.above.min()))  # by which no quotient is above 1
-        direction = np.concatenate([[-self.a_p * (unit / self.drop)], self.a * (unit / self.above)])
-        direction /= np.abs(direction).max()
+        direction = np.concatenate([[-self.a_p / self.drop], self.a / self.above])
         return direction / np.linalg.norm(direction)
 
 

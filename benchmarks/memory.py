@@ -28,7 +28,11 @@ from tests.held import bytes_beyond
 TABLE = Path(__file__).parents[1] / "docs" / "reliability" / "memory.csv"
 SIZES = (1000, 3000, 10_000, 30_000, 100_000)
 N_FEATURES, N_CLASSES = 20, 5
-VARIANTS = {"PLSVM, rbf": ("PLSVM", {"kernel": "rbf"}), "TransductiveSVM, rbf": ("TransductiveSVM", {"kernel": "rbf"})}
+VARIANTS = {
+    "PLGP, nystroem": ("PLGP", {"approximation": "nystroem"}),
+    "PLSVM, rbf": ("PLSVM", {"kernel": "rbf"}),
+    "TransductiveSVM, rbf": ("TransductiveSVM", {"kernel": "rbf"}),
+}
 COLUMNS = ("estimator", "rows", "X (MB)", "peak beyond (MB)", "arrays at the peak (MB)", "held beyond X (MB)", "CPU-s")
 
 

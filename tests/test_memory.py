@@ -52,6 +52,20 @@ def test_a_linear_model_is_as_large_as_its_weights(name: str, given: Any) -> Non
     assert many <= few + 8 * (N - 100)
 
 
+@pytest.mark.parametrize("name", ["PLSVM", "TransductiveSVM"])
+def test_a_kernel_machine_takes_less_than_two_kernel_matrices(name: str) -> None:
+    """One in double precision, and beside it one in single precision; making and checking it takes no more."""
+    X = np.random.default_rng(0).normal(size=(1500, 2))
+    y = np.where(X[:, 0] > 0, "a", "b")
+    machine = getattr(oneof, name)(kernel="rbf")
+    machine.fit(X[::100], y[::100])
+    tracemalloc.start()
+    machine.fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.75 * 8 * len(X) ** 2
+
+
 @pytest.mark.parametrize("name", ["CLPL", "HarmonicField"])
 def test_fitting_again_holds_no_more(name: str, given: Any) -> None:
     """After 12 fits of one estimator as much is allocated as after 4."""

@@ -6,6 +6,8 @@ from array_api_compat import array_namespace
 from oneof.errors import InputError
 from oneof.typing import Array, Floats, Ints
 
+BLOCK = 256
+"""Rows that are compared with their columns at a time: what it takes of all of them is twice the matrix."""
 OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
 NOT_FINITE = "the kernel returned NaN or infinity: give finite values."
 
@@ -36,10 +38,15 @@ def check_gram(gram: Floats, rows: Ints) -> Floats:
     lowest = int(gram.diagonal().argmin())
     if gram[lowest, lowest] < 0:
         raise InputError(f"row {rows[lowest]}: k(x, x) is {gram[lowest, lowest]:.4g}, but no kernel is below 0 there.")
-    if not np.allclose(gram, gram.T, rtol=1e-5, atol=1e-7 * max(float(gram.diagonal().max()), 1e-300)):
-        i, j = np.unravel_index(np.abs(gram - gram.T).argmax(), gram.shape)
+    least = 1e-7 * max(float(gram.diagonal().max()), 1e-300)
+    for start in range(0, len(gram), BLOCK):
+        block, mirrored = gram[start : start + BLOCK], gram[:, start : start + BLOCK].T
+        if np.allclose(block, mirrored, rtol=1e-5, atol=least):
+            continue
+        i, j = np.unravel_index(np.abs(block - mirrored).argmax(), block.shape)
         raise InputError(
-            f"the kernel is not symmetric: k is {gram[i, j]:.6g} for rows {rows[i]} and {rows[j]}, and "
-            f"{gram[j, i]:.6g} for rows {rows[j]} and {rows[i]}; give a symmetric, positive semi-definite kernel."
+            f"the kernel is not symmetric: k is {block[i, j]:.6g} for rows {rows[start + i]} and {rows[j]}, and "
+            f"{mirrored[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}; give a symmetric, positive semi-definite "
+            "kernel."
         )
     return gram.astype(np.float64, copy=False)

@@ -238,6 +238,11 @@ def test_refused_kernels():
         gram[i, j] += 1.0
         with pytest.raises(InputError, match=rf"not symmetric: k is .* for rows ({i} and {j}|{j} and {i})"):
             precomputed.fit(gram, mask)
+    gram[280, 290] = gram[290, 280]
+    gram[3, 4] += 1.0
+    gram[0, 1], gram[1, 0] = 9e5, 9e5 + 5.0  # a greater difference, but within the rounding of such values
+    with pytest.raises(InputError, match=r"rows (3 and 4|4 and 3)"):
+        precomputed.fit(gram, mask)
     with pytest.raises(InputError, match="below 0"):
         precomputed.fit(-X @ X.T, mask)
     with pytest.raises(TypeError, match=r"[Ss]parse"):

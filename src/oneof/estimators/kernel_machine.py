@@ -35,12 +35,13 @@ class KernelMachine(LinearScores):
             kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
             if kernel.name == "linear":
                 return FeatureSpace(known.astype(np.float64, copy=False), has_constant=has_constant), kernel
-            # The matrix, and one of its size while it is made, or later half of that, in single precision.
-            check_memory(16.0 * len(used) ** 2, f"the kernel of all pairs of {len(used)} rows", 'take kernel="linear"')
+            # The matrix, and at most two of its size: a part that is solved for, and its factor.
+            check_memory(24.0 * len(used) ** 2, f"the kernel of all pairs of {len(used)} rows", 'take kernel="linear"')
             gram = kernel.gram(known, known)
         gram = check_gram(gram, used)
-        if has_constant:  # where it may be the caller's matrix, in one of its own
-            gram = np.add(gram, 1.0, out=gram if kernel and not callable(kernel.name) else None)
+        if has_constant:
+            is_ours = kernel is not None and not callable(kernel.name)  # others may be the caller's
+            gram = np.add(gram, 1.0, out=gram if is_ours else None)
         return KernelSpace(gram), kernel
 
     def _keep_linear(self, weights: Floats, kernel: Kernel | None) -> None:

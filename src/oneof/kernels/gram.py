@@ -7,7 +7,7 @@ from oneof.errors import InputError
 from oneof.typing import Array, Floats, Ints
 
 BLOCK = 256
-"""Rows that are compared with their columns at a time: what it takes of all of them is twice the matrix."""
+"""Rows that are compared with their columns at a time: temporaries of all at once would take twice the matrix."""
 OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
 NOT_FINITE = "the kernel returned NaN or infinity: give finite values."
 
@@ -38,12 +38,12 @@ def check_gram(gram: Floats, rows: Ints) -> Floats:
     lowest = int(gram.diagonal().argmin())
     if gram[lowest, lowest] < 0:
         raise InputError(f"row {rows[lowest]}: k(x, x) is {gram[lowest, lowest]:.4g}, but no kernel is below 0 there.")
-    least = 1e-7 * max(float(gram.diagonal().max()), 1e-300)
+    relative, least = 1e-5, 1e-7 * max(float(gram.diagonal().max()), 1e-300)
     for start in range(0, len(gram), BLOCK):
         block, mirrored = gram[start : start + BLOCK], gram[:, start : start + BLOCK].T
-        if np.allclose(block, mirrored, rtol=1e-5, atol=least):
+        if np.allclose(block, mirrored, rtol=relative, atol=least):
             continue
-        i, j = np.unravel_index(np.abs(block - mirrored).argmax(), block.shape)
+        i, j = np.unravel_index((np.abs(block - mirrored) - relative * np.abs(mirrored)).argmax(), block.shape)
         raise InputError(
             f"the kernel is not symmetric: k is {block[i, j]:.6g} for rows {rows[start + i]} and {rows[j]}, and "
             f"{mirrored[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}; give a symmetric, positive semi-definite "

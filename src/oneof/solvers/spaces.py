@@ -195,7 +195,7 @@ def _dense(matrix: Any) -> Floats:
 
 def _solver(matrix: Floats, ridge: float) -> Callable[[Floats], Floats]:
     """Return the function that multiplies by (matrix + ridge I)^-1."""
-    shifted = matrix.copy()
+    shifted = matrix.copy(order="F")  # in which it is factored in its own place
     shifted[np.diag_indices_from(shifted)] += ridge
     factor = cho_factor(shifted, lower=True, overwrite_a=True)
     return lambda right: np.asarray(cho_solve(factor, right))

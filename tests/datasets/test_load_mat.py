@@ -1,3 +1,5 @@
+import struct
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,16 +13,17 @@ SETS = np.array([[1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 0]][:4])
 TRUTH = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]])
 
 
-def write(path, **changes):
+def write(path, level="5", **changes):
     matrices = {"data": X, "partial_target": SETS.T, "target": TRUTH.T} | changes
-    savemat(path, {key: matrix for key, matrix in matrices.items() if matrix is not None})
+    savemat(path, {key: matrix for key, matrix in matrices.items() if matrix is not None}, format=level)
     return path
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_matrix, lambda a: sp.csc_matrix(a.astype(bool)), np.float64])
 @pytest.mark.parametrize("turn", [np.transpose, np.asarray])
-def test_either_orientation_and_storage_gives_the_same_sets(tmp_path, form, turn):
-    path = write(tmp_path / "four.mat", partial_target=form(turn(SETS)), target=form(turn(TRUTH)))
+@pytest.mark.parametrize("level", "45")
+def test_either_orientation_and_storage_gives_the_same_sets(tmp_path, form, turn, level):
+    path = write(tmp_path / "four.mat", level, partial_target=form(turn(SETS)), target=form(turn(TRUTH)))
     data = load_mat(path)
     assert data.name == "four"
     assert data.classes.tolist() == [0, 1, 2]
@@ -98,3 +101,13 @@ def test_lost_survives_the_way_through_matlab(tmp_path, data_folder):
     np.testing.assert_array_equal(again.X, lost.X)
     np.testing.assert_array_equal(again.candidates.mask, lost.candidates.mask)
     np.testing.assert_array_equal(again.y, lost.y.astype(int))
+
+
+def test_indices_outside_a_sparse_matrix_of_level_4_are_refused(tmp_path):
+    path = write(tmp_path / "four.mat", "4", data=sp.csc_array(7.0 * np.eye(4)))
+    content = path.read_bytes()
+    place = content.index(struct.pack("<d", 7.0)) - 8 * 6  # behind the numbers of its rows, before those of its columns
+    assert struct.unpack_from("<d", content, place) == (4.0,)
+    path.write_bytes(content[:place] + struct.pack("<d", 3.0) + content[place + 8 :])
+    with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
+        load_mat(path)

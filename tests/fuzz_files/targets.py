@@ -140,6 +140,7 @@ def _mat_seeds(_: Path) -> list[bytes]:
         (np.eye(4), sets, truth, {}),
         (sp.csc_array(np.eye(4)), sp.csc_array(sets), sp.csc_array(truth), {"do_compression": True}),
         (np.eye(4, dtype=np.uint8), sets.T, truth.T, {"format": "4"}),
+        (sp.csc_array(np.eye(4)), sp.csc_array(1.0 * sets), truth, {"format": "4"}),
     ):
         file = io.BytesIO()
         savemat(file, {"data": data, "partial_target": partial, "target": target}, **more)

@@ -101,6 +101,25 @@ def test_a_compressed_element_that_unfolds_to_gigabytes_is_refused(
         load_mat(tmp_path / "a.mat")
 
 
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ((50, 1, -25, 0, 5), "description"),  # its end is its beginning
+        ((50, -1, 25, 0, 5), "description"),
+        ((50, 1, 0, 0, -20), "description"),
+        ((60, 1, 1, 0, 5), "description"),
+        ((50, 1, 2**31 - 1, 0, 5), "longer than the file"),
+    ],
+)
+def test_matrices_of_level_4_that_end_elsewhere_are_refused(
+    tmp_path: Path, order: str, head: tuple[int, ...], said: str
+) -> None:
+    (tmp_path / "a.mat").write_bytes(struct.pack(f"{order}5i", *head) + b"other")
+    with pytest.raises(DataError, match=said):
+        load_mat(tmp_path / "a.mat")
+
+
 def test_sparse_matrices_with_indices_outside_are_refused(tmp_path: Path) -> None:
     """Compiled code would write where they point."""
     import scipy.sparse as sp

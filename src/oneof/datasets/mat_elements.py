@@ -1,9 +1,10 @@
 """The elements of a MATLAB file, looked through before SciPy reads them.
 
 SciPy's compiled reader takes an element's type for an index without looking whether there is such a type, so that one
-changed byte ends the process. Here each element that it will read is checked: its type, its length, its place.
+changed byte ends the process; and its reader of level 4 follows a negative size back to where it has been, without end.
+Here each element that it will read is checked: its type, its length, its place.
 
-The layout is that of "MAT-File Format" (MathWorks), chapter 1, for level 5; level 4 has no types to be wrong.
+The layout is that of "MAT-File Format" (MathWorks), chapter 1.
 """
 
 import math
@@ -19,6 +20,9 @@ _HEADER = 128
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 """Bytes of a number, by the type of the element."""
 _INT8, _INT32, _UINT32, _MATRIX, _COMPRESSED = 1, 5, 6, 14, 15
+_LEVEL_4_SIZES = {0: 8, 1: 4, 2: 4, 3: 2, 4: 2, 5: 1}
+"""Bytes of a number, by the tens of the type of a matrix of level 4, which is at most 5,000."""
+_LEVEL_4_SPARSE, _LEVEL_4_MOST = 2, 5000
 _SPARSE, _NUMERIC = 5, range(6, 16)
 """Classes of matrices."""
 _COMPLEX = 0x800
@@ -33,12 +37,12 @@ class _Element(NamedTuple):
 
 
 def check_elements(content: bytes, wanted: Collection[str]) -> None:
-    """Raise unless SciPy can read the wanted matrices of a MATLAB file of level 5 without leaving its bounds.
+    """Raise unless SciPy can read the wanted matrices of a MATLAB file without leaving its bounds.
 
     Parameters
     ----------
     content : bytes
-        Of the whole file; one of another level is left to SciPy.
+        Of the whole file; one that is neither of level 4 nor 5 is left to SciPy.
     wanted : collection of str
 
     Raises
@@ -46,7 +50,10 @@ def check_elements(content: bytes, wanted: Collection[str]) -> None:
     DataError
         If an element is damaged, unfolds too far, or a wanted matrix does not hold real numbers.
     """
-    if 0 in content[:4] or len(content) < _HEADER:
+    if 0 in content[:4]:
+        _check_level_4(memoryview(content), wanted)
+        return
+    if len(content) < _HEADER:
         return
     order = "<" if content[126:128] == b"IM" else ">"
     if struct.unpack_from(f"{order}H", content, 124)[0] >> 8 != 1:
@@ -64,6 +71,21 @@ def check_elements(content: bytes, wanted: Collection[str]) -> None:
             raise DataError(f"an element is of type {kind}, where a matrix is expected")
         if length:
             _check_matrix(part, order, wanted)
+
+
+def _check_level_4(whole: memoryview, wanted: Collection[str]) -> None:
+    """Raise unless each matrix ends behind its beginning and within the file, up to the last that is wanted."""
+    order = "<" if 0 <= struct.unpack("<i", _take(whole, 0, 4))[0] <= _LEVEL_4_MOST else ">"
+    left, place = set(wanted), 0
+    while left and place < len(whole):
+        kind, n_rows, n_columns, imaginary, n_name = struct.unpack(f"{order}5i", _take(whole, place, 20))
+        size = _LEVEL_4_SIZES.get(kind // 10 % 10)
+        if size is None or not 0 <= kind <= _LEVEL_4_MOST or min(n_rows, n_columns, n_name) < 0:
+            raise DataError("the description of a matrix is damaged")
+        left.discard(bytes(_take(whole, place + 20, n_name)).strip(b"\0").decode("latin1"))
+        is_complex = imaginary == 1 and kind % 10 != _LEVEL_4_SPARSE
+        length = size * n_rows * n_columns * (1 + is_complex)
+        place += 20 + n_name + len(_take(whole, place + 20 + n_name, length))
 
 
 def _check_matrix(part: memoryview, order: str, wanted: Collection[str]) -> None:

@@ -163,6 +163,8 @@ def test_annotations_count_votes():
         CandidateSets.from_annotations(np.full((3, 2), -1))
     with pytest.raises(InputError, match="min_votes=0"):
         CandidateSets.from_annotations(answers, min_votes=0)
+    with pytest.raises(InputError, match=r"top=0 is not possible: .*, or None for all"):
+        CandidateSets.from_annotations(answers, top=0)
 
 
 def test_annotations_that_cannot_be_meant():

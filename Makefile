@@ -95,7 +95,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/generative.py
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/gaussian_em.py
-	$(BIN)/python benchmarks/labelling.py
+	$(BIN)/python benchmarks/labeling.py
 	$(BIN)/python benchmarks/many_machines.py
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/peers.py

@@ -1,9 +1,9 @@
 """Accuracies on Lost, BirdSong and MSRCv2 beside published ones: five random 80/20 splits.
 
-Features are standardised and parameters fixed, at the methods' defaults but for lam = 1 of PLSVM, as published. Lines
+Features are standardized and parameters fixed, at the methods' defaults but for lam = 1 of PLSVM, as published. Lines
 of `PANEL` are as in `oneof.compare`, whose online settings were chosen while accuracies on these sets were seen.
 "tuned" chooses by the covering rate of three-fold cross-validation on the candidate sets of the training part, never by
-a true label. "[0, 1]" scales the features to that range, as is common in published runs of the neighbour methods: rows
+a true label. "[0, 1]" scales the features to that range, as is common in published runs of the neighbor methods: rows
 that explain a gap, and were added after test accuracies had been seen. True labels of the test parts are used for the
 printed accuracies alone. The published figures come from other splits. Run with
 `python benchmarks/accuracy.py [method ...]`.

@@ -1,7 +1,7 @@
 """Seconds to choose the most informative rows of a pool of 100,000, and the memory that it takes.
 
 100 features, 2 and 10 classes, one view and two of 50 features each (a third of the rows lack the second). The
-classifier is fitted on 1,000 other rows, 200 of them labelled; its fit is not timed. Seconds are processor seconds of
+classifier is fitted on 1,000 other rows, 200 of them labeled; its fit is not timed. Seconds are processor seconds of
 one thread, so that other load on the machine falls out of them.
 
 Run with `python benchmarks/active.py [n_rows]`.
@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from oneof import GraphLogisticRegression
 from oneof.active import query
 
-N_ROWS, N_FEATURES, N_FIT, N_LABELLED = 100_000, 100, 1_000, 200
+N_ROWS, N_FEATURES, N_FIT, N_LABELED = 100_000, 100, 1_000, 200
 BATCHES = (1, 10, 100)
 
 
@@ -37,7 +37,7 @@ def fitted(n_classes, n_views, n_rows):
     if n_views == 2:
         views = [np.arange(N_FEATURES // 2), np.arange(N_FEATURES // 2, N_FEATURES)]
         X[np.random.default_rng(0).random(len(X)) < 1 / 3, N_FEATURES // 2 :] = np.nan
-    known = np.where(np.arange(N_FIT) < N_LABELLED, y[:N_FIT], -1)
+    known = np.where(np.arange(N_FIT) < N_LABELED, y[:N_FIT], -1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = GraphLogisticRegression(views=views, tol=1e-2).fit(X[:N_FIT], known)

@@ -14,7 +14,7 @@ from oneof import CLPL, PLEM, PLKNN
 
 
 def clusters(n, d, n_classes, seed=0):
-    """Return rows around one centre a class, and their labels."""
+    """Return rows around one center a class, and their labels."""
     random = np.random.default_rng(seed)
     y = random.integers(0, n_classes, n)
     return random.normal(size=(n_classes, d))[y] + random.normal(size=(n, d)), y

@@ -1,6 +1,6 @@
 """What a sweep of EM costs: on the word counts of 20 Newsgroups, against one fit of scikit-learn's MultinomialNB.
 
-The 11,314 training documents x 32,443 words, CSR in float64; every tenth document is labelled. A sweep is an E-step and
+The 11,314 training documents x 32,443 words, CSR in float64; every tenth document is labeled. A sweep is an E-step and
 an M-step over all documents and the objective, its time that of 11 sweeps less that of one, over ten. Processor time,
 median of several runs, both measured in turn; the claim is a ratio of at most 3.
 

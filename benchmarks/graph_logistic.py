@@ -1,10 +1,10 @@
 """Graph-prior logistic regression: what its parts cost.
 
 `python benchmarks/graph_logistic.py mstep` times the three M-steps from w = 0 to one optimum, K = 10 classes, d = 100
-features, 500 labelled rows of 2,000, in one run: at the precisions that the evidence sets, and at weaker ones. "alike"
+features, 500 labeled rows of 2,000, in one run: at the precisions that the evidence sets, and at weaker ones. "alike"
 is how far the weights of block and sequential are from Newton's, in units of the largest.
 
-`python benchmarks/graph_logistic.py wide` times whole fits by the evidence on 5,000 sparse columns, 100 labelled rows.
+`python benchmarks/graph_logistic.py wide` times whole fits by the evidence on 5,000 sparse columns, 100 labeled rows.
 """
 
 import resource
@@ -19,11 +19,11 @@ from oneof.solvers.graph_logistic import LaplacePosterior, Term, solve_graph_log
 
 
 def rows_and_terms(n=2000, m=500, d=100, n_classes=10):
-    """Return m labelled rows with a constant column, their labels as a mask, and a prior of graph and ridge."""
+    """Return m labeled rows with a constant column, their labels as a mask, and a prior of graph and ridge."""
     random = np.random.default_rng(0)
-    centres = random.normal(size=(n_classes, d))
+    centers = random.normal(size=(n_classes, d))
     X = random.normal(size=(n, d)) @ (np.eye(d) + 0.3 * random.normal(size=(d, d)) / np.sqrt(d))
-    y = (X @ centres.T / np.sqrt(d) * 2.0 + random.gumbel(size=(n, n_classes))).argmax(axis=1)
+    y = (X @ centers.T / np.sqrt(d) * 2.0 + random.gumbel(size=(n, n_classes))).argmax(axis=1)
     affinity = sp.csr_array(kneighbors_graph(X, 5))
     laplacian = sp.csgraph.laplacian(sp.csr_array(affinity.maximum(affinity.T)))
     X = np.hstack([X, np.ones((n, 1))])

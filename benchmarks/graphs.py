@@ -1,9 +1,9 @@
 """Labels over graphs, against scikit-learn's LabelPropagation and LabelSpreading.
 
 Run with `python benchmarks/graphs.py [part] [n_rows ...]`, part "solver" (both sides get the same graph for free),
-"whole" (from rows to labels, by approximate neighbours) or "large" (200,000 rows: time and peak memory). Seconds are
+"whole" (from rows to labels, by approximate neighbors) or "large" (200,000 rows: time and peak memory). Seconds are
 processor seconds of one thread, the least of some turns in which the sides alternate, so that other load on the machine
-falls on both alike and out of the figures. Accuracies are those of the unlabelled rows.
+falls on both alike and out of the figures. Accuracies are those of the unlabeled rows.
 """
 
 import os

@@ -58,16 +58,16 @@ PLANS = {
     "PLSVM": Plan(2_000, (1, 1), (1, 1), "n K d a pass"),
     "PLECOC": Plan(500, (2, 1), (1, 1), "10 log K machines, n^2 each", parameters={"random_state": 0}),
     "PLKNN": Plan(5_000, (1, 1), (1, 1), "n d a new row"),
-    "IPAL": Plan(500, (2, 1), (1, 1), "neighbours n^2; n K a sweep"),
+    "IPAL": Plan(500, (2, 1), (1, 1), "neighbors n^2; n K a sweep"),
     "PLGP": Plan(250, (2, 1), (2, 1), "n^2 K a product", parameters={"optimizer": None, "random_state": 0}),
     "LOORidge": Plan(250, (3, 1), (2, 1), "n^3 once, n^2 K a round"),
     "GraphLogisticRegression": Plan(
-        1_000, (1, 3), (1, 2), "n K d^2 and (K d)^3 a step; neighbours n log n", d=5, n_classes=3, **FEW
+        1_000, (1, 3), (1, 2), "n K d^2 and (K d)^3 a step; neighbors n log n", d=5, n_classes=3, **FEW
     ),
-    "HarmonicField": Plan(4_000, (1, 1), (1, 1), "n K a product; neighbours n log n", d=5, **FEW),
-    "LocalGlobalConsistency": Plan(4_000, (1, 1), (1, 1), "n K a product; neighbours n log n", d=5, **FEW),
-    "MarkovWalk": Plan(2_000, (1, 1), (1, 1), "n labelled a step; neighbours n log n", d=5, **FEW),
-    "SpectralGraphTransducer": Plan(1_000, (2, 1), (1, 1), "neighbours n^2; n (80^2 + 80 K)", **FEW),
+    "HarmonicField": Plan(4_000, (1, 1), (1, 1), "n K a product; neighbors n log n", d=5, **FEW),
+    "LocalGlobalConsistency": Plan(4_000, (1, 1), (1, 1), "n K a product; neighbors n log n", d=5, **FEW),
+    "MarkovWalk": Plan(2_000, (1, 1), (1, 1), "n labeled a step; neighbors n log n", d=5, **FEW),
+    "SpectralGraphTransducer": Plan(1_000, (2, 1), (1, 1), "neighbors n^2; n (80^2 + 80 K)", **FEW),
     "TransductiveSVM": Plan(500, (1, 1), (1, 1), "n d a pass, K machines", n_known=200),
     "MultinomialEM": Plan(10_000, (1, 1), (1, 1), "n K d a sweep", **FEW),
     "GaussianEM": Plan(2_000, (1, 1), (1, 1), "n K d^2 a sweep", n_known=400),
@@ -75,7 +75,7 @@ PLANS = {
 
 
 def problem(plan: Plan, n: int, n_classes: int):
-    """Return rows around one centre a class, with sets of one and of two, and further rows."""
+    """Return rows around one center a class, with sets of one and of two, and further rows."""
     random = np.random.default_rng(0)
     y = random.integers(0, n_classes, n + 200)
     X = 0.8 * random.normal(size=(n_classes, plan.d))[y] + random.normal(size=(n + 200, plan.d))

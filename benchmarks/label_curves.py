@@ -1,6 +1,6 @@
-"""Accuracy against the number of labelled rows: graph-prior logistic regression beside methods of both kinds.
+"""Accuracy against the number of labeled rows: graph-prior logistic regression beside methods of both kinds.
 
-On each of 20 draws some rows of every class are labelled, the same for all methods; judged is how many of the rest are
+On each of 20 draws some rows of every class are labeled, the same for all methods; judged is how many of the rest are
 right, among which the semi-supervised methods have been fitted (transductive), or how many of a third of the rows that
 no method has seen (inductive, "held out"). Features are scaled to unit variance over all rows of fit, without labels.
 All methods have their defaults; nothing was tuned on these sets.
@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 import oneof
 
 SETS = {"ionosphere": ("ionosphere",), "wdbc": ("wdbc",), "pima": ("pima",), "mfeat": ("mfeat_karhunen",)}
-LABELLED = {"mfeat": (20, 40, 80, 160, 320)}
+LABELED = {"mfeat": (20, 40, 80, 160, 320)}
 USUAL = (10, 20, 40, 80, 160)
 DRAWS = 20
 SUPERVISED = {
@@ -44,7 +44,7 @@ def read(names):
 
 
 def draw(y, number, random):
-    """Return which rows are labelled: one of every class, and the others by lot."""
+    """Return which rows are labeled: one of every class, and the others by lot."""
     rows = random.permutation(len(y))
     first = np.unique(y[rows], return_index=True)[1]
     rest = np.delete(rows, first)
@@ -59,15 +59,15 @@ def judged(X, y, number, seed):
     seen, target = X[~held], y[~held]
     scaler = StandardScaler().fit(seen)
     seen, new = scaler.transform(seen), scaler.transform(X[held])
-    labelled = draw(target, number, random)
+    labeled = draw(target, number, random)
     known = np.full(len(target), -1)
-    known[labelled] = target[labelled]
+    known[labeled] = target[labeled]
     hidden = known == -1
     found = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, model in SUPERVISED.items():
-            fitted = clone(model).fit(seen[labelled], target[labelled])
+            fitted = clone(model).fit(seen[labeled], target[labeled])
             found[name] = (fitted.predict(seen[hidden]) == target[hidden]).mean(), fitted.score(new, y[held])
         for name, model in SEMI_SUPERVISED.items():
             fitted = clone(model).fit(seen, known)
@@ -76,9 +76,9 @@ def judged(X, y, number, seed):
 
 
 def curve(name):
-    """Return {method: (numbers, draws, 2)} accuracies, transductive and held out, and the numbers of labelled rows."""
+    """Return {method: (numbers, draws, 2)} accuracies, transductive and held out, and the numbers of labeled rows."""
     X, y = read(SETS[name])
-    numbers = LABELLED.get(name, USUAL)
+    numbers = LABELED.get(name, USUAL)
     jobs = [delayed(judged)(X, y, number, seed) for number in numbers for seed in range(DRAWS)]
     found = Parallel(n_jobs=2)(jobs)
     values = {method: np.array([each[method] for each in found]) for method in found[0]}
@@ -89,7 +89,7 @@ def show(name, values, numbers):
     """Print a table of means, and of standard deviations over the draws."""
     for kind, title in enumerate(("rows of fit without a label", "held out")):
         print(f"{name}, {title}: accuracy %, mean +- standard deviation of {DRAWS} draws")
-        print(f"  {'labelled':34s}" + "".join(f"{number:>14d}" for number in numbers))
+        print(f"  {'labeled':34s}" + "".join(f"{number:>14d}" for number in numbers))
         for method, value in values.items():
             cells = 100 * value[:, :, kind]
             line = "".join(f"{m:8.1f} +-{s:4.1f}" for m, s in zip(cells.mean(axis=1), cells.std(axis=1), strict=True))
@@ -108,7 +108,7 @@ def draw_figure(curves, path):
             axis.errorbar(
                 numbers, means, errors, ls=style, marker="o", ms=3.5, lw=1.4, capsize=2, label=method, c=f"C{i}"
             )
-        axis.set(xscale="log", xlabel="labelled rows", title=name)
+        axis.set(xscale="log", xlabel="labeled rows", title=name)
         axis.set_xticks(numbers, [str(number) for number in numbers], minor=False)
         axis.minorticks_off()
         axis.grid(alpha=0.25)

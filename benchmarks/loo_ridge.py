@@ -8,7 +8,7 @@ method fitted to them: a bound. The constants of the method were chosen while te
 "plain loop" is distractors="uniform"; "equal shares" is ridge regression on the equal shares of the candidates, with
 the kernels and weights of "LOORidge". ECE is the expected calibration error of `predict_proba` on the test part, in ten
 bins of confidence. Seconds are processor time of fit. Run with
-`python benchmarks/loo_ridge.py [accuracy] [held_out] [unlabelled] [large] [text]`.
+`python benchmarks/loo_ridge.py [accuracy] [held_out] [unlabeled] [large] [text]`.
 """
 
 import csv
@@ -108,7 +108,7 @@ def held_out():
         csv.writer(file, lineterminator="\n").writerows([("set", "of", "mean", "deviation"), *lines])
 
 
-def unlabelled():
+def unlabeled():
     """Print test accuracies where rows have no label, which are ignored or join, with one kernel a set.
 
     On Lost and MSRCv2 that is the one chosen above. Of satimage, 3,000 rows are drawn.
@@ -134,7 +134,7 @@ def unlabelled():
                 if kind == "sets":
                     mask = data.candidates.mask[train].copy()
                 mask[np.random.default_rng(100 + seed).random(len(train)) < share] = True
-                models = [LOORidge(**kernel, unlabelled=way).fit(X[train], mask) for way in ("ignore", "class_mass")]
+                models = [LOORidge(**kernel, unlabeled=way).fit(X[train], mask) for way in ("ignore", "class_mass")]
                 found.append([(model.predict(X[test]) == truth[test]).mean() for model in models])
             ignore, join = np.mean(found, axis=0)
             least = np.min(np.diff(found, axis=1))
@@ -192,7 +192,7 @@ def main():
     parts = {
         "accuracy": accuracy,
         "held_out": held_out,
-        "unlabelled": unlabelled,
+        "unlabeled": unlabeled,
         "large": large,
         "text": text,
     }

@@ -138,21 +138,21 @@ def draw():
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained", width_ratios=(1, 2))
     real = held_out()
     y = np.arange(len(real))
-    for key, marker, colour in STYLES:
-        left.plot([numbers[key] for numbers in real.values()], y, marker, color=PALETTE[colour], label=key, ms=7)
+    for key, marker, color in STYLES:
+        left.plot([numbers[key] for numbers in real.values()], y, marker, color=PALETTE[color], label=key, ms=7)
     left.set_yticks(y, list(real))
     left.invert_yaxis()
     left.set_xlabel("test accuracy")
     left.set_title("Real sets, ten splits", loc="left")
     rows = {pair: [line for line in read() if (line["kind"], int(line["extra"])) == pair] for pair in MADE}
     for position, lines in enumerate(rows.values()):
-        for key, marker, colour in STYLES[:-1]:
+        for key, marker, color in STYLES[:-1]:
             gaps = [float(line[key]) - float(line["true labels"]) for line in lines]
             shift = {"equal shares": -0.2, "plain loop": 0.0, "LOORidge": 0.2}[key]
             spots = position + shift + np.linspace(-0.06, 0.06, len(gaps))
-            right.plot(spots, gaps, marker, color=PALETTE[colour], ms=4.5, alpha=0.75)
+            right.plot(spots, gaps, marker, color=PALETTE[color], ms=4.5, alpha=0.75)
             right.plot(
-                [position + shift - 0.09, position + shift + 0.09], [np.mean(gaps)] * 2, color=PALETTE[colour], lw=2
+                [position + shift - 0.09, position + shift + 0.09], [np.mean(gaps)] * 2, color=PALETTE[color], lw=2
             )
     right.axhline(0, color=PALETTE["second"], lw=1)
     right.set_xticks(range(len(MADE)), [f"{names[kind]}\n{extra} false" for kind, extra in MADE], fontsize=8)

@@ -1,8 +1,8 @@
-"""`compare` on Lost (Cour et al. 2011): five random 80/20 splits, features standardised on the training part.
+"""`compare` on Lost (Cour et al. 2011): five random 80/20 splits, features standardized on the training part.
 
 Published accuracies: PL-kNN .43, CLPL .73. Beside the panel stand CLPL without intercept, as it is published, and PLKNN
 on features scaled to [0, 1]. Both rows were added after the test accuracies of some 34 settings on these very splits
-had been seen (C, intercept, neighbours, weights, scaling): they explain the gap to the published numbers, but are no
+had been seen (C, intercept, neighbors, weights, scaling): they explain the gap to the published numbers, but are no
 clean estimates; nor are those of the panel, see `oneof.compare.panel`. The row "C by covering rate" chooses C without
 true labels. Run with `python benchmarks/lost.py`, which reads the set by `oneof.datasets.load("lost")`.
 """

@@ -37,7 +37,7 @@ COLUMNS = ("estimator", "rows", "X (MB)", "peak beyond (MB)", "arrays at the pea
 
 
 def draw(n):
-    """Return rows around the centres of their classes, with candidate sets: a fifth exact, a fifth full."""
+    """Return rows around the centers of their classes, with candidate sets: a fifth exact, a fifth full."""
     generator = np.random.default_rng(0)
     truth = generator.integers(0, N_CLASSES, size=n)
     X = np.abs(generator.normal(size=(n, N_FEATURES)) + 2.0 * generator.normal(size=(N_CLASSES, N_FEATURES))[truth])

@@ -1,9 +1,9 @@
 """EM for text: accuracy on 20 Newsgroups from few labels, beside the published claim (Nigam et al. 2000).
 
-Protocol. The official split by date: 11,314 training documents, of which some are labelled, the same number of each
-class drawn at random (at 300 of 20 classes: 15 each); the other training documents are the unlabelled ones. Accuracy in
+Protocol. The official split by date: 11,314 training documents, of which some are labeled, the same number of each
+class drawn at random (at 300 of 20 classes: 15 each); the other training documents are the unlabeled ones. Accuracy in
 percent on the 7,532 test documents, mean and standard deviation over draws; all methods see the same draws. Published:
-10,000 unlabelled documents, test documents of the latest dates, a vocabulary of 62,258 words.
+10,000 unlabeled documents, test documents of the latest dates, a vocabulary of 62,258 words.
 
 Preprocessing, fixed before anything was measured. The main form, "nigam", is as published as far as the set allows it:
 the words of scikit-learn's English stop list are left out, nothing is stemmed, and the counts of each document are
@@ -25,7 +25,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 import oneof
 
-LABELLED = (20, 100, 300, 1000, 5000)
+LABELED = (20, 100, 300, 1000, 5000)
 FORMS = ("nigam", "stopped", "counts")
 
 
@@ -57,7 +57,7 @@ def main():
     forms = sys.argv[1:2] or FORMS
     draws = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     weights = sys.argv[3].split(",") if len(sys.argv) > 3 else ["0", "1", "cv"]
-    numbers = [int(number) for number in sys.argv[4].split(",")] if len(sys.argv) > 4 else LABELLED
+    numbers = [int(number) for number in sys.argv[4].split(",")] if len(sys.argv) > 4 else LABELED
     for form in forms:
         X, y, n_train = documents(form)
         for number in numbers:
@@ -67,10 +67,10 @@ def main():
                     known = draw(y[:n_train], number, seed)
                     model = oneof.MultinomialEM(weight if weight == "cv" else float(weight)).fit(X[:n_train], known)
                     accuracies.append(100 * (model.predict(X[n_train:]) == y[n_train:]).mean())
-                    chosen.append(model.unlabelled_weight_)
+                    chosen.append(model.unlabeled_weight_)
                     sweeps.append(model.n_iter_)
                 print(
-                    f"{form:8s} {number:5d} labels, unlabelled_weight={weight:3s} {np.mean(accuracies):5.1f} +- "
+                    f"{form:8s} {number:5d} labels, unlabeled_weight={weight:3s} {np.mean(accuracies):5.1f} +- "
                     f"{np.std(accuracies, ddof=1):4.1f}  {np.mean(sweeps):4.0f} sweeps, "
                     f"{(time.process_time() - start) / draws:6.1f} s a fit"
                     + (f", chosen {chosen}" if weight == "cv" else ""),

@@ -57,7 +57,7 @@ def sparse_rows(n=100_000, d=50_000, nonzeros=75, n_classes=20):
     X = sp.csr_matrix((np.log1p(counts[keep]), (rows[keys][keep], words[keys][keep])), shape=(n, d), dtype=np.float32)
     X = sp.diags(1 / np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())) @ X
     X = sp.csr_matrix(X, dtype=np.float32)
-    X.sort_indices()  # as scikit-learn's vectorisers leave them
+    X.sort_indices()  # as scikit-learn's vectorizers leave them
     y = np.asarray(X @ random.normal(size=(d, n_classes)).astype(np.float32)).argmax(axis=1)
     return X, y, make_partial(y, extra=1, random_state=0)
 

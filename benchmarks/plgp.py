@@ -2,7 +2,7 @@
 
 Run with `python benchmarks/plgp.py [large] [mode] [proba]`; all, in this order, if none is named. Where two sides are
 compared, both are timed in one run. Unless said otherwise the kernel is PLGP's own, 1.0 * RBF(l) with l^2 the summed
-variances of the features, and is not learnt.
+variances of the features, and is not learned.
 
 "large": 60,000 rows of mnist, pixels in [0, 1] in single precision, sets of 3, Nystrom with 1,000 landmarks: time of
 fit, peak memory of the process (with the data, and with whatever ran before: so it comes first), test accuracy.
@@ -12,7 +12,7 @@ on either side. On exact labels there is one mode, which both must reach. On set
 another: so the published solver is also started from our mode, to 1e-9, and should stay. Then `PLGP.fit` against
 scikit-learn's one-against-rest GaussianProcessClassifier, with the Gram matrix on both sides, ours on exact labels and
 on sets of 3.
-Then all of birdsong, standardised, 13 classes: `find_mode` in units of a Cholesky factorisation of one n x n matrix.
+Then all of birdsong, standardized, 13 classes: `find_mode` in units of a Cholesky factorization of one n x n matrix.
 
 "proba": `predict_proba` of 10,000 rows after a fit on birdsong, the first call's preparation included; the rows are
 those of fit, drawn at random, with noise. On 200 of them the published covariances, with the time that 10,000 would
@@ -80,7 +80,7 @@ def mnist(n_rows, n_test=10_000, dtype=np.float32):
 
 
 def birdsong():
-    """Return standardised rows and their own candidate sets."""
+    """Return standardized rows and their own candidate sets."""
     data = load("birdsong")
     return StandardScaler().fit_transform(data.X[:BIRDSONG_ROWS].astype(np.float64)), data.candidates[:BIRDSONG_ROWS]
 
@@ -150,7 +150,7 @@ def compare_modes():
         )
 
 
-def count_factorisations():
+def count_factorizations():
     """Time the mode in units of a Cholesky factor."""
     X, candidates = birdsong()
     for variance in (1.0, 10.0):
@@ -164,7 +164,7 @@ def count_factorisations():
             print(
                 f"birdsong {len(X):,} x {candidates.shape[1]}, signal variance {variance:g}, anneal={anneal}: mode "
                 f"{spread_of(fast)} in {ours.n_iter} steps (converged {ours.converged}) = "
-                f"{np.median(fast) / one.min():.1f} Cholesky factorisations, the fastest of {spread_of(one)} (asked 8)",
+                f"{np.median(fast) / one.min():.1f} Cholesky factorizations, the fastest of {spread_of(one)} (asked 8)",
                 flush=True,
             )
 
@@ -206,7 +206,7 @@ def probabilities():
 
 SECTIONS = {
     "large": (large,),
-    "mode": (compare_modes, count_factorisations),
+    "mode": (compare_modes, count_factorizations),
     "proba": (probabilities,),
 }
 

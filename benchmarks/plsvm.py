@@ -1,6 +1,6 @@
 """PLSVM's default solver against 1,000 iterations of the published one, both in one run on the same problem.
 
-For lam in {1e-2, 1e-3, 1e-4}, candidate sets of 2, 3 and 5, on digits, usps and letter (training parts, standardised
+For lam in {1e-2, 1e-3, 1e-4}, candidate sets of 2, 3 and 5, on digits, usps and letter (training parts, standardized
 features, every row partial): the final objective J, and the time until J is first within 0.5 % of the published
 solver's last. Its time is that of 1,000 iterations; J costs it next to nothing, being made of numbers that it needs
 anyway. "starts" are the final J of five annealed starts, the default W = 0 and four of random weights, each as a
@@ -28,7 +28,7 @@ SIZES = (2, 3, 5)
 
 
 def rows_of(name, n_rows=None):
-    """Return standardised rows and labels of the training part, or of some of its rows."""
+    """Return standardized rows and labels of the training part, or of some of its rows."""
     data = load(name)
     n = len(data.y) if data.n_train is None or name == "digits" else data.n_train
     rows = np.arange(n) if n_rows is None else np.random.default_rng(0).permutation(n)[:n_rows]
@@ -70,7 +70,7 @@ def measure(title, problem):
     return change[0], seconds / np.median(first), asked
 
 
-def summarise(title, results):
+def summarize(title, results):
     """Print the worst and the median over all problems."""
     change, ratio, asked = np.array(results).T
     print(f"\n{title}: J at worst {change.max():+.3%}, in the median {np.median(change):+.3%};", end=" ")
@@ -100,7 +100,7 @@ def compare_solvers(names, n_rows=None):
             for size in SIZES:
                 mask = make_partial(y, extra=size - 1, random_state=0).mask
                 results.append(measure(f"{name} {lam:g} |S| {size}", PLSVMProblem(space, mask, lam)))
-    summarise("kernel" if n_rows else "linear", results)
+    summarize("kernel" if n_rows else "linear", results)
 
 
 def large():

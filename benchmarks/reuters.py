@@ -1,8 +1,8 @@
-"""Ten topics of Reuters-21578 from 17 labelled documents, beside published precision/recall break-even points.
+"""Ten topics of Reuters-21578 from 17 labeled documents, beside published precision/recall break-even points.
 
-Joachims (1999) learns each of the ten most frequent topics against the rest from 17 labelled documents of the ModApte
-split's training part, and ranks all 3,299 documents of its test part, which the transductive machine has as unlabelled
-documents. How his 17 documents were drawn, and how often, is not in the texts that we have; a topic can be learnt only
+Joachims (1999) learns each of the ten most frequent topics against the rest from 17 labeled documents of the ModApte
+split's training part, and ranks all 3,299 documents of its test part, which the transductive machine has as unlabeled
+documents. How his 17 documents were drawn, and how often, is not in the texts that we have; a topic can be learned only
 if one of them has it. Here 17 of the 9,603 training documents are drawn uniformly among all draws in which every topic
 occurs (other draws are thrown away; 3 in 1,000 are kept), ten times, the same for all methods.
 
@@ -12,7 +12,7 @@ TF-IDF (scikit-learn's defaults: rows of length 1), with the document frequencie
 methods of counts the counts. "stop words" does without stems, and "all words" without either. C = 1 / mean |x|^2, and
 everything else is a default: num_+ of the transductive machine is the share of positives among the 17. Variants that
 are shown beside: "-share" gives it the topic's share of all 9,603 training documents instead, which 17 labels do not
-tell; "-cv" lets the weight of the unlabelled documents be chosen from the 17.
+tell; "-cv" lets the weight of the unlabeled documents be chosen from the 17.
 
 Run with `python benchmarks/reuters.py [method ...]`; the set is read from $ONEOF_DATA.
 """
@@ -33,13 +33,13 @@ import oneof
 from oneof.text import StemTokenizer
 from oneof.topics import score_topics
 
-LABELLED, DRAWS = 17, 10
+LABELED, DRAWS = 17, 10
 TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship", "wheat", "corn")
 PUBLISHED = {"naive Bayes": 35.9, "SVM": 48.4, "transductive SVM": 60.8}
 REPRESENTATIONS = ("stop words and stems", "stop words", "all words")
 
 
-# LinearSVC regularises its intercept, SVC does not. C and positive_fraction are set for each topic.
+# LinearSVC regularizes its intercept, SVC does not. C and positive_fraction are set for each topic.
 METHODS = {
     "naive Bayes": MultinomialNB(),
     "LinearSVC": LinearSVC(loss="hinge", max_iter=100_000),
@@ -75,7 +75,7 @@ def draws(topics):
     """Return rows for each draw: uniform among the sets of rows in which every topic occurs."""
     random, found = np.random.default_rng(0), []
     while len(found) < DRAWS:
-        rows = random.choice(len(topics), LABELLED, replace=False)
+        rows = random.choice(len(topics), LABELED, replace=False)
         if topics[rows].any(axis=0).all():
             found.append(rows)
     return found
@@ -94,7 +94,7 @@ def scores_of(method, counts, topics, n_train, splits):
             if method.endswith("-share"):
                 estimator.set_params(positive_fraction=share)
             known = topics[taken][:, [k]]
-            found.append(score_topics(estimator, X, known, np.arange(LABELLED), transductive=transductive).mean)
+            found.append(score_topics(estimator, X, known, np.arange(LABELED), transductive=transductive).mean)
     return 100 * np.reshape(found, (len(splits), len(TOPICS)))
 
 

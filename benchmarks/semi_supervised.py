@@ -1,16 +1,16 @@
 """Graph methods on the benchmark of semi-supervised learning (Chapelle, Schölkopf & Zien 2006), beside published rows.
 
-Error in percent on the unlabelled rows, mean over the 12 official splits with 10 and with 100 labelled rows. The rows
+Error in percent on the unlabeled rows, mean over the 12 official splits with 10 and with 100 labeled rows. The rows
 of fit are all rows; what is judged is `transduction_`. Features are as they come. Parameters are the same for all sets,
 and every graph is made once for all splits.
 
 What was chosen how. The transducer's parameters are those of its paper: 80 eigenvectors, c = 3200, cosine similarities
-of 100 neighbours, all links counted. The other methods have their defaults, and self-tuning weights of 5 neighbours.
+of 100 neighbors, all links counted. The other methods have their defaults, and self-tuning weights of 5 neighbors.
 The ridge of `HarmonicField` is 0.03 by analogy: alpha = 0.99 of `LocalGlobalConsistency` is a ridge of 0.01 of a row's
-degree, and the mean degree of these graphs is near 3. Before it was fixed, errors in the unlabelled rows of other
-settings had been seen: ridge 1e-6, 0.01, 0.03 and 0.1, .01 of each degree, label_penalty 1 and 100, 10 neighbours,
+degree, and the mean degree of these graphs is near 3. Before it was fixed, errors in the unlabeled rows of other
+settings had been seen: ridge 1e-6, 0.01, 0.03 and 0.1, .01 of each degree, label_penalty 1 and 100, 10 neighbors,
 cosine and binary weights, and a ridge that pulls to equal shares, with and without class mass. On most sets 0.1 did
-somewhat better; even so, these rows are no clean estimates. Rows that say "10 neighbours" or "either"
+somewhat better; even so, these rows are no clean estimates. Rows that say "10 neighbors" or "either"
 show what the choice of the graph does, and were not chosen from.
 
 Run with `python benchmarks/semi_supervised.py [method ...]`; the sets are read from $ONEOF_DATA.
@@ -27,7 +27,7 @@ import oneof
 from oneof.graphs import GraphRule
 
 SETS = ("digit1", "usps", "g241c", "text")
-LABELLED = (10, 100)
+LABELED = (10, 100)
 PUBLISHED = {
     "1-NN": ((23.47, 6.12), (19.82, 7.64), (44.05, 40.28), (39.44, 30.77)),
     "QC + class mass, tuned for each set": ((9.80, 3.15), (13.61, 6.36), (39.96, 22.05), (40.79, 25.71)),
@@ -37,7 +37,7 @@ FEW, MANY = GraphRule(), GraphRule("cosine", 100, symmetrize="sum")
 METHODS = {
     "1-NN": (None, None),
     "SpectralGraphTransducer": (oneof.SpectralGraphTransducer(), MANY),
-    "SpectralGraphTransducer, 10 neighbours": (
+    "SpectralGraphTransducer, 10 neighbors": (
         oneof.SpectralGraphTransducer(),
         GraphRule("cosine", 10, symmetrize="sum"),
     ),
@@ -53,26 +53,26 @@ METHODS = {
 }
 
 
-def transduced(estimator, affinity, X, y, labelled):
+def transduced(estimator, affinity, X, y, labeled):
     """Return the labels of all rows from those of some."""
     if estimator is None:
-        return KNeighborsClassifier(1).fit(X[labelled], y[labelled]).predict(X)
+        return KNeighborsClassifier(1).fit(X[labeled], y[labeled]).predict(X)
     known = np.full(len(y), -1)
-    known[labelled] = y[labelled]
+    known[labeled] = y[labeled]
     return clone(estimator).set_params(affinity=affinity).fit(X, known).transduction_
 
 
 def mean_errors(estimator, rule, data):
-    """Return the share of wrong labels among the rows that were not labelled, in percent, for 10 and for 100 labels."""
+    """Return the share of wrong labels among the rows that were not labeled, in percent, for 10 and for 100 labels."""
     y = np.searchsorted(data.classes, data.y)
     affinity = None if rule is None else rule.graph(data.X).affinity
     means = []
-    for number in LABELLED:
+    for number in LABELED:
         errors = []
-        for labelled in data.splits[number]:
+        for labeled in data.splits[number]:
             rest = np.ones(len(y), dtype=bool)
-            rest[labelled] = False
-            errors.append((transduced(estimator, affinity, data.X, y, labelled) != y)[rest].mean())
+            rest[labeled] = False
+            errors.append((transduced(estimator, affinity, data.X, y, labeled) != y)[rest].mean())
         means.append(100 * float(np.mean(errors)))
     return means
 
@@ -91,7 +91,7 @@ def main():
         line, start = [], time.perf_counter()
         for set_name in SETS:
             line.append(mean_errors(*METHODS[name], oneof.datasets.load(f"ssl_{set_name}")))
-        seconds = (time.perf_counter() - start) / (12 * len(SETS) * len(LABELLED))
+        seconds = (time.perf_counter() - start) / (12 * len(SETS) * len(LABELED))
         print(f"{name:44s} " + "  ".join(map(pair, line)) + f"  {seconds:.2f} s a fit", flush=True)
 
 

@@ -48,7 +48,7 @@ def write(path, n):
                 rng = np.random.default_rng(seed)
                 texts = [" ".join(row) for row in rng.choice(WORDS, (BATCH, 12))]
                 frame = frame.with_columns(
-                    colour=pl.Series(rng.choice(["red", "green", "blue"], BATCH)), text=pl.Series(texts)
+                    color=pl.Series(rng.choice(["red", "green", "blue"], BATCH)), text=pl.Series(texts)
                 )
             if path.suffix == ".csv":
                 file.write(frame.write_csv(include_header=seed == 0))

@@ -1,7 +1,7 @@
 """Independent parts on one thread and on two, beside two processes: `make bench` runs it.
 
 On a machine that others use too, two threads are seldom twice as fast as one. Two processes that do the same work at
-the same time meet the same neighbours, but no lock of an interpreter: so the table has what two threads gain over one,
+the same time meet the same neighbors, but no lock of an interpreter: so the table has what two threads gain over one,
 and what two processes gain, medians of runs that take turns.
 """
 

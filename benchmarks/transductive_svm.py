@@ -1,17 +1,17 @@
 """The transductive support vector machine: errors beside published ones, and how long a large text collection takes.
 
-Accuracy. Error in percent on the unlabelled rows, over the 12 official splits with 10 and with 100 labelled rows of the
+Accuracy. Error in percent on the unlabeled rows, over the 12 official splits with 10 and with 100 labeled rows of the
 benchmark of semi-supervised learning (Chapelle, Schölkopf & Zien 2006). The rows of fit are all rows; what is judged is
 `transduction_`. The parameters are one rule for all sets, written down before any error had been seen: an RBF kernel
 whose width is the median distance of the rows, and for text the linear kernel; C = C* = 100 / mean k(x, x), close to a
-hard margin, since the labels of the benchmark are exact; the share of positives that the labelled rows have. A second
+hard margin, since the labels of the benchmark are exact; the share of positives that the labeled rows have. A second
 rule, written down with it, is the default C = 1 / mean k(x, x). What the other lines show was not chosen from.
 
 A split is counted as bad if its error is more than 10 points above the mean of its line, and as worse than the machine
-of the labelled rows alone if it is so by more than 5 points.
+of the labeled rows alone if it is so by more than 5 points.
 
-Speed. Processor time for 10,000 unlabelled documents of Reuters-21578 (TF-IDF), one topic against the others, with the
-other 2,902 documents labelled or 100 of them; beside it the same loop with scikit-learn's LinearSVC, which knows no
+Speed. Processor time for 10,000 unlabeled documents of Reuters-21578 (TF-IDF), one topic against the others, with the
+other 2,902 documents labeled or 100 of them; beside it the same loop with scikit-learn's LinearSVC, which knows no
 warm start, in place of our machine.
 
 Run with `python benchmarks/transductive_svm.py [accuracy] [speed]`; the sets are read from $ONEOF_DATA.
@@ -34,7 +34,7 @@ from oneof.solvers.transductive.annealing import GROWTH, rounds
 from oneof.solvers.transductive.switching import switchable_pairs
 
 SETS = ("digit1", "usps", "g241c", "text")
-LABELLED = (10, 100)
+LABELED = (10, 100)
 PUBLISHED = ((17.77, 6.15), (25.20, 9.77), (24.71, 18.46), (31.21, 24.52))
 MOST_COLD = 500  # machines; without warm starts nothing keeps the objective from rising, and signs may trade for ever
 LINES = {
@@ -60,11 +60,11 @@ def prepared(name):
 
 
 def errors(X, parameters, y, splits):
-    """Return the errors of the machine of all rows, and of that of the labelled rows alone, in each split."""
+    """Return the errors of the machine of all rows, and of that of the labeled rows alone, in each split."""
     found = []
-    for labelled in splits:
+    for labeled in splits:
         known = np.full(len(y), -1)
-        known[labelled] = y[labelled]
+        known[labeled] = y[labeled]
         rest = known < 0
         given = dict(parameters)
         if given.get("positive_fraction") == "true":
@@ -73,9 +73,9 @@ def errors(X, parameters, y, splits):
         given.pop("positive_fraction", None)
         square = given["kernel"] == "precomputed"
         alone = oneof.TransductiveSVM(**given).fit(
-            X[np.ix_(labelled, labelled)] if square else X[labelled], y[labelled]
+            X[np.ix_(labeled, labeled)] if square else X[labeled], y[labeled]
         )
-        decided = alone.predict(X[:, labelled] if square else X)
+        decided = alone.predict(X[:, labeled] if square else X)
         found.append((100 * (both.transduction_ != y)[rest].mean(), 100 * (decided != y)[rest].mean()))
     return np.array(found).T
 
@@ -86,7 +86,7 @@ def accuracy():
     for line, parameters in LINES.items():
         for name, published in zip(SETS, PUBLISHED):
             X, kernel, y, splits = prepared(name)
-            for number, row in zip(LABELLED, published):
+            for number, row in zip(LABELED, published):
                 start = time.process_time()
                 both, alone = errors(X, {**parameters, **kernel}, y, splits[number])
                 seconds = (time.process_time() - start) / len(both)
@@ -100,19 +100,19 @@ def accuracy():
 
 def cold_loop(X, sides, C, loose, tol):
     """Do what the solver does with machines of LinearSVC, each from nothing; return signs and how many."""
-    unlabelled = np.flatnonzero(sides.signs == 0)
-    labelled = np.flatnonzero(sides.signs).astype(np.int32)
+    unlabeled = np.flatnonzero(sides.signs == 0)
+    labeled = np.flatnonzero(sides.signs).astype(np.int32)
     signs, count = np.where(sides.signs == 0, -1.0, sides.signs), 1
-    scores = LinearSVC(C=C, loss="hinge", tol=loose).fit(X[labelled], signs[labelled]).decision_function(X)
-    order = np.argsort(-scores[unlabelled], kind="stable")
-    signs[unlabelled[order[: sides.n_positive]]] = 1.0
-    for low, high, precision in rounds(sides.n_positive, len(unlabelled), C, "balanced", GROWTH, (loose, tol)):
+    scores = LinearSVC(C=C, loss="hinge", tol=loose).fit(X[labeled], signs[labeled]).decision_function(X)
+    order = np.argsort(-scores[unlabeled], kind="stable")
+    signs[unlabeled[order[: sides.n_positive]]] = 1.0
+    for low, high, precision in rounds(sides.n_positive, len(unlabeled), C, "balanced", GROWTH, (loose, tol)):
         while count < MOST_COLD:
             costs = np.full(len(signs), C)
-            costs[unlabelled] = np.where(signs[unlabelled] > 0, high, low)
+            costs[unlabeled] = np.where(signs[unlabeled] > 0, high, low)
             scores = LinearSVC(C=1.0, loss="hinge", tol=precision).fit(X, signs, costs).decision_function(X)
             count += 1
-            pairs = switchable_pairs(scores, signs, unlabelled, margin=precision)
+            pairs = switchable_pairs(scores, signs, unlabeled, margin=precision)
             if not len(pairs[0]):
                 break
             signs[np.concatenate(pairs)] *= -1.0
@@ -127,7 +127,7 @@ def speed():
     topics = np.asarray(data.Y.todense() if sp.issparse(data.Y) else data.Y).astype(bool)
     shuffled = np.random.default_rng(0).permutation(X.shape[0])
     oneof.TransductiveSVM().fit(X[:50], np.arange(50) % 2)  # compiles
-    print("10,000 unlabelled documents of Reuters-21578     TransductiveSVM                LinearSVC, cold")
+    print("10,000 unlabeled documents of Reuters-21578     TransductiveSVM                LinearSVC, cold")
     for topic in ("earn", "acq"):
         for number in (len(shuffled) - 10_000, 100):
             rows = np.concatenate([shuffled[:number], shuffled[-10_000:]]).astype(np.int32)
@@ -146,7 +146,7 @@ def speed():
             wrong = [
                 100 * (labels != truth)[number:].mean() for labels in (model.transduction_, (signs > 0).astype(int))
             ]
-            print(f"{topic:5s} {number:5d} labelled, {X.shape[1]} features: {ours:7.2f} s", end="")
+            print(f"{topic:5s} {number:5d} labeled, {X.shape[1]} features: {ours:7.2f} s", end="")
             print(f" {model.n_iter_:4d} machines {wrong[0]:5.2f} %   {theirs:7.2f} s {count:4d} machines", end="")
             print(f" {wrong[1]:5.2f} %   ratio {theirs / ours:.1f}", flush=True)
 

@@ -3,9 +3,9 @@
 Shaped as the experiments of Krishnapuram et al. (2004), figure 3, whose land-mine data are not public: the rows are
 those of `make_two_sensors`, drawn anew for each of the draws. What comes out tells of the method, not of sensors.
 
-Left, one view against two: of the rows with one sensor 20% are labelled, of those with both 80%. Each classifier learns
+Left, one view against two: of the rows with one sensor 20% are labeled, of those with both 80%. Each classifier learns
 from all rows that have its sensor, with a label or without, and is judged on the rows with both sensors that have none.
-Right: from 10 labelled rows drawn at random, 100 labels are queried, 5 at a time, by one of three strategies;
+Right: from 10 labeled rows drawn at random, 100 labels are queried, 5 at a time, by one of three strategies;
 what is counted are the mines among the rows queried. The classifiers that result are judged on the rows left, as in
 the paper, and on as many that could not be queried, since who finds more mines leaves other rows to be judged by.
 
@@ -56,12 +56,12 @@ def mines_of(model, X):
 
 
 def one_view_and_two(rows, seed):
-    """Return the ROC curves of three classifiers, on the rows with both sensors that were not labelled."""
+    """Return the ROC curves of three classifiers, on the rows with both sensors that were not labeled."""
     rng = np.random.default_rng(seed)
     has = np.column_stack([np.isfinite(rows.X[:, columns[0]]) for columns in rows.views])
     both = has.all(axis=1)
-    labelled = rng.random(len(both)) < np.where(both, 0.8, 0.2)
-    known, judged = np.where(labelled, rows.y, None), both & ~labelled
+    labeled = rng.random(len(both)) < np.where(both, 0.8, 0.2)
+    known, judged = np.where(labeled, rows.y, None), both & ~labeled
     curves = []
     for held, columns in zip(has.T, rows.views, strict=True):
         model = GraphLogisticRegression(**SETTINGS).fit(rows.X[np.ix_(held, columns)], known[held])
@@ -86,10 +86,10 @@ def queried(rows, fresh, strategy, seed):
     run = simulate(
         estimator, rows.X, rows.y, start=N_START, n_queries=N_QUERIES, batch=batch, strategy=strategy, random_state=seed
     )
-    labelled = np.concatenate([run.start, run.indices])
+    labeled = np.concatenate([run.start, run.indices])
     known = np.full(len(rows.y), None, dtype=object)
-    known[labelled] = rows.y[labelled]
-    left = np.setdiff1d(np.arange(len(rows.y)), labelled)
+    known[labeled] = rows.y[labeled]
+    left = np.setdiff1d(np.arange(len(rows.y)), labeled)
     model = estimator.fit(rows.X, known)
     areas = [roc(y, mines_of(model, X))[1] for y, X in ((rows.y[left], rows.X[left]), (fresh.y, fresh.X))]
     return np.cumsum(rows.y[run.indices] == "mine"), areas
@@ -108,18 +108,18 @@ def draw_figure(path, curves, found):
 
     figure = Figure(figsize=(11.0, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for name, colour, dash in zip(SENSORS, ("muted", "second", "accent"), (":", "--", "-"), strict=True):
+    for name, color, dash in zip(SENSORS, ("muted", "second", "accent"), (":", "--", "-"), strict=True):
         mean = np.mean([curve for curve, _ in curves[name]], axis=0)
-        left.plot(RATES, mean, dash, color=PALETTE[colour], linewidth=1.8, label=name)
+        left.plot(RATES, mean, dash, color=PALETTE[color], linewidth=1.8, label=name)
     left.set(xlabel="false alarm rate", ylabel="detection rate", xlim=(0, 1), ylim=(0, 1.01))
     left.set_title("Rows with both sensors and no label, mean of the draws", loc="left", color=PALETTE["ink"])
     at = np.arange(N_QUERIES + 1)
     looks = zip(("accent", "ink", "second"), ("-", ":", "--"), strict=True)
-    for (strategy, name), (colour, dash) in zip(STRATEGIES.items(), looks, strict=True):
+    for (strategy, name), (color, dash) in zip(STRATEGIES.items(), looks, strict=True):
         counts = np.array([np.concatenate([[0], count]) for count, _ in found[strategy]])
         mean, sd = counts.mean(axis=0), counts.std(axis=0, ddof=1) if len(counts) > 1 else 0.0
-        right.fill_between(at, mean - sd, mean + sd, color=PALETTE[colour], alpha=0.16, linewidth=0)
-        right.plot(at, mean, dash, color=PALETTE[colour], linewidth=1.8, label=name)
+        right.fill_between(at, mean - sd, mean + sd, color=PALETTE[color], alpha=0.16, linewidth=0)
+        right.plot(at, mean, dash, color=PALETTE[color], linewidth=1.8, label=name)
     right.set(xlabel="labels queried", ylabel="mines found", xlim=(0, N_QUERIES), ylim=(0, None))
     right.set_title("Mines among the rows queried", loc="left", color=PALETTE["ink"])
     for ax, where in ((left, "lower right"), (right, "upper left")):

@@ -1,6 +1,6 @@
 """Co-training on the six views of 2,000 digits (mfeat): each view alone, all columns as one view, and all views.
 
-On each of some draws a few rows of every class are labelled; judged are the others. Features are scaled to unit
+On each of some draws a few rows of every class are labeled; judged are the others. Features are scaled to unit
 variance over all rows, without labels. All methods have their defaults. "Some views missing" leaves each view out of
 every row with probability 1/2, but for one view that each row keeps.
 
@@ -50,15 +50,15 @@ def main():
     X, columns = np.hstack(parts), groups(parts)
     whole = {f"{name} alone": part for name, part in zip(VIEWS, parts, strict=True)} | {"all columns, one view": X}
     print(f"accuracy %, mean +- standard deviation of {draws} draws; seconds a fit")
-    print(f"{'labelled rows a class':38s}" + "".join(f"{number:>22d}" for number in PER_CLASS))
+    print(f"{'labeled rows a class':38s}" + "".join(f"{number:>22d}" for number in PER_CLASS))
     table = {}
     for number in PER_CLASS:
         for seed in range(draws):
             random = np.random.default_rng(seed)
             order = random.permutation(len(y))
-            labelled = np.concatenate([order[y[order] == k][:number] for k in range(10)])
+            labeled = np.concatenate([order[y[order] == k][:number] for k in range(10)])
             known = np.full(len(y), -1)
-            known[labelled] = y[labelled]
+            known[labeled] = y[labeled]
             sides = {
                 f"{name}, logistic regression": (LogisticRegression(max_iter=2000), Z) for name, Z in whole.items()
             }
@@ -70,7 +70,7 @@ def main():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     if isinstance(model, LogisticRegression):
-                        told = model.fit(Z[labelled], y[labelled]).predict(Z)
+                        told = model.fit(Z[labeled], y[labeled]).predict(Z)
                     else:
                         told = model.fit(Z, known).transduction_
                 seconds = time.perf_counter() - start

@@ -34,7 +34,7 @@ print(found)
 # %%
 # What covers more held-out sets is right more often, by and large. The covering rate is above the accuracy, since some
 # predictions hit a false candidate. The approximated accuracy asks how sure a method is, and so cannot compare methods
-# whose scores are on different scales, such as votes of neighbours (`PLKNN`, `IPAL`).
+# whose scores are on different scales, such as votes of neighbors (`PLKNN`, `IPAL`).
 names = [result.method for result in found.results][::-1]
 figure, ax = plt.subplots(figsize=(7.2, 4.2))
 for at, result in enumerate(found.results[::-1]):

@@ -37,12 +37,12 @@ ways = {
 }
 holds = {name: y.mask[np.arange(len(y)), truth].mean() for name, y in ways.items()}
 for name, y in ways.items():
-    print(f"{name:12} {y.sizes[~y.is_unlabelled].mean():.2f} labels a set, of which {holds[name]:.0%} hold the truth")
+    print(f"{name:12} {y.sizes[~y.is_unlabeled].mean():.2f} labels a set, of which {holds[name]:.0%} hold the truth")
 
 # %%
-# A hard majority has to settle ties before anything is learnt, here by chance. Sets leave them open for the features.
+# A hard majority has to settle ties before anything is learned, here by chance. Sets leave them open for the features.
 hard = np.array([rng.choice(sorted(labels)) for labels in ways["majority"].to_sets()])
-hard[ways["majority"].is_unlabelled] = -1
+hard[ways["majority"].is_unlabeled] = -1
 found = {}
 for name, y in {"hard majority": hard, **ways}.items():
     model = oneof.LOORidge(kernel="rbf").fit(X / 16, y)

@@ -25,14 +25,14 @@ print(model.kernel_)
 # entropy of the probabilities; above all it is large where there are no rows.
 grid = np.stack(np.meshgrid(np.linspace(-2.2, 2.4, 70), np.linspace(-2.2, 2.4, 70)), axis=-1)
 proba = model.predict_proba(grid.reshape(-1, 2)).reshape(70, 70, 3)
-colours = np.array([[0.00, 0.45, 0.70], [0.90, 0.62, 0.00], [0.00, 0.62, 0.45]])
+colors = np.array([[0.00, 0.45, 0.70], [0.90, 0.62, 0.00], [0.00, 0.62, 0.45]])
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.8, 3.9), width_ratios=(1, 1.18))
 extent = (-2.2, 2.4, -2.2, 2.4)
 sure = ((proba.max(axis=-1) - 1 / 3) * 1.5)[..., None]
-left.imshow(1 - 0.6 * sure * (1 - colours[proba.argmax(axis=-1)]), extent=extent, origin="lower", aspect="auto")
+left.imshow(1 - 0.6 * sure * (1 - colors[proba.argmax(axis=-1)]), extent=extent, origin="lower", aspect="auto")
 for k, marker in enumerate("os^"):
     left.scatter(
-        *X[data.y == data.classes[k]].T, s=20, color=colours[k], marker=marker, edgecolor="white", linewidth=0.5
+        *X[data.y == data.classes[k]].T, s=20, color=colors[k], marker=marker, edgecolor="white", linewidth=0.5
     )
 left.scatter(*X[y.sizes == 2].T, s=70, facecolor="none", edgecolor="#1b2733", linewidth=0.7)
 left.set(xlabel="petal length", ylabel="petal width", title="the most probable class")

@@ -16,9 +16,9 @@ import oneof
 
 rng = np.random.default_rng(0)
 n, n_classes, batch = 20_000, 10, 200
-centres = 1.6 * rng.normal(size=(n_classes, 12))
+centers = 1.6 * rng.normal(size=(n_classes, 12))
 truth = rng.integers(n_classes, size=n)
-X = centres[truth] + rng.normal(size=(n, 12))
+X = centers[truth] + rng.normal(size=(n, 12))
 X[n // 2 :] = np.roll(X[n // 2 :], 5, axis=1)
 y = oneof.make_partial(truth, extra=2, random_state=0)
 

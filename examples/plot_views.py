@@ -19,10 +19,10 @@ from oneof.datasets import make_two_sensors
 rows = make_two_sensors(n_rows=(120, 200, 250), n_features=(40, 9), random_state=1)
 both = ~np.isnan(rows.X).any(axis=1)
 rng = np.random.default_rng(0)
-labelled = rng.random(len(rows.y)) < np.where(both, 0.25, 0.1)
-y = np.where(labelled, rows.y, None)
-judged = both & ~labelled
-print(f"{labelled.sum()} of {len(y)} rows have a label; judged are {judged.sum()} rows that both sensors have seen")
+labeled = rng.random(len(rows.y)) < np.where(both, 0.25, 0.1)
+y = np.where(labeled, rows.y, None)
+judged = both & ~labeled
+print(f"{labeled.sum()} of {len(y)} rows have a label; judged are {judged.sum()} rows that both sensors have seen")
 
 # %%
 # One model of both views, asked with the first alone, the second alone, and both: `predict_proba(view=...)` looks at

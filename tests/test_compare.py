@@ -136,7 +136,7 @@ def test_the_truth_may_have_gaps_and_labels_of_its_own():
 def test_a_method_that_fails_keeps_its_row_and_cannot_win():
     """One failing fold takes a method out of the running; its row says why, and the others are as without it."""
     X, y, truth = draw()
-    row = np.flatnonzero(~y.is_unlabelled)[0]
+    row = np.flatnonzero(~y.is_unlabeled)[0]
     X[row, 0] = 99.0
     fails_once = Picky(rows=lambda X: 99.0 in X[:, 0])  # fails where that row is held out
     always = Picky(rows=lambda X: X is None)
@@ -161,15 +161,15 @@ def test_a_method_without_scores_has_no_approximated_accuracy():
     assert found.to_dict()["results"][0]["approximated_accuracy"] is None
 
 
-def test_every_fold_knows_all_classes_and_all_unlabelled_rows():
-    """A class that a single row names is still a class of every fold, and no unlabelled row is ever held out."""
+def test_every_fold_knows_all_classes_and_all_unlabeled_rows():
+    """A class that a single row names is still a class of every fold, and no unlabeled row is ever held out."""
     X, y, _ = draw(n=40)
     sets = [*y.to_sets(), {"rare"}, None, None]
     X = np.vstack([X, X[:3]])
-    silent = CandidateSets.from_sets(sets).is_unlabelled.sum()
+    silent = CandidateSets.from_sets(sets).is_unlabeled.sum()
     checks = {
         "classes": Picky(sets=lambda y: y.classes.tolist() == ["a", "b", "c", "rare"]),
-        "unlabelled": Picky(sets=lambda y: y.is_unlabelled.sum() == silent),
+        "unlabeled": Picky(sets=lambda y: y.is_unlabeled.sum() == silent),
     }
     assert silent == 2
     assert all(result.error is None for result in compare(X, sets, checks).results)

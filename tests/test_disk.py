@@ -130,7 +130,7 @@ def test_records_that_cannot_be_written_leave_the_store(disk: Path, hinder: Call
 
 
 def test_answers_that_cannot_be_written_are_not_acknowledged(disk: Path) -> None:
-    """An answer without a place is an error; those before it are there, and labelling goes on when there is room."""
+    """An answer without a place is an error; those before it are there, and labeling goes on when there is room."""
     log = AnswerLog(disk / "answers", {"rows": "some", "classes": '["a", "b"]'})
     log.append(Entry("first", "Ann", 0, "one of", (0,)))
     fill(disk)

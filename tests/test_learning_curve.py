@@ -14,9 +14,9 @@ from tests.blobs import Frequencies, draw
 
 
 def test_the_curve_ends_where_the_comparison_stands():
-    """With all labelled rows, and folds of one size, the curve's point is the comparison's mean over the same folds."""
+    """With all labeled rows, and folds of one size, the curve's point is the comparison's mean over the same folds."""
     X, y, truth = draw()
-    told = np.flatnonzero(~y.is_unlabelled)[:50]
+    told = np.flatnonzero(~y.is_unlabeled)[:50]
     X, y, truth = X[told], y[told], truth[told]
     estimator = make_pipeline(StandardScaler(), Frequencies())
     curve = learning_curve(estimator, X, y, truth=truth, cv=5, random_state=3)
@@ -30,22 +30,22 @@ def test_the_curve_ends_where_the_comparison_stands():
 
 
 def test_the_samples_of_the_curve_are_nested():
-    """In each fold a smaller sample is part of a larger one, and unlabelled rows are always there."""
+    """In each fold a smaller sample is part of a larger one, and unlabeled rows are always there."""
     X, y, _ = draw()
     X[:, 0] = np.arange(len(X))
     seen = []
 
     class Watch(Frequencies):
         def fit(self, X, y):
-            seen.append((set(X[:, 0]), int(y.is_unlabelled.sum()), len(y)))
+            seen.append((set(X[:, 0]), int(y.is_unlabeled.sum()), len(y)))
             return super().fit(X, y)
 
     calls = []
     curve = learning_curve(Watch(), X, y, shares=(0.2, 0.6, 1.0), cv=2, progress=lambda *call: calls.append(call[:2]))
-    silent = int(y.is_unlabelled.sum())
+    silent = int(y.is_unlabeled.sum())
     assert silent > 0
     assert [size - silent for _, _, size in seen] == [n for n in curve.n_rows for _ in range(2)]
-    assert {unlabelled for _, unlabelled, _ in seen} == {silent}
+    assert {unlabeled for _, unlabeled, _ in seen} == {silent}
     for fold in range(2):
         small, middle, large = (rows for rows, _, _ in seen[fold::2])
         assert small < middle < large

@@ -13,8 +13,8 @@ from tests.held import arrays_of, bytes_beyond
 N, D, K = 300, 37, 4
 ESTIMATORS = sorted(name for name in oneof._HOME if hasattr(getattr(oneof, name), "fit"))
 COPIES = {
-    "GraphLogisticRegression": 1,  # the labelled rows with their constant, for the posterior that `query` asks
-    "HarmonicField": 1,  # of graphs: the index of neighbours has the rows around their median
+    "GraphLogisticRegression": 1,  # the labeled rows with their constant, for the posterior that `query` asks
+    "HarmonicField": 1,  # of graphs: the index of neighbors has the rows around their median
     "IPAL": 1,
     "LOORidge": 2,  # rows in the scale of each kernel
     "LocalGlobalConsistency": 1,

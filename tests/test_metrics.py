@@ -63,7 +63,7 @@ def test_on_exact_labels_every_rate_is_the_accuracy(seed):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_covering_rate_and_ambiguous_loss_sum_to_one_where_no_row_is_full(seed):
-    """Without unlabelled rows a prediction either is covered or counts as a loss."""
+    """Without unlabeled rows a prediction either is covered or counts as a loss."""
     candidates, predicted, _ = draw(seed, full=False)
     rate, loss = covering_rate(candidates, predicted), ambiguous_zero_one_loss(candidates, predicted)
     assert rate + loss == pytest.approx(1)
@@ -71,10 +71,10 @@ def test_covering_rate_and_ambiguous_loss_sum_to_one_where_no_row_is_full(seed):
 
 @given(seed=seeds)
 @settings(deadline=None)
-def test_unlabelled_rows_dilute_the_loss_and_leave_the_rates_alone(seed):
-    """Unlabelled rows enter the loss as covered rows, and neither rate at all."""
+def test_unlabeled_rows_dilute_the_loss_and_leave_the_rates_alone(seed):
+    """Unlabeled rows enter the loss as covered rows, and neither rate at all."""
     candidates, predicted, proba = draw(seed)
-    told = ~candidates.is_unlabelled
+    told = ~candidates.is_unlabeled
     assert covering_rate(candidates, predicted) == pytest.approx(covering_rate(candidates[told], predicted[told]))
     assert approximated_accuracy(candidates, proba) == pytest.approx(
         approximated_accuracy(candidates[told], proba[told])
@@ -134,7 +134,7 @@ def test_every_form_of_y_scores_alike(seed):
     classes = candidates.classes
     forms = (
         candidates.to_sets(),
-        [None if full else sorted(names) for full, names in zip(candidates.is_unlabelled, candidates.to_sets())],
+        [None if full else sorted(names) for full, names in zip(candidates.is_unlabeled, candidates.to_sets())],
         candidates.to_indicator(),
         candidates.to_indicator(sparse=True),
         sp.csc_array(candidates.to_indicator()),
@@ -152,7 +152,7 @@ def test_exact_accuracy_leaves_partial_rows_out():
     """Only rows whose set holds one label count; without one there is no such accuracy."""
     y, predicted = [["a"], ["a", "b"], ["b"], None, ["c"]], ["a", "c", "a", "a", "c"]
     assert exact_accuracy(y, predicted) == pytest.approx(2 / 3)
-    with pytest.raises(LabelError, match="no row of y is exactly labelled"):
+    with pytest.raises(LabelError, match="no row of y is exactly labeled"):
         exact_accuracy([["a", "b"], ["b", "c"]], ["a", "b"])
 
 

@@ -71,10 +71,10 @@ def draw(seed, *, n=None, K=None, share=0.25):
 
 @given(seed=seeds, n_splits=st.integers(2, 5), shuffle=st.booleans())
 @settings(deadline=None)
-def test_folds_part_the_labelled_rows(seed, n_splits, shuffle):
-    """Every labelled row is in one test part, unlabelled rows in every training part; sizes differ by at most one."""
+def test_folds_part_the_labeled_rows(seed, n_splits, shuffle):
+    """Every labeled row is in one test part, unlabeled rows in every training part; sizes differ by at most one."""
     X, candidates, _ = draw(seed)
-    told = np.flatnonzero(~candidates.is_unlabelled)
+    told = np.flatnonzero(~candidates.is_unlabeled)
     if len(told) < n_splits:
         return
     cv = CandidateKFold(n_splits, shuffle=shuffle, random_state=seed if shuffle else None)
@@ -89,7 +89,7 @@ def test_folds_part_the_labelled_rows(seed, n_splits, shuffle):
 @given(seed=seeds, n_splits=st.integers(2, 5))
 @settings(deadline=None)
 def test_exact_labels_are_stratified(seed, n_splits):
-    """On exact labels two folds differ by at most one row of any class, and every class with two rows is learnt."""
+    """On exact labels two folds differ by at most one row of any class, and every class with two rows is learned."""
     rng = np.random.default_rng(seed)
     y = rng.choice(["a", "b", "c", "d"], size=rng.integers(n_splits, 40), p=[0.6, 0.2, 0.15, 0.05])
     y[0], y[1] = "a", "b"
@@ -102,7 +102,7 @@ def test_exact_labels_are_stratified(seed, n_splits):
 def test_sets_that_repeat_are_stratified():
     """Where no class is scarce, two folds differ by at most one row of any candidate set."""
     _, candidates, _ = draw(3, n=300, K=4)
-    candidates = candidates[~candidates.is_unlabelled]
+    candidates = candidates[~candidates.is_unlabeled]
     _, kind = np.unique(candidates.mask, axis=0, return_inverse=True)
     held_out = [np.bincount(kind[test]) for _, test in CandidateKFold(5, random_state=0).split(kind, candidates)]
     assert len(np.unique(kind)) > 8
@@ -157,7 +157,7 @@ def test_the_random_state_fixes_the_folds():
         (lambda: CandidateKFold(1), "n_splits=1 is not possible"),
         (lambda: CandidateKFold(2.5), "n_splits=2.5 is not possible"),
         (lambda: CandidateKFold(shuffle=False, random_state=0), "no effect without shuffle"),
-        (lambda: list(CandidateKFold(3).split(np.zeros(4), ["a", "b", None, None])), "2 labelled rows, fewer than"),
+        (lambda: list(CandidateKFold(3).split(np.zeros(4), ["a", "b", None, None])), "2 labeled rows, fewer than"),
         (lambda: list(CandidateKFold(2).split(np.zeros(3), ["a", "b"])), "inconsistent numbers of samples"),
     ],
 )
@@ -221,7 +221,7 @@ def test_without_scores_there_is_no_approximated_accuracy():
             return np.repeat("c1", len(X))
 
     X, candidates, _ = draw(7, n=30, K=3)
-    told = ~candidates.is_unlabelled
+    told = ~candidates.is_unlabeled
     assert covering_rate_scorer(Constant(), X, candidates) == pytest.approx(candidates.mask[told, 1].mean())
     with pytest.raises(InputError, match="neither predict_proba nor decision_function"):
         approximated_accuracy_scorer(Constant(), X, candidates)

@@ -60,38 +60,38 @@ def sets_of(mask):
     return [set(np.flatnonzero(row).tolist()) for row in mask]
 
 
-def labelled_sets(mask):
+def labeled_sets(mask):
     return [s for s in sets_of(mask) if len(s) < mask.shape[1]]
 
 
 @given(masks())
 def test_set_sizes_count_rows(mask):
     """Counting the elements of Python sets gives the same histogram, full sets apart."""
-    rows, n_unlabelled = counts.set_sizes(mask)
+    rows, n_unlabeled = counts.set_sizes(mask)
     sizes = [len(s) for s in sets_of(mask)]
     assert rows.tolist() == [sizes.count(s) for s in range(mask.shape[1])]
-    assert n_unlabelled == sizes.count(mask.shape[1])
+    assert n_unlabeled == sizes.count(mask.shape[1])
 
 
 @given(masks())
 def test_class_frequencies_count_members(mask):
-    """A class is counted once for each labelled set that holds it, and as sole where the set is just that class."""
+    """A class is counted once for each labeled set that holds it, and as sole where the set is just that class."""
     found = counts.class_frequencies(mask)
-    labelled = labelled_sets(mask)
+    labeled = labeled_sets(mask)
     for k in range(mask.shape[1]):
-        assert found.candidate[k] == sum(k in s for s in labelled)
-        assert found.sole[k] == sum(s == {k} for s in labelled)
+        assert found.candidate[k] == sum(k in s for s in labeled)
+        assert found.sole[k] == sum(s == {k} for s in labeled)
 
 
 @given(masks(), st.integers(1, 4))
 def test_cooccurrence_counts_sets_that_hold_both(mask, block):
-    """Each entry is the number of labelled sets that hold both classes, whatever the block size."""
+    """Each entry is the number of labeled sets that hold both classes, whatever the block size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts, "_BLOCK", block)
         together = counts.cooccurrence(mask)
-    labelled = labelled_sets(mask)
+    labeled = labeled_sets(mask)
     for a, b in itertools.product(range(mask.shape[1]), repeat=2):
-        assert together[a, b] == sum({a, b} <= s for s in labelled)
+        assert together[a, b] == sum({a, b} <= s for s in labeled)
 
 
 @given(decided_masks())
@@ -110,7 +110,7 @@ def test_decision_confusion_is_a_share_of_sets(pair):
 
 @given(decided_masks(), st.integers(0, 8))
 def test_pairs_are_the_most_frequent_and_their_outcomes_add_up(pair, limit):
-    """No pair left out is more frequent than one listed, and each outcome counts its own labelled sets."""
+    """No pair left out is more frequent than one listed, and each outcome counts its own labeled sets."""
     mask, decided = pair
     together = counts.cooccurrence(mask)
     pairs = counts.top_pairs(together, limit)
@@ -145,7 +145,7 @@ def test_shorten_bounds_the_length_and_keeps_both_ends(text, width):
 
 
 def test_bars_are_the_counts():
-    """The heights of the bars are the numbers of rows, unlabelled rows in a bar of their own."""
+    """The heights of the bars are the numbers of rows, unlabeled rows in a bar of their own."""
     y = CandidateSets.from_sets([["a"], ["a"], ["a", "b"], None, ["c"]])
     ax = plot_set_sizes(y, Figure().subplots())
     assert [patch.get_height() for patch in ax.patches] == [3, 1, 1]
@@ -258,7 +258,7 @@ def test_svg_keeps_any_label_as_text(names):
     "names", [["$x_{", "$a$", "\\frac"], ["小鳥", "عصفور", "🐦"], ["#1b2733", "fill: #ffffff", "b"]]
 )
 def test_svg_reads_no_label_as_code(names):
-    """Labels that look like formulas or colours, or that matplotlib has no glyph for, stand as they are."""
+    """Labels that look like formulas or colors, or that matplotlib has no glyph for, stand as they are."""
     texts = [element.text for element in ET.fromstring(picture(names)).iter("text")]
     assert [texts.count(name) for name in names] == [2, 2, 2]
 
@@ -281,6 +281,6 @@ def test_svg_stands_alone_beside_others():
     assert set(used) <= set(ids)
     assert "http" not in svg
     assert "<style" not in svg
-    assert not any(colour in svg for colour in PALETTE.values())
+    assert not any(color in svg for color in PALETTE.values())
     assert picture(["a", "b", "c"], "one") == svg
     assert root.find("title").text == "A & B"

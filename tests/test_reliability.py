@@ -115,7 +115,7 @@ def test_a_forked_process_finds_the_same(expected):
         np.testing.assert_allclose(found, expected[key], rtol=1e-9, atol=1e-9 * most, err_msg=key)
 
 
-def test_neighbours_among_many_features_in_a_forked_process():
+def test_neighbors_among_many_features_in_a_forked_process():
     """Where scikit-learn's loops of OpenMP look for them, a child does not wait for the threads of its parent."""
     X, mask = table(80, d=40)
 

@@ -21,7 +21,7 @@ N, K = 60, 3
 
 @pytest.fixture
 def documents():
-    """Return counts of words of documents with none, one or several topics, and 20 rows that are labelled."""
+    """Return counts of words of documents with none, one or several topics, and 20 rows that are labeled."""
     generator = np.random.default_rng(0)
     topics = generator.random((N, K)) < 0.4
     means = 0.3 + topics @ (2.0 * np.kron(np.eye(K), np.ones(4)))
@@ -30,12 +30,12 @@ def documents():
 
 @pytest.mark.parametrize("model", [MultinomialNB(), LinearSVC(), KNeighborsClassifier(3), oneof.PLEM(), oneof.CLPL()])
 def test_each_topic_is_a_ranking_of_the_others(documents, model):
-    """A break-even point is the oracle's for a model of the labelled rows alone, and ranks nothing else."""
-    X, topics, labelled = documents
-    others = np.setdiff1d(np.arange(N), labelled)
-    found = score_topics(model, X.astype(float), topics, labelled, transductive=False)
+    """A break-even point is the oracle's for a model of the labeled rows alone, and ranks nothing else."""
+    X, topics, labeled = documents
+    others = np.setdiff1d(np.arange(N), labeled)
+    found = score_topics(model, X.astype(float), topics, labeled, transductive=False)
     for k in range(K):
-        fitted = model.__class__(**model.get_params()).fit(X[labelled].astype(float), topics[labelled, k].astype(int))
+        fitted = model.__class__(**model.get_params()).fit(X[labeled].astype(float), topics[labeled, k].astype(int))
         if hasattr(fitted, "decision_function"):
             scores = fitted.decision_function(X[others].astype(float))
         else:
@@ -47,29 +47,29 @@ def test_each_topic_is_a_ranking_of_the_others(documents, model):
 @pytest.mark.parametrize("model", [oneof.PLEM(entropy_weight=0.3), oneof.HarmonicField(), LabelPropagation()])
 def test_transduction_has_the_others_without_topics(documents, model):
     """The other rows take part in fit as -1; their topics change no ranking, and a graph's own answer is taken."""
-    X, topics, labelled = documents
+    X, topics, labeled = documents
     X = X.astype(float)
-    found = score_topics(model, X, topics, labelled, transductive=True)
-    others = np.setdiff1d(np.arange(N), labelled)
+    found = score_topics(model, X, topics, labeled, transductive=True)
+    others = np.setdiff1d(np.arange(N), labeled)
     for k in range(K):
-        y = np.where(np.isin(np.arange(N), labelled), topics[:, k], -1)
+        y = np.where(np.isin(np.arange(N), labeled), topics[:, k], -1)
         fitted = model.__class__(**model.get_params()).fit(X, y)
         if hasattr(fitted, "label_distributions_"):
             scores = fitted.label_distributions_[others, 1]
         else:
             scores = fitted.predict_proba(X[others])[:, 1]
         assert found.break_even[k] == pytest.approx(float(break_even(topics[others, k], scores)), abs=1e-9)
-    assert found.mean != score_topics(oneof.PLEM(), X, topics, labelled, transductive=False).mean
+    assert found.mean != score_topics(oneof.PLEM(), X, topics, labeled, transductive=False).mean
 
 
 def test_forms_of_rows_do_not_matter(documents):
     """Dense or sparse rows and topics, rows by number or by yes and no, in any order: the same scores."""
-    X, topics, labelled = documents
-    mask = np.isin(np.arange(N), labelled)
-    given = score_topics(MultinomialNB(), X, topics, labelled, transductive=False)
+    X, topics, labeled = documents
+    mask = np.isin(np.arange(N), labeled)
+    given = score_topics(MultinomialNB(), X, topics, labeled, transductive=False)
     for rows, indicator, named in (
         (sp.csc_array(X), topics.astype(int), mask),
-        (X.tolist(), sp.csr_array(topics.astype(float)), labelled[::-1]),
+        (X.tolist(), sp.csr_array(topics.astype(float)), labeled[::-1]),
     ):
         again = score_topics(MultinomialNB(), rows, indicator, named, transductive=False)
         np.testing.assert_allclose(again.break_even, given.break_even)
@@ -94,9 +94,9 @@ def test_a_pipeline_takes_texts():
 
 
 def test_the_estimator_is_left_as_it_was(documents):
-    X, topics, labelled = documents
+    X, topics, labeled = documents
     model = MultinomialNB()
-    score_topics(model, X, topics, labelled, transductive=False)
+    score_topics(model, X, topics, labeled, transductive=False)
     assert not hasattr(model, "classes_")
 
 
@@ -105,21 +105,21 @@ def test_the_estimator_is_left_as_it_was(documents):
     [
         ({"estimator": None}, "estimator=None is no estimator"),
         ({"transductive": "no"}, "transductive='no' is not possible: choose True or False"),
-        ({"Y": np.zeros((N, 1))}, "column 0 of Y occurs in no labelled row"),
-        ({"Y": np.ones((N, 1))}, "column 0 of Y occurs in every labelled row"),
-        ({"Y": np.eye(N, 1), "labelled": [0, 1]}, "column 0 of Y occurs in none of the other rows"),
+        ({"Y": np.zeros((N, 1))}, "column 0 of Y occurs in no labeled row"),
+        ({"Y": np.ones((N, 1))}, "column 0 of Y occurs in every labeled row"),
+        ({"Y": np.eye(N, 1), "labeled": [0, 1]}, "column 0 of Y occurs in none of the other rows"),
         ({"Y": np.full((N, 1), 2)}, "holds 2 in row 0, column 0"),
         ({"Y": np.zeros(N)}, "Y has shape"),
-        ({"Y": np.zeros((N - 1, 2)), "labelled": [0]}, "X has 60 rows, but Y has 59"),
-        ({"labelled": [0, N]}, "numbers from 0 to 59"),
-        ({"labelled": [0.0]}, "numbers from 0 to 59"),
-        ({"labelled": [True]}, r"labelled has shape \(1,\)"),
+        ({"Y": np.zeros((N - 1, 2)), "labeled": [0]}, "X has 60 rows, but Y has 59"),
+        ({"labeled": [0, N]}, "numbers from 0 to 59"),
+        ({"labeled": [0.0]}, "numbers from 0 to 59"),
+        ({"labeled": [True]}, r"labeled has shape \(1,\)"),
         ({"estimator": LogisticRegression(), "transductive": True}, "takes -1 for a class"),
         ({"estimator": NearestCentroid("manhattan")}, "has neither decision_function nor predict_proba"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(documents, change, said):
-    X, topics, labelled = documents
-    given = {"estimator": MultinomialNB(), "X": X, "Y": topics, "labelled": labelled, "transductive": False} | change
+    X, topics, labeled = documents
+    given = {"estimator": MultinomialNB(), "X": X, "Y": topics, "labeled": labeled, "transductive": False} | change
     with pytest.raises((InputError, InputTypeError), match=said):
         score_topics(**given)

@@ -42,7 +42,7 @@ def words(folder, size):
 
 
 def usps_rows(folder, size):
-    """USPS, training part, standardised."""
+    """USPS, training part, standardized."""
     data = load("usps")
     n = _some(int(data.n_train), size)
     X = StandardScaler().fit_transform(np.asarray(data.X[:n], dtype=np.float64))
@@ -58,7 +58,7 @@ def documents(folder, size):
 
 
 def ten_clusters(folder, size):
-    """5,000 x 100 rows around the centres of 10 classes."""
+    """5,000 x 100 rows around the centers of 10 classes."""
     X, y = batch.clusters(_some(5_000, size), 100, 10)
     write(folder, X=X, y=y)
 
@@ -85,13 +85,13 @@ def length_of(n=2_000):
 
 
 def blobs(folder, size):
-    """20,000 rows of 10 classes, 10 labels a class, and their graph of 7 neighbours."""
+    """20,000 rows of 10 classes, 10 labels a class, and their graph of 7 neighbors."""
     X, y, known = graphs.clusters(_some(20_000, size))
     write(folder, X=X, y=y, known=known, W=sp.csr_matrix(GraphRule(n_neighbors=7).graph(X).affinity))
 
 
 def counts(folder, size):
-    """20 Newsgroups, word counts; 15 labelled documents a class, and further documents are judged."""
+    """20 Newsgroups, word counts; 15 labeled documents a class, and further documents are judged."""
     data = load("news20")
     n = _some(int(data.n_train), size)
     X, y = sp.csr_matrix(data.X, dtype=np.float64), np.searchsorted(data.classes, data.y)

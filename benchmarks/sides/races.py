@@ -144,11 +144,11 @@ def process_races():
     length = courses.length_of()
     both = {"length": length}
     modes = Line("rows", "each at its own mode, kernel 1.0 * RBF(l) with l the same; accuracies are told")
-    learnt = Line("rows", "each at its own maximum of the evidence, over variance and length; accuracies are told")
+    learned = Line("rows", "each at its own maximum of the evidence, over variance and length; accuracies are told")
     found = []
     for task, n, options, line in (
         ("mode, exact labels, MNIST, 2,000 x 784", 2_000, {}, modes),
-        ("hyper-parameters and mode, exact labels, MNIST, 500 x 784", 500, {"optimizer": "fmin_l_bfgs_b"}, learnt),
+        ("hyper-parameters and mode, exact labels, MNIST, 500 x 784", 500, {"optimizer": "fmin_l_bfgs_b"}, learned),
         ("probabilities of 1,000 rows after it, 2,000 x 784", 2_000, {"probabilities": True}, modes),
     ):
         # One model for each pair of classes is by far the faster form, and knows no probabilities.
@@ -161,7 +161,7 @@ def process_races():
 
 
 def graph_races():
-    """Return the races over graphs: as right on the unlabelled rows as the peer is after many sweeps."""
+    """Return the races over graphs: as right on the unlabeled rows as the peer is after many sweeps."""
     line = Line("accuracy", "as right as the peer after 1,000 sweeps, less 0.1 points", 1e-3)
     short = Line(
         "accuracy", "as right as the peer after 1,000 sweeps or where its own rule ends, less 0.1 points", 1e-3
@@ -213,11 +213,11 @@ def word_races():
         ),
         Race(
             "naive Bayes",
-            f"300 labelled documents, {words}",
+            f"300 labeled documents, {words}",
             courses.counts,
             Entrant(
                 "oneof",
-                "naive_bayes_unlabelled",
+                "naive_bayes_unlabeled",
                 SPARSE[1:],
                 tuple({"max_iter": n} for n in (1, 2, 3, 5, 10, 30, 1000)),
             ),

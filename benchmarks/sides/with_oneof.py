@@ -81,7 +81,7 @@ def squared_hinges(data, form, C, tol):
 
 
 def gaussian_process(data, length, optimizer=None, sets=False, probabilities=False):
-    """Find the mode, after the hyper-parameters where they are learnt; or time the probabilities of further rows."""
+    """Find the mode, after the hyper-parameters where they are learned; or time the probabilities of further rows."""
     X, y = read(data, "X"), read(data, "y")
     X_test, y_test = read(data, "X_test"), read(data, "y_test")
     given = oneof.CandidateSets.from_indicator(read(data, "mask")) if sets else exact(y)
@@ -127,7 +127,7 @@ def naive_bayes(data, form):
     return afresh, lambda _: oneof.MultinomialEM().fit(X, given), _judge_words(data, form)
 
 
-def naive_bayes_unlabelled(data, form, max_iter):
+def naive_bayes_unlabeled(data, form, max_iter):
     """Count words by class, with documents whose class is unknown."""
     X, known = formed(read(data, "X"), form), read(data, "known")
     return afresh, lambda _: oneof.MultinomialEM(max_iter=max_iter).fit(X, known), _judge_words(data, form)

@@ -13,11 +13,11 @@ import oneof
 
 CARD, GAP, TOP = 148, 14, 58
 KINDS = ("one label", "one of three", "one of three", "one of three", "one of three", "no label")
-WORDS = {"one label": "labelled", "one of three": "one of these", "no label": "no label"}
+WORDS = {"one label": "labeled", "one of three": "one of these", "no label": "no label"}
 
 
 def learn() -> tuple[oneof.datasets.Dataset, oneof.CandidateSets, oneof.LOORidge]:
-    """Return digits, their sets (a tenth exact, a tenth without a label), and what learnt from these."""
+    """Return digits, their sets (a tenth exact, a tenth without a label), and what learned from these."""
     data = oneof.datasets.load("digits")
     mask = oneof.make_partial(data.y[:600], extra=2, random_state=0).mask.copy()
     rng = np.random.default_rng(0)
@@ -30,7 +30,7 @@ def learn() -> tuple[oneof.datasets.Dataset, oneof.CandidateSets, oneof.LOORidge
 
 def pick(y: oneof.CandidateSets, digits: np.ndarray) -> list[int]:
     """Return the first row of each kind whose digit is not shown yet."""
-    of_kind = {"one label": y.is_exact, "no label": y.is_unlabelled, "one of three": y.sizes == 3}
+    of_kind = {"one label": y.is_exact, "no label": y.is_unlabeled, "one of three": y.sizes == 3}
     shown: list[int] = []
     for kind in KINDS:
         shown.append(next(int(i) for i in np.flatnonzero(of_kind[kind]) if digits[i] not in digits[shown]))
@@ -53,10 +53,10 @@ def card(x: float, image: np.ndarray, kind: str, shares: dict[int, float]) -> li
     for at, (label, share) in enumerate(shares.items()):
         y = below + 22 + 34 * at
         wide = max((CARD - 96) * share, 1.5)
-        colour = "accent" if label == best else "soft"
+        color = "accent" if label == best else "soft"
         parts += [
             text(x + 16, y + 13, str(label), size=17, kind="strong" if label == best else "muted"),
-            f'<rect class="{colour}" x="{x + 36:g}" y="{y}" width="{wide:.1f}" height="16" rx="3"/>',
+            f'<rect class="{color}" x="{x + 36:g}" y="{y}" width="{wide:.1f}" height="16" rx="3"/>',
             text(x + 42 + wide, y + 13, f"{100 * share:.0f}%", size=12, kind="strong" if label == best else "muted"),
         ]
     return parts
@@ -75,7 +75,7 @@ def main() -> None:
         print(kind, "true:", data.y[row], found)  # noqa: T201 - to be looked at
     width = 48 + 6 * CARD + 5 * GAP
     says = (
-        "Six handwritten digits. One is labelled, four have three candidate labels each, one has no label. Below each, "
+        "Six handwritten digits. One is labeled, four have three candidate labels each, one has no label. Below each, "
         "bars show how much the model believes of each candidate: in all six the true label has by far the longest bar."
     )
     (Path(__file__).parents[1] / "front.svg").write_text(frame(width, 344, says, body))

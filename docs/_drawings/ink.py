@@ -1,4 +1,4 @@
-"""What both drawings share: colours that hold on light and on dark pages, and the frame of an SVG file."""
+"""What both drawings share: colors that hold on light and on dark pages, and the frame of an SVG file."""
 
 from html import escape
 
@@ -51,15 +51,15 @@ RULES = """
 """
 
 
-def _colours(values: dict[str, str]) -> str:
+def _colors(values: dict[str, str]) -> str:
     return "; ".join(f"--{name}: {value}" for name, value in values.items())
 
 
 # Alone, a drawing follows the reader's system; within a page it follows the page, whose theme the reader may choose.
 STYLE = f"""
-  .drawing {{ {_colours(LIGHT)} }}
-  @media (prefers-color-scheme: dark) {{ .drawing:not([data-theme="light"] *) {{ {_colours(DARK)} }} }}
-  [data-theme="dark"] .drawing {{ {_colours(DARK)} }}{RULES}"""
+  .drawing {{ {_colors(LIGHT)} }}
+  @media (prefers-color-scheme: dark) {{ .drawing:not([data-theme="light"] *) {{ {_colors(DARK)} }} }}
+  [data-theme="dark"] .drawing {{ {_colors(DARK)} }}{RULES}"""
 
 
 def frame(width: int, height: int, says: str, body: list[str]) -> str:

@@ -1,6 +1,6 @@
 """The decision figure, docs/which_method.svg. Run with `python docs/_drawings/which_method.py`.
 
-It stands within its page, so that its names are links and its colours follow the theme of the page.
+It stands within its page, so that its names are links and its colors follow the theme of the page.
 """
 
 from pathlib import Path
@@ -14,11 +14,11 @@ COLUMNS = (
     (
         "Some rows have several candidates",
         (
-            ("up to 6,000 labelled rows", ("LOORidge",), True),
+            ("up to 6,000 labeled rows", ("LOORidge",), True),
             ("more rows, or sparse features", ("CLPL", "PLSVM", "PLEM"), False),
             ("streams, millions of rows", ("AvgPegasos", "MaxPerceptron"), False),
             ("probabilities and their variance", ("PLGP",), False),
-            ("neighbours that can be shown", ("PLKNN", "IPAL"), False),
+            ("neighbors that can be shown", ("PLKNN", "IPAL"), False),
         ),
     ),
     (

@@ -27,7 +27,7 @@ def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - w
 
     mpl.rcParams.update(
         {
-            "axes.prop_cycle": cycler(color=[look.colour for look in LOOKS]),
+            "axes.prop_cycle": cycler(color=[look.color for look in LOOKS]),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.edgecolor": PALETTE["rule"],

@@ -84,8 +84,8 @@ class ConflictError(InputError):
     Examples
     --------
     >>> from oneof import errors
-    >>> from oneof.web import LabellingSession
-    >>> session = LabellingSession([[0.0], [1.0]], classes=["finch", "wren"], random_state=0)
+    >>> from oneof.web import LabelingSession
+    >>> session = LabelingSession([[0.0], [1.0]], classes=["finch", "wren"], random_state=0)
     >>> one, other = session.look(0, "Ann"), session.look(0, "Ann", window="another")
     >>> _ = session.answer(one, "finch")
     >>> try:

@@ -112,9 +112,9 @@ def entropy_bends(shares: Array, moves: Array) -> Array:
     xp = array_namespace(shares)
     terms = _entropy_terms(shares)
     entropy = xp.sum(terms, axis=1, keepdims=True)
-    centred = moves - xp.sum(shares * moves, axis=1, keepdims=True)
+    centered = moves - xp.sum(shares * moves, axis=1, keepdims=True)
     changed = xp.sum((terms - shares * entropy) * moves, axis=1, keepdims=True)
-    return centred * (terms - shares * (1.0 + entropy)) - shares * changed
+    return centered * (terms - shares * (1.0 + entropy)) - shares * changed
 
 
 def _entropy_terms(shares: Array) -> Array:

@@ -28,9 +28,9 @@ __all__ = [
 
 
 class CandidateKFold(BaseCrossValidator):
-    """Deal the labelled rows into folds; unlabelled rows are in every training part and in no test part.
+    """Deal the labeled rows into folds; unlabeled rows are in every training part and in no test part.
 
-    An unlabelled row can judge no prediction, but may teach a semi-supervised method. The labelled rows are sorted by
+    An unlabeled row can judge no prediction, but may teach a semi-supervised method. The labeled rows are sorted by
     the rarest member of their set and then by the set itself, and dealt to the folds in turn. So any two folds differ
     by at most one row in size, in the rows of one set, and in the rows of one rarest member; exact labels are thus
     stratified by class. The rarest member stands for the row because rare classes are those that chance spreads badly,
@@ -56,7 +56,7 @@ class CandidateKFold(BaseCrossValidator):
     Notes
     -----
     `y` may have any form that `fit` takes. With these folds scikit-learn's `GridSearchCV` passes them on, and
-    `cross_val_score` all but sparse matrices. In an indicator the rows of ones are the unlabelled, and its columns have
+    `cross_val_score` all but sparse matrices. In an indicator the rows of ones are the unlabeled, and its columns have
     no names; after a `CandidateSets` names of classes are predicted.
 
     Examples
@@ -114,13 +114,13 @@ class CandidateKFold(BaseCrossValidator):
         Yields
         ------
         train, test : ndarray of int
-            Each labelled row is in one test part and in the training parts of the other folds; unlabelled rows are in
+            Each labeled row is in one test part and in the training parts of the other folds; unlabeled rows are in
             every training part.
 
         Raises
         ------
         InputError
-            If there are fewer labelled rows than folds.
+            If there are fewer labeled rows than folds.
         """
         del groups
         # Read here, since scikit-learn knows no length of some forms.
@@ -135,18 +135,18 @@ class CandidateKFold(BaseCrossValidator):
             yield fold == k
 
     def _fold_of_rows(self, candidates: CandidateSets) -> Ints:
-        """Return the fold of each row, -1 for unlabelled rows."""
-        labelled = np.flatnonzero(~candidates.is_unlabelled)
-        if len(labelled) < self.n_splits:
+        """Return the fold of each row, -1 for unlabeled rows."""
+        labeled = np.flatnonzero(~candidates.is_unlabeled)
+        if len(labeled) < self.n_splits:
             raise InputError(
-                f"y has {len(labelled)} labelled rows, fewer than the {self.n_splits} folds: "
-                "give more labelled rows or ask for fewer folds."
+                f"y has {len(labeled)} labeled rows, fewer than the {self.n_splits} folds: "
+                "give more labeled rows or ask for fewer folds."
             )
-        order = np.arange(len(labelled))
+        order = np.arange(len(labeled))
         if self.shuffle:
             order = check_random_state(self.random_state).permutation(order)
         fold = np.full(len(candidates), -1, dtype=np.int64)
-        fold[labelled[order]] = deal(candidates.mask[labelled[order]], self.n_splits)
+        fold[labeled[order]] = deal(candidates.mask[labeled[order]], self.n_splits)
         return fold
 
 
@@ -155,7 +155,7 @@ class Scorer:
 
     Take the ready ones: `covering_rate_scorer`, `approximated_accuracy_scorer`, `exact_accuracy_scorer`. They fit
     ``scoring=`` of `cross_validate` and `GridSearchCV`, for estimators, pipelines and searches alike. scikit-learn's
-    `make_scorer` does not serve here: it does not tell the metric which classes the estimator learnt, without which an
+    `make_scorer` does not serve here: it does not tell the metric which classes the estimator learned, without which an
     indicator cannot be read.
 
     Parameters
@@ -284,7 +284,7 @@ def _approximated_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -
 
 
 covering_rate_scorer = Scorer("covering_rate_scorer", _covering_rate)
-"""How often the prediction lies in the set, over the labelled rows (`oneof.metrics.covering_rate`)."""
+"""How often the prediction lies in the set, over the labeled rows (`oneof.metrics.covering_rate`)."""
 
 approximated_accuracy_scorer = Scorer("approximated_accuracy_scorer", _approximated_accuracy)
 """`oneof.metrics.approximated_accuracy` of `predict_proba`; where that is absent, of a softmax of `decision_function`.

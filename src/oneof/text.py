@@ -14,7 +14,7 @@ from oneof.errors import InputError, InputTypeError, MissingExtraError, as_input
 __all__ = ["StemTokenizer", "languages", "make_vectorizer", "stemming_package"]
 
 # Letters, digits and underscores; and the marks above, below and beside letters, which `\w` alone leaves out: it would
-# cut words of Hindi, Tamil or vocalised Hebrew and Arabic, and those whose accents are signs of their own.
+# cut words of Hindi, Tamil or vocalized Hebrew and Arabic, and those whose accents are signs of their own.
 _MARKS = (
     r"\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963\u0b82\u0bbe-\u0bcd\u0bd7"

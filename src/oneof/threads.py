@@ -48,7 +48,7 @@ def one_thread_each() -> AbstractContextManager[None]:
 def mind_fork() -> None:
     """Let OpenMP take one thread in a process that was forked; to be called just before its loops.
 
-    GNU's OpenMP, which scikit-learn's neighbours run on, does not survive a fork once it has had several threads: the
+    GNU's OpenMP, which scikit-learn's neighbors run on, does not survive a fork once it has had several threads: the
     child waits for ever for those of its parent. With one thread it asks for none.
     """
     if _forked:

@@ -38,10 +38,10 @@ class TopicScores(NamedTuple):
     mean: float
 
 
-def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive: bool) -> TopicScores:
+def score_topics(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductive: bool) -> TopicScores:
     """Learn every topic against the rest from some rows, and judge the ranking of the others.
 
-    For each column of `Y` a clone of the estimator learns the labels 0 and 1 of the labelled rows. The other rows are
+    For each column of `Y` a clone of the estimator learns the labels 0 and 1 of the labeled rows. The other rows are
     ranked by how surely they have the topic; the measure is the precision/recall break-even point of this ranking.
 
     Parameters
@@ -53,10 +53,10 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
         each topic, the vectorizer too, on the same texts; of many topics, vectorize first and give the features.
     Y : array-like or sparse matrix of shape (n_samples, n_topics)
         1 (or True) where a row has a topic, 0 elsewhere; rows may have several topics, or none.
-    labelled : array-like of int, or of bool and of length n_samples
-        The rows whose topics may be learnt from.
+    labeled : array-like of int, or of bool and of length n_samples
+        The rows whose topics may be learned from.
     transductive : bool
-        If True, the other rows take part in `fit` as unlabelled rows, -1, and where the fitted model has
+        If True, the other rows take part in `fit` as unlabeled rows, -1, and where the fitted model has
         ``label_distributions_``, as methods on graphs have, these are the scores. If False, the model meets them
         only afterwards.
 
@@ -68,7 +68,7 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
     Raises
     ------
     InputError
-        If shapes do not fit; if a topic occurs in none or in all of the labelled rows, or in none of the others; if
+        If shapes do not fit; if a topic occurs in none or in all of the labeled rows, or in none of the others; if
         the estimator has no scores, or takes -1 for a class; if `transductive` is neither True nor False.
     InputTypeError
         If there is no estimator, or X is no table.
@@ -92,7 +92,7 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
     check_estimator(estimator)
     check_flag("transductive", transductive)
     truth = _read_topics(Y)
-    rows, others = _split(labelled, len(truth))
+    rows, others = _split(labeled, len(truth))
     is_table = sp.issparse(X) or (hasattr(X, "__getitem__") and getattr(X, "shape", None) != ())
     if not is_table or isinstance(X, str | bytes | dict | type):
         raise InputTypeError(f"X is of type {type(X).__name__}: give a table with a row for each document.")
@@ -112,7 +112,7 @@ def score_topics(estimator: Any, X: Any, Y: Any, labelled: Any, *, transductive:
             model = clone(estimator).fit(learnt_from, has_topic[rows].astype(int))
         if set(np.asarray(model.classes_).tolist()) != {0, 1}:
             raise InputError(
-                f"{type(estimator).__name__} takes -1 for a class, not for unlabelled rows: pass transductive=False."
+                f"{type(estimator).__name__} takes -1 for a class, not for unlabeled rows: pass transductive=False."
             )
         last = model.steps[-1][1] if hasattr(model, "steps") else model
         if transductive and hasattr(last, "label_distributions_"):
@@ -133,13 +133,13 @@ def _read_topics(Y: Any) -> Mask:
     return truth.astype(bool)
 
 
-def _split(labelled: Any, n_rows: int) -> tuple[Ints, Ints]:
-    """Return the labelled rows and the others, both in order."""
-    named = read_array(labelled, "labelled")
+def _split(labeled: Any, n_rows: int) -> tuple[Ints, Ints]:
+    """Return the labeled rows and the others, both in order."""
+    named = read_array(labeled, "labeled")
     if named.dtype == bool:
         if named.shape != (n_rows,):
             raise InputError(
-                f"labelled has shape {named.shape}, expected ({n_rows},): say of every row, or give numbers."
+                f"labeled has shape {named.shape}, expected ({n_rows},): say of every row, or give numbers."
             )
         mask = named
     else:
@@ -149,7 +149,7 @@ def _split(labelled: Any, n_rows: int) -> tuple[Ints, Ints]:
             or (named.size and not 0 <= named.min() <= named.max() < n_rows)
         ):
             raise InputError(
-                f"labelled should name rows by numbers from 0 to {n_rows - 1}, or say yes or no of every row."
+                f"labeled should name rows by numbers from 0 to {n_rows - 1}, or say yes or no of every row."
             )
         mask = np.zeros(n_rows, dtype=bool)
         mask[named] = True
@@ -157,11 +157,11 @@ def _split(labelled: Any, n_rows: int) -> tuple[Ints, Ints]:
 
 
 def _check_occurrence(truth: Mask, rows: Ints, others: Ints) -> None:
-    """Raise unless every topic can be learnt and judged."""
+    """Raise unless every topic can be learned and judged."""
     counts = truth[rows].sum(axis=0)
     for lacking, what in (
-        (counts == 0, "occurs in no labelled row: label one that has it, or leave the column out"),
-        (counts == len(rows), "occurs in every labelled row: label one without it, or leave the column out"),
+        (counts == 0, "occurs in no labeled row: label one that has it, or leave the column out"),
+        (counts == len(rows), "occurs in every labeled row: label one without it, or leave the column out"),
         (
             truth[others].sum(axis=0) == 0,
             "occurs in none of the other rows, on which it is judged: leave the column out",

@@ -23,5 +23,5 @@ def read_sample_weight(sample_weight: Any, n_rows: int, told: Mask | None = None
     if len(wrong):
         raise InputError(f"row {wrong[0]}: sample_weight is {weight[wrong[0]]}; give finite weights of at least 0.")
     if told is not None and not weight[told].any():
-        raise InputError("every labelled row has sample weight zero: give some row a weight above 0.")
+        raise InputError("every labeled row has sample weight zero: give some row a weight above 0.")
     return weight

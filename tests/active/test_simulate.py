@@ -64,9 +64,9 @@ def test_no_label_is_read_that_was_not_queried(estimator, strategy):
     assert oracle.read == [*start, *run.indices.tolist()]
     assert run.start.tolist() == start
     assert len(set(oracle.read)) == len(oracle.read)
-    assert run.n_labelled.tolist() == [3, 6, 9, 10]
+    assert run.n_labeled.tolist() == [3, 6, 9, 10]
     assert len(run.scores) == 7
-    for point, size in enumerate(run.n_labelled):
+    for point, size in enumerate(run.n_labeled):
         shown = y[oracle.read[:size]]
         assert run.found[point].tolist() == [np.count_nonzero(shown == name) for name in run.classes]
 
@@ -76,9 +76,9 @@ def test_without_test_rows_the_others_are_read_after_the_last_query():
     oracle = Recording(y)
     run = simulate(LogisticRegression(), X, oracle, start=5, n_queries=10, strategy="entropy", random_state=1)
     assert oracle.read[:15] == [*run.start.tolist(), *run.indices.tolist()]
-    labelled = oracle.read[:10]
-    rest = np.setdiff1d(np.arange(60), labelled)
-    model = LogisticRegression().fit(X[np.sort(labelled)], y[np.sort(labelled)])
+    labeled = oracle.read[:10]
+    rest = np.setdiff1d(np.arange(60), labeled)
+    model = LogisticRegression().fit(X[np.sort(labeled)], y[np.sort(labeled)])
     assert run.accuracy[5] == pytest.approx(model.score(X[rest], y[rest]))
 
 
@@ -96,12 +96,12 @@ def test_every_round_is_a_query_of_the_model_that_was_fitted_so_far():
         known += rest[asked.indices].tolist()
 
 
-def test_estimators_of_the_library_learn_from_all_rows_and_others_from_those_labelled():
+def test_estimators_of_the_library_learn_from_all_rows_and_others_from_those_labeled():
     seen = []
 
     class Watching(oneof.HarmonicField):
         def fit(self, X, y):
-            seen.append((X.shape[0], int(y.is_exact.sum()), int(y.is_unlabelled.sum())))
+            seen.append((X.shape[0], int(y.is_exact.sum()), int(y.is_unlabeled.sum())))
             return super().fit(X, y)
 
     class Supervised(ClassifierMixin, BaseEstimator):
@@ -131,7 +131,7 @@ def test_a_number_of_rows_grows_until_two_classes_are_shown():
     options = {"start": 2, "n_queries": 1, "strategy": "random"}
     runs = [simulate(LogisticRegression(), X, y, **options, random_state=seed) for seed in (0, 0, 1)]
     for run in runs:
-        assert run.n_labelled[0] >= 2
+        assert run.n_labeled[0] >= 2
         assert set(y[run.start]) == {"a", "b"}
         assert len(run.start) == 2 or set(y[run.start[:-1]]) == {"b"}
     assert runs[0].start.tolist() == runs[1].start.tolist() != runs[2].start.tolist()
@@ -200,7 +200,7 @@ def test_what_cannot_be_simulated_is_said_in_one_sentence():
     run("y should be a column", y=oneof.CandidateSets.from_labels(y))
     run("X_test and y_test belong together", X_test=X)
     run("X_test has 60 rows, but y_test has 3", X_test=X, y_test=y[:3])
-    run("all 3 rows labelled at the start are of class 'a'", start=a[:3])
+    run("all 3 rows labeled at the start are of class 'a'", start=a[:3])
     run("start is empty", start=np.zeros(0, dtype=int))
     run("start names row 60, but X has rows 0 to 59", start=[0, 60])
     run("start names row -1", start=[0, -1])
@@ -215,7 +215,7 @@ def test_what_cannot_be_simulated_is_said_in_one_sentence():
     run("n_queries=-1 is not possible", n_queries=-1)
     run("strategy='best' is not possible", strategy="best")
     run("has no posterior", strategy="information")
-    run("all 60 rows labelled at the start are of class 'a'", y=np.full(60, "a"))
+    run("all 60 rows labeled at the start are of class 'a'", y=np.full(60, "a"))
     run("row [0-9]+ was queried, but y has no label for it", LabelError, y=np.full(60, None))
     run(r"y\[[0-9]+\] is \[1\], which is no label", LabelError, y=[[1]] * 60)
 

@@ -73,9 +73,9 @@ def test_the_whole_loop_runs_over_two_views(sensors, strategy):
     _, rows = sensors
     estimator = GraphLogisticRegression(views=rows.views, tol=1e-2)
     run = simulate(estimator, rows.X, rows.y, start=10, n_queries=12, batch=4, strategy=strategy, random_state=0)
-    assert run.n_labelled[-1] == run.n_labelled[0] + 12
-    assert len(set(run.indices.tolist()) | set(run.start.tolist())) == run.n_labelled[-1]
-    assert run.found[-1].sum() == run.n_labelled[-1]
+    assert run.n_labeled[-1] == run.n_labeled[0] + 12
+    assert len(set(run.indices.tolist()) | set(run.start.tolist())) == run.n_labeled[-1]
+    assert run.found[-1].sum() == run.n_labeled[-1]
     assert np.isfinite(run.accuracy).all()
 
 

@@ -34,17 +34,17 @@ def posteriors(request):
         x[:, columns[v]] = rng.normal(size=(rows, len(columns[v])))
         return x
 
-    labelled = np.concatenate([in_view(m, 0), in_view(m // 2, 1)])
+    labeled = np.concatenate([in_view(m, 0), in_view(m // 2, 1)])
     C = agreement(rng.normal(size=(12, D)), columns, D)
     terms = [Term("ridge", np.eye(D)), Term("agreement", C)]
     precisions = {"ridge": np.array(0.3), "agreement": np.array(0.1)}
     weights = rng.normal(size=(K - 1, D))
-    H = np.kron(np.eye(K - 1), 0.3 * np.eye(D) + 0.1 * C) + sum(curvature(weights, x) for x in labelled)
+    H = np.kron(np.eye(K - 1), 0.3 * np.eye(D) + 0.1 * C) + sum(curvature(weights, x) for x in labeled)
     held = np.sort(rng.permutation(40)[:25])
     views = [View(np.arange(40), in_view(40, 0)), View(held, in_view(25, 1))]
 
     def having(more):
-        return LaplacePosterior.of(np.concatenate([labelled, *more]), weights, terms, precisions)
+        return LaplacePosterior.of(np.concatenate([labeled, *more]), weights, terms, precisions)
 
     return having, DensePosterior(weights, H), views
 

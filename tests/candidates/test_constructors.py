@@ -51,7 +51,7 @@ def test_labels_are_sets_of_one_and_missing_ones_hold_everything(labels):
     y = CandidateSets.from_labels(labels, classes=LABELS)
     np.testing.assert_array_equal(y.mask, literal_mask([{v} if v else LABELS for v in labels], LABELS))
     np.testing.assert_array_equal(y.is_exact, [v is not None for v in labels])
-    np.testing.assert_array_equal(y.is_unlabelled, [v is None for v in labels])
+    np.testing.assert_array_equal(y.is_unlabeled, [v is None for v in labels])
     np.testing.assert_array_equal(y.sizes, y.mask.sum(axis=1))
 
 
@@ -75,7 +75,7 @@ def test_labels_are_sets_of_one_and_missing_ones_hold_everything(labels):
     ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
 )
 def test_missing_integers(labels):
-    """-1 among integers, None, NaN and the NA of every library mean: unlabelled."""
+    """-1 among integers, None, NaN and the NA of every library mean: unlabeled."""
     y = CandidateSets.from_labels(labels)
     assert y.classes.tolist() == [0, 2]
     np.testing.assert_array_equal(y.mask, [[True, False], [False, True], [True, True]])
@@ -98,7 +98,7 @@ def test_missing_integers(labels):
     ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
 )
 def test_missing_text(labels):
-    """Text labels are sorted; None, NaN and NA mean: unlabelled."""
+    """Text labels are sorted; None, NaN and NA mean: unlabeled."""
     y = CandidateSets.from_labels(labels)
     assert y.classes.tolist() == ["a", "b"]
     np.testing.assert_array_equal(y.mask, [[False, True], [True, False], [True, True]])
@@ -117,13 +117,13 @@ def test_missing_text(labels):
     ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
 )
 def test_list_columns(column):
-    """Ragged list columns of every library are sets; a missing list is unlabelled, a bare label its singleton."""
+    """Ragged list columns of every library are sets; a missing list is unlabeled, a bare label its singleton."""
     y = CandidateSets.from_sets(column)
     np.testing.assert_array_equal(y.mask, [[1, 1, 0], [0, 0, 1], [1, 1, 1]])
 
 
 def test_minus_one_is_a_class_where_it_is_listed():
-    """-1 is a class if `classes` lists it, and unlabelled if not, whatever else occurs."""
+    """-1 is a class if `classes` lists it, and unlabeled if not, whatever else occurs."""
     y = CandidateSets.from_labels([-1, 1, None], classes=[-1, 1])
     np.testing.assert_array_equal(y.mask, [[1, 0], [0, 1], [1, 1]])
     y = CandidateSets.from_labels([-1, 1, -1], classes=[0, 1])
@@ -135,7 +135,7 @@ def test_minus_one_is_a_class_where_it_is_listed():
 
 
 def test_indicator_columns_keep_their_names_and_order():
-    """A DataFrame's columns are the classes in their order, also one that never occurs; all-NaN rows are unlabelled."""
+    """A DataFrame's columns are the classes in their order, also one that never occurs; all-NaN rows are unlabeled."""
     frame = pd.DataFrame({"wren": [1, 0, np.nan], "finch": [1, 1, np.nan], "owl": [0, 0, np.nan]})
     for table in (frame, pl.from_pandas(frame), frame.astype("Float64")):
         y = CandidateSets.from_indicator(table)
@@ -146,7 +146,7 @@ def test_indicator_columns_keep_their_names_and_order():
 
 
 def test_annotations_count_votes():
-    """Labels need min_votes; `top` keeps the most voted with all ties; rows without such a label are unlabelled."""
+    """Labels need min_votes; `top` keeps the most voted with all ties; rows without such a label are unlabeled."""
     answers = np.array([[0, 0, 1, -1], [2, 1, 0, 0], [-1, -1, -1, -1], [1, 2, 2, 1]])
     every = CandidateSets.from_annotations(answers)
     np.testing.assert_array_equal(every.mask, [[1, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]])
@@ -219,7 +219,7 @@ def test_labels_may_contain_the_separator(sets, separator):
 
 
 def test_strings():
-    """Spaces are dropped, empty text is unlabelled, and only from_strings splits."""
+    """Spaces are dropped, empty text is unlabeled, and only from_strings splits."""
     y = CandidateSets.from_strings(["wren | finch", "", None, "  ", "owl"])
     np.testing.assert_array_equal(y.mask, [[1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 1, 0]])
     assert CandidateSets.from_labels(["a|b", "c"]).classes.tolist() == ["a|b", "c"]

@@ -66,7 +66,7 @@ def test_equality_is_by_value():
     assert y != CandidateSets(MASK, ["a", "b", "d"])
     assert y != CandidateSets(MASK[::-1], ["a", "b", "c"])
     assert len(CandidateSets.from_labels(["a", "a\0"]).classes) == 2
-    assert repr(y) == "<CandidateSets of 4 rows, 3 classes: 2 exact, 1 partial, 1 unlabelled>"
+    assert repr(y) == "<CandidateSets of 4 rows, 3 classes: 2 exact, 1 partial, 1 unlabeled>"
 
 
 def test_a_column_vector_is_labels_with_a_warning():
@@ -77,7 +77,7 @@ def test_a_column_vector_is_labels_with_a_warning():
 
 
 def test_given_classes_win():
-    """Over given classes, an unlabelled row stays unlabelled and an unknown label is refused with its row."""
+    """Over given classes, an unlabeled row stays unlabeled and an unknown label is refused with its row."""
     y = CandidateSets(MASK, ["a", "b", "c"])
     wider = as_candidates(y, classes=np.array(["c", "x", "b", "a"]))
     np.testing.assert_array_equal(wider.mask, [[0, 0, 0, 1], [0, 0, 1, 1], [1, 1, 1, 1], [1, 0, 0, 0]])
@@ -130,7 +130,7 @@ def test_nothing_to_learn_is_said():
     """No y, or nothing but missing labels, is an error."""
     with pytest.raises(LabelError, match="requires y to be passed"):
         as_candidates(None)
-    with pytest.raises(LabelError, match="every row is unlabelled"):
+    with pytest.raises(LabelError, match="every row is unlabeled"):
         as_candidates([-1, -1])
 
 

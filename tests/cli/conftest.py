@@ -41,7 +41,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def make_birds(seed: int = 0) -> pl.DataFrame:
-    """Return rows whose class shows in the numbers, the colour and the remark; the labels are sets."""
+    """Return rows whose class shows in the numbers, the color and the remark; the labels are sets."""
     generator = np.random.default_rng(seed)
     names = ["finch", "owl", "wren"]
     truth = generator.integers(0, 3, N_ROWS)
@@ -57,7 +57,7 @@ def make_birds(seed: int = 0) -> pl.DataFrame:
             "span": [None if i % 9 == 0 else round(float(10 * k + generator.normal()), 3) for i, k in enumerate(truth)],
             "mass": np.round(generator.normal(size=N_ROWS) - 5 * truth, 3),
             "migrates": truth == 2,
-            "colour": [None if i % 11 == 0 else ["red", "grey", "brown"][k] for i, k in enumerate(truth)],
+            "color": [None if i % 11 == 0 else ["red", "gray", "brown"][k] for i, k in enumerate(truth)],
             "remark": [f"seen number {i} by the {['river', 'barn', 'hedge'][k]} again" for i, k in enumerate(truth)],
             "species": labels,
             "truth": [names[k] for k in truth],

@@ -36,7 +36,7 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
     "no rows": (lambda: make_birds().head(0).write_csv().encode(), "bad.csv has no rows"),
     "empty file": (lambda: b"", "bad.csv is empty"),
     "one class": (_with(species=pl.lit("owl")), "only one class occurs ('owl')"),
-    "all unlabelled": (_with(species=pl.lit("")), "every row is unlabelled"),
+    "all unlabeled": (_with(species=pl.lit("")), "every row is unlabeled"),
     "all sets full": (_with(species=pl.lit("owl|wren")), "a set of all classes counts as no label"),
     "infinite": (
         _with(mass=pl.when(pl.arange(0, 60) == 7).then(float("inf")).otherwise(pl.col("mass"))),
@@ -75,16 +75,16 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
         (["fit", "none.csv", "--labels", "species"], "there is no file none.csv"),
         (["fit", "birds.csv", "--labels", "specis"], "no column 'specis': did you mean 'species'?"),
         (["fit", "birds.csv", "--labels", "species", "--truth", "trut"], "did you mean 'truth'?"),
-        (["fit", "birds.csv", "--labels", "species", "--drop", "colr"], "did you mean 'colour'?"),
+        (["fit", "birds.csv", "--labels", "species", "--drop", "colr"], "did you mean 'color'?"),
         (["fit", "birds.csv", "--labels", ","], "--labels names no column"),
         (["fit", "birds.csv", "--labels", "species", "--method", "avgperceptro"], "did you mean AvgPerceptron?"),
         (
             ["fit", "birds.csv", "--labels", "species", "--method", "forest"],
             "The methods are auto, best, LOORidge, CLPL, PLEM, PLSVM",
         ),
-        (["fit", "birds.csv", "--labels", "species", "--numeric", "colour", *QUICK], "expected a number"),
+        (["fit", "birds.csv", "--labels", "species", "--numeric", "color", *QUICK], "expected a number"),
         (["fit", "birds.csv", "--labels", "species", "--classes", "owl,wren", *QUICK], "'finch' is not one of"),
-        (["fit", "birds.csv", "--labels", "species", "--truth", "colour", *QUICK], "which no candidate set names"),
+        (["fit", "birds.csv", "--labels", "species", "--truth", "color", *QUICK], "which no candidate set names"),
         (["fit", "birds.csv", "--labels", "species", "--out", "birds.csv"], "birds.csv is a file"),
         (["fit", "birds.csv", "--labels", "species", "--out", "birds.csv/x"], "birds.csv is a file"),
         (["fit", "birds.csv", "--labels", "species", *QUICK[:2], "--folds", "999"], "999"),
@@ -107,14 +107,14 @@ def test_a_folder_without_permission(run: Run, birds: Path) -> None:
 def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
     """A table without the columns of the training is refused by their names, and so are cells of another type."""
     birds = make_birds(1)
-    birds.drop("span", "colour").write_csv("less.csv")
-    _refused(run, "predict", model, "less.csv", said="lacks the columns 'span', 'colour'")
+    birds.drop("span", "color").write_csv("less.csv")
+    _refused(run, "predict", model, "less.csv", said="lacks the columns 'span', 'color'")
     birds.with_columns(span=pl.lit("wide")).write_csv("words.csv")
     _refused(run, "predict", model, "words.csv", said="words.csv, row 0: column 'span' holds 'wide', expected a number")
     birds.write_csv("new.csv")
     _refused(run, "predict", model, "new.csv", "--out", "nowhere/x.csv", said="there is no folder nowhere")
     _refused(run, "predict", model, "new.csv", "--out", ".", said="is a folder")
-    _refused(run, "predict", model, "new.csv", "--truth", "colour", said="which no candidate set names")
+    _refused(run, "predict", model, "new.csv", "--truth", "color", said="which no candidate set names")
 
 
 def test_models_that_are_none(run: Run, model: Path, birds: Path) -> None:

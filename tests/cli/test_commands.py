@@ -25,7 +25,7 @@ def test_fit_writes_four_files_and_no_other(run: Run, birds: Path) -> None:
     assert facts["files"] == [f"birds-oneof/{name}" for name in OUTPUTS]
     written = json.loads(Path("birds-oneof/summary.json").read_text())
     assert written == {key: value for key, value in facts.items() if key != "files"}
-    assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabelled"]) == (60, 20, 30, 10)
+    assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabeled"]) == (60, 20, 30, 10)
     assert facts["method"] == "AvgPerceptron"
     assert 0.8 < facts["estimate"]["covering_rate"] <= 1
     assert [f["kind"] for f in facts["features"]] == ["number", "number", "yes/no", "category", "text"]
@@ -92,7 +92,7 @@ def test_predictions_to_standard_output(run: Run, model: Path, birds: Path) -> N
 def test_order_and_extra_columns_do_not_matter(run: Run, model: Path) -> None:
     birds = make_birds(1)
     birds.write_csv("new.csv")
-    birds.select("remark", "colour", pl.lit(1).alias("more"), "migrates", "mass", "span").write_csv("other.csv")
+    birds.select("remark", "color", pl.lit(1).alias("more"), "migrates", "mass", "span").write_csv("other.csv")
     for name in ("new", "other"):
         assert run("predict", model, f"{name}.csv").code == 0
     assert Path("new-predictions.csv").read_text() == Path("other-predictions.csv").read_text()
@@ -131,13 +131,13 @@ def test_columns_of_0_and_1(run: Run, model: Path) -> None:
 
 
 def test_numbers_as_labels(run: Run, birds: Path) -> None:
-    """Whole numbers stay numbers through model and predictions, and -1 and empty cells are unlabelled."""
+    """Whole numbers stay numbers through model and predictions, and -1 and empty cells are unlabeled."""
     codes = [{"finch": "0", "owl": "1", "wren": "2"}[t] for t in make_birds()["truth"]]
     codes[:4] = ["-1", "", "-1", ""]
     make_birds().with_columns(pl.Series("species", codes)).write_csv(birds)
     done = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
     facts = json.loads(done.out)
-    assert (facts["unlabelled"], facts["classes"]) == (4, [0, 1, 2])
+    assert (facts["unlabeled"], facts["classes"]) == (4, [0, 1, 2])
     facts = json.loads(run("predict", "birds-oneof/model.skops", birds, "--out", "-", "--json").out)
     assert {row["label"] for row in facts["predictions"]} == {0, 1, 2}
     assert facts["covering_rate"] > 0.9
@@ -234,7 +234,7 @@ def test_outputs_are_replaced(run: Run, model: Path, birds: Path) -> None:
 def test_tables_for_people(run: Run, birds: Path) -> None:
     """Without --json the methods stand in a table, and the files are listed."""
     done = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK)
-    assert "60 rows (20 exact, 30 partial, 10 unlabelled), 3 classes" in done.out
+    assert "60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes" in done.out
     assert "covering rate" in done.out
     assert "accuracy" in done.out
     assert all(f"birds-oneof/{name}" in done.out for name in OUTPUTS)
@@ -258,7 +258,7 @@ def test_demo_learns_what_it_was_not_told(run: Run) -> None:
         Path(f).name for f in facts["files"]
     }
     training = facts["training"]
-    assert min(training["exact"], training["partial"], training["unlabelled"]) > 100
+    assert min(training["exact"], training["partial"], training["unlabeled"]) > 100
     assert facts["test"]["accuracy"] > 0.9
     predicted = Path("shown/digits-test-predictions.csv").read_text()
     again = run(*facts["commands"][1].split()[1:])

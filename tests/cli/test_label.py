@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.labelling import Wanted, begin
+from oneof.cli.labeling import Wanted, begin
 from oneof.cli.prepared import Reading, prepare
 from oneof.tables import Overrides
-from oneof.web.server import LabellingServer
+from oneof.web.server import LabelingServer
 from tests.cli.conftest import Run, make_birds
 from tests.web.serving import Client
 
@@ -35,7 +35,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Client], None
     """Have a person do something at the page as soon as it is served, and then press Ctrl-C."""
 
     def label(person: Callable[[Client], None]) -> None:
-        def run(server: LabellingServer) -> None:
+        def run(server: LabelingServer) -> None:
             thread = threading.Thread(target=serve, args=(server,))
             thread.start()
             person(Client(server.link))
@@ -43,9 +43,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Client], None
             thread.join()
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(LabellingServer, "run", run)
+        monkeypatch.setattr(LabelingServer, "run", run)
 
-    serve = LabellingServer.run
+    serve = LabelingServer.run
     return label
 
 
@@ -68,15 +68,15 @@ def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any)
     assert "40 rows are left" in done.out
     assert "is new" in done.err
     assert sqlite3.connect("birds-answers.sqlite").execute("SELECT count(*) FROM entries").fetchone() == (20,)
-    exported = run("label", bare, *LABEL, *CLASSES, "--export", "labelled.csv", "--json")
+    exported = run("label", bare, *LABEL, *CLASSES, "--export", "labeled.csv", "--json")
     assert json.loads(exported.out)["left"] == 40
-    found = prepare(Path("labelled.csv"), Reading(("species",), truth="truth")).candidates  # as `oneof fit` reads it
-    assert (found.is_exact.sum(), found.is_unlabelled.sum(), len(found)) == (10, 40, 60)
+    found = prepare(Path("labeled.csv"), Reading(("species",), truth="truth")).candidates  # as `oneof fit` reads it
+    assert (found.is_exact.sum(), found.is_unlabeled.sum(), len(found)) == (10, 40, 60)
     truth = make_birds()["truth"].to_list()
     assert all(name in labels for name, labels in zip(truth, found.to_sets(), strict=True))
 
 
-def test_labelling_goes_on(run: Run, bare: Path, served: Any) -> None:
+def test_labeling_goes_on(run: Run, bare: Path, served: Any) -> None:
     """A second run knows what the first was told, and has another link."""
     links: list[str] = []
     served(lambda client: links.append(client.token) or answer_rightly(client))
@@ -94,7 +94,7 @@ def test_what_the_table_knows_is_not_asked(run: Run, birds: Path, served: Any) -
     assert (facts["rows"], facts["left"], facts["classes"]) == (60, 40, ["finch", "owl", "wren"])
     assert facts["link"].startswith("http://127.0.0.1:")
     names = [name for name, _ in seen["item"]["cells"]]
-    assert names == ["id", "span", "mass", "migrates", "colour", "remark"]
+    assert names == ["id", "span", "mass", "migrates", "color", "remark"]
 
 
 def test_annotations_from_elsewhere(run: Run, bare: Path) -> None:
@@ -178,8 +178,8 @@ def test_methods_by_name(bare: Path, method: str) -> None:
             question = session.ask()
             session.answer(question, truth[question.row])
         session.train()
-        assert type(session.learnt.model[-1]).__name__.lower() == method.lower()
-        assert (session.classes[session.learnt.shares.argmax(axis=1)] == np.array(truth)).mean() > 0.6
+        assert type(session.learned.model[-1]).__name__.lower() == method.lower()
+        assert (session.classes[session.learned.shares.argmax(axis=1)] == np.array(truth)).mean() > 0.6
 
 
 def test_a_text_is_shown_and_learnt_from(bare: Path) -> None:
@@ -190,21 +190,21 @@ def test_a_text_is_shown_and_learnt_from(bare: Path) -> None:
 
 
 def test_images_alone_are_learnt_from(run: Run) -> None:
-    """A table of file names: images of two colours are told apart after a few answers."""
+    """A table of file names: images of two colors are told apart after a few answers."""
     Image = pytest.importorskip("PIL.Image")
     names = []
     for i in range(20):
         names.append(f"{i}.png")
         Image.new("RGB", (20, 20), (200 + i, 0, 0) if i % 2 else (0, 0, 200 + i)).save(names[-1])
     pl.DataFrame({"file": names}).write_csv("images.csv")
-    reading = Reading(("colour",), classes=("blue", "red"))
+    reading = Reading(("color",), classes=("blue", "red"))
     begun = begin(Path("images.csv"), reading, wanted(show=("image", "file"), hide=()), background=False)
     with begun.session as session:
         for _ in range(6):
             question = session.ask()
             session.answer(question, ["blue", "red"][question.row % 2])
         session.train()
-        assert np.array_equal(session.learnt.shares.argmax(axis=1), np.arange(20) % 2)
+        assert np.array_equal(session.learned.shares.argmax(axis=1), np.arange(20) % 2)
     assert begun.images is not None
     assert begun.images.find("3.png").is_file()
 

@@ -22,13 +22,13 @@ ONLINE = ("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", "--on
 
 
 @pytest.fixture(scope="session")
-def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Learn the birds online, once for all tests."""
     from typer.testing import CliRunner
 
     from oneof.cli.app import app
 
-    folder = tmp_path_factory.mktemp("learnt")
+    folder = tmp_path_factory.mktemp("learned")
     make_birds().write_csv(folder / "birds.csv")
     words = ["fit", str(folder / "birds.csv"), *ONLINE[2:], "--epochs", "9", "--out", str(folder / "out")]
     result = CliRunner().invoke(app, words)
@@ -44,7 +44,7 @@ def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
     assert sorted(file.name for file in Path("birds-oneof").iterdir()) == ["curve.csv", "model.skops", "summary.json"]
     written = json.loads(Path("birds-oneof/summary.json").read_text())
     assert written == {key: value for key, value in facts.items() if key != "files"}
-    assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabelled"]) == (60, 20, 30, 10)
+    assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabeled"]) == (60, 20, 30, 10)
     assert facts["classes"] == ["finch", "owl", "wren"]
     assert [f["kind"] for f in facts["features"]] == ["number", "number", "yes/no", "category", "text"]
     found = facts["progressive_validation"]
@@ -58,7 +58,7 @@ def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
 def test_fit_says_the_loss_and_the_files(run: Run, birds: Path) -> None:
     done = run(*ONLINE, "--batch-rows", "20")
     assert done.code == 0, done.err
-    for part in ("60 rows (20 exact, 30 partial, 10 unlabelled), 3 classes", "L_A of the model", "0 to 19", "all"):
+    for part in ("60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes", "L_A of the model", "0 to 19", "all"):
         assert part in done.out
     assert "birds-oneof/model.skops" in done.out
 
@@ -83,7 +83,7 @@ def test_every_online_method(run: Run, birds: Path, method: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "csv.gz"])
-def test_predict_reads_what_fit_reads(run: Run, learnt: Path, form: str) -> None:
+def test_predict_reads_what_fit_reads(run: Run, learned: Path, form: str) -> None:
     """Every format gives the same predictions, those of the saved pipeline, with covering rate and accuracy."""
     birds = make_birds(1)
     path = Path(f"new.{form}")
@@ -96,7 +96,7 @@ def test_predict_reads_what_fit_reads(run: Run, learnt: Path, form: str) -> None
             birds.write_ndjson(path)
         case "csv.gz":
             path.write_bytes(gzip.compress(birds.write_csv().encode()))
-    facts = json.loads(run("predict", learnt, path, "--truth", "truth", "--json").out)
+    facts = json.loads(run("predict", learned, path, "--truth", "truth", "--json").out)
     predictions = pl.read_csv("new-predictions.csv")
     assert predictions.columns == ["row", "label", "confidence", "score:finch", "score:owl", "score:wren"]
     assert predictions["row"].to_list() == list(range(60))
@@ -109,30 +109,30 @@ def test_predict_reads_what_fit_reads(run: Run, learnt: Path, form: str) -> None
     assert np.array_equal(np.array(["finch", "owl", "wren"])[scores.argmax(axis=1)], predictions["label"].to_numpy())
 
 
-def test_predict_to_the_screen_and_without_labels(run: Run, learnt: Path) -> None:
+def test_predict_to_the_screen_and_without_labels(run: Run, learned: Path) -> None:
     make_birds(1).drop("species", "truth").write_csv("new.csv")
-    done = run("predict", learnt, "new.csv", "--out", "-")
+    done = run("predict", learned, "new.csv", "--out", "-")
     assert done.out.splitlines()[0] == "row,label,confidence,score:finch,score:owl,score:wren"
     assert len(done.out.splitlines()) == 61
-    facts = json.loads(run("predict", learnt, "new.csv", "--out", "-", "--json").out)
+    facts = json.loads(run("predict", learned, "new.csv", "--out", "-", "--json").out)
     assert (facts["covering_rate"], facts["accuracy"], len(facts["predictions"])) == (None, None, 60)
     assert not Path("new-predictions.csv").exists()
 
 
-def test_truth_that_is_no_class_is_refused(run: Run, learnt: Path) -> None:
+def test_truth_that_is_no_class_is_refused(run: Run, learned: Path) -> None:
     """A set of two is no true label, and would count as a mistake; nothing is written."""
     birds = make_birds(1)
     birds.with_columns(pl.Series("truth", ["owl"] * 7 + ["owl|wren"] + [""] * 52)).write_csv("new.2024.csv")
-    done = run("predict", learnt, "new.2024.csv", "--truth", "truth")
+    done = run("predict", learned, "new.2024.csv", "--truth", "truth")
     assert done.code == 2
     assert "new.2024.csv: row 7: the truth 'truth' holds 'owl|wren', which is no class of the model" in done.err
     assert [file.name for file in Path.cwd().iterdir()] == ["new.2024.csv"]
-    assert run("predict", learnt, "new.2024.csv").code == 0
+    assert run("predict", learned, "new.2024.csv").code == 0
     assert Path("new.2024-predictions.csv").exists()
 
 
 def test_svmlight_from_fit_to_predict(run: Run) -> None:
-    """Lines with labels are learnt from; lines without are predicted, and files of the other kind are refused."""
+    """Lines with labels are learned from; lines without are predicted, and files of the other kind are refused."""
     lines = [f"{'owl' if i % 2 else 'wren|finch' if i % 4 else 'wren'} {i % 2}:1 2:{i % 7}" for i in range(80)]
     Path("t.svm").write_text("\n".join([*lines, "finch 0:1 3:1"]))
     assert run("fit", "t.svm", "--online", "--hash-bits", "3", "--epochs", "3").code == 0
@@ -142,7 +142,7 @@ def test_svmlight_from_fit_to_predict(run: Run) -> None:
     make_birds().write_csv("birds.csv")
     done = run("predict", "t-oneof/model.skops", "birds.csv")
     assert done.code == 2
-    assert "was learnt from svmlight files, and birds.csv is none" in done.err
+    assert "was learned from svmlight files, and birds.csv is none" in done.err
 
 
 REFUSED: list[tuple[tuple[Any, ...], str]] = [

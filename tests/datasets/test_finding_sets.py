@@ -171,12 +171,12 @@ def test_official_splits_of_the_ssl_sets(data_folder):
     assert {size: rows.shape for size, rows in splits.items()} == {10: (12, 10), 100: (12, 100)}
 
 
-def test_unknown_topics_are_unlabelled_and_the_label_matrix_says_more(data_folder):
+def test_unknown_topics_are_unlabeled_and_the_label_matrix_says_more(data_folder):
     data = load("reuters21578", data_folder)
     unknown = np.array([label is None for label in data.y])
     assert unknown.sum() == 5227
-    np.testing.assert_array_equal(data.candidates.is_unlabelled, unknown)
-    # A row that is labelled carries that topic in the matrix too.
+    np.testing.assert_array_equal(data.candidates.is_unlabeled, unknown)
+    # A row that is labeled carries that topic in the matrix too.
     assert (data.Y.astype(bool) & data.candidates.mask)[~unknown].any(axis=1).all()
 
 

@@ -33,13 +33,13 @@ def false_mask(sets, y):
     data=st.data(),
 )
 def test_laws_of_every_kind(*, n_classes, more, share, kind, seed, data):
-    """The truth is in every set, the share and the sizes are exact, and unlabelled rows stay unlabelled."""
+    """The truth is in every set, the share and the sizes are exact, and unlabeled rows stay unlabeled."""
     y = labels(n_classes + more, n_classes, seed)
     extra = data.draw(st.integers(0, n_classes - 1))
     given_y = np.concatenate([y, [-1, -1]])
     sets = make_partial(given_y, share=share, extra=extra, kind=kind, random_state=seed)
     assert sets.classes.tolist() == list(range(n_classes))
-    assert sets.is_unlabelled[-2:].all()
+    assert sets.is_unlabeled[-2:].all()
     sizes = sets.sizes[:-2]
     assert sets.mask[np.arange(len(y)), y].all()
     n_partial = round(share * len(y))
@@ -86,7 +86,7 @@ def test_size_is_extra_plus_one():
 
 @pytest.mark.parametrize("extra", [1, 2, 3])
 def test_uniform_sets_are_uniform_over_all_sets_of_that_size(extra):
-    """Chi-square over every set of false labels, for a class in the middle: no place in the order is favoured."""
+    """Chi-square over every set of false labels, for a class in the middle: no place in the order is favored."""
     y = np.concatenate([np.full(20000, 2), np.arange(6)])
     false = false_mask(make_partial(y, extra=extra, random_state=0), y)[:20000]
     codes, counts = np.unique(false @ (1 << np.arange(6)), return_counts=True)
@@ -136,12 +136,12 @@ def test_every_class_has_one_partner_for_all_of_its_rows():
 @pytest.mark.parametrize("kind", ["uniform", "confusable"])
 def test_all_classes_come_in_only_where_that_is_asked_for(kind):
     y = labels(200, 4)
-    assert make_partial(y, extra=3, kind=kind, random_state=0).is_unlabelled.all()
-    assert not make_partial(y, extra=2, kind=kind, random_state=0).is_unlabelled.any()
+    assert make_partial(y, extra=3, kind=kind, random_state=0).is_unlabeled.all()
+    assert not make_partial(y, extra=2, kind=kind, random_state=0).is_unlabeled.any()
 
 
 def test_scenes_that_are_given_show_their_labels():
-    """Each partial row holds the labels of all labelled rows of its scene; the oracle is a loop over rows."""
+    """Each partial row holds the labels of all labeled rows of its scene; the oracle is a loop over rows."""
     rng = np.random.default_rng(1)
     y, groups = rng.integers(0, 5, size=60), rng.choice(["p", "q", "r", "s"], size=60)
     y[rng.random(60) < 0.2] = -1

@@ -70,7 +70,7 @@ def test_parts_that_are_absent_are_none_and_the_labels_stand_for_the_sets(save, 
     assert data.candidates.to_sets() == [{"a"}, {"b"}, {"a", "b", "c"}, {"c"}]
 
 
-def test_unknown_labels_read_as_unlabelled_under_the_contract_of_fit(save, tmp_path):
+def test_unknown_labels_read_as_unlabeled_under_the_contract_of_fit(save, tmp_path):
     save(parts(candidates=None))
     data = load("small", tmp_path)
     assert as_candidates(data.y) == data.candidates

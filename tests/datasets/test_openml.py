@@ -125,7 +125,7 @@ def test_classes_that_are_numbers_stand_in_their_natural_order(serve):
 
 
 def test_codes_of_nominal_columns_become_the_numbers_they_stand_for(serve):
-    """OpenML declares mfeat-pixel's grey values as names; their order there must not matter."""
+    """OpenML declares mfeat-pixel's gray values as names; their order there must not matter."""
     sent = bunch_of("mfeat_pixel")
     truth = sent.data % 7
     declared = {f"V{j}": [str(v) for v in np.roll(np.arange(7), j)] for j in range(240)}

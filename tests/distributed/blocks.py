@@ -1,4 +1,4 @@
-"""Rows for the tests of blocks: partial labels that a linear model can learn, some rows unlabelled."""
+"""Rows for the tests of blocks: partial labels that a linear model can learn, some rows unlabeled."""
 
 import dask.array as da
 import numpy as np

@@ -60,8 +60,8 @@ def test_the_mean_over_rows_is_that_of_all_blocks():
                 one = slice(row, row + 1)
                 state = perceptron(X[one], y.mask[one], prediction="average", initial=state)
                 total += state.weights
-            ends.append(state.weights * np.count_nonzero(~y.is_unlabelled[cut]))
-        W = sum(ends) / np.count_nonzero(~y.is_unlabelled)
+            ends.append(state.weights * np.count_nonzero(~y.is_unlabeled[cut]))
+        W = sum(ends) / np.count_nonzero(~y.is_unlabeled)
     learner = distributed.fit(AvgPerceptron(n_epochs=2, average=True), in_blocks(X, [100, 140]), y)
     np.testing.assert_allclose(learner.coef_, total / (2 * 240), rtol=1e-10, atol=1e-12)
 
@@ -78,7 +78,7 @@ def test_a_mixed_learner_goes_on_by_partial_fit(learner):
 
 
 def test_blocks_without_a_label_have_no_say():
-    """A block that is unlabelled throughout changes nothing."""
+    """A block that is unlabeled throughout changes nothing."""
     X, y, _ = table()
     sets = y[np.r_[0:240, np.zeros(30, dtype=int)]]  # row 0 is full
     alone = distributed.fit(AvgPerceptron(), in_blocks(X, [100, 140]), y)

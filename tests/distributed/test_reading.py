@@ -80,7 +80,7 @@ def test_what_does_not_fit_together_is_told():
     unknown = rows[rows[:, 0] > -np.inf]
     refused("compute_chunk_sizes", unknown, y)
     refused("block 0: X has 20 rows, but y has 30 candidate sets", unknown, vector(label, [30, 30]))
-    refused("every row of every block of y is unlabelled", rows, vector(np.full(60, -1), [20, 40]), classes=[0, 1])
+    refused("every row of every block of y is unlabeled", rows, vector(np.full(60, -1), [20, 40]), classes=[0, 1])
     refused("names only one class", rows, vector(np.ones(60, dtype=int), [20, 40]), kind=LabelError)
     letters = vector(["a"] * 23 + ["b"] * 37, [20, 40])
     refused("block 1: row 3: label 'b' is not one of", rows, letters, classes=["a", "c"])

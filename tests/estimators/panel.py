@@ -38,14 +38,14 @@ def public_estimators():
 ALL = public_estimators()
 ONLINE = [e for e in ALL if isinstance(e, OnlineLearner)]
 TRANSDUCTIVE = [
-    type(e).__name__ for e in ALL if {"affinity", "C_unlabelled", "unlabelled_weight"} & set(e.get_params())
+    type(e).__name__ for e in ALL if {"affinity", "C_unlabeled", "unlabeled_weight"} & set(e.get_params())
 ]
-OF_NEIGHBOURS = [type(e).__name__ for e in ALL if "n_neighbors" in e.get_params()]
+OF_NEIGHBORS = [type(e).__name__ for e in ALL if "n_neighbors" in e.get_params()]
 BATCH = [e for e in ALL if not isinstance(e, OnlineLearner)]
 
 
 def name(estimator):
-    """Return the id of a parametrised test."""
+    """Return the id of a parametrized test."""
     return type(estimator).__name__
 
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from oneof import CandidateSets
 from oneof.errors import InputError, LabelError
-from tests.estimators.panel import ALL, BATCH, OF_NEIGHBOURS, TRANSDUCTIVE, name, same_model, scores, table
+from tests.estimators.panel import ALL, BATCH, OF_NEIGHBORS, TRANSDUCTIVE, name, same_model, scores, table
 
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
 batch = pytest.mark.parametrize("estimator", BATCH, ids=name)
@@ -64,7 +64,7 @@ def test_single_and_double_precision_agree(estimator):
 
 @every
 def test_widening_a_set_to_everything_drops_the_label(estimator):
-    """A full row is an unlabelled row, in every form that says so."""
+    """A full row is an unlabeled row, in every form that says so."""
     X, _ = table(like=estimator)
     labels = [None if i % 4 == 0 else NAMES[i % 3] for i in range(len(X))]
     widened = np.array([[label is None or label == c for c in NAMES] for label in labels])
@@ -82,14 +82,14 @@ def test_widening_a_set_to_everything_drops_the_label(estimator):
 
 @every
 def test_full_rows_teach_nothing(estimator):
-    """Dropping the unlabelled rows leaves what a batch method learns from labelled rows unchanged."""
+    """Dropping the unlabeled rows leaves what a batch method learns from labeled rows unchanged."""
     X, mask = table(like=estimator)
     told = ~mask.all(axis=1)
     assert not told.all()
     if name(estimator) in ("AvgPegasos", "MaxPegasos"):
-        pytest.skip("Pegasos counts every row seen in its step size, unlabelled ones included (METHODS, section 1)")
+        pytest.skip("Pegasos counts every row seen in its step size, unlabeled ones included (METHODS, section 1)")
     if name(estimator) in TRANSDUCTIVE:
-        pytest.skip("transduction learns from the features of unlabelled rows")
+        pytest.skip("transduction learns from the features of unlabeled rows")
     same_model(clone(estimator).fit(X, mask), clone(estimator).fit(X[told], mask[told]), X)
 
 
@@ -221,7 +221,7 @@ def test_disambiguation_names_a_member_of_each_set(estimator):
 
 
 @every
-def test_score_is_the_covering_rate_of_labelled_rows(estimator):
+def test_score_is_the_covering_rate_of_labeled_rows(estimator):
     """Score counts predictions inside their sets over rows that say something; on exact labels it is the accuracy."""
     X, mask = table(120, like=estimator)
     model = clone(estimator).fit(X, mask)
@@ -235,16 +235,16 @@ def test_score_is_the_covering_rate_of_labelled_rows(estimator):
 
 @every
 def test_refused_input(estimator):
-    """Input that cannot be used is refused by one of our exceptions, before anything is learnt."""
+    """Input that cannot be used is refused by one of our exceptions, before anything is learned."""
     X, mask = table(like=estimator)
     model = clone(estimator)
     with pytest.raises(InputError, match="60 rows, but y has 59"):
         model.fit(X, mask[:-1])
     with pytest.raises(LabelError, match="only one class"):
         model.fit(X, ["a"] * 60)
-    with pytest.raises(LabelError, match="unlabelled"):
+    with pytest.raises(LabelError, match="unlabeled"):
         model.fit(X, np.ones((60, 3)))
-    with pytest.raises(LabelError, match="unlabelled"):
+    with pytest.raises(LabelError, match="unlabeled"):
         model.fit(X, [None] * 60)
     with pytest.raises(LabelError, match="row 7 has an empty"):
         model.fit(X, np.where(np.arange(60)[:, None] == 7, 0, mask))
@@ -300,7 +300,7 @@ def test_rows_of_any_memory_layout_agree(estimator):
 def test_overflow_is_an_error_and_no_nan(estimator):
     """Features too large for the arithmetic are refused in one sentence that says to scale them."""
     X, mask = table(like=estimator)
-    if name(estimator) in OF_NEIGHBOURS:
+    if name(estimator) in OF_NEIGHBORS:
         huge, plain = clone(estimator).fit(X * 1e300, mask), clone(estimator).fit(X, mask)
         np.testing.assert_allclose(scores(huge, X * 1e300), scores(plain, X), rtol=1e-6, atol=1e-9)
         return  # nearness has no scale: distances are measured in a unit of their own

@@ -30,7 +30,7 @@ def rows_and_sets(n=80, share=0.25):
 
 
 def test_harmonic_field_is_that_of_the_paper():
-    """Distributions are L_UU^-1 W_UL Y_L, decisions those after class mass, new rows means of their neighbours."""
+    """Distributions are L_UU^-1 W_UL Y_L, decisions those after class mass, new rows means of their neighbors."""
     X, mask, W = rows_and_sets()
     exact = ~mask.all(axis=1)
     model = HarmonicField(n_neighbors=7).fit(X, mask)
@@ -123,7 +123,7 @@ def test_parts_without_a_label_are_told_and_uniform(estimator):
 
 
 @every
-def test_a_row_without_neighbours_has_equal_shares(estimator):
+def test_a_row_without_neighbors_has_equal_shares(estimator):
     """Within a radius that holds no row of fit, nothing is known."""
     X, mask, _ = rows_and_sets()
     model = clone(estimator).set_params(radius=50.0).fit(X, mask)
@@ -137,10 +137,10 @@ def test_minus_one_is_a_class_among_text(estimator):
     y = mask.argmax(axis=1)
     text = clone(estimator).fit(X, np.where(y == 0, "-1", "b"))
     assert text.classes_.tolist() == ["-1", "b"]
-    unlabelled = clone(estimator).fit(X, np.where(mask.all(axis=1), -1, y))
-    assert unlabelled.classes_.tolist() == [0, 1, 2]
+    unlabeled = clone(estimator).fit(X, np.where(mask.all(axis=1), -1, y))
+    assert unlabeled.classes_.tolist() == [0, 1, 2]
     np.testing.assert_allclose(
-        unlabelled.label_distributions_, clone(estimator).fit(X, mask).label_distributions_, atol=1e-12
+        unlabeled.label_distributions_, clone(estimator).fit(X, mask).label_distributions_, atol=1e-12
     )
 
 

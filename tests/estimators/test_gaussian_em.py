@@ -104,8 +104,8 @@ def test_attributes_have_the_shapes_of_gaussian_mixtures(covariance, n_component
 
 
 @forms
-def test_no_weight_leaves_unlabelled_rows_out(covariance):
-    """With unlabelled_weight 0 the model is that of the labelled rows, its target of shrinkage included."""
+def test_no_weight_leaves_unlabeled_rows_out(covariance):
+    """With unlabeled_weight 0 the model is that of the labeled rows, its target of shrinkage included."""
     X, mask = clouds()
     told = ~mask.all(axis=1)
     model = GaussianEM(0.0, covariance=covariance, tol=1e-10).fit(X, mask)
@@ -115,16 +115,16 @@ def test_no_weight_leaves_unlabelled_rows_out(covariance):
 
 
 @forms
-@pytest.mark.parametrize("unlabelled_weight", [0.5, "cv"])
-def test_a_sample_weight_is_a_repetition(covariance, unlabelled_weight):
+@pytest.mark.parametrize("unlabeled_weight", [0.5, "cv"])
+def test_a_sample_weight_is_a_repetition(covariance, unlabeled_weight):
     """Weighting rows by whole numbers equals repeating them, also where folds decide: equal rows are in one fold."""
     X, mask = clouds(n=60)
     w = np.random.default_rng(0).integers(0, 4, 60)
-    model = GaussianEM(unlabelled_weight, covariance=covariance, n_folds=2, tol=1e-11, max_iter=5000)
+    model = GaussianEM(unlabeled_weight, covariance=covariance, n_folds=2, tol=1e-11, max_iter=5000)
     weighted = model.fit(X, mask, sample_weight=w)
-    proba, chosen, value = weighted.predict_proba(X), weighted.unlabelled_weight_, weighted.objective_[-1]
+    proba, chosen, value = weighted.predict_proba(X), weighted.unlabeled_weight_, weighted.objective_[-1]
     repeated = model.fit(np.repeat(X, w, axis=0), np.repeat(mask, w, axis=0))
-    assert repeated.unlabelled_weight_ == chosen
+    assert repeated.unlabeled_weight_ == chosen
     np.testing.assert_allclose(repeated.predict_proba(X), proba, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(repeated.objective_[-1], value, rtol=1e-10)
 
@@ -137,8 +137,8 @@ def two_clouds(n=400, d=5, seed=0):
 
 
 @forms
-def test_unlabelled_rows_help_where_classes_are_clouds(covariance):
-    """With two labels a class, unlabelled rows lower the error over ten draws."""
+def test_unlabeled_rows_help_where_classes_are_clouds(covariance):
+    """With two labels a class, unlabeled rows lower the error over ten draws."""
     gains = []
     for seed in range(10):
         X, y = two_clouds(seed=seed)
@@ -152,7 +152,7 @@ def test_unlabelled_rows_help_where_classes_are_clouds(covariance):
 
 
 def test_cross_validation_is_deaf_to_rows_that_mislead():
-    """Where the clouds are not the classes, unlabelled rows do harm, and "cv" does not hear them."""
+    """Where the clouds are not the classes, unlabeled rows do harm, and "cv" does not hear them."""
     random = np.random.default_rng(0)
     y = np.arange(600) % 2
     cloud = random.integers(0, 2, 600)
@@ -162,7 +162,7 @@ def test_cross_validation_is_deaf_to_rows_that_mislead():
     errors = [(model.predict(X) != y).mean() for model in (plain, misled, chosen)]
     assert errors[1] > errors[0] + 0.1
     assert errors[2] <= errors[0] + 0.02
-    assert chosen.unlabelled_weight_ < 1.0
+    assert chosen.unlabeled_weight_ < 1.0
 
 
 @forms
@@ -198,9 +198,9 @@ def test_folds_that_cannot_be_fitted_cover_nothing():
     """Cross-validation fits where each weight does, though a class may have too few rows without a fold."""
     X = np.arange(12.0)[:, None]
     y = ["a"] * 4 + ["b"] * 4 + ["c"] * 2 + [None] * 2
-    assert GaussianEM("cv", shrinkage=0.0).fit(X, y).unlabelled_weight_ >= 0
+    assert GaussianEM("cv", shrinkage=0.0).fit(X, y).unlabeled_weight_ >= 0
     sets = ["a"] + [{"b", "c"}] * 8 + [None] * 3
-    assert GaussianEM("cv", partial_weight=0.0).fit(X, sets).unlabelled_weight_ >= 0
+    assert GaussianEM("cv", partial_weight=0.0).fit(X, sets).unlabeled_weight_ >= 0
 
 
 def test_features_too_small_to_have_a_variance_are_named():
@@ -223,7 +223,7 @@ def test_a_class_without_rows_has_no_share_and_no_nan():
 
 @forms
 def test_a_class_with_too_few_rows_is_refused_without_shrinkage(covariance):
-    """The error says what to do; with the default shrinkage the same rows are learnt from."""
+    """The error says what to do; with the default shrinkage the same rows are learned from."""
     X = [[0.0, 1.0], [3.0, 1.5], [3.5, 0.0], [4.0, 2.0]]
     y = ["a", "b", "b", "b"]
     if covariance != "tied":

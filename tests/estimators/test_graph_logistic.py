@@ -79,12 +79,12 @@ def test_the_precision_of_the_published_evidence():
     spread = p[:, :, None] * np.eye(2) - p[:, :, None] * p[:, None, :]
     H = np.einsum("iab,ij,ik->ajbk", spread, rows, rows).reshape(10, 10)
     prior = np.kron(np.eye(2), np.pad(A, (0, 1)))
-    learnt = 8 - precision * np.trace(np.linalg.solve(H + precision * prior, prior))
-    assert precision == pytest.approx(learnt / np.trace(model.coef_ @ A @ model.coef_.T), rel=1e-4)
+    learned = 8 - precision * np.trace(np.linalg.solve(H + precision * prior, prior))
+    assert precision == pytest.approx(learned / np.trace(model.coef_ @ A @ model.coef_.T), rel=1e-4)
 
 
-def test_unlabelled_rows_matter_through_the_graph_alone():
-    """Where they have no links, what unlabelled rows hold changes nothing; through links it does."""
+def test_unlabeled_rows_matter_through_the_graph_alone():
+    """Where they have no links, what unlabeled rows hold changes nothing; through links it does."""
     X, y = few_labels()
     near = GraphLogisticRegression().fit(X, y)
     moved = np.where((y < 0)[:, None], X * [1.0, 5.0, 1.0, 1.0], X)
@@ -117,7 +117,7 @@ def test_all_m_steps_reach_the_same_weights(mstep):
     np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-5)
 
 
-def test_kernel_features_are_kernels_with_the_labelled_rows():
+def test_kernel_features_are_kernels_with_the_labeled_rows():
     """Features are [1, k(x, x_i)] over rows that are not full; the prior is A of these features over all rows."""
     X, y = few_labels()
     told = y >= 0
@@ -133,7 +133,7 @@ def test_kernel_features_are_kernels_with_the_labelled_rows():
 
 
 def test_a_weight_is_a_repetition_in_likelihood_and_graph():
-    """Weighting rows by whole numbers, labelled or not, equals repeating them, with raw features and with kernels."""
+    """Weighting rows by whole numbers, labeled or not, equals repeating them, with raw features and with kernels."""
     X, y = few_labels(60, 20)
     weight = np.random.default_rng(0).integers(0, 4, 60)
     weight[:3] = 1
@@ -156,7 +156,7 @@ def test_em_collapses_at_few_labels_and_says_so():
 
 
 def test_transduction_keeps_to_the_sets():
-    """The label of a row of fit is the most probable member of its set; of an unlabelled one it is the prediction."""
+    """The label of a row of fit is the most probable member of its set; of an unlabeled one it is the prediction."""
     X, mask = table(120)
     model = GraphLogisticRegression().fit(X, mask)
     shares = np.where(mask, model.predict_proba(X), -1)
@@ -193,7 +193,7 @@ def test_the_common_unit_of_the_features_is_immaterial(scale):
 
 
 def test_sparse_text_keeps_its_form():
-    """CSR rows of many features are neither centred nor made dense."""
+    """CSR rows of many features are neither centered nor made dense."""
     random = np.random.default_rng(0)
     X = sp.random_array((300, 3000), density=0.01, rng=random, format="csr")
     y = np.where(np.arange(300) < 60, (np.asarray(X[:, :30].sum(axis=1)).ravel() > 0.15).astype(int), -1)
@@ -207,7 +207,7 @@ def test_sparse_text_keeps_its_form():
 
 
 def test_the_posterior_is_that_of_the_instances():
-    """The posterior's curvature holds the labelled instances; a pickled model has none and says so."""
+    """The posterior's curvature holds the labeled instances; a pickled model has none and says so."""
     X, y = few_labels()
     model = GraphLogisticRegression().fit(X, y)
     ((here, instances),) = model.posterior_instances(X)

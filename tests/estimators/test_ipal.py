@@ -16,7 +16,7 @@ FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense"
 
 
 def literal(X, mask, k, alpha, n_sweeps=100, class_mass=False):
-    """Return F for all rows, and the labelled rows with their labels."""
+    """Return F for all rows, and the labeled rows with their labels."""
     told = ~mask.all(axis=1)
     F = oracle.sweep(X[told], mask[told], k, alpha, n_sweeps)
     F = oracle.balance(F, mask[told]) if class_mass else F
@@ -32,7 +32,7 @@ def literal(X, mask, k, alpha, n_sweeps=100, class_mass=False):
 @pytest.mark.parametrize("alpha", [0.5, 0.95])
 @pytest.mark.parametrize("k", [1, 4, 10, 500])
 def test_fit_and_prediction_equal_the_definition(k, alpha, class_mass, form):
-    """Confidences, labels, errors and predictions are those of the slow algorithm, for any number of neighbours."""
+    """Confidences, labels, errors and predictions are those of the slow algorithm, for any number of neighbors."""
     X, mask = table(40, 40)
     queries, _ = table(15, 40, seed=1)
     F, known, labels = literal(X, mask, k, alpha, class_mass=class_mass)
@@ -49,7 +49,7 @@ def test_fit_and_prediction_equal_the_definition(k, alpha, class_mass, form):
 
 @pytest.mark.parametrize("k", [1, 5])
 def test_votes_are_those_of_plknn_on_the_labels_that_rows_took(k):
-    """prediction="votes" is PLKNN fitted on the disambiguated labelled rows."""
+    """prediction="votes" is PLKNN fitted on the disambiguated labeled rows."""
     X, mask = table(80)
     model = IPAL(k, prediction="votes").fit(X, mask)
     told = ~mask.all(axis=1)
@@ -88,7 +88,7 @@ def test_features_know_no_unit(size, form):
 
 
 def test_votes_know_no_origin():
-    """Far from the origin, neighbours are the right ones; labels are exact here, for the weights do know it."""
+    """Far from the origin, neighbors are the right ones; labels are exact here, for the weights do know it."""
     X, _ = table(200, 20)
     X, queries = (np.round(rows * 2**10) / 2**10 for rows in (X, table(20, 20, seed=1)[0]))
     y, model = np.arange(200) % 3, IPAL(prediction="votes")
@@ -97,7 +97,7 @@ def test_votes_know_no_origin():
 
 
 def test_exact_labels_stay_and_rows_predict_their_own():
-    """On exact labels F is the indicator, and each row of fit, which is its own best neighbour, has its label."""
+    """On exact labels F is the indicator, and each row of fit, which is its own best neighbor, has its label."""
     X, _ = table(60, 20)
     y = np.arange(60) % 3
     model = IPAL().fit(X, y)
@@ -118,7 +118,7 @@ def test_no_row_vouches_for_itself_among_duplicates():
     np.testing.assert_allclose(confidence[20:], 0.975)
 
 
-def test_a_class_without_neighbours_has_decision_value_minus_one():
+def test_a_class_without_neighbors_has_decision_value_minus_one():
     """Decision values lie at -1 where a class explains nothing, and classes tie there where none explains anything."""
     X = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])
     model = IPAL(2).fit(X, CandidateSets.from_labels(["a", "a", "b", "b"], classes=["a", "b", "c"]))
@@ -128,14 +128,14 @@ def test_a_class_without_neighbours_has_decision_value_minus_one():
 
 
 def test_a_row_alone_is_uniform_over_its_set():
-    """With one labelled row there is no other to ask: its candidates share equally, and an unlabelled row follows."""
+    """With one labeled row there is no other to ask: its candidates share equally, and an unlabeled row follows."""
     y = CandidateSets([[True, True, False], [True, True, True], [True, True, True]], ["a", "b", "c"])
     model = IPAL().fit([[1.0], [2.0], [-1.0]], y)
     np.testing.assert_allclose(model.label_confidence_, [[0.5, 0.5, 0], [0.5, 0.5, 0], [1 / 3] * 3])
     assert model.predict([[1.0]]).tolist() == ["a"]
 
 
-def test_memory_grows_with_the_neighbours_alone():
+def test_memory_grows_with_the_neighbors_alone():
     """No array of n x n numbers is made: 5,000 rows, whose square would be 200 MB, stay far below."""
     X, mask = table(5000, 20)
     IPAL().fit(X[:100], mask[:100]).predict(X[:1])

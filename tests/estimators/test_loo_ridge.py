@@ -77,7 +77,7 @@ def test_predictions_of_a_row_of_fit_without_it():
 def test_bounds():
     """Confidences and probabilities sum to 1; they and the exponent are from 0 to 1; exact rows keep their label."""
     X, mask = table(120)
-    for options in ({}, {"distractors": "scene"}, {"distractors": "uniform"}, {"unlabelled": "class_mass"}):
+    for options in ({}, {"distractors": "scene"}, {"distractors": "uniform"}, {"unlabeled": "class_mass"}):
         model = LOORidge("rbf", **options).fit(X, mask)
         for shares in (model.label_confidence_, model.predict_proba(X)):
             assert np.all((shares >= 0) & (shares <= 1))
@@ -111,7 +111,7 @@ def test_many_rows_take_landmarks(monkeypatch):
 
 
 def test_a_precomputed_kernel_is_its_function():
-    """The matrix of all pairs gives the model of the function that makes it, unlabelled rows included."""
+    """The matrix of all pairs gives the model of the function that makes it, unlabeled rows included."""
     X, mask = table(80)
     gram = linear_kernel(X)
     before = gram.copy()
@@ -125,26 +125,26 @@ def test_a_precomputed_kernel_is_its_function():
         LOORidge("precomputed").fit(X, mask)
 
 
-def test_kernels_are_weighed_on_labelled_rows(monkeypatch):
+def test_kernels_are_weighed_on_labeled_rows(monkeypatch):
     """Where rows without a label join and landmarks stand for all, the rows that weigh the kernels have labels."""
     monkeypatch.setattr(loo_ridge, "MOST_WEIGHED_ROWS", 4)
     labels = [["a", "b"][i % 3 % 2] if i % 20 == 0 else None for i in range(100)]
-    unlabelled = CandidateSets.from_labels(labels).is_unlabelled
+    unlabeled = CandidateSets.from_labels(labels).is_unlabeled
     for seed in range(5):
         model = LOORidge(approximation="nystroem", n_components=20, random_state=seed)
-        landmarks, weighed = model._drawn_rows(unlabelled)
+        landmarks, weighed = model._drawn_rows(unlabeled)
         assert len(landmarks) == 20
         assert len(weighed) == 4
-        assert not unlabelled[weighed].any()
+        assert not unlabeled[weighed].any()
 
 
-def test_unlabelled_rows_join_where_asked():
+def test_unlabeled_rows_join_where_asked():
     """With "class_mass" they get labels that teach; by default they have the probabilities of the others' model."""
     X, _ = table(150)
     labels = [["a", "b", "c"][i % 3] if i < 12 else None for i in range(150)]
     ignored = LOORidge("rbf").fit(X, labels)
     np.testing.assert_allclose(ignored.label_confidence_[12:], ignored.predict_proba(X[12:]), rtol=1e-9)
-    joined = LOORidge("rbf", unlabelled="class_mass").fit(X, labels)
+    joined = LOORidge("rbf", unlabeled="class_mass").fit(X, labels)
     assert joined.n_iter_ == 25
     assert ignored.n_iter_ == 0
     assert np.abs(joined.predict_proba(X) - ignored.predict_proba(X)).max() > 0.05
@@ -181,7 +181,7 @@ def test_who_speaks_for_each_label():
         ({"features": "raw"}, "choose one of auto, standard"),
         ({"kernel": "laplacian", "features": "unit"}, "does not go with"),
         ({"distractors": "even"}, "distractors='even' is not possible"),
-        ({"unlabelled": True}, "unlabelled=True is not possible"),
+        ({"unlabeled": True}, "unlabeled=True is not possible"),
         ({"approximation": "svd"}, "approximation='svd' is not possible"),
         ({"kernel": "precomputed", "approximation": "nystroem"}, "taken as it is"),
         ({"lam": 0.0}, "lam=0.0 is not possible"),

@@ -41,8 +41,8 @@ def test_tfidf_with_exact_labels_gives_naive_bayes(sparse):
 
 
 @forms
-def test_no_weight_leaves_unlabelled_rows_out(sparse):
-    """With unlabelled_weight 0 the model is that of the labelled rows, and with partial_weight 0 that of the exact."""
+def test_no_weight_leaves_unlabeled_rows_out(sparse):
+    """With unlabeled_weight 0 the model is that of the labeled rows, and with partial_weight 0 that of the exact."""
     X, mask = documents(sparse=sparse)
     full, exact = mask.all(axis=1), mask.sum(axis=1) == 1
     without = MultinomialEM(tol=1e-10).fit(X[~full], mask[~full])
@@ -54,7 +54,7 @@ def test_no_weight_leaves_unlabelled_rows_out(sparse):
 
 
 def test_weights_are_repetitions_of_the_rows_they_weigh():
-    """unlabelled_weight 2 is every unlabelled row twice, partial_weight 3 every partial row three times."""
+    """unlabeled_weight 2 is every unlabeled row twice, partial_weight 3 every partial row three times."""
     X, mask = documents()
     size = mask.sum(axis=1)
     times = np.where(size == 1, 1, np.where(size == 3, 2, 3))
@@ -64,20 +64,20 @@ def test_weights_are_repetitions_of_the_rows_they_weigh():
     np.testing.assert_allclose(weighted.objective_[-1], repeated.objective_[-1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("unlabelled_weight", [1.0, "cv"])
+@pytest.mark.parametrize("unlabeled_weight", [1.0, "cv"])
 @forms
-def test_a_sample_weight_is_a_repetition(unlabelled_weight, sparse):
+def test_a_sample_weight_is_a_repetition(unlabeled_weight, sparse):
     """Weighting rows by whole numbers equals repeating them, also where folds decide: equal rows are in one fold."""
     X, mask = documents(sparse=sparse, n=60)
     w = np.random.default_rng(0).integers(0, 4, 60)
-    model = MultinomialEM(unlabelled_weight, n_folds=3, tol=1e-12)
+    model = MultinomialEM(unlabeled_weight, n_folds=3, tol=1e-12)
     weighted = model.fit(X, mask, sample_weight=w)
     theta, prior, chosen, rates = (
-        getattr(weighted, a) for a in ("feature_log_prob_", "class_log_prior_", "unlabelled_weight_", "cv_coverings_")
+        getattr(weighted, a) for a in ("feature_log_prob_", "class_log_prior_", "unlabeled_weight_", "cv_coverings_")
     )
     order = np.repeat(np.arange(60), w)
     repeated = model.fit(X[order], mask[order])
-    assert repeated.unlabelled_weight_ == chosen
+    assert repeated.unlabeled_weight_ == chosen
     np.testing.assert_allclose(repeated.cv_coverings_, rates)
     np.testing.assert_allclose(repeated.feature_log_prob_, theta, rtol=1e-9)
     np.testing.assert_allclose(repeated.class_log_prior_, prior, rtol=1e-9)
@@ -91,8 +91,8 @@ def topics(n, *, words=60, length=20, K=2, seed=0):
     return np.array([random.multinomial(length, shares[k]) for k in y]), y
 
 
-def test_unlabelled_documents_help_where_classes_are_topics():
-    """Nigam et al.'s claim: with one label a class, hundreds of unlabelled documents lower the error; "cv" hears it."""
+def test_unlabeled_documents_help_where_classes_are_topics():
+    """Nigam et al.'s claim: with one label a class, hundreds of unlabeled documents lower the error; "cv" hears it."""
     X, y = topics(600)
     known = np.where(np.arange(600) < 2, y, -1)
     errors = [(MultinomialEM(w).fit(X, known).predict(X) != y).mean() for w in (0.0, 1.0)]
@@ -100,7 +100,7 @@ def test_unlabelled_documents_help_where_classes_are_topics():
     known = np.where(np.arange(600) < 12, y, -1)
     model = MultinomialEM("cv").fit(X, known)
     rates = dict(zip(model.cv_weights, model.cv_coverings_, strict=True))
-    assert rates[model.unlabelled_weight_] >= rates[0.0]
+    assert rates[model.unlabeled_weight_] >= rates[0.0]
     assert (model.predict(X) != y).mean() <= (MultinomialEM(0.0).fit(X, known).predict(X) != y).mean()
 
 
@@ -108,10 +108,10 @@ def test_one_label_a_class_gives_the_smallest_weight():
     """Then no held-out row can be covered, and the choice by cross-validation is that of ties."""
     X, y = topics(100)
     model = MultinomialEM("cv", cv_weights=[1.0, 0.5]).fit(X, np.where(np.arange(100) < 2, y, -1))
-    assert model.unlabelled_weight_ == 0.5
+    assert model.unlabeled_weight_ == 0.5
     np.testing.assert_array_equal(model.cv_coverings_, 0.0)
     exact = MultinomialEM("cv").fit(X, y)
-    assert exact.unlabelled_weight_ == 0.0
+    assert exact.unlabeled_weight_ == 0.0
     assert np.isnan(exact.cv_coverings_).all()
 
 
@@ -193,9 +193,9 @@ def test_too_few_sweeps_are_said():
 @pytest.mark.parametrize(
     "options",
     [
-        {"unlabelled_weight": -1.0},
-        {"unlabelled_weight": "auto"},
-        {"unlabelled_weight": True},
+        {"unlabeled_weight": -1.0},
+        {"unlabeled_weight": "auto"},
+        {"unlabeled_weight": True},
         {"partial_weight": np.inf},
         {"n_components": 0},
         {"alpha": 0.0},
@@ -213,7 +213,7 @@ def test_refused_parameters(options):
         MultinomialEM(**options).fit([[0.0], [1.0]], ["a", "b"])
 
 
-def test_labelled_rows_without_weight_are_refused():
+def test_labeled_rows_without_weight_are_refused():
     """Partial rows of weight 0 leave nothing to start from."""
     with pytest.raises(InputError, match="raise partial_weight"):
         MultinomialEM(partial_weight=0.0).fit(np.eye(3), [["a", "b"], ["b", "c"], ["a", "c"]])

@@ -36,8 +36,8 @@ def test_one_pass_is_the_literal_algorithm(estimator, options, average, fit_inte
     history, mistakes, decided = oracle.run(rows, mask, **options)
     assert decided == len(X)
     expected = np.mean(history, axis=0) if average else history[-1]
-    learnt = np.column_stack([model.coef_, model.intercept_]) if fit_intercept else model.coef_
-    np.testing.assert_allclose(learnt, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
+    learned = np.column_stack([model.coef_, model.intercept_]) if fit_intercept else model.coef_
+    np.testing.assert_allclose(learned, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
     assert model.progressive_loss_ == pytest.approx(np.mean(mistakes))
     assert 0 < np.mean(mistakes) < 1
     assert model.t_ == len(X)
@@ -71,7 +71,7 @@ def test_weights_of_a_stream_reach_the_steps(estimator, options):
 @pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @every
 def test_a_row_that_is_not_finite_is_named(estimator, options, rows, bad):
-    """NaN and infinity are refused with their row, wherever they stand: also in unlabelled rows and before any step."""
+    """NaN and infinity are refused with their row, wherever they stand: also in unlabeled rows and before any step."""
     X, mask = table(30)
     full = int(np.flatnonzero(mask.all(axis=1))[0])
     for row in (0, full, 29):

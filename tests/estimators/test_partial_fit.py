@@ -73,15 +73,15 @@ def test_shuffled_epochs_are_reproducible(estimator):
 
 @online
 def test_partial_fit_needs_all_classes_at_first(estimator):
-    """Labels need `classes` in the first call, an indicator carries them; -1 is unlabelled unless it is a class."""
+    """Labels need `classes` in the first call, an indicator carries them; -1 is unlabeled unless it is a class."""
     X, _ = table(like=estimator)
     with pytest.raises(InputError, match="classes must be passed"):
         clone(estimator).partial_fit(X[:3], [0, 1, 2])
     with pytest.raises(LabelError, match="row 1: label 'dog'"):
         clone(estimator).partial_fit(X[:2], ["ant", "dog"], classes=["ant", "bee", "cat"])
-    unlabelled = clone(estimator).partial_fit(X[:3], [-1, -1, -1], classes=[0, 1])
-    assert unlabelled.progressive_loss_ == 0
-    np.testing.assert_array_equal(unlabelled.coef_, 0)
+    unlabeled = clone(estimator).partial_fit(X[:3], [-1, -1, -1], classes=[0, 1])
+    assert unlabeled.progressive_loss_ == 0
+    np.testing.assert_array_equal(unlabeled.coef_, 0)
     signs = clone(estimator).partial_fit(X[:3], [-1, -1, 1], classes=[-1, 1])
     assert np.any(signs.coef_ != 0)
     with pytest.raises(InputError, match="differs from that of the first call"):

@@ -63,7 +63,7 @@ def test_an_entropy_weight_makes_decisions_clearer():
     assert sizes[0] > sizes[1] > sizes[2]
 
 
-def test_unlabelled_rows_move_the_boundary_into_a_gap():
+def test_unlabeled_rows_move_the_boundary_into_a_gap():
     """Grandvalet and Bengio's claim: minimum entropy puts the boundary where there are no rows."""
     X = np.concatenate([[-1.0, 3.0], np.linspace(-1.5, -0.5, 20), np.linspace(0.5, 4.0, 20)])[:, None]
     y = np.array([0, 1] + [-1] * 40)
@@ -71,7 +71,7 @@ def test_unlabelled_rows_move_the_boundary_into_a_gap():
     for entropy_weight in (0.0, 0.2):
         model = PLEM(0.1, entropy_weight=entropy_weight, fit_intercept=True).fit(X, y)
         borders.append(-(model.intercept_[1] - model.intercept_[0]) / (model.coef_[1, 0] - model.coef_[0, 0]))
-    assert borders[0] == pytest.approx(1.0)  # midway between the two labelled rows, among unlabelled ones
+    assert borders[0] == pytest.approx(1.0)  # midway between the two labeled rows, among unlabeled ones
     assert -0.5 < borders[1] < 0.5
     np.testing.assert_array_equal(model.transduction_, model.disambiguate().labels)
     assert not hasattr(model.set_params(entropy_weight=0.0).fit(X, y), "transduction_")
@@ -112,8 +112,8 @@ def test_refused_parameters(options):
         PLEM(**options).fit([[0.0], [1.0]], ["a", "b"])
 
 
-def test_labelled_rows_without_weight_are_refused():
-    """Unlabelled rows alone, weighted or not, are nothing to learn from."""
+def test_labeled_rows_without_weight_are_refused():
+    """Unlabeled rows alone, weighted or not, are nothing to learn from."""
     with pytest.raises(InputError, match="sample weight zero"):
         PLEM(entropy_weight=1.0).fit([[0.0], [1.0], [2.0]], ["a", "b", None], sample_weight=[0, 0, 1])
 

@@ -18,7 +18,7 @@ from oneof.likelihoods import restricted_softmax, softmax
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
 from oneof.solvers.laplace import posterior
 from tests.estimators.panel import further, scores, table
-from tests.oracles.laplace import exactly_labelled, predict
+from tests.oracles.laplace import exactly_labeled, predict
 
 FIXED = {"optimizer": None, "random_state": 0}
 
@@ -26,7 +26,7 @@ FIXED = {"optimizer": None, "random_state": 0}
 @pytest.mark.parametrize("sharpness", [1.0, 3.0, np.inf])
 @pytest.mark.parametrize("kernel", [2.0 * RBF(2.0), DotProduct() + WhiteKernel(0.1), 1.0 * RBF([1.0, 2.0, 3.0, 4.0])])
 def test_the_mode_is_stationary(kernel, sharpness):
-    """At the mode F = K (q - p), for the labelled rows as for the others, and Psi never fell."""
+    """At the mode F = K (q - p), for the labeled rows as for the others, and Psi never fell."""
     X, mask = table(90)
     model = PLGP(kernel, sharpness=sharpness, **FIXED).fit(X, mask)
     told = ~mask.all(axis=1)
@@ -57,7 +57,7 @@ def test_exact_labels_give_the_laplace_process_of_the_book():
     labels = np.arange(60) % 3
     kernel = 2.0 * RBF(2.0)
     model = PLGP(kernel, **FIXED).fit(X, labels)
-    book = exactly_labelled(kernel(X), labels, 3)
+    book = exactly_labeled(kernel(X), labels, 3)
     np.testing.assert_allclose(model.latent_mode_, book.mode, atol=1e-5)
     assert model.log_marginal_likelihood_value_ == pytest.approx(book.evidence, rel=1e-8)
     for x, mean, cov in zip(further(), *model.latent_mean_and_cov(further()), strict=True):
@@ -68,7 +68,7 @@ def test_exact_labels_give_the_laplace_process_of_the_book():
 
 @pytest.mark.parametrize("least_rows", [0, 1500])
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
-def test_a_row_does_not_depend_on_its_neighbours(monkeypatch, approximation, least_rows):
+def test_a_row_does_not_depend_on_its_neighbors(monkeypatch, approximation, least_rows):
     """Probabilities of a row are the same alone and in a batch but for rounding, call after call, and sum to 1."""
     monkeypatch.setattr(posterior, "LEAST_ROWS", least_rows)
     tolerance = 1e-9 if least_rows else 1e-4
@@ -99,8 +99,8 @@ def test_a_kernel_for_each_class():
     assert isinstance(each.kernel_, list)
     np.testing.assert_allclose(each.latent_mode_, one.latent_mode_, atol=1e-7)
     np.testing.assert_allclose(each.predict_proba(further()), one.predict_proba(further()), atol=1e-6)
-    learnt = PLGP([1.0 * RBF(2.0), 1.0 * RBF(2.0), ConstantKernel(1.0) * DotProduct()], random_state=0).fit(X, mask)
-    assert len({str(kernel) for kernel in learnt.kernel_}) == 3
+    learned = PLGP([1.0 * RBF(2.0), 1.0 * RBF(2.0), ConstantKernel(1.0) * DotProduct()], random_state=0).fit(X, mask)
+    assert len({str(kernel) for kernel in learned.kernel_}) == 3
     with pytest.raises(InputError, match="list of 2 for 3 classes"):
         PLGP([RBF(), RBF()], **FIXED).fit(X, mask)
 

@@ -128,7 +128,7 @@ def test_a_kernel_beyond_memory(monkeypatch):
     ],
 )
 def test_refused_parameters(options):
-    """What cannot be is said in one sentence, before anything is learnt."""
+    """What cannot be is said in one sentence, before anything is learned."""
     X, mask = table()
     model = PLGP(**options)
     with pytest.raises(InputError, match=next(iter(options))):

@@ -14,7 +14,7 @@ from tests.oracles import plknn as oracle
 @pytest.mark.parametrize("weights", ["distance", "uniform"])
 @pytest.mark.parametrize("k", [1, 2, 10, 500])
 def test_votes_equal_the_definition(k, weights, rows):
-    """The shares of the votes are those of the brute-force definition, for any number of neighbours."""
+    """The shares of the votes are those of the brute-force definition, for any number of neighbors."""
     X, mask = table(80)
     queries, _ = table(20, seed=1)
     model = PLKNN(k, weights=weights).fit(rows(X), mask)
@@ -24,7 +24,7 @@ def test_votes_equal_the_definition(k, weights, rows):
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_no_training_row_vouches_for_itself(k):
-    """Disambiguating the rows of fit leaves each out of its own neighbours, also among duplicates."""
+    """Disambiguating the rows of fit leaves each out of its own neighbors, also among duplicates."""
     X, mask = table(40)
     X, mask = np.vstack([X, X[:5]]), np.vstack([mask, mask[5:10]])
     model = PLKNN(k).fit(X, mask)
@@ -34,7 +34,7 @@ def test_no_training_row_vouches_for_itself(k):
     inside[lost] = mask[lost]
     inside /= inside.sum(axis=1, keepdims=True)
     labels, confidence = model.disambiguate()
-    # Duplicated rows have two neighbours at distance 0, of which either may come first: those rows are left out.
+    # Duplicated rows have two neighbors at distance 0, of which either may come first: those rows are left out.
     clear = np.ones(len(X), dtype=bool)
     clear[[*range(5), *range(40, 45)]] = False
     np.testing.assert_allclose(confidence[clear], inside.max(axis=1)[clear], atol=1e-9)
@@ -43,7 +43,7 @@ def test_no_training_row_vouches_for_itself(k):
 
 
 def test_a_row_alone_is_uniform_over_its_set():
-    """With one labelled row there is no other to ask: its candidates share equally."""
+    """With one labeled row there is no other to ask: its candidates share equally."""
     y = CandidateSets([[True, True, False], [True, True, True]], ["a", "b", "c"])
     labels, confidence = PLKNN().fit([[0.0], [1.0]], y).disambiguate()
     assert labels.tolist() == ["a", "a"]
@@ -51,7 +51,7 @@ def test_a_row_alone_is_uniform_over_its_set():
 
 
 def test_equal_weights_where_all_distances_are_zero():
-    """Neighbours that coincide with the query have equal weights, rather than 0/0."""
+    """Neighbors that coincide with the query have equal weights, rather than 0/0."""
     X = np.zeros((4, 2))
     model = PLKNN(3).fit(X, [["a"], ["a"], ["b"], ["b"]])
     np.testing.assert_allclose(np.sort(model.predict_proba(X), axis=1), [[1 / 3, 2 / 3]] * 4)

@@ -91,7 +91,7 @@ def test_a_linear_kernel_machine_is_the_linear_machine(solver, fit_intercept):
 
 
 def test_gamma_is_that_of_svc():
-    """gamma="scale" is 1/(d Var(X)) over the labelled rows, and "auto" 1/d, dense and sparse."""
+    """gamma="scale" is 1/(d Var(X)) over the labeled rows, and "auto" 1/d, dense and sparse."""
     X, mask = table(80)
     told = X[~mask.all(axis=1)]
     for rows in (X, sp.csr_array(X)):
@@ -200,7 +200,7 @@ def test_probabilities_by_calibration():
 
 
 def test_a_machine_without_support():
-    """Where rows cannot be told apart and regularisation is strong, scores are 0 and the first class is predicted."""
+    """Where rows cannot be told apart and regularization is strong, scores are 0 and the first class is predicted."""
     model = PLSVM(100.0, kernel="rbf").fit([[1.0]] * 6, [[0], [1], [2]] * 2)
     assert model.predict([[1.0], [5.0]]).tolist() == [0, 0]
     assert model.disambiguate().labels.tolist() == [0, 1, 2] * 2

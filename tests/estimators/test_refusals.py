@@ -1,4 +1,4 @@
-"""What every estimator refuses in one sentence of ours, before anything is learnt."""
+"""What every estimator refuses in one sentence of ours, before anything is learned."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_a_flag_is_true_or_false(estimator, flag):
 
 @every
 def test_a_fit_that_fails_leaves_no_half_of_two_models(estimator):
-    """After rows that cannot be learnt from it is not fitted; after a wrong parameter it is what it was."""
+    """After rows that cannot be learned from it is not fitted; after a wrong parameter it is what it was."""
     X, mask = table(20, like=estimator)
     model = clone(estimator).fit(X, mask)
     expected = model.predict(X)

@@ -43,7 +43,7 @@ CHECKED_TOO = [
     *(SpectralGraphTransducer(n_neighbors=5), SpectralGraphTransducer(affinity="gaussian", n_neighbors=10)),
     *(GaussianEM("cv", covariance=form) for form in ("tied", "diagonal", "spherical")),
     *(MultinomialEM("cv"), GraphLogisticRegression("graph"), GraphLogisticRegression(features="kernel")),
-    *(LOORidge(approximation="nystroem", n_components=20, random_state=0), LOORidge(unlabelled="class_mass")),
+    *(LOORidge(approximation="nystroem", n_components=20, random_state=0), LOORidge(unlabeled="class_mass")),
     *(LOORidge("rbf", features="unit", distractors="scene"), LOORidge("laplacian")),
     *(TransductiveSVM(), TransductiveSVM(kernel="rbf", switching="single")),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
@@ -122,7 +122,7 @@ def _own_score(estimator, X, y):
 
 
 @every
-@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # as one neighbour may leave
+@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # as one neighbor may leave
 def test_grid_search_with_an_indicator(estimator):
     """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
     X, mask = table(90, like=estimator)

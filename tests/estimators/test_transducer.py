@@ -63,7 +63,7 @@ def test_two_moons_are_told_apart_by_two_labels():
     assert model.score(X, y) > 0.98
 
 
-def test_new_rows_take_the_mean_of_their_neighbours():
+def test_new_rows_take_the_mean_of_their_neighbors():
     """predict_proba is the mean of label_distributions_ by the weights that the graph gives to new rows."""
     X, mask = table()
     new, _ = table(20, seed=1)

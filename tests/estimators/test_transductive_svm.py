@@ -25,7 +25,7 @@ def two_clouds(n=80, n_known=6, seed=0, apart=1.5):
 
 
 def test_on_exact_labels_it_is_svc():
-    """Without unlabelled rows scores are those of libsvm, of which decision_function is twice."""
+    """Without unlabeled rows scores are those of libsvm, of which decision_function is twice."""
     X, truth, _ = two_clouds(apart=0.5)
     model = TransductiveSVM(C=0.7, tol=1e-8).fit(X, truth)
     peer = SVC(C=0.7, kernel="linear", tol=1e-8).fit(X, truth)
@@ -83,7 +83,7 @@ def test_a_kernel_by_name_by_function_and_by_its_values_is_one_model(kernel, fun
 
 
 def test_the_share_of_positives_is_kept():
-    """Exactly the rounded share of the unlabelled rows ends positive: that of the labelled rows, or the one given."""
+    """Exactly the rounded share of the unlabeled rows ends positive: that of the labeled rows, or the one given."""
     X, truth, labels = two_clouds(apart=0.4)
     rest = labels < 0
     default = TransductiveSVM().fit(X, labels)
@@ -99,7 +99,7 @@ def test_the_share_of_positives_is_kept():
 def test_a_row_whose_sign_is_forced_keeps_its_label(size):
     """Where the share gives a row the label that its score speaks against, the label stands, with no more than half."""
     X, _, labels = two_clouds()
-    model = TransductiveSVM(C_unlabelled=1e-6, positive_fraction=1.0).fit(X, labels)
+    model = TransductiveSVM(C_unlabeled=1e-6, positive_fraction=1.0).fit(X, labels)
     model.coef_, model.intercept_ = size * model.coef_, size * model.intercept_  # so large are scores of far rows
     against = model.decision_function(X) < 0
     assert (against & (labels < 0)).any()
@@ -118,7 +118,7 @@ def test_transduction_keeps_to_the_sets():
     scores = np.where(mask, model.decision_function(X), -np.inf)
     np.testing.assert_array_equal(model.transduction_, NAMES[scores.argmax(axis=1)])
     np.testing.assert_array_equal(model.disambiguate().labels, model.transduction_)
-    assert [len(trace) for trace in model.objective_] == [len(costs) for costs in model.unlabelled_costs_]
+    assert [len(trace) for trace in model.objective_] == [len(costs) for costs in model.unlabeled_costs_]
     assert model.n_iter_ == max(map(len, model.objective_))
 
 
@@ -129,12 +129,12 @@ def test_defaults_do_not_depend_on_the_scale_of_the_features():
     scaled = TransductiveSVM(tol=1e-9).fit(1000 * X, labels)
     np.testing.assert_allclose(scaled.decision_function(1000 * X), plain.decision_function(X), atol=1e-6)
     C = 1 / (X**2).sum(axis=1).mean()
-    np.testing.assert_allclose(plain.unlabelled_costs_[0][-1], C)
+    np.testing.assert_allclose(plain.unlabeled_costs_[0][-1], C)
     given = TransductiveSVM(C, C, tol=1e-9).fit(X, labels)
     np.testing.assert_allclose(given.decision_function(X), plain.decision_function(X), atol=1e-6)
 
 
-def test_unlabelled_rows_help_where_labels_are_few():
+def test_unlabeled_rows_help_where_labels_are_few():
     """Two clouds and a label in each: the boundary goes through the gap, which the labels alone do not know."""
     random = np.random.default_rng(1)
     truth = np.repeat([0, 1], 50)
@@ -157,7 +157,7 @@ def test_labels_of_one_class_alone_leave_numbers():
     share = truth.sum() / 70
     model = TransductiveSVM(positive_fraction=share).fit(X, y)
     assert ((model.transduction_ == "yes") == (truth == 1)).mean() > 0.95
-    plain = TransductiveSVM().fit(X, y)  # all labelled rows are of the first class, and so are all others
+    plain = TransductiveSVM().fit(X, y)  # all labeled rows are of the first class, and so are all others
     assert (plain.transduction_ == "no").all()
     np.testing.assert_allclose(plain.decision_function(X), -2.0, atol=1e-6)
 
@@ -202,15 +202,15 @@ def test_a_machine_that_is_not_solved_is_told(monkeypatch):
         TransductiveSVM(C=100.0).fit(X, truth)
 
 
-@pytest.mark.parametrize("labelled", [1000, 500])
-def test_many_overlapping_rows_of_few_features_converge(labelled):
+@pytest.mark.parametrize("labeled", [1000, 500])
+def test_many_overlapping_rows_of_few_features_converge(labeled):
     """A cost that stands in anyone's grid, on rows that no plane divides: optimal, without a warning."""
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 1000)
     X = random.normal(size=(1000, 20))
     X[:, 0] += 0.7 * (2 * y - 1)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = TransductiveSVM(C=10.0).fit(X, np.where(np.arange(1000) < labelled, y, -1))
+    model = TransductiveSVM(C=10.0).fit(X, np.where(np.arange(1000) < labeled, y, -1))
     peer = SVC(C=10.0, kernel="linear").fit(X, model.transduction_)
     signs = 2.0 * model.transduction_ - 1.0
     objective = 0.5 * (peer.coef_**2).sum() + 10 * np.maximum(0, 1 - signs * peer.decision_function(X)).sum()
@@ -231,8 +231,8 @@ def test_forms_of_the_share_of_two_classes(value):
     [
         ("C", 0.0),
         ("C", "1"),
-        ("C_unlabelled", -1.0),
-        ("C_unlabelled", np.inf),
+        ("C_unlabeled", -1.0),
+        ("C_unlabeled", np.inf),
         ("positive_fraction", 1.2),
         ("positive_fraction", np.nan),
         ("positive_fraction", True),
@@ -278,7 +278,7 @@ def test_a_precomputed_kernel_must_be_of_all_pairs():
         TransductiveSVM(kernel="precomputed").fit(np.random.default_rng(0).random((80, 80)), labels)
 
 
-@pytest.mark.parametrize("name", ["C", "C_unlabelled"])
+@pytest.mark.parametrize("name", ["C", "C_unlabeled"])
 def test_a_cost_beyond_the_arithmetic_is_refused(name):
     """A cost by which sums would overflow is no number to compute with; a tiny one is."""
     X, _, labels = two_clouds()

@@ -21,8 +21,8 @@ def two_views(n=120, known=40, noise=1.0, seed=0):
     random = np.random.default_rng(seed)
     truth = random.integers(0, 3, n)
     truth[:3] = [0, 1, 2]
-    centres = np.random.default_rng(9).normal(size=(3, 6)) * 2.5
-    X = centres[truth] + noise * random.normal(size=(n, 6))
+    centers = np.random.default_rng(9).normal(size=(3, 6)) * 2.5
+    X = centers[truth] + noise * random.normal(size=(n, 6))
     return X, truth, np.where(np.arange(n) < known, truth, -1)
 
 
@@ -129,8 +129,8 @@ def test_rows_without_any_view():
     np.testing.assert_allclose(more.predict_proba(X), model.predict_proba(X), atol=1e-6)
 
 
-def test_unlabelled_rows_draw_views_together():
-    """With a few labelled rows and many of both views, scores disagree less than if views were fitted alone."""
+def test_unlabeled_rows_draw_views_together():
+    """With a few labeled rows and many of both views, scores disagree less than if views were fitted alone."""
     for seed in range(3):
         X, _, y = two_views(200, 15, noise=2.5, seed=seed)
         apart = {}
@@ -145,7 +145,7 @@ def test_unlabelled_rows_draw_views_together():
 
 
 def test_without_rows_of_both_views_each_is_fitted_alone():
-    """Views that no unlabelled row has both of do not know of each other."""
+    """Views that no unlabeled row has both of do not know of each other."""
     X, _, y = two_views()
     first, second = X.copy(), X.copy()
     first[:, 3:], second[:, :3] = np.nan, np.nan
@@ -274,7 +274,7 @@ def test_gaps_that_are_not_possible():
     lost[60:] = X[60:]
     unseen = GraphLogisticRegression(views=HALVES).fit(lost, y)
     assert np.isfinite(unseen.predict_proba(X)).all()
-    with pytest.raises(InputError, match=r"views\[1\]: no labelled row has it"):
+    with pytest.raises(InputError, match=r"views\[1\]: no labeled row has it"):
         GraphLogisticRegression(views=HALVES, features="kernel").fit(lost, y)
     with pytest.raises(InputError, match="view=2 is not possible"):
         unseen.predict_proba(X, view=2)

@@ -147,7 +147,7 @@ def test_published_errors_bound_from_above_and_those_of_1nn_from_both_sides():
         results = []
         for trial in benchmark.plan(splits=2, sets=(data,)):
             peer = benchmark.PUBLISHED[benchmark.PEER.get(trial["method"], "SGT")]
-            published = peer[i][benchmark.LABELLED.index(trial["labelled"])]
+            published = peer[i][benchmark.LABELED.index(trial["labeled"])]
             results.append(Record(trial, {"error": (published + shift) / 100}))
         found = benchmark.claims(Records(results))
         assert [claim.held for claim in found[:2]] == [nearest, transducer]

@@ -91,7 +91,7 @@ def _taken(y: Any, rows: Any) -> Any:
 
 
 @st.composite
-def judgements(draw: st.DrawFn) -> Case:
+def judgments(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
     y = draw(sets_(n, K))
     function = draw(

@@ -16,7 +16,7 @@ from oneof.compare import (
     panel,
     without_slow,
 )
-from oneof.web import LabellingSession
+from oneof.web import LabelingSession
 from tests.fuzz.drawn import (
     ROWS,
     SCALARS,
@@ -169,11 +169,11 @@ def sessions(draw: st.DrawFn) -> Case:
     label = classes[0] if isinstance(classes, list | tuple) and len(classes) else "ant"
     answer = either(st.sampled_from([0, 1]).map(lambda i: label if i else [label]), just("yak"))
     named = {"classes": classes, "estimator": PLKNN(n_neighbors=2), **named}
-    return _labelled, (draw(features(n, 2)), draw(st.lists(answer, max_size=4))), named
+    return _labeled, (draw(features(n, 2)), draw(st.lists(answer, max_size=4))), named
 
 
-def _labelled(X: Any, answers: Any, **named: Any) -> Any:
-    session = LabellingSession(X, **named)
+def _labeled(X: Any, answers: Any, **named: Any) -> Any:
+    session = LabelingSession(X, **named)
     for labels in answers:
         question = session.ask("Ann")
         if question is None:

@@ -32,8 +32,8 @@ from tests.fuzz.drawn import Family
 
 FAMILIES = {
     "sets": Family(calls_on_sets.set_makers, 3.0, (CandidateSets,)),
-    "judgements": Family(
-        calls_on_sets.judgements,
+    "judgments": Family(
+        calls_on_sets.judgments,
         2.0,
         (
             metrics.ambiguous_zero_one_loss,
@@ -92,7 +92,7 @@ FAMILIES = {
         ),
     ),
     "documents": Family(calls_that_learn.documents, 1.0, (topics.score_topics,)),
-    "sessions": Family(calls_that_learn.sessions, 1.0, (web.LabellingSession,)),
+    "sessions": Family(calls_that_learn.sessions, 1.0, (web.LabelingSession,)),
     "texts": Family(calls_on_files.texts, 1.0, (text.make_vectorizer, text.StemTokenizer)),
     "single rows": Family(calls_on_files.single_rows, 1.0, (stream.OneByOne,)),
     "data sets": Family(

@@ -37,7 +37,7 @@ ODD_OBJECTS = (
 )
 """What is no table at all."""
 
-# What stands in the table; the plain ones come first, towards which hypothesis shrinks.
+# What stands in the table; the plain ones come first, toward which hypothesis shrinks.
 VALUES = (
     *("normal", "normal", "whole", "counts", "copies", "collinear", "constant", "zeros", "sorted"),
     *("huge", "tiny", "columns of all scales", "rows of all scales", "outlier", "largest", "least", "alternating"),

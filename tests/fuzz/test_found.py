@@ -39,7 +39,7 @@ from oneof import (
 )
 from oneof.compare import LearningCurve, compare, learning_curve
 from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.web import LabellingSession, LabelTable
+from oneof.web import LabelingSession, LabelTable
 from tests.estimators.panel import table
 from tests.fuzz.outcome import outcome
 
@@ -77,7 +77,7 @@ def test_sums_of_finite_rows_may_overflow():
     """scikit-learn sums the rows to find NaN quickly, and NumPy warns of that sum."""
     rows = np.where(X > 0, 1.7e308, -1.7e308)
     assert isinstance(outcome(PLKNN().fit, sp.csr_array(rows), MASK), PLKNN)
-    assert isinstance(outcome(LabellingSession, rows, classes=["a", "b"], estimator=PLKNN()), LabellingSession)
+    assert isinstance(outcome(LabelingSession, rows, classes=["a", "b"], estimator=PLKNN()), LabelingSession)
 
 
 def test_weights_that_are_no_numbers_are_not_shown():
@@ -182,8 +182,8 @@ def test_what_is_no_label():
         lambda: learning_curve(PLKNN(), X, MASK, shares=None),
         lambda: graphs.PrecomputedKernel(True)(X[:, :1]),
         lambda: active.query(len, X, strategy="entropy"),
-        lambda: LabellingSession(X[:0], classes=["a", "b"]),
-        lambda: LabellingSession(X, classes=["a", "b"], estimator=PLKNN(), strategy=UNSORTABLE),
+        lambda: LabelingSession(X[:0], classes=["a", "b"]),
+        lambda: LabelingSession(X, classes=["a", "b"], estimator=PLKNN(), strategy=UNSORTABLE),
         lambda: stream.OneByOne(AvgPerceptron(), object()),
         lambda: stream.OneByOne(AvgPerceptron(), ["a", "b"]).learn_one({"x": []}, "a"),
     ],
@@ -273,7 +273,7 @@ def test_a_memoryview_is_a_table():
         lambda: active.simulate(PLKNN(), X, [0, 1] * 10, start=[0, 1], n_queries=1, X_test=2, y_test=[0]),
         lambda: compare(X, MASK, ["PLKNN"], cv=iter([])),
         lambda: compare_.panel(sparse=np.array([1.0, 2.0])),
-        lambda: LabellingSession(X, estimator=-1, classes=["a", "b"]),
+        lambda: LabelingSession(X, estimator=-1, classes=["a", "b"]),
         lambda: graphs.diffusion_kernel(sp.csr_array(1.0 - np.eye(4)), kind=np.array([1.0, 2.0])),
         lambda: make_partial([0, 1, 0, 1], kind="cooccurring", groups=sp.csr_array(np.ones((4, 1)))),
         lambda: stream.StreamOptions(classes=3),
@@ -320,7 +320,7 @@ def test_sparse_rows_whose_spread_overflows():
 
 
 def test_costs_whose_squares_overflow():
-    """Quadratics on a sphere are minimised in units in which they do not."""
+    """Quadratics on a sphere are minimized in units in which they do not."""
     rows, labels = np.random.default_rng(0).normal(size=(10, 2)), [0, 1, 2, -1, 0] * 2
     found = outcome(SpectralGraphTransducer(c=1e300).fit, rows, labels)
     np.testing.assert_array_equal(found.transduction_[np.array(labels) >= 0], [label for label in labels if label >= 0])

@@ -57,7 +57,7 @@ def test_a_damaged_schema_that_is_no_text_is_told(tmp_path: Path) -> None:
     assert b"annotator, number)" in data
     path.write_bytes(data.replace(b"annotator, number)", b"annotator, numb\xa5\xb2)"))
     assert kept_classes(path) is None
-    with pytest.raises(DataError, match="is no log of a labelling session"):
+    with pytest.raises(DataError, match="is no log of a labeling session"):
         AnswerLog(path, _FACTS)
 
 

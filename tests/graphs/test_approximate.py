@@ -1,4 +1,4 @@
-"""Approximate neighbours: how many are found, and what is promised of the rest."""
+"""Approximate neighbors: how many are found, and what is promised of the rest."""
 
 import pickle
 import sys
@@ -15,7 +15,7 @@ from tests.graphs.test_graph import assert_well_formed
 
 
 def blobs(n=4000, d=50, seed=0):
-    """Return wide blobs: within each, features are all noise, so that no neighbour is much nearer than others."""
+    """Return wide blobs: within each, features are all noise, so that no neighbor is much nearer than others."""
     return make_blobs(n, d, centers=10, cluster_std=9.0, random_state=seed)[0]
 
 
@@ -26,7 +26,7 @@ def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch):
 
 
 @pytest.mark.parametrize("affinity", ["gaussian", "cosine", "binary"])
-def test_nearly_all_neighbours_are_found(affinity):
+def test_nearly_all_neighbors_are_found(affinity):
     """At least 95 % of the links of the exact graph are there, with the same weights but for the local widths."""
     pytest.importorskip("faiss")
     X, new = blobs(), blobs(500, seed=0) + 0.1
@@ -41,7 +41,7 @@ def test_nearly_all_neighbours_are_found(affinity):
 
 
 def test_every_row_has_all_its_links_and_none_to_itself():
-    """The missed neighbours are replaced by rows farther away, also where many rows are equal."""
+    """The missed neighbors are replaced by rows farther away, also where many rows are equal."""
     pytest.importorskip("faiss")
     X = np.concatenate([np.repeat(blobs(100), 40, axis=0), blobs(3000, seed=1)])
     for k in (1, 10, 60):
@@ -101,7 +101,7 @@ def test_features_beyond_single_precision_have_the_same_graph(scale):
     assert np.isfinite(other.to_new(X[:5] * scale * 1e3).data).all()
 
 
-def test_half_of_the_neighbours_are_found_even_in_noise():
+def test_half_of_the_neighbors_are_found_even_in_noise():
     """One Gaussian in 50 features is the hardest case: rows are nearly as far from their nearest as from any other."""
     pytest.importorskip("faiss")
     X = np.random.default_rng(0).normal(size=(10_000, 50))

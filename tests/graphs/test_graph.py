@@ -143,8 +143,8 @@ def test_new_rows_far_away_have_their_nearest_or_are_refused(far):
         assert (B.sum(axis=1) > 0).all()
 
 
-def test_a_large_offset_loses_no_neighbours():
-    """Rows far from the origin, beside their spread, have the neighbours that they have at the origin."""
+def test_a_large_offset_loses_no_neighbors():
+    """Rows far from the origin, beside their spread, have the neighbors that they have at the origin."""
     X = np.round(rows(200, 20) * 2**10) / 2**10
     for rule in ({}, {"radius": 5.0}):
         W, moved = GraphRule(**rule).graph(X).affinity, GraphRule(**rule).graph(X + 2.0**30).affinity
@@ -152,7 +152,7 @@ def test_a_large_offset_loses_no_neighbours():
 
 
 @pytest.mark.parametrize("rule", [*RULES, {"affinity": "gaussian", "n_neighbors": 100}], ids=str)
-def test_duplicates_are_neighbours_and_never_of_themselves(rule):
+def test_duplicates_are_neighbors_and_never_of_themselves(rule):
     """Rows that are there many times link to each other with the largest weight; no width is 0, no weight NaN."""
     X = np.repeat(rows(6), 12, axis=0)
     graph = GraphRule(**rule).graph(X)
@@ -177,7 +177,7 @@ def test_all_rows_equal():
 
 
 @pytest.mark.parametrize("affinity", ["gaussian", "cosine", "binary"])
-def test_more_neighbours_than_rows_link_all(affinity):
+def test_more_neighbors_than_rows_link_all(affinity):
     X = np.abs(rows(7))
     W = GraphRule(affinity, n_neighbors=50).graph(X).affinity
     assert W.nnz == 42
@@ -194,7 +194,7 @@ def test_one_row_is_a_vertex_without_links(rule):
 
 
 def test_rows_of_zeros_have_no_direction():
-    """By cosine a row of zeros is linked to none, and takes no neighbour's place; neither are rows at right angles."""
+    """By cosine a row of zeros is linked to none, and takes no neighbor's place; neither are rows at right angles."""
     X = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0], [-1.0, 0.0]])
     for form in (np.asarray, sp.csr_array):
         graph = GraphRule("cosine", n_neighbors=5).graph(form(X))

@@ -23,7 +23,7 @@ def test_laplacians_are_those_of_the_definition(kind):
 
 
 def test_null_vectors_and_eigenvalues():
-    """Every part of the graph has one null vector; no eigenvalue is below 0, nor above 2 where L is normalised."""
+    """Every part of the graph has one null vector; no eigenvalue is below 0, nor above 2 where L is normalized."""
     X = np.concatenate([rows(20), rows(30, seed=1) + 100.0])
     W = GraphRule(n_neighbors=6).graph(X).affinity
     degrees, parts = W.sum(axis=1), np.repeat(np.eye(2), (20, 30), axis=0)
@@ -38,8 +38,8 @@ def test_null_vectors_and_eigenvalues():
     np.testing.assert_allclose(similar, np.linalg.eigvalsh(laplacian(W, "symmetric").toarray()), atol=1e-10)
 
 
-def test_two_colours_reach_the_bound():
-    """Between two colours of vertices the largest normalised eigenvalue is 2."""
+def test_two_colors_reach_the_bound():
+    """Between two colors of vertices the largest normalized eigenvalue is 2."""
     W = sp.csr_array(np.kron([[0.0, 1.0], [1.0, 0.0]], np.ones((3, 3))))
     assert np.linalg.eigvalsh(laplacian(W, "symmetric").toarray()).max() == pytest.approx(2.0)
 
@@ -56,7 +56,7 @@ def test_vertices_without_links_are_rows_of_zeros(kind):
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-150, 1e150, 1e300])
-def test_normalised_laplacians_have_no_scale(scale):
+def test_normalized_laplacians_have_no_scale(scale):
     W = (GraphRule("binary").graph(rows()).affinity).astype(float)
     for kind in ("random_walk", "symmetric"):
         np.testing.assert_allclose(laplacian(W * scale, kind).toarray(), laplacian(W, kind).toarray(), rtol=1e-3)

@@ -8,26 +8,26 @@ def laplacian(W):
     return np.diag(W.sum(axis=1)) - W
 
 
-def harmonic(W, labelled, Y):
-    """Return F with F = Y in the labelled rows and F_U = L_UU^-1 W_UL Y_L in the others."""
+def harmonic(W, labeled, Y):
+    """Return F with F = Y in the labeled rows and F_U = L_UU^-1 W_UL Y_L in the others."""
     F = np.array(Y, dtype=float)
-    free = ~labelled
+    free = ~labeled
     L = laplacian(W)
-    F[free] = np.linalg.inv(L[np.ix_(free, free)]) @ W[np.ix_(free, labelled)] @ F[labelled]
+    F[free] = np.linalg.inv(L[np.ix_(free, free)]) @ W[np.ix_(free, labeled)] @ F[labeled]
     return F
 
 
-def soft_harmonic(W, labelled, Y, c, ridge):
-    """Return the minimiser of tr F'LF + c sum_labelled |f_i - y_i|^2 + ridge |F|^2."""
-    C = np.diag(np.where(labelled, float(c), 0.0))
+def soft_harmonic(W, labeled, Y, c, ridge):
+    """Return the minimizer of tr F'LF + c sum_labeled |f_i - y_i|^2 + ridge |F|^2."""
+    C = np.diag(np.where(labeled, float(c), 0.0))
     return np.linalg.inv(laplacian(W) + C + ridge * np.eye(len(W))) @ C @ Y
 
 
-def criterion(W, labelled, Y, c, ridge, F):
-    """Return what `soft_harmonic` minimises, as a sum over pairs of rows."""
+def criterion(W, labeled, Y, c, ridge, F):
+    """Return what `soft_harmonic` minimizes, as a sum over pairs of rows."""
     n = len(Y)
     smooth = sum(0.5 * W[i, j] * ((F[i] - F[j]) ** 2).sum() for i in range(n) for j in range(n))
-    fit = sum(c * ((F[i] - Y[i]) ** 2).sum() for i in range(n) if labelled[i])
+    fit = sum(c * ((F[i] - Y[i]) ** 2).sum() for i in range(n) if labeled[i])
     return smooth + fit + ridge * (F**2).sum()
 
 
@@ -106,16 +106,16 @@ def start_probabilities(W, n_steps, self_weight=1.0):
 def walk_em(Q, mask, n_iter):
     """Return theta after some iterations of EM from equal shares, and the log likelihood before and after each."""
     n, K = mask.shape
-    labelled = [x for x in range(n) if not mask[x].all()]
+    labeled = [x for x in range(n) if not mask[x].all()]
     theta = np.full((n, K), 1 / K)
 
     def likelihood():
-        return sum(np.log(sum((theta[:, k] @ Q[:, x]) for k in range(K) if mask[x, k])) for x in labelled)
+        return sum(np.log(sum((theta[:, k] @ Q[:, x]) for k in range(K) if mask[x, k])) for x in labeled)
 
     trace = [likelihood()]
     for _ in range(n_iter):
         expected = np.zeros((n, K))
-        for x in labelled:
+        for x in labeled:
             joint = np.where(mask[x], theta * Q[:, [x]], 0.0)
             expected += joint / joint.sum()
         reached = expected.sum(axis=1) > 0

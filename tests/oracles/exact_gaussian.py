@@ -39,8 +39,8 @@ def step(rows, count, r, nu):
     """
     n, d, K = len(rows), len(rows[0]), len(r[0])
     total = mpmath.fsum(count)
-    centre = [mpmath.fsum(c * x[j] for c, x in zip(count, rows)) / total for j in range(d)]
-    T = [mpmath.fsum(c * (x[j] - centre[j]) ** 2 for c, x in zip(count, rows)) / total for j in range(d)]
+    center = [mpmath.fsum(c * x[j] for c, x in zip(count, rows)) / total for j in range(d)]
+    T = [mpmath.fsum(c * (x[j] - center[j]) ** 2 for c, x in zip(count, rows)) / total for j in range(d)]
     shares, means, covariances = [], [], []
     for k in range(K):
         mass = {i: count[i] * r[i][k] for i in range(n) if r[i][k]}
@@ -60,7 +60,7 @@ def step(rows, count, r, nu):
     return shares, means, covariances
 
 
-def in_units(X, centre, spread):
-    """Return rows less the centre, by the spread, all of which are taken as they are."""
-    (origin,), (unit,) = matrix([centre]), matrix([spread])
+def in_units(X, center, spread):
+    """Return rows less the center, by the spread, all of which are taken as they are."""
+    (origin,), (unit,) = matrix([center]), matrix([spread])
     return [[(value - o) / u for value, o, u in zip(row, origin, unit, strict=True)] for row in matrix(X)]

@@ -1,4 +1,4 @@
-"""Codes of binary machines, votes of neighbours, and transductive machines, in 50 digits."""
+"""Codes of binary machines, votes of neighbors, and transductive machines, in 50 digits."""
 
 import mpmath
 from mpmath import mpf
@@ -56,13 +56,13 @@ def _square(x, y):
     return mpmath.fsum(value**2 for value in _less(x, y))
 
 
-def vote_error(X, mask, new, neighbours, shares):
-    """Return by how much neighbours are farther than the nearest, relatively, or shares differ from their votes.
+def vote_error(X, mask, new, neighbors, shares):
+    """Return by how much neighbors are farther than the nearest, relatively, or shares differ from their votes.
 
-    Which of several rows at one distance are neighbours is nobody's error, so that distances are compared, not rows.
+    Which of several rows at one distance are neighbors is nobody's error, so that distances are compared, not rows.
     """
     rows, worst, exact = matrix(X), mpf(0), []
-    for x, chosen in zip(matrix(new), neighbours, strict=True):
+    for x, chosen in zip(matrix(new), neighbors, strict=True):
         lengths = [mpmath.sqrt(_square(x, row)) for row in rows]
         nearest, own = sorted(lengths)[: len(chosen)], [lengths[i] for i in chosen]
         for far, near in zip(sorted(own), nearest, strict=True):

@@ -20,11 +20,11 @@ def log_gaussian(x, mean, covariance):
     )
 
 
-def row_weight(members, n_classes, weight, unlabelled_weight, partial_weight):
+def row_weight(members, n_classes, weight, unlabeled_weight, partial_weight):
     """Return what a row of `members` candidates counts."""
     if members == 1:
         return weight
-    return weight * (unlabelled_weight if members == n_classes else partial_weight)
+    return weight * (unlabeled_weight if members == n_classes else partial_weight)
 
 
 def joint(i, X, pi, log_density):

@@ -39,7 +39,7 @@ def gradient(X, mask, W, sample_weight=None):
 
 
 def mode(X, mask, Lambda, start, sample_weight=None):
-    """Maximise l(w) - 1/2 w^T Lambda w by scipy."""
+    """Maximize l(w) - 1/2 w^T Lambda w by scipy."""
 
     def loss(w):
         W = w.reshape(start.shape)

@@ -13,7 +13,7 @@ def distance(x, y, metric):
     return 1.0 - float(np.dot(x, y)) / norms if norms else math.inf
 
 
-def neighbours(X, x, n_neighbors, radius, metric, leave_out=None):
+def neighbors(X, x, n_neighbors, radius, metric, leave_out=None):
     """Return the numbers of the rows near x and their distances, the nearest first."""
     near = sorted((distance(row, x, metric), i) for i, row in enumerate(X) if i != leave_out)
     near = [(d, i) for d, i in near if d < math.inf]
@@ -21,8 +21,8 @@ def neighbours(X, x, n_neighbors, radius, metric, leave_out=None):
 
 
 def local_width(X, x, n_neighbors, leave_out=None):
-    """Return the distance of x to its k-th neighbour."""
-    return neighbours(X, x, n_neighbors, None, "euclidean", leave_out)[-1][0]
+    """Return the distance of x to its k-th neighbor."""
+    return neighbors(X, x, n_neighbors, None, "euclidean", leave_out)[-1][0]
 
 
 def weight(d, affinity, width, own, other):
@@ -43,7 +43,7 @@ def directed(X, others, affinity="gaussian", n_neighbors=5, radius=None, width="
     W = np.zeros((len(rows), len(X)))
     for i, x in enumerate(rows):
         here = widths[i] if own else local_width(X, x, n_neighbors)
-        for d, j in neighbours(X, x, n_neighbors, radius, metric, i if own else None):
+        for d, j in neighbors(X, x, n_neighbors, radius, metric, i if own else None):
             W[i, j] = weight(d, affinity, width, here, widths[j])
     return W
 

@@ -42,7 +42,7 @@ def balance(F, mask):
 
 
 def spread(X, F, x, n_neighbors):
-    """Return the shares of a row without a label: the weighted mean of its neighbours'."""
+    """Return the shares of a row without a label: the weighted mean of its neighbors'."""
     near, _ = nearest(X, x, n_neighbors)
     weights = rebuild(X, x, near)
     return weights @ F[near] / weights.sum() if weights.sum() > 0 else np.full(F.shape[1], 1 / F.shape[1])

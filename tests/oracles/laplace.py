@@ -90,7 +90,7 @@ class Exact:
     """log |I + W^1/2 K W^1/2|."""
 
 
-def exactly_labelled(gram, y, n_classes):
+def exactly_labeled(gram, y, n_classes):
     """Run Algorithm 3.3 of Rasmussen & Williams; y holds the rows' classes.
 
     Line 12 there leaves -1/2 log |sum_c E_c| out of the evidence, though their equation 3.44 has it: it is in here.

@@ -1,4 +1,4 @@
-"""Nearest neighbours for candidate sets, by the definition and slowly."""
+"""Nearest neighbors for candidate sets, by the definition and slowly."""
 
 import math
 

@@ -46,7 +46,7 @@ def pegasos(kernel, mask, lam, n_steps):
 
 
 def row_duals(gains, c):
-    """Maximise sum_k a_k gain_k - c/2 ((sum a)^2 + sum a^2) over a >= 0, sum a <= 1, by trying every support."""
+    """Maximize sum_k a_k gain_k - c/2 ((sum a)^2 + sum a^2) over a >= 0, sum a <= 1, by trying every support."""
     n = len(gains)
     best, found = 0.0, [0.0] * n
     for code in range(1, 2**n):

@@ -16,13 +16,13 @@ def multiplier(G, b, square_radius):
     return np.linalg.eigvals(np.block([[G, -np.eye(d)], [-np.outer(b, b) / square_radius, G]])).real.min()
 
 
-def minimiser(G, b, square_radius):
+def minimizer(G, b, square_radius):
     """Return the w of length sqrt(r) for which w^T G w - 2 b^T w is least, outside the hard case."""
     return np.linalg.solve(G - multiplier(G, b, square_radius) * np.eye(len(b)), b)
 
 
 def scores(W, labels, d, c):
-    """Return z and the threshold for labels +1, -1 and 0 (unlabelled), and the objective as a function of z."""
+    """Return z and the threshold for labels +1, -1 and 0 (unlabeled), and the objective as a function of z."""
     _, V = eigenvectors(W, d)
     n, d = V.shape
     D = np.diag([float(j * j) for j in range(1, d + 1)])
@@ -32,7 +32,7 @@ def scores(W, labels, d, c):
     gamma = np.where(positive, gamma_pos, np.where(negative, gamma_neg, 0.0))
     total = l_pos + l_neg
     C = np.diag(np.where(positive, total / (2 * l_pos), np.where(negative, total / (2 * l_neg), 0.0)))
-    w = minimiser(D + c * V.T @ C @ V, c * V.T @ C @ gamma, n)
+    w = minimizer(D + c * V.T @ C @ V, c * V.T @ C @ gamma, n)
 
     def objective(z):
         smooth = V.T @ z

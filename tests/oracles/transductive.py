@@ -1,4 +1,4 @@
-"""The transductive machine by trying every labelling, each with a machine of scikit-learn."""
+"""The transductive machine by trying every labeling, each with a machine of scikit-learn."""
 
 import warnings
 from itertools import combinations
@@ -26,12 +26,12 @@ def machine(gram, signs, costs):
     return objective(dual @ gram[np.ix_(support, support)] @ dual, scores, signs, costs), scores
 
 
-def best_labelling(gram, signs, n_positive, C, C_unlabelled):
+def best_labeling(gram, signs, n_positive, C, C_unlabeled):
     """Return the least objective over all signs of the rows of sign 0 of which n_positive are 1, and those signs."""
-    unlabelled = np.flatnonzero(signs == 0)
-    costs = np.where(signs == 0, C_unlabelled, C)
+    unlabeled = np.flatnonzero(signs == 0)
+    costs = np.where(signs == 0, C_unlabeled, C)
     best = np.inf, signs
-    for chosen in combinations(unlabelled, n_positive):
+    for chosen in combinations(unlabeled, n_positive):
         tried = np.where(signs == 0, -1.0, signs)
         tried[list(chosen)] = 1.0
         value, _ = machine(gram, tried, costs)
@@ -40,13 +40,13 @@ def best_labelling(gram, signs, n_positive, C, C_unlabelled):
     return best
 
 
-def switchable(scores, signs, unlabelled, margin):
+def switchable(scores, signs, unlabeled, margin):
     """Return all pairs (m, l) that meet the printed conditions by more than the margin."""
     xi = 1.0 - signs * scores
     return [
         (m, l)
-        for m in unlabelled
-        for l in unlabelled  # noqa: E741 - the paper's name
+        for m in unlabeled
+        for l in unlabeled  # noqa: E741 - the paper's name
         if signs[m] > 0 > signs[l] and xi[m] > margin and xi[l] > margin and xi[m] + xi[l] > 2 + margin
     ]
 

@@ -48,7 +48,7 @@ def test_every_kind_of_file_is_packed() -> None:
 
 
 def test_the_release_files_agree() -> None:
-    """Version, name and licence are the same in pyproject.toml, CITATION.cff, CHANGELOG.md and what is installed."""
+    """Version, name and license are the same in pyproject.toml, CITATION.cff, CHANGELOG.md and what is installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert oneof.__version__ == project["version"]
     assert metadata("oneof")["License-Expression"] == project["license"] == "BSD-3-Clause"

@@ -34,7 +34,7 @@ def curve(rates, n_rows=(50, 100, 200), std=0.01, accuracy=None):
 
 
 def sample(names=("finch", "sparrow", "tit", "wren"), *, n=60, kinds=(1, 2, 3, None), truth=True, **changes):
-    """Build a report of n rows whose sets cycle through the sizes `kinds`; None is unlabelled."""
+    """Build a report of n rows whose sets cycle through the sizes `kinds`; None is unlabeled."""
     k = len(names)
     rng = np.random.default_rng(0)
     mask = np.zeros((n, k), dtype=bool)

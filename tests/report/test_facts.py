@@ -29,7 +29,7 @@ def test_lengths_must_agree(changes):
 
 
 def test_supervision_adds_up():
-    """Exact, partial and unlabelled rows are all rows, and the mean size is that of the partial sets."""
+    """Exact, partial and unlabeled rows are all rows, and the mean size is that of the partial sets."""
     y = CandidateSets.from_sets([["a"], ["a", "b"], ["a", "b", "c"], None, ["d"]])
     assert facts.supervision(y) == (5, 4, 2, 2, 1, 2.5, 1)
 
@@ -53,7 +53,7 @@ def test_truth_is_compared_where_it_is_known():
     assert (found.n_known, found.outside) == (7, 2)
     assert (found.n_partial, found.right_partial) == (3, pytest.approx(2 / 3))
     assert found.chance_partial == pytest.approx((1 / 2 + 1 / 2 + 1 / 3) / 3)
-    assert (found.n_unlabelled, found.right_unlabelled) == (2, 0.5)
+    assert (found.n_unlabeled, found.right_unlabeled) == (2, 0.5)
     assert facts.compare_with_truth(y, decided, [None] * 8) is None
 
 
@@ -62,13 +62,13 @@ def test_least_sure_rows_are_open_and_in_order(sizes, limit, random):
     """No exact row is listed, each kind is ascending and the lowest of its kind, and all places are used."""
     mask = np.arange(4) < np.array(sizes)[:, None]
     confidence = np.array([random.random() for _ in sizes])
-    partial, unlabelled = facts.least_sure(CandidateSets(mask, list("abcd")), confidence, limit)
-    for kind, listed in (((2, 3), partial), ((4,), unlabelled)):
+    partial, unlabeled = facts.least_sure(CandidateSets(mask, list("abcd")), confidence, limit)
+    for kind, listed in (((2, 3), partial), ((4,), unlabeled)):
         every = sorted((confidence[i], i) for i, size in enumerate(sizes) if size in kind)
         assert listed.tolist() == [i for _, i in every[: len(listed)]]
-    assert len(partial) + len(unlabelled) == min(limit, sum(size > 1 for size in sizes))
+    assert len(partial) + len(unlabeled) == min(limit, sum(size > 1 for size in sizes))
     if min(sum(size in kind for size in sizes) for kind in ((2, 3), (4,))) >= limit:
-        assert len(unlabelled) == limit // 2
+        assert len(unlabeled) == limit // 2
 
 
 def test_unsure_rows_are_counted_from_zero_and_previewed():

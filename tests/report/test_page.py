@@ -93,7 +93,7 @@ def test_page_is_sound_and_fetches_nothing(shape):
     assert max(np.diff(levels)) <= 1
 
 
-def test_every_colour_of_the_pictures_is_defined_in_both_modes():
+def test_every_color_of_the_pictures_is_defined_in_both_modes():
     """Light and dark mode define the same variables, and every variable used is among them."""
     html = render_report(sample())
     light, dark = (set(re.findall(r"(--[\w-]+):", block)) for block in re.findall(r":root \{(.*?)\}", html, re.DOTALL))

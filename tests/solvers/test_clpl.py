@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
-from oneof.solvers.clpl import CLPLProblem, minimise, solve_clpl
+from oneof.solvers.clpl import CLPLProblem, minimize, solve_clpl
 from oneof.solvers.clpl.dual import ascend
 from tests.estimators.panel import table
 from tests.oracles import clpl as oracle
@@ -44,7 +44,7 @@ def test_curvature_is_the_derivative_of_the_gradient():
     _, _, _, p = problem()
     random = np.random.default_rng(2)
     W, v = random.normal(size=(2, *p.shape))
-    bent = p.penalised(v) + p.gather(p.bend(p.curvatures(p.scores(W)), p.scores(v)), p.X)
+    bent = p.penalized(v) + p.gather(p.bend(p.curvatures(p.scores(W)), p.scores(v)), p.X)
     ahead, behind = (W + sign * 1e-6 * v for sign in (1, -1))
     numerical = (p.gradient(ahead, p.scores(ahead)) - p.gradient(behind, p.scores(behind))) / 2e-6
     np.testing.assert_allclose(bent, numerical, rtol=1e-5, atol=1e-5 * np.abs(bent).max())
@@ -65,7 +65,7 @@ def test_the_gradient_vanishes_at_the_minimum(C, fit_intercept, scale):
     assert np.all(np.abs(found.gradient) <= 1e-6 * terms + 1e-12)
 
 
-def test_no_neighbour_is_lower():
+def test_no_neighbor_is_lower():
     """The minimum is global: no random step from it lowers the hand-written objective."""
     X, mask = table(30)
     found = solve_clpl(X, mask, C=0.5, sample_weight=np.ones(30))
@@ -100,7 +100,7 @@ def test_dual_ascent_bounds_the_distance_from_the_minimum(C):
     """The gap is no less than f - min f, whenever the ascent ends; where it ends by itself, that is the minimum."""
     X, mask = table(80)
     p = CLPLProblem.of(X, mask, C, np.random.default_rng(0).choice([0.5, 2.0], size=80), fit_intercept=False)
-    least = minimise(p, max_iter=1000, tol=1e-10).objective
+    least = minimize(p, max_iter=1000, tol=1e-10).objective
     for tol in (1e-1, 1e-4, 1e-15):
         weights, gap = ascend(p, tol=tol, random=np.random.default_rng(0))
         value = p.objective(weights, p.scores(weights))
@@ -121,7 +121,7 @@ def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_in
     found = solve_clpl(X, mask, C=C, sample_weight=weight, fit_intercept=fit_intercept)
     p = CLPLProblem.of(X, mask, C, weight, fit_intercept=fit_intercept)
     assert not p.blocks_fit
-    alone = minimise(p, max_iter=1000, tol=1e-8)
+    alone = minimize(p, max_iter=1000, tol=1e-8)
     assert found.converged
     assert found.objective == pytest.approx(alone.objective, rel=1e-12)
     np.testing.assert_allclose(found.weights, alone.weights, atol=1e-6 * np.abs(alone.weights).max())

@@ -10,7 +10,7 @@ from tests.oracles import plecoc as oracle
 
 
 @pytest.fixture
-def labelled():
+def labeled():
     """Return candidate sets of 200 rows and 5 classes, none of them full."""
     mask = table(200, K=5)[1]
     return mask[~mask.all(axis=1)]
@@ -20,21 +20,21 @@ def draw(mask, n_codes=30, min_share=0.1, seed=0):
     return draw_codings(mask, n_codes, min_share, np.random.default_rng(seed))
 
 
-def test_a_row_takes_the_side_of_its_whole_set(labelled):
+def test_a_row_takes_the_side_of_its_whole_set(labeled):
     """A set that lies on both sides has none."""
     codes = np.random.default_rng(0).choice([-1, 1], size=(5, 20))
-    expected = np.array([oracle.sides(labelled, code) for code in codes.T]).T
-    np.testing.assert_array_equal(row_sides(labelled, codes), expected)
+    expected = np.array([oracle.sides(labeled, code) for code in codes.T]).T
+    np.testing.assert_array_equal(row_sides(labeled, codes), expected)
 
 
 @pytest.mark.parametrize("min_share", [0.1, 0.5, 0.6])
-def test_every_coding_keeps_enough_rows_on_both_sides(labelled, min_share):
+def test_every_coding_keeps_enough_rows_on_both_sides(labeled, min_share):
     """Codings that are kept part the rows, keep the share that is asked for, and put the first class on side +1."""
-    codes = draw(labelled, min_share=min_share)
+    codes = draw(labeled, min_share=min_share)
     assert codes.shape == (5, 30)
     assert set(np.unique(codes)) == {-1, 1}
     assert np.all(codes[0] == 1)
-    sides = row_sides(labelled, codes)
+    sides = row_sides(labeled, codes)
     assert np.all((sides > 0).any(axis=0) & (sides < 0).any(axis=0))
     assert np.all((sides != 0).mean(axis=0) >= min_share)
 
@@ -82,9 +82,9 @@ def test_too_few_rows_are_an_error_that_says_what_can_be_had():
         draw(mask, min_share=0.9)
 
 
-def test_performance_and_losses_are_those_of_the_definition(labelled):
+def test_performance_and_losses_are_those_of_the_definition(labeled):
     """Both equal the sums written out, also for a class that no row names."""
-    mask = np.column_stack([labelled, np.zeros(len(labelled), dtype=bool)])
+    mask = np.column_stack([labeled, np.zeros(len(labeled), dtype=bool)])
     random = np.random.default_rng(1)
     codes = random.choice([-1, 1], size=(6, 12))
     margins = random.normal(size=(len(mask), 12))
@@ -94,14 +94,14 @@ def test_performance_and_losses_are_those_of_the_definition(labelled):
     np.testing.assert_allclose(decode(margins, codes, H), oracle.losses(margins, codes, H))
 
 
-def test_permuting_classes_and_codings_together_permutes_losses(labelled):
+def test_permuting_classes_and_codings_together_permutes_losses(labeled):
     """The order of the classes means nothing: taken in another order, with their codes, they lose the same."""
     random = np.random.default_rng(2)
     codes, order = random.choice([-1, 1], size=(5, 12)), [3, 0, 4, 1, 2]
-    np.testing.assert_array_equal(row_sides(labelled[:, order], codes[order]), row_sides(labelled, codes))
-    margins = random.normal(size=(len(labelled), 12))
-    H = code_performance(margins, labelled, codes)
-    permuted = code_performance(margins, labelled[:, order], codes[order])
+    np.testing.assert_array_equal(row_sides(labeled[:, order], codes[order]), row_sides(labeled, codes))
+    margins = random.normal(size=(len(labeled), 12))
+    H = code_performance(margins, labeled, codes)
+    permuted = code_performance(margins, labeled[:, order], codes[order])
     np.testing.assert_allclose(permuted, H[order])
     np.testing.assert_allclose(decode(margins, codes[order], permuted), decode(margins, codes, H)[:, order])
 

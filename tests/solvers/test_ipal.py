@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.graphs.neighbours import Neighbourhood
+from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import restrict, uniform
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
 from tests.estimators.panel import table
@@ -14,7 +14,7 @@ def graph(n=80, d=8, seed=0):
     """Return the links between rows that are not full, and their sets."""
     X, mask = table(n, d, seed=seed)
     told = ~mask.all(axis=1)
-    return reconstruction_links(Neighbourhood(X[told]), 6), mask[told]
+    return reconstruction_links(Neighborhood(X[told]), 6), mask[told]
 
 
 def test_links_are_shares_without_a_diagonal():
@@ -28,8 +28,8 @@ def test_links_are_shares_without_a_diagonal():
     np.testing.assert_allclose(total[total > 0], 1)
 
 
-def test_without_neighbours_the_sets_stay_uniform():
-    """At alpha = 0, in the limit alpha -> 0, and for rows that no neighbour rebuilds, F is F_0."""
+def test_without_neighbors_the_sets_stay_uniform():
+    """At alpha = 0, in the limit alpha -> 0, and for rows that no neighbor rebuilds, F is F_0."""
     links, mask = graph()
     start = uniform(mask)
     np.testing.assert_allclose(propagate(links, mask, alpha=0.0).confidence, start, atol=1e-15)

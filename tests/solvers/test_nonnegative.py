@@ -43,7 +43,7 @@ def draw(seed, n=50):
     k, d = random.integers(1, 13), random.integers(1, 9)
     A, x = random.normal(size=(n, k, d)), random.normal(size=(n, d))
     kind = seed % 6
-    if kind == 1:  # neighbours indeed: rows around their target
+    if kind == 1:  # neighbors indeed: rows around their target
         A = x[:, None, :] + 0.3 * A
     elif kind == 2:  # repeated and zero rows
         A[:, k // 2 :] = A[:, : k - k // 2]
@@ -81,8 +81,8 @@ def test_whole_numbers_with_many_ties_are_solved(seed):
     check_residuals(A, x, w)
 
 
-def test_the_minimiser_is_scipys_where_it_is_unique():
-    """For independent rows there is one minimiser, and it is found."""
+def test_the_minimizer_is_scipys_where_it_is_unique():
+    """For independent rows there is one minimizer, and it is found."""
     random = np.random.default_rng(0)
     A, x = random.normal(size=(200, 6, 9)), random.normal(size=(200, 9))
     np.testing.assert_allclose(solve(A, x), [nnls(a.T, t)[0] for a, t in zip(A, x, strict=True)], atol=1e-10)

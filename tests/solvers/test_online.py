@@ -151,7 +151,7 @@ def test_any_split_continues_the_run_bit_by_bit(name, sparse, seed, cuts):
 @pytest.mark.parametrize("n_rows", [10_000, pytest.param(500_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_long_stream_keeps_its_digits(name, n_rows):
-    """After a long stream, with renormalisations of the scale, the weights still equal the literal ones to 1e-10."""
+    """After a long stream, with renormalizations of the scale, the weights still equal the literal ones to 1e-10."""
     random = np.random.default_rng(0)
     X = random.normal(size=(n_rows, 3))
     mask = np.eye(3, dtype=bool)[random.integers(0, 3, len(X))]

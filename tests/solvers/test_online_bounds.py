@@ -61,8 +61,8 @@ def test_mistake_bound_on_any_stream(seed, gamma):
     mask |= random.random(mask.shape) < 0.2
     mask[mask.all(axis=1), 0] = False
     state = perceptron(X, mask, prediction="average", initial=start(X, K))
-    learnt = state.weights / np.linalg.norm(state.weights)
-    for W in (teacher, learnt, unit_weights(random, K, d)):
+    learned = state.weights / np.linalg.norm(state.weights)
+    for W in (teacher, learned, unit_weights(random, K, d)):
         margin, sizes, rows = margins(W, X, mask)
         D2 = ((sizes * np.maximum(0.0, gamma - margin)) ** 2).sum()
         R2, k = (rows**2).sum(axis=1).max(), 1 / sizes.min() + 1

@@ -65,7 +65,7 @@ def test_the_hessian_product_is_the_derivative_of_the_gradient(entropy_weight, f
 @intercepts
 @pytest.mark.parametrize("lam", [1e-4, 1.0, 1e3])
 @pytest.mark.parametrize("scale", [1.0, np.array([1e4, 1.0, 1e-3, 10.0])], ids=["even", "ill-scaled"])
-@pytest.mark.parametrize("offset", [0.0, 100.0], ids=["centred", "far off"])
+@pytest.mark.parametrize("offset", [0.0, 100.0], ids=["centered", "far off"])
 def test_the_gradient_vanishes_at_the_end(lam, entropy_weight, fit_intercept, scale, offset):
     """Stationarity: the gradient is 0 to rounding, weighed against the sizes of the terms that cancel in it."""
     X, mask = table(80)
@@ -73,7 +73,7 @@ def test_the_gradient_vanishes_at_the_end(lam, entropy_weight, fit_intercept, sc
     found = solved(X, mask, lam=lam, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
     assert found.converged
     p = PLEMProblem.of(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
-    terms = np.abs(p.penalised(found.weights)) + p.gather(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
+    terms = np.abs(p.penalized(found.weights)) + p.gather(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
     assert np.all(np.abs(found.gradient) <= 1e-6 * terms)
 
 
@@ -105,7 +105,7 @@ def test_the_end_is_a_fixed_point_of_em(fit_intercept):
 
 @intercepts
 def test_classes_share_the_weights_of_a_feature(fit_intercept):
-    """Adding the same to all classes changes no probability, so that penalised weights sum to 0 over the classes."""
+    """Adding the same to all classes changes no probability, so that penalized weights sum to 0 over the classes."""
     X, mask = table(80)
     weights = solved(X, mask, fit_intercept=fit_intercept).weights
     np.testing.assert_allclose(weights.sum(axis=0), 0, atol=1e-10)

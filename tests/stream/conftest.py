@@ -27,7 +27,7 @@ def make_frame(n=N_ROWS, seed=0):
                 for i, (k, x) in enumerate(zip(truth, rng.normal(size=n)))
             ],
             "mass": np.round(rng.normal(size=n) - truth, 3),
-            "colour": [None if i % 11 == 3 else ["red", "grey", "brown"][k] for i, k in enumerate(truth)],
+            "color": [None if i % 11 == 3 else ["red", "gray", "brown"][k] for i, k in enumerate(truth)],
             "remark": [f"seen {i} times, by the {['river', 'barn', 'hedge'][k]}" for i, k in enumerate(truth)],
             "species": sets,
         }

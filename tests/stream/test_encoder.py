@@ -58,8 +58,8 @@ def _frame(**columns):
 
 def test_a_value_has_its_features_wherever_it_stands():
     """Hashed columns of a row depend on the row alone, not on the batch around it."""
-    columns = [("colour", "category"), ("note", "text"), ("x", "number")]
-    frame = _frame(colour=["red", "", "blue", "red"], note=["a b", "b", "", "a b a"], x=[1.0, 2.0, 3.0, np.nan])
+    columns = [("color", "category"), ("note", "text"), ("x", "number")]
+    frame = _frame(color=["red", "", "blue", "red"], note=["a b", "b", "", "a b a"], x=[1.0, 2.0, 3.0, np.nan])
     encoder = StreamEncoder(columns, hash_bits=8).fit(frame)
     whole = encoder.transform(frame).toarray()
     rows = np.vstack([encoder.transform(frame[i]).toarray() for i in range(4)])

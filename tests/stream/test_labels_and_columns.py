@@ -80,8 +80,8 @@ REFUSED = {
     "one class": ("x,label\n1,a\n2,a\n", {}, "only one class occurs"),
     "one class named": ("x,label\n1,a\n2,a\n", {"classes": ("a",)}, "not two or more"),
     "signs": ("x,label\n1,1\n2,-1\n", {}, "only -1 and 1"),
-    "no label": ("x,label\n1,\n2,\n", {}, "every row is unlabelled"),
-    "no label, classes named": ("x,label\n1,\n2,\n", {"classes": ("a", "b")}, "every row is unlabelled"),
+    "no label": ("x,label\n1,\n2,\n", {}, "every row is unlabeled"),
+    "no label, classes named": ("x,label\n1,\n2,\n", {"classes": ("a", "b")}, "every row is unlabeled"),
     "empty set": ("x,label\n1,a\n2,b\n3,[]\n", {}, r"row 2 has an empty candidate set \('\[\]'\)"),
     "empty label": ("x,label\n1,a\n2,b\n3,a|\n", {}, "row 2: 'a|' names an empty label"),
     "no rows": ("x,label\n", {}, "t.csv has no rows"),
@@ -122,7 +122,7 @@ def test_columns_that_change(tmp_path):
     """A later file may have its columns in another order, and more of them, but not fewer."""
     for number, text in enumerate(("x,z,label\n1,5,a\n2,4,b\n", "w,label,z,x\n9,a,3,3\n", "x,label\n1,a\n")):
         _write(tmp_path, text, f"{number}.csv")
-    with pytest.raises(DataError, match=r"2.csv lacks 'z', which the rows learnt from have"):
+    with pytest.raises(DataError, match=r"2.csv lacks 'z', which the rows learned from have"):
         fit_stream(tmp_path, AvgPerceptron(), LABEL)
     (tmp_path / "2.csv").unlink()
     fit = fit_stream(tmp_path, AvgPerceptron(), LABEL)

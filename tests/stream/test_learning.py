@@ -30,7 +30,7 @@ SPECIES = StreamOptions(labels=("species",), batch_rows=100, hash_bits=8)
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_it_is_partial_fit_on_the_same_rows(files, learner, average, n_epochs, kind):
     """The weights are, bit by bit, those of partial_fit on the rows as the encoder gives them."""
-    drop = () if kind == "sparse" else ("colour", "remark")
+    drop = () if kind == "sparse" else ("color", "remark")
     options = StreamOptions(
         ("species",), overrides=Overrides(drop=drop), batch_rows=100, hash_bits=8, n_epochs=n_epochs
     )
@@ -54,7 +54,7 @@ def test_it_is_partial_fit_on_the_same_rows(files, learner, average, n_epochs, k
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_rows_that_need_no_scaling_give_the_weights_of_fit(tmp_path, learner):
-    """An svmlight file is learnt as `fit` learns the matrix, in several passes too."""
+    """An svmlight file is learned as `fit` learns the matrix, in several passes too."""
     frame = make_numbers(300)
     write_svmlight(frame, tmp_path / "t.svm")
     fit = fit_stream(tmp_path / "t.svm", learner(), StreamOptions(batch_rows=70, hash_bits=3, n_epochs=2))
@@ -81,7 +81,7 @@ def test_the_running_loss_is_that_of_predicting_first(files):
     frame, encoder = conform(make_frame(), fit.columns, files["t.csv"]), StreamEncoder(fit.columns, 8)
     y = CandidateSets.from_strings(make_frame()["species"].to_list())
     plain, averaged = clone(estimator).set_params(average=False), clone(estimator)
-    by_row, by_batch, told = [], [], ~y.is_unlabelled
+    by_row, by_batch, told = [], [], ~y.is_unlabeled
     for first in range(0, N_ROWS, 100):
         encoder, rows = encoder.take(frame[first : first + 100])
         for i in range(100):

@@ -13,7 +13,7 @@ from oneof.stream import OneByOne
 def test_it_is_partial_fit_on_hashed_rows(learner):
     """Rows one by one give the weights of the same hashed rows at once; text is a category, None is missing."""
     rng = np.random.default_rng(0)
-    rows = [{"x": float(x), "colour": "rb"[int(x > 0)], "gap": None} for x in rng.normal(size=50)]
+    rows = [{"x": float(x), "color": "rb"[int(x > 0)], "gap": None} for x in rng.normal(size=50)]
     sets = [["a"] if row["x"] > 0 else None if i % 5 == 0 else ["b", "c"] for i, row in enumerate(rows)]
     model, peer = OneByOne(learner(), ["a", "b", "c"], hash_bits=6), learner()
     assert (model.predict_one(rows[0]), model.predict_proba_one(rows[0])) == (None, {})
@@ -76,7 +76,7 @@ def test_labels_that_are_equal_but_not_the_same_are_read_anew():
 
 @pytest.mark.parametrize("y", [{0: 0.7, 1: 0.3}, b"\x00\x01", [0, True], np.array(1), np.array([0, 1]), range(2)])
 def test_what_was_seen_does_not_change_how_labels_are_read(y):
-    """A row of labels is a set, or an error, after the set it resembles was learnt as it is before."""
+    """A row of labels is a set, or an error, after the set it resembles was learned as it is before."""
 
     def read(model):
         try:
@@ -102,7 +102,7 @@ def test_predictions_are_those_of_the_fitted_learner(average):
 
 
 def test_what_cannot_be_learnt_is_told():
-    """Classes, sizes and features that make no sense are told in a sentence, and nothing is learnt."""
+    """Classes, sizes and features that make no sense are told in a sentence, and nothing is learned."""
     for classes, said in ((["a"], "only one class"), (["a", "a"], "twice")):
         with pytest.raises(InputError, match=said):
             OneByOne(AvgPerceptron(), classes)

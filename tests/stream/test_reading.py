@@ -15,7 +15,7 @@ from oneof.stream.labels import plain
 from oneof.tables import Column, conform
 from tests.stream.conftest import N_ROWS, make_frame, make_numbers, write_svmlight
 
-COLUMNS = (Column("span", "number"), Column("mass", "number"), Column("colour", "category"), Column("remark", "text"))
+COLUMNS = (Column("span", "number"), Column("mass", "number"), Column("color", "category"), Column("remark", "text"))
 FORMS = ("t.csv", "t.tsv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow", "parts")
 
 

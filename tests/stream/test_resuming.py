@@ -28,7 +28,7 @@ class _Stop(BaseException):
 
 
 def _stop_after(n_batches, error=KeyboardInterrupt):
-    """Return a watch that raises once so many batches were learnt from."""
+    """Return a watch that raises once so many batches were learned from."""
     seen = []
 
     def watch(*_):
@@ -42,7 +42,7 @@ def _stop_after(n_batches, error=KeyboardInterrupt):
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow", "parts"])
 @pytest.mark.parametrize("n_batches", [1, 5, 8, 13])
 def test_an_interrupted_run_goes_on_bit_by_bit(files, tmp_path, name, n_batches):
-    """Ctrl-C after any batch, of any epoch, leaves a checkpoint from which the rest is learnt as if none had been."""
+    """Ctrl-C after any batch, of any epoch, leaves a checkpoint from which the rest is learned as if none had been."""
     unbroken = fit_stream(files[name], ESTIMATOR, OPTIONS)
     kept = tmp_path / "checkpoint.npz"
     with pytest.raises(KeyboardInterrupt):
@@ -115,7 +115,7 @@ def _go_on(path, kept, estimator=ESTIMATOR, options=OPTIONS):
 
 
 def test_other_streams_and_options_are_refused(left, tmp_path):
-    """One sentence names the difference; nothing is learnt from, and the checkpoint stays."""
+    """One sentence names the difference; nothing is learned from, and the checkpoint stays."""
     path, kept = left
     before = kept.read_bytes()
     with pytest.raises(DataError, match="left of a run that did not end: go on with --resume, or begin anew"):

@@ -26,7 +26,7 @@ def table() -> Table:
             "size": [None if i % 7 == 0 else float(generator.normal()) for i in range(N)],
             "count": generator.integers(0, 9, N),
             "wet": [bool(i % 2) for i in range(N)],
-            "colour": [None if i % 5 == 0 else ["red", "green", "blue"][i % 3] for i in range(N)],
+            "color": [None if i % 5 == 0 else ["red", "green", "blue"][i % 3] for i in range(N)],
             "remark": [" ".join(generator.choice(words, 6)) for _ in range(N)],
             "constant": ["x"] * N,
             "empty": pl.Series([None] * N, dtype=pl.String),
@@ -39,13 +39,13 @@ def table() -> Table:
 
 
 def test_kinds_of_columns(table: Table) -> None:
-    """Each kind is seen, what cannot teach is left out, and every column left out on judgement has a sentence."""
+    """Each kind is seen, what cannot teach is left out, and every column left out on judgment has a sentence."""
     columns, notes = choose_columns(table, exclude=["label"])
     assert columns == [
         ("size", "number"),
         ("count", "number"),
         ("wet", "yes/no"),
-        ("colour", "category"),
+        ("color", "category"),
         ("remark", "text"),
     ]
     said = {note.split("'")[1]: note for note in notes}
@@ -54,10 +54,10 @@ def test_kinds_of_columns(table: Table) -> None:
 
 
 def test_the_user_decides(table: Table) -> None:
-    overrides = Overrides(numbers=("id",), categories=("count",), texts=("colour",), drop=("remark", "size"))
+    overrides = Overrides(numbers=("id",), categories=("count",), texts=("color",), drop=("remark", "size"))
     columns, _ = choose_columns(table, exclude=["label"], overrides=overrides)
-    assert columns == [("id", "number"), ("count", "category"), ("wet", "yes/no"), ("colour", "text")]
-    with pytest.raises(DataError, match="no column 'colr': did you mean 'colour'"):
+    assert columns == [("id", "number"), ("count", "category"), ("wet", "yes/no"), ("color", "text")]
+    with pytest.raises(DataError, match="no column 'colr': did you mean 'color'"):
         choose_columns(table, exclude=[], overrides=Overrides(texts=("colr",)))
     with pytest.raises(DataError, match="cannot be number and text at once"):
         choose_columns(table, exclude=[], overrides=Overrides(numbers=("id",), texts=("id",)))
@@ -84,12 +84,12 @@ def test_the_encoder(table: Table) -> None:
     gone = table.frame["size"].is_null().to_numpy()
     assert np.unique(numbers[gone, 0]).size == 1
     assert np.array_equal(numbers[:, 2] > 0, gone)
-    colours = frame.select("colour")
-    categories = make_encoder([Column("colour", "category")]).fit(colours)
-    encoded = categories.transform(colours)
+    colors = frame.select("color")
+    categories = make_encoder([Column("color", "category")]).fit(colors)
+    encoded = categories.transform(colors)
     assert np.asarray(encoded.sum(axis=1)).ravel().tolist() == [1.0] * N
     assert encoded.shape[1] == 4
-    unseen = categories.transform(pl.DataFrame({"colour": ["purple"]}))
+    unseen = categories.transform(pl.DataFrame({"color": ["purple"]}))
     assert unseen.sum() == 0
 
 
@@ -100,7 +100,7 @@ def test_output_is_sparse_only_where_it_is_mostly_zeros(table: Table) -> None:
     many = [" ".join(f"w{j}" for j in range(i, i + 5)) for i in range(N)]
     frame = table.frame.with_columns(pl.Series("many", many))
     assert sp.issparse(encode(Column("many", "text")))
-    assert not sp.issparse(encode(Column("size", "number"), Column("wet", "yes/no"), Column("colour", "category")))
+    assert not sp.issparse(encode(Column("size", "number"), Column("wet", "yes/no"), Column("color", "category")))
 
 
 def test_another_table_is_brought_to_the_same_form() -> None:

@@ -47,7 +47,7 @@ def test_a_column_a_class() -> None:
 
 @pytest.mark.parametrize("cells", [[3, 1, -1, 3], ["3", "1", "", "3"], [3.0, 1.0, None, 3.0], ["3", "1", "-1", "3.0"]])
 def test_whole_numbers_are_labels(cells: list[Any]) -> None:
-    """-1 and empty cells are unlabelled, and text of whole numbers is numbers."""
+    """-1 and empty cells are unlabeled, and text of whole numbers is numbers."""
     candidates = read_labels(_table(y=cells), ["y"])
     assert candidates.to_sets() == [{3}, {1}, {1, 3}, {3}]
     assert candidates.classes.dtype.kind == "i"
@@ -71,9 +71,9 @@ def test_signs_are_ambiguous() -> None:
     [
         (_table(y=["a", "a"]), ["y"], {}, "only one class occurs"),
         (_table(y=["a", None]), ["y"], {}, "only one class occurs"),
-        (_table(y=["", None]), ["y"], {}, "every row is unlabelled"),
-        (_table(y=[-1, -1]), ["y"], {}, "every row is unlabelled"),
-        (_table(y=["a|b", "b|a"]), ["y"], {}, "every row is unlabelled"),
+        (_table(y=["", None]), ["y"], {}, "every row is unlabeled"),
+        (_table(y=[-1, -1]), ["y"], {}, "every row is unlabeled"),
+        (_table(y=["a|b", "b|a"]), ["y"], {}, "every row is unlabeled"),
         (_table(y=["a", "[]", "b"]), ["y"], {}, "row 1 has an empty candidate set"),
         (_table(y=["a", "b|", "b"]), ["y"], {}, "row 1: 'b|' names an empty label"),
         (_table(y=[["a"], ["b"], []]), ["y"], {}, "row 2 has an empty candidate set"),

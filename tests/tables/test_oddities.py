@@ -25,7 +25,7 @@ from oneof.tables import odd_labels
     ],
 )
 def test_odd_labels_are_told(labels: list[str], said: str) -> None:
-    """A label that is perhaps a set, or no label, or another one misspelt, is told with what to do about it."""
+    """A label that is perhaps a set, or no label, or another one misspelled, is told with what to do about it."""
     (note,) = odd_labels(labels, "|")
     assert said in note
     assert note.endswith(".")

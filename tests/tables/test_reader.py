@@ -96,7 +96,7 @@ def test_the_closest_column_is_suggested() -> None:
     with pytest.raises(DataError, match="did you mean 'Species'"):
         find_column("specis", ["width", "Species"], Path("t.csv"))
     with pytest.raises(DataError, match="it has width, Species"):
-        find_column("colour", ["width", "Species"], Path("t.csv"))
+        find_column("color", ["width", "Species"], Path("t.csv"))
 
 
 def test_lists_beside_single_labels(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from oneof.solvers.graph_logistic.openings import VAGUE, Openings
 from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.transducer import transduce
 from tests.oracles import exact, exact_graphs, exact_logistic
-from tests.truth.problems import affinity, fit, half_labelled
+from tests.truth.problems import affinity, fit, half_labeled
 
 
 def consistency(problem):
     """LocalGlobalConsistency: largest error of a share beside the linear system; of 10,000 rows, a bound on it."""
-    labels, half = half_labelled(problem)
+    labels, half = half_labeled(problem)
     model = fit(oneof.LocalGlobalConsistency(tol=1e-12), half)
     if len(labels) < 1000:
         told = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
@@ -28,7 +28,7 @@ def consistency(problem):
 
 def walk(problem):
     """MarkovWalk: largest error of a share, or of a start's, beside powers of P and as many iterations of EM."""
-    labels, half = half_labelled(problem)
+    labels, half = half_labeled(problem)
     model = fit(oneof.MarkovWalk(), half)
     W, K = model.affinity_.toarray(), half.mask.shape[1]
     starts, ends = exact_graphs.walk(W, labels, K, model.n_steps, model.n_iter_)
@@ -40,7 +40,7 @@ def walk(problem):
 
 def transducer(problem):
     """SpectralGraphTransducer: by how much its scores break the conditions of the least cut."""
-    labels, half = half_labelled(problem)
+    labels, half = half_labeled(problem)
     W = affinity(problem)
     found = transduce(check_affinity(W), half.mask, n_eigenvectors=80, c=3200.0, max_iter=1, tol=0.01)
     return exact_graphs.cut_error(W, labels, found.shares, 80, 3200)
@@ -48,17 +48,17 @@ def transducer(problem):
 
 def graph_logistic(problem):
     """GraphLogisticRegression, on exact labels: error of X^T L X, and of the weights given the precisions."""
-    half = problem.exact if len(problem.X) >= 1000 else half_labelled(problem)[1]
+    half = problem.exact if len(problem.X) >= 1000 else half_labeled(problem)[1]
     model = fit(oneof.GraphLogisticRegression(), half)
-    learnt = model._learnt
-    rows, precisions = learnt.labelled, learnt.solution.precisions
-    openings = Openings.of(learnt.terms, rows.instances, rows.weight)
-    Lambda = openings.closed(Prior(learnt.terms, half.mask.shape[1] - 1, openings).matrix(precisions, 0), VAGUE)
+    learned = model._learnt
+    rows, precisions = learned.labeled, learned.solution.precisions
+    openings = Openings.of(learned.terms, rows.instances, rows.weight)
+    Lambda = openings.closed(Prior(learned.terms, half.mask.shape[1] - 1, openings).matrix(precisions, 0), VAGUE)
     Lambda = Lambda.toarray() if sp.issparse(Lambda) else Lambda
     both = np.hstack([rows.instances, rows.mask])
     _, first, count = np.unique(both, axis=0, return_index=True, return_counts=True)
     weights = exact_logistic.weight_error(
-        rows.instances[first], rows.mask[first], count, learnt.solution.weights, Lambda
+        rows.instances[first], rows.mask[first], count, learned.solution.weights, Lambda
     )
     vertices, counts = np.unique(half.X, axis=0, return_counts=True)
     features, links = model._model.features[0].of_part(vertices), GraphRule().graph(vertices).affinity

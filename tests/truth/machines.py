@@ -9,18 +9,18 @@ import oneof
 from oneof.solvers.spaces import FeatureSpace
 from oneof.solvers.transductive import solve_classes
 from tests.oracles import exact, exact_gaussian, exact_machines
-from tests.truth.problems import Problem, distinct, fit, half_labelled, scores
+from tests.truth.problems import Problem, distinct, fit, half_labeled, scores
 
 
 def transductive(problem):
     """TransductiveSVM: by how much the objective of the last machine of a class may be above the least, given signs."""
-    _, half = half_labelled(problem)
-    space, unlabelled = FeatureSpace(half.X), half.mask.all(axis=1)
+    _, half = half_labeled(problem)
+    space, unlabeled = FeatureSpace(half.X), half.mask.all(axis=1)
     found = solve_classes(space, half.mask, tol=1e-9, random=np.random.default_rng(0))
     C, gaps = 1.0 / space.squares.mean(), []
     for solution in found.solutions:
         low, high = solution.costs[-1]
-        costs = np.where(unlabelled, np.where(solution.signs > 0, high, low), C)
+        costs = np.where(unlabeled, np.where(solution.signs > 0, high, low), C)
         machine = solution.machine
         gaps.append(exact_machines.machine_gap(half.X, solution.signs, costs, machine.coefficients, machine.intercept))
     return max(gaps)
@@ -39,12 +39,12 @@ def codes(problem):
 
 
 def votes(problem):
-    """PLKNN: by how much neighbours are farther than the nearest, and the error of their votes."""
+    """PLKNN: by how much neighbors are farther than the nearest, and the error of their votes."""
     model = fit(oneof.PLKNN(3), problem)
     new = np.vstack([distinct(problem)[0].X[:5], problem.X[:3] + 0.125 * problem.X[0]])
     told = ~problem.mask.all(axis=1)
-    _, neighbours = model._known.nearest(3, new).by_row(len(new))
-    return exact_machines.vote_error(problem.X[told], problem.mask[told], new, neighbours, model.predict_proba(new))
+    _, neighbors = model._known.nearest(3, new).by_row(len(new))
+    return exact_machines.vote_error(problem.X[told], problem.mask[told], new, neighbors, model.predict_proba(new))
 
 
 def gaussian(problem):
@@ -58,7 +58,7 @@ def gaussian(problem):
     few, count = distinct(problem)
     start, end = before._parameters, after._parameters
     units = start.units
-    rows = exact_gaussian.in_units(few.X[:, units.varies], units.centre[units.varies], units.spread)
+    rows = exact_gaussian.in_units(few.X[:, units.varies], units.center[units.varies], units.spread)
     logs = exact.matrix([before._log_weights])[0]
     covariances = [exact.matrix(values) for values in start.covariances.values]
     r = exact_gaussian.posterior(rows, few.mask, logs, exact.matrix(start.means), covariances)

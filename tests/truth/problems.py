@@ -136,9 +136,9 @@ def affinity(problem):
     return W
 
 
-def half_labelled(problem):
+def half_labeled(problem):
     """Return class numbers, -1 for half of the rows, and the problem with these labels alone."""
-    # Of many rows every other one is labelled, the last among them.
+    # Of many rows every other one is labeled, the last among them.
     n, K = problem.mask.shape
     told = np.arange(n) < max(1, n // 2) if n < 1000 else np.arange(n) % 2 != n % 2
     labels = np.where(told, problem.mask.argmax(axis=1), -1)
@@ -147,7 +147,7 @@ def half_labelled(problem):
 
 def harmonic(problem):
     """HarmonicField: largest error of a share, beside the linear system in 50 digits."""
-    labels, half = half_labelled(problem)
+    labels, half = half_labeled(problem)
     W = affinity(problem)
     model = fit(oneof.HarmonicField(affinity=W, tol=1e-12), half)
     return exact.difference(model.label_distributions_, exact.harmonic(W, labels, half.mask.shape[1]))

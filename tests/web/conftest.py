@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from oneof.web.images import ImageFolder
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from oneof.web.table import LabelTable
 from tests.web.browser import Page, open_browser
 from tests.web.serving import Client, serving
@@ -44,7 +44,7 @@ def make_rows(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return 4 * np.eye(3)[truth] + rng.normal(size=(n, 3)), truth
 
 
-def label(session: LabellingSession, truth: np.ndarray, n: int, **where: Any) -> list[Any]:
+def label(session: LabelingSession, truth: np.ndarray, n: int, **where: Any) -> list[Any]:
     """Answer questions rightly."""
     asked = []
     for _ in range(n):
@@ -66,12 +66,12 @@ def truth() -> np.ndarray:
 
 
 @pytest.fixture
-def begin(rows: np.ndarray) -> Iterator[Callable[..., LabellingSession]]:
+def begin(rows: np.ndarray) -> Iterator[Callable[..., LabelingSession]]:
     """Begin sessions on the rows, which are closed at the end."""
-    begun: list[LabellingSession] = []
+    begun: list[LabelingSession] = []
 
-    def make(**options: Any) -> LabellingSession:
-        session = LabellingSession(rows, **({"classes": CLASSES, "random_state": 0} | options))
+    def make(**options: Any) -> LabelingSession:
+        session = LabelingSession(rows, **({"classes": CLASSES, "random_state": 0} | options))
         begun.append(session)
         return session
 
@@ -81,12 +81,12 @@ def begin(rows: np.ndarray) -> Iterator[Callable[..., LabellingSession]]:
 
 
 @pytest.fixture
-def noted() -> Iterator[LabellingSession]:
+def noted() -> Iterator[LabelingSession]:
     """Begin a session whose rows are shown as texts, with a model that learns in the background."""
     rows, truth = make_rows(N)
     notes = [f"<b>note</b> {i} on a {CLASSES[k]}" for i, k in enumerate(truth)]
     table = LabelTable(pl.DataFrame({"note": notes}), "kind", "text", "note")
-    with LabellingSession(rows, classes=CLASSES, table=table, background=True, random_state=0) as session:
+    with LabelingSession(rows, classes=CLASSES, table=table, background=True, random_state=0) as session:
         yield session
 
 
@@ -121,15 +121,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def session(folder: Path) -> Iterator[LabellingSession]:
+def session(folder: Path) -> Iterator[LabelingSession]:
     rows, _ = make_rows()
     names = NAMES + [NAMES[0]] * (len(rows) - len(NAMES))
     table = LabelTable(pl.DataFrame({"file": [*names[:9], None, *names[10:]]}), "kind", "image", "file")
-    with LabellingSession(rows, classes=CLASSES, table=table, random_state=0) as session:
+    with LabelingSession(rows, classes=CLASSES, table=table, random_state=0) as session:
         yield session
 
 
 @pytest.fixture(scope="module")
-def client(session: LabellingSession, folder: Path) -> Iterator[Client]:
+def client(session: LabelingSession, folder: Path) -> Iterator[Client]:
     with serving(session, title="Birds", annotator="Ann", images=ImageFolder(folder)) as server:
         yield Client(server.link)

@@ -67,10 +67,10 @@ def main() -> None:
         log, n_rows = line.split()
         if os.fork():
             continue
-        begun = session.LabellingSession(
+        begun = session.LabelingSession(
             make_rows(int(n_rows))[0], classes=CLASSES, path=log, background=True, random_state=0
         )
-        served = server.LabellingServer(begun, title="Birds", annotator="Ann")
+        served = server.LabelingServer(begun, title="Birds", annotator="Ann")
         sys.stdout.write(f"{os.getpid()} {served.link}\n")
         sys.stdout.flush()
         served.run()

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from oneof.web.server import LabellingServer
-from oneof.web.session import LabellingSession
+from oneof.web.server import LabelingServer
+from oneof.web.session import LabelingSession
 
 
 class Reply(NamedTuple):
@@ -67,9 +67,9 @@ class Client:
 
 
 @contextmanager
-def serving(session: LabellingSession, **options: Any) -> Iterator[LabellingServer]:
+def serving(session: LabelingSession, **options: Any) -> Iterator[LabelingServer]:
     """Serve a session while the block runs."""
-    server = LabellingServer(session, **options)
+    server = LabelingServer(session, **options)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -10,11 +10,11 @@ import pytest
 
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.tables import read_labels, read_table
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from oneof.web.table import LabelTable
 from tests.web.conftest import CLASSES
 
-Begin = Callable[..., LabellingSession]
+Begin = Callable[..., LabelingSession]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_an_export_holds_the_candidate_sets(begin: Begin, table: LabelTable, tmp
 
 def test_labels_that_hold_the_separator(rows: np.ndarray, tmp_path: Path) -> None:
     """A class named "a|b" comes back as one class."""
-    with LabellingSession(rows, classes=["a", "a|b", "c"]) as session:
+    with LabelingSession(rows, classes=["a", "a|b", "c"]) as session:
         session.answer(session.look(0), ["a", "a|b"])
         session.answer(session.look(1), "c")
         path = session.export(tmp_path / "out.csv")

@@ -8,8 +8,8 @@ import pytest
 
 import oneof
 from oneof.web.guard import HEADERS, hosts_at
-from oneof.web.server import LabellingServer
-from oneof.web.session import LabellingSession
+from oneof.web.server import LabelingServer
+from oneof.web.session import LabelingSession
 from tests.web.serving import Client, serving
 
 
@@ -76,7 +76,7 @@ def test_the_page_names_no_other_place() -> None:
         None,
     ],
 )
-def test_dns_rebinding(client: Client, session: LabellingSession, host: str | None) -> None:
+def test_dns_rebinding(client: Client, session: LabelingSession, host: str | None) -> None:
     """A page whose name was made to point here sends its own name as host: it reads and writes nothing.
 
     Its origin then equals its host, and it may even know the secret.
@@ -121,7 +121,7 @@ CROSS_SITE = [
 
 
 @pytest.mark.parametrize("headers", CROSS_SITE)
-def test_cross_site_posts(client: Client, session: LabellingSession, headers: dict[str, str | None]) -> None:
+def test_cross_site_posts(client: Client, session: LabelingSession, headers: dict[str, str | None]) -> None:
     """What forms and scripts of other pages can send changes nothing, even with the secret, and is not answered."""
     sent = {name: value and value.format(address=client.address) for name, value in headers.items()}
     requests = writes(client)
@@ -169,9 +169,9 @@ def test_without_the_secret_there_is_nothing(client: Client) -> None:
         assert client.send("POST", path, {}, raw=True).status == 404
 
 
-def test_every_server_has_another_secret(session: LabellingSession, client: Client) -> None:
+def test_every_server_has_another_secret(session: LabelingSession, client: Client) -> None:
     """Of 192 bits, as long as the link is the only way in."""
-    other = LabellingServer(session)
+    other = LabelingServer(session)
     other._socket.close()
     assert Client(other.link).token != client.token
     assert len(client.token) >= 32
@@ -192,7 +192,7 @@ def test_no_other_protocol(client: Client) -> None:
 
 
 def test_the_secret_is_not_passed_on(
-    capsys: pytest.CaptureFixture[str], begin: Callable[..., LabellingSession]
+    capsys: pytest.CaptureFixture[str], begin: Callable[..., LabelingSession]
 ) -> None:
     """Not to where a link leads, nor to what the server writes, even where it fails."""
     assert HEADERS["referrer-policy"] == "no-referrer"

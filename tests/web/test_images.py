@@ -10,7 +10,7 @@ import pytest
 from oneof.errors import DataError, InputError
 from oneof.web import images
 from oneof.web.images import ImageFolder
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from oneof.web.table import LabelTable
 from tests.web.conftest import NAMES, SECRET
 from tests.web.serving import Client, serving
@@ -57,7 +57,7 @@ def test_images_come_from_their_folder(client: Client, row: int) -> None:
 
 
 def test_images_as_features(folder: Path, tmp_path: Path) -> None:
-    """16 by 16 points of three colours, from 0 to 1; what is no image is told with its row."""
+    """16 by 16 points of three colors, from 0 to 1; what is no image is told with its row."""
     shown = ImageFolder(folder)
     found = shown.features(["red.png", "red.png"])
     assert found.shape == (2, 768)
@@ -70,7 +70,7 @@ def test_images_as_features(folder: Path, tmp_path: Path) -> None:
         ImageFolder(tmp_path / "absent")
 
 
-def test_what_pretends_to_be_an_image_is_not_run(begin: Callable[..., LabellingSession], tmp_path: Path) -> None:
+def test_what_pretends_to_be_an_image_is_not_run(begin: Callable[..., LabelingSession], tmp_path: Path) -> None:
     """A page or a drawing with a program, named as an image, goes out as one, which no browser may doubt."""
     (tmp_path / "page.png").write_text(
         "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/><script>alert(1)</script>"

@@ -116,7 +116,7 @@ def test_a_log_is_of_one_table_and_its_classes(tmp_path: Path, other: dict) -> N
 
 def test_another_file_is_no_log(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no database, " * 100)
-    with pytest.raises(DataError, match="is no log of a labelling session"):
+    with pytest.raises(DataError, match="is no log of a labeling session"):
         AnswerLog(tmp_path / "notes.txt", FACTS)
     assert (tmp_path / "notes.txt").read_text() == "no database, " * 100
 
@@ -151,7 +151,7 @@ def test_where_nothing_can_be_written(tmp_path: Path, place: str) -> None:
         AnswerLog(tmp_path / place, FACTS)
 
 
-def test_a_full_disk_is_told_and_labelling_goes_on(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_labeling_goes_on(tmp_path: Path) -> None:
     """What could not be written is not there; as soon as there is room again, answers are taken."""
     log = AnswerLog(tmp_path / "log", FACTS)
     [pages] = log._connection.execute("PRAGMA page_count").fetchone()

@@ -8,7 +8,7 @@ import numpy as np
 
 from oneof.cli.prepared import Reading, find_methods, prepare
 from oneof.tables import Overrides
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from tests.web.browser import ENTER, Page, needs_browser
 from tests.web.conftest import CLASSES, N, make_rows
 from tests.web.nursery import nursery
@@ -17,7 +17,7 @@ from tests.web.serving import serving
 pytestmark = needs_browser
 
 
-def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabellingSession, tmp_path: Path) -> None:
+def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, tmp_path: Path) -> None:
     """What was pressed stands in the log; the progress, the history and the honest estimate follow; the export fits."""
     _, truth = make_rows(N)
     said = {}
@@ -57,7 +57,7 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabellingSession, 
         assert "Information score" in page.one("#reason").text
         assert len(page.all("#near-rows li")) == 3
         page.one("#csv").click()
-        saved = page.browser.saved / "labelled.csv"
+        saved = page.browser.saved / "labeled.csv"
         page.until(saved.exists)
     exported = Path(shutil.move(saved, tmp_path / "birds.csv"))
     prepared = prepare(exported, Reading(("kind",), overrides=Overrides(texts=("note",))))  # as `oneof fit` does
@@ -67,7 +67,7 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabellingSession, 
     assert (model.predict(prepared.frame) == np.array(CLASSES)[truth]).mean() > 0.9
 
 
-def test_every_key(page: Page, noted: LabellingSession) -> None:
+def test_every_key(page: Page, noted: LabelingSession) -> None:
     """Don't know, skip, none of these and undo by their keys; Enter without a label writes nothing."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
@@ -93,7 +93,7 @@ def test_every_key(page: Page, noted: LabellingSession) -> None:
         assert not page.one("#undo").is_enabled()
 
 
-def test_keys_in_fields_are_text(page: Page, noted: LabellingSession) -> None:
+def test_keys_in_fields_are_text(page: Page, noted: LabelingSession) -> None:
     """A name may hold the letters that are keys elsewhere; another name is another annotator."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
@@ -109,7 +109,7 @@ def test_keys_in_fields_are_text(page: Page, noted: LabellingSession) -> None:
         page.browser.execute_script("localStorage.clear()")
 
 
-def test_a_reload_loses_nothing(page: Page, noted: LabellingSession) -> None:
+def test_a_reload_loses_nothing(page: Page, noted: LabelingSession) -> None:
     """The same question is asked again, and what was answered stands."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
@@ -121,7 +121,7 @@ def test_a_reload_loses_nothing(page: Page, noted: LabellingSession) -> None:
         assert page.history() == ["finch"]
 
 
-def test_an_old_answer_is_changed(page: Page, noted: LabellingSession) -> None:
+def test_an_old_answer_is_changed(page: Page, noted: LabelingSession) -> None:
     """A click in the history brings the row back with its answer; the new one stands, the old stays in the log."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
@@ -135,7 +135,7 @@ def test_an_old_answer_is_changed(page: Page, noted: LabellingSession) -> None:
         assert [entry.labels for entry in noted.answers.log()] == [(0,), (1,), (2,)]
 
 
-def test_two_windows(page: Page, noted: LabellingSession) -> None:
+def test_two_windows(page: Page, noted: LabelingSession) -> None:
     """Two windows of one person show different rows; of one row in both the first writes, and the second is told."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)

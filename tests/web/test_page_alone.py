@@ -1,4 +1,4 @@
-"""Another page in the same browser reads nothing of the labelling page, and writes nothing."""
+"""Another page in the same browser reads nothing of the labeling page, and writes nothing."""
 
 import functools
 import http.server
@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from tests.web.browser import Page, needs_browser
 from tests.web.serving import serving
 
@@ -20,7 +20,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def test_another_page_in_the_same_browser(page: Page, noted: LabellingSession, tmp_path: Path) -> None:
+def test_another_page_in_the_same_browser(page: Page, noted: LabelingSession, tmp_path: Path) -> None:
     """A page of another origin, which even knows the link, reads no answer, frames nothing and writes nothing."""
     with serving(noted, annotator="Ann") as server:
         attack = (Path(__file__).parent / "attack.html").read_text().replace("LINK", server.link)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from oneof.web.images import ImageFolder
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from oneof.web.table import LabelTable
 from tests.web.browser import ENTER, Page, needs_browser
 from tests.web.conftest import CLASSES, N, make_rows
@@ -17,11 +17,11 @@ pytestmark = needs_browser
 
 
 def test_tables_and_many_labels(page: Page) -> None:
-    """A row stands beside its nearest labelled ones; of more than ten labels the likeliest have digits; `/` finds."""
+    """A row stands beside its nearest labeled ones; of more than ten labels the likeliest have digits; `/` finds."""
     rows, truth = make_rows(N)
     classes = [f"class {chr(97 + k)}" for k in range(14)]
     table = LabelTable(pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]}), "kind")
-    with LabellingSession(rows, classes=classes, table=table, random_state=0) as session:
+    with LabelingSession(rows, classes=classes, table=table, random_state=0) as session:
         for i in range(12):
             session.answer(session.look(i), classes[truth[i]])
         with serving(session, annotator="Ann") as server:
@@ -32,7 +32,7 @@ def test_tables_and_many_labels(page: Page) -> None:
             assert len(heads) == 4
             shown = page.one("td.this").text
             assert float(shown) == pytest.approx(rows[page.row(), 0], rel=1e-4)
-            shares = session.learnt.shares[page.row()]
+            shares = session.learned.shares[page.row()]
             first = page.all(".candidate .label")[0].text
             assert classes.index(first) == np.argmax(shares)
             page.press("/")
@@ -48,7 +48,7 @@ def test_images(page: Page, tmp_path: Path) -> None:
     rows, _ = make_rows(N)
     Image.new("RGB", (30, 20), (0, 90, 0)).save(tmp_path / "green.png")
     table = LabelTable(pl.DataFrame({"file": ["green.png", "absent.png"] * (N // 2)}), "kind", "image", "file")
-    begun = LabellingSession(rows, classes=CLASSES, table=table, strategy="random", random_state=0)
+    begun = LabelingSession(rows, classes=CLASSES, table=table, strategy="random", random_state=0)
     with begun as session, serving(session, annotator="Ann", images=ImageFolder(tmp_path)) as server:
         page.open(server.link)
         seen = set()
@@ -67,7 +67,7 @@ def test_images(page: Page, tmp_path: Path) -> None:
     page.browser.get_log("browser")  # images that are not there are logged by the browser
 
 
-def test_a_phone(page: Page, noted: LabellingSession) -> None:
+def test_a_phone(page: Page, noted: LabelingSession) -> None:
     """At 360 pixels nothing is wider than the screen, and everything that is pressed is large enough for a finger."""
     with serving(noted, annotator="Ann") as server:
         page.browser.execute_cdp_cmd(
@@ -85,7 +85,7 @@ def test_a_phone(page: Page, noted: LabellingSession) -> None:
             page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_names_and_roles(page: Page, noted: LabellingSession) -> None:
+def test_names_and_roles(page: Page, noted: LabelingSession) -> None:
     """Every control has a name for screen readers, says whether it is pressed, and what is new is announced."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
@@ -105,7 +105,7 @@ def test_names_and_roles(page: Page, noted: LabellingSession) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast(page: Page, noted: LabellingSession, scheme: str) -> None:
+def test_contrast(page: Page, noted: LabelingSession, scheme: str) -> None:
     """In either scheme text differs from what it stands on by the 4.5 to 1 that WCAG 2 asks for."""
     script = """
     return [...document.querySelectorAll('h1, h2, p, label, button, .share, .label, a, #rate, .about, #progress-words')]
@@ -117,8 +117,8 @@ def test_contrast(page: Page, noted: LabellingSession, scheme: str) -> None:
                 numbers(getComputedStyle(e).color), numbers(getComputedStyle(on).backgroundColor)];
       });"""
 
-    def luminance(colour: list[float]) -> float:
-        parts = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour]
+    def luminance(color: list[float]) -> float:
+        parts = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
         return float(np.dot([0.2126, 0.7152, 0.0722], parts))
 
     with serving(noted, annotator="Ann") as server:

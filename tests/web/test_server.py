@@ -7,12 +7,12 @@ import pytest
 
 from oneof.errors import InputError, InputTypeError
 from oneof.web.guard import LONGEST_BODY
-from oneof.web.server import LabellingServer
-from oneof.web.session import LabellingSession
+from oneof.web.server import LabelingServer
+from oneof.web.session import LabelingSession
 from tests.web.serving import Client
 
 
-def test_a_question_is_answered_over_http(client: Client, session: LabellingSession) -> None:
+def test_a_question_is_answered_over_http(client: Client, session: LabelingSession) -> None:
     """The answer is in the log when it is acknowledged; the next question comes with it; undo shows the row again."""
     question = client.ask(window="x")
     reply = client.answer(question, "none of", [1])
@@ -28,7 +28,7 @@ def test_a_question_is_answered_over_http(client: Client, session: LabellingSess
     assert session.answers.standing(question["row"], "Ann") is None
 
 
-def test_an_answer_sent_twice_is_written_once(client: Client, session: LabellingSession) -> None:
+def test_an_answer_sent_twice_is_written_once(client: Client, session: LabelingSession) -> None:
     """As when its acknowledgement was lost."""
     question, before = client.ask(window="y"), len(session.answers.log())
     replies = [client.answer(question, "one of", [0, 2], key="same") for _ in range(2)]
@@ -37,7 +37,7 @@ def test_an_answer_sent_twice_is_written_once(client: Client, session: Labelling
     assert len(session.answers.log()) == before + 1
 
 
-def test_two_windows_of_one_annotator(client: Client, session: LabellingSession) -> None:
+def test_two_windows_of_one_annotator(client: Client, session: LabelingSession) -> None:
     """The same row open in both: who answers second is told, and the first answer stays."""
     looks = [client.post("api/look", {"annotator": "Eve", "window": w, "row": 40}).json()["question"] for w in "12"]
     assert client.answer(looks[0], "one of", [0]).status == 200
@@ -83,7 +83,7 @@ def test_bad_requests_are_told_so(client: Client, path: str, body: Any) -> None:
         ("undo", []),
     ],
 )
-def test_bad_answers_are_not_written(client: Client, session: LabellingSession, kind: str, labels: Any) -> None:
+def test_bad_answers_are_not_written(client: Client, session: LabelingSession, kind: str, labels: Any) -> None:
     question, before = client.ask(window="bad"), session.answers.log()
     assert client.answer(question, kind, labels).status == 400
     assert session.answers.log() == before
@@ -103,18 +103,18 @@ def test_long_requests_are_cut(client: Client) -> None:
     assert client.post("api/ask", part + part + b"0\r\n\r\n", **sent).status == 413
 
 
-def test_a_port_that_is_taken(session: LabellingSession, client: Client) -> None:
+def test_a_port_that_is_taken(session: LabelingSession, client: Client) -> None:
     with pytest.raises(InputError, match=r"port .* cannot be used"):
-        LabellingServer(session, port=int(client.address.split(":")[1]))
+        LabelingServer(session, port=int(client.address.split(":")[1]))
 
 
 @pytest.mark.parametrize("port", [70_000, -1, "x", 8080.0, True, None])
-def test_what_is_no_port(session: LabellingSession, port: Any) -> None:
+def test_what_is_no_port(session: LabelingSession, port: Any) -> None:
     with pytest.raises(InputError, match=r"port=.* is not possible: give an integer from 0 to 65535"):
-        LabellingServer(session, port=port)
+        LabelingServer(session, port=port)
 
 
-def test_a_server_that_cannot_begin_frees_its_port(session: LabellingSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_cannot_begin_frees_its_port(session: LabelingSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever stopped it, Ctrl-C too; and no port is taken for what is no session."""
     made: list[socket.socket] = []
     whole = socket.socket
@@ -125,10 +125,10 @@ def test_a_server_that_cannot_begin_frees_its_port(session: LabellingSession, mo
     monkeypatch.setattr(socket, "socket", lambda *kind: made.append(whole(*kind)) or made[-1])
     monkeypatch.setattr("oneof.web.app.make_app", stopped)
     with pytest.raises(KeyboardInterrupt):
-        LabellingServer(session)
+        LabelingServer(session)
     assert [one.fileno() for one in made] == [-1]
     with pytest.raises(InputTypeError, match="session is a NoneType"):
-        LabellingServer(None)
+        LabelingServer(None)
     assert len(made) == 1
 
 

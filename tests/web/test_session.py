@@ -1,4 +1,4 @@
-"""Labelling without a page."""
+"""Labeling without a page."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,11 +13,11 @@ import oneof
 from oneof.errors import ConflictError, DataError, InputError, InputTypeError
 from oneof.web.answers import Answers
 from oneof.web.log import AnswerLog, Entry
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from oneof.web.table import LabelTable
 from tests.web.conftest import CLASSES, label, make_rows
 
-Begin = Callable[..., LabellingSession]
+Begin = Callable[..., LabelingSession]
 
 
 def test_a_session_teaches_its_model(begin: Begin, truth: np.ndarray) -> None:
@@ -27,9 +27,9 @@ def test_a_session_teaches_its_model(begin: Begin, truth: np.ndarray) -> None:
     assert len({question.row for question in asked}) == 20
     assert session.strategy == "information"
     session.train()
-    assert session.learnt is not None
-    assert (session.learnt.shares.argmax(axis=1) == truth).mean() > 0.9
-    assert np.allclose(session.learnt.shares.sum(axis=1), 1)
+    assert session.learned is not None
+    assert (session.learned.shares.argmax(axis=1) == truth).mean() > 0.9
+    assert np.allclose(session.learned.shares.sum(axis=1), 1)
     late = [question for question in asked if question.n_told >= 5]
     assert all(question.score is not None and question.score > 0 for question in late)
     assert [question.purpose for question in late if question.purpose == "check"]
@@ -91,11 +91,11 @@ def test_a_model_forgets_what_is_taken_back(begin: Begin, truth: np.ndarray) -> 
     """When every answer is taken back there is no model, and no guess."""
     session = begin()
     label(session, truth, 6)
-    assert session.train() or session.learnt is not None
+    assert session.train() or session.learned is not None
     while session.undo() is not None:
         pass
     session.train()
-    assert session.learnt is None
+    assert session.learned is None
     assert session.ask().shares is None
 
 
@@ -202,7 +202,7 @@ def test_any_of_our_models(begin: Begin, truth: np.ndarray, estimator: Any, stra
     assert session.strategy == strategy
     label(session, truth, 12)
     session.train()
-    assert (session.learnt.shares.argmax(axis=1) == truth).mean() > 0.7
+    assert (session.learned.shares.argmax(axis=1) == truth).mean() > 0.7
     assert not hasattr(estimator, "classes_")
 
 
@@ -210,13 +210,13 @@ def test_wide_and_sparse_rows(truth: np.ndarray) -> None:
     """Of many features the default model sees few directions, of sparse rows too."""
     rows = np.column_stack([make_rows()[0], np.random.default_rng(1).normal(size=(60, 300)) / 10])
     for X in (rows, sp.csr_array(np.abs(rows) * (rows > 0.1))):
-        with LabellingSession(X, classes=CLASSES, batch=5, random_state=0) as session:
+        with LabelingSession(X, classes=CLASSES, batch=5, random_state=0) as session:
             label(session, truth, 15)
             session.train()
-            assert (session.learnt.shares.argmax(axis=1) == truth).mean() > 0.7
+            assert (session.learned.shares.argmax(axis=1) == truth).mean() > 0.7
 
 
-def test_the_nearest_labelled_rows(begin: Begin, rows: np.ndarray, truth: np.ndarray) -> None:
+def test_the_nearest_labeled_rows(begin: Begin, rows: np.ndarray, truth: np.ndarray) -> None:
     """By the distances of a search through all of them, the row itself left out."""
     session = begin()
     asked = label(session, truth, 10)
@@ -224,9 +224,9 @@ def test_the_nearest_labelled_rows(begin: Begin, rows: np.ndarray, truth: np.nda
     others = np.array([question.row for question in asked[1:]])
     distances = np.linalg.norm(rows[others] - rows[row], axis=1)
     found = session.nearest(row, 4)
-    assert [neighbour.row for neighbour in found] == others[np.argsort(distances)][:4].tolist()
-    assert np.allclose([neighbour.distance for neighbour in found], np.sort(distances)[:4])
-    assert all(neighbour.labels.tolist() == [CLASSES[truth[neighbour.row]]] for neighbour in found)
+    assert [neighbor.row for neighbor in found] == others[np.argsort(distances)][:4].tolist()
+    assert np.allclose([neighbor.distance for neighbor in found], np.sort(distances)[:4])
+    assert all(neighbor.labels.tolist() == [CLASSES[truth[neighbor.row]]] for neighbor in found)
 
 
 @pytest.mark.parametrize(
@@ -318,4 +318,4 @@ def test_a_session_that_cannot_begin_lets_go_of_its_file(begin: Begin, tmp_path:
 def test_a_file_of_answers_belongs_to_its_rows(begin: Begin, tmp_path: Path, rows: np.ndarray) -> None:
     begin(path=tmp_path / "log")
     with pytest.raises(DataError, match="other rows"):
-        LabellingSession(rows + 1, classes=CLASSES, path=tmp_path / "log")
+        LabelingSession(rows + 1, classes=CLASSES, path=tmp_path / "log")

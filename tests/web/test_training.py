@@ -9,22 +9,22 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from oneof.web import learner, training
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from tests.web.conftest import label
 
-Begin = Callable[..., LabellingSession]
+Begin = Callable[..., LabelingSession]
 
 
 def test_the_background_keeps_up(begin: Begin, truth: np.ndarray) -> None:
-    """With a thread no question waits for the model, which has learnt from every answer in the end."""
+    """With a thread no question waits for the model, which has learned from every answer in the end."""
     session = begin(background=True)
     label(session, truth, 12)
     session.train()  # what the thread has not done yet
-    assert session.learnt.n_told == 12
+    assert session.learned.n_told == 12
     assert session.trouble is None
 
 
-def test_a_model_that_fails_does_not_stop_the_labelling(begin: Begin, truth: np.ndarray) -> None:
+def test_a_model_that_fails_does_not_stop_the_labeling(begin: Begin, truth: np.ndarray) -> None:
     """What it raised in the background is told; questions are drawn at random."""
     session = begin(background=True, estimator=LogisticRegression(C=-1.0), strategy="random")
     label(session, truth, 5)

@@ -1,4 +1,4 @@
-"""Which rows to have labelled next, and how much faster a method learns from them."""
+"""Which rows to have labeled next, and how much faster a method learns from them."""
 
 from oneof.active.queries import Query, query
 from oneof.active.simulation import Simulation, simulate

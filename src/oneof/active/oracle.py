@@ -42,7 +42,7 @@ class Oracle:
         self.labels: list[Any] = []
 
     def ask(self, rows: Iterable[int]) -> None:
-        """Have rows labelled.
+        """Have rows labeled.
 
         Raises
         ------
@@ -84,9 +84,9 @@ class Oracle:
         mask[self.rows] = np.eye(len(classes), dtype=bool)[codes]
         return CandidateSets(mask, classes)
 
-    def counts(self, n_labelled: int, classes: Labels) -> Ints:
+    def counts(self, n_labeled: int, classes: Labels) -> Ints:
         """Return how many rows of each class are among the first that were shown."""
-        codes, _ = encode_labels(pack_classes(self.labels[:n_labelled]), classes)
+        codes, _ = encode_labels(pack_classes(self.labels[:n_labeled]), classes)
         return np.bincount(codes, minlength=len(classes)).astype(np.int64)
 
     def _read(self, row: int) -> Any:

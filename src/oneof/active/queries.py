@@ -18,7 +18,7 @@ from oneof.typing import Floats, Ints
 
 
 class Query(NamedTuple):
-    """Rows to have labelled, the most wanted first.
+    """Rows to have labeled, the most wanted first.
 
     Attributes
     ----------

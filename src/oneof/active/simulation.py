@@ -20,29 +20,29 @@ from oneof.parameters import check_estimator, check_positive
 from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Labels
 
-_NO_START = "start should be a number, or the rows labelled at the start, every row once."
+_NO_START = "start should be a number, or the rows labeled at the start, every row once."
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What was learnt with how many labels: a point before the first query, and one after each batch.
+    """What was learned with how many labels: a point before the first query, and one after each batch.
 
     Attributes
     ----------
-    n_labelled : ndarray of shape (n_points,)
-        How many rows were labelled, those of the start among them.
+    n_labeled : ndarray of shape (n_points,)
+        How many rows were labeled, those of the start among them.
     accuracy : ndarray of shape (n_points,)
-        On the test rows; without test rows, on those that were not labelled yet, and NaN where there is none left.
+        On the test rows; without test rows, on those that were not labeled yet, and NaN where there is none left.
     indices : ndarray of shape (n_queries,)
         The rows queried, in order, without those of the start.
     scores : ndarray of shape (n_queries,)
         What each was chosen by; scores of different batches come from different models.
     start : ndarray of shape (n_start,)
-        The rows labelled before the first query.
+        The rows labeled before the first query.
     classes : ndarray of shape (n_classes,)
         All classes that were shown.
     found : ndarray of shape (n_points, n_classes)
-        How many labelled rows there were of each class.
+        How many labeled rows there were of each class.
 
     Examples
     --------
@@ -50,11 +50,11 @@ class Simulation:
     >>> from oneof.active import simulate
     >>> X, y = [[k / 10] for k in range(20)], ["finch"] * 10 + ["wren"] * 10
     >>> run = simulate(PLKNN(n_neighbors=1), X, y, start=[0, 19], n_queries=2, strategy="random", random_state=0)
-    >>> run.n_labelled.tolist(), run.accuracy[-1] > 0.5
+    >>> run.n_labeled.tolist(), run.accuracy[-1] > 0.5
     ([2, 3, 4], np.True_)
     """
 
-    n_labelled: Ints
+    n_labeled: Ints
     accuracy: Floats
     indices: Ints
     scores: Floats
@@ -82,13 +82,13 @@ def simulate(
     ----------
     estimator : estimator or Pipeline
         Cloned before every fit. An estimator of this library learns from all rows, those without a label as full sets;
-        any other, as scikit-learn's, from the labelled rows alone.
+        any other, as scikit-learn's, from the labeled rows alone.
     X : array-like or CSR matrix of shape (n_samples, n_features)
         All rows; each may be queried.
     y : sequence of length n_samples
         The oracle: the true labels, of which no more is read than the rows that are queried.
     start : int or array-like of rows
-        The rows that are labelled from the start. A number: so many rows drawn at random, and more while all of them
+        The rows that are labeled from the start. A number: so many rows drawn at random, and more while all of them
         are of one class. Rows of every class are not looked for, since that would take the labels of all.
     n_queries : int
         How many labels to query after that.
@@ -125,7 +125,7 @@ def simulate(
     >>> from oneof.active import simulate
     >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], ["a", "a", "a", "b", "b", "b"]
     >>> run = simulate(LogisticRegression(), X, y, start=[0, 5], n_queries=2, strategy="margin")
-    >>> run.indices.tolist(), run.n_labelled.tolist(), run.found[-1].tolist()
+    >>> run.indices.tolist(), run.n_labeled.tolist(), run.found[-1].tolist()
     ([2, 4], [2, 3, 4], [2, 2])
     """
     check_estimator(estimator)
@@ -168,7 +168,7 @@ def simulate(
     else:
         accuracy = [_accuracy(labels, truth) for labels in predicted]
     return Simulation(
-        n_labelled=np.array(sizes, dtype=np.int64),
+        n_labeled=np.array(sizes, dtype=np.int64),
         accuracy=np.array(accuracy),
         indices=order[n_start:],
         scores=np.array(scores, dtype=np.float64),
@@ -179,7 +179,7 @@ def simulate(
 
 
 def _show_start(oracle: Oracle, start: Any, n_rows: int, rng: np.random.RandomState) -> None:
-    """Have the rows of the start labelled, so that there are two classes."""
+    """Have the rows of the start labeled, so that there are two classes."""
     if isinstance(start, numbers.Integral):
         check_positive("start", start, integer=True)
         if int(start) > n_rows:
@@ -205,13 +205,13 @@ def _show_start(oracle: Oracle, start: Any, n_rows: int, rng: np.random.RandomSt
         if not oracle.rows:
             raise InputError("start is empty: label rows of two classes or more.")
         raise InputError(
-            f"all {len(oracle.rows)} rows labelled at the start are of class {oracle.labels[0]!r}: label rows of two "
+            f"all {len(oracle.rows)} rows labeled at the start are of class {oracle.labels[0]!r}: label rows of two "
             "classes or more."
         )
 
 
 def _fitted(estimator: Any, X: Any, oracle: Oracle, n_rows: int) -> Any:
-    """Return a clone that has learnt from what was shown."""
+    """Return a clone that has learned from what was shown."""
     model = clone(estimator)
     if _takes_sets(model):
         return model.fit(X, oracle.candidates(n_rows))
@@ -228,7 +228,7 @@ def _last(model: Any) -> Any:
 
 
 def _decided(model: Any, X: Any, rows: Ints) -> Labels:
-    """Return the labels that a model gives to rows of X that are not labelled."""
+    """Return the labels that a model gives to rows of X that are not labeled."""
     if not len(rows):
         return np.empty(0)
     if _takes_sets(model) and hasattr(_last(model), "transduction_"):

@@ -1,4 +1,4 @@
-"""Any form of supervision that `fit` takes, recognised and read."""
+"""Any form of supervision that `fit` takes, recognized and read."""
 
 import warnings
 from collections import Counter
@@ -62,19 +62,19 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
 def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
     """Return the same sets over other classes, which must include every class that a set names.
 
-    A row that was unlabelled stays unlabelled, also where there are now more classes.
+    A row that was unlabeled stays unlabeled, also where there are now more classes.
     """
     if np.array_equal(candidates.classes, classes):
         return candidates
     column = {value: k for k, value in enumerate(classes.tolist())}
-    silent = candidates.is_unlabelled
+    silent = candidates.is_unlabeled
     mask = np.zeros((len(candidates), len(classes)), dtype=bool)
     for k, value in enumerate(candidates.classes.tolist()):
         if value in column:
             mask[:, column[value]] = candidates.mask[:, k]
         elif (candidates.mask[:, k] & ~silent).any():
             row = int(np.flatnonzero(candidates.mask[:, k] & ~silent)[0])
-            raise LabelError(f"row {row}: label {value!r} is not one of the {len(classes)} classes that were learnt.")
+            raise LabelError(f"row {row}: label {value!r} is not one of the {len(classes)} classes that were learned.")
     mask[silent] = True
     return CandidateSets._wrap(mask, classes)
 
@@ -83,7 +83,7 @@ def over_all_labels(y: Any, predicted: list[Any], classes: Any) -> CandidateSets
     """Read the sets that predictions are judged by.
 
     They are over the given classes, and over further labels where `y` or the predictions name some: a label that was
-    not learnt is never covered, but no reason to refuse the judgement.
+    not learned is never covered, but no reason to refuse the judgment.
     """
     known = None if classes is None else as_classes(classes)
     if isinstance(y, CandidateSets):

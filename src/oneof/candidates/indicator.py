@@ -40,7 +40,7 @@ def reject_empty_rows(mask: Mask) -> None:
     if len(empty):
         raise LabelError(
             f"row {empty[0]} has an empty candidate set ({len(empty)} such rows): "
-            "give every row at least one candidate, or mark it as unlabelled (all classes, None, an empty cell)."
+            "give every row at least one candidate, or mark it as unlabeled (all classes, None, an empty cell)."
         )
 
 
@@ -54,9 +54,9 @@ def _mask_of_dense(Y: np.ndarray[Any, Any]) -> Mask:
     mask = Y == 1
     wrong = ~(mask | (Y == 0))
     if wrong.any():
-        unlabelled = np.isnan(Y).all(axis=1) if Y.dtype.kind == "f" else np.zeros(len(Y), dtype=bool)
-        wrong[unlabelled] = False
-        mask[unlabelled] = True
+        unlabeled = np.isnan(Y).all(axis=1) if Y.dtype.kind == "f" else np.zeros(len(Y), dtype=bool)
+        wrong[unlabeled] = False
+        mask[unlabeled] = True
         rows, columns = np.nonzero(wrong)
         if len(rows):
             raise LabelError(

@@ -58,9 +58,9 @@ def encode_labels(y: Any, classes: Any = None, *, signs: Signs = "error") -> tup
 def mask_of_codes(codes: Ints, n_classes: int) -> Mask:
     """Return the sets of one label that codes stand for; a row without a label has every class."""
     mask = np.zeros((len(codes), n_classes), dtype=bool)
-    labelled = codes != MISSING
-    mask[labelled, codes[labelled]] = True
-    mask[~labelled] = True
+    labeled = codes != MISSING
+    mask[labeled, codes[labeled]] = True
+    mask[~labeled] = True
     return mask
 
 
@@ -246,7 +246,7 @@ def _encode_objects(values: list[Any], classes: Labels | None, signs: Signs) -> 
 
 def _require_classes(classes: Labels) -> None:
     if len(classes) == 0:
-        raise LabelError("y names no class at all: every row is unlabelled, so there is nothing to learn from.")
+        raise LabelError("y names no class at all: every row is unlabeled, so there is nothing to learn from.")
 
 
 def _reject_or_warn_signs(signs: Signs) -> None:

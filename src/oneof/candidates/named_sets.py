@@ -31,11 +31,11 @@ def is_collection(value: Any) -> bool:
 
 def read_sets(sets: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a sequence of collections."""
-    flat, lengths, unlabelled = flatten(sets, classes)
+    flat, lengths, unlabeled = flatten(sets, classes)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     known = collect_classes(flat, rows) if classes is None else as_classes(classes)
     mask = mark(flat, rows, (len(lengths), len(known)), known)
-    mask[unlabelled] = True
+    mask[unlabeled] = True
     reject_empty_rows(mask)
     return mask, known
 
@@ -72,7 +72,7 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
         if leaf in hierarchy:
             raise LabelError(f"class {leaf!r} is a coarse label of the hierarchy: name the leaves below it.")
         leaves_of[leaf] = {leaf}
-    flat, lengths, unlabelled = flatten(y, known)
+    flat, lengths, unlabeled = flatten(y, known)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     distinct = list(distinct_labels(flat, rows))
     for label in distinct:
@@ -86,21 +86,21 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
     codes = np.fromiter(map(code.__getitem__, flat), dtype=np.int64, count=len(flat))
     mask = np.zeros((len(lengths), len(known)), dtype=bool)
     np.logical_or.at(mask, rows, below.reshape(-1, len(known))[codes])
-    mask[unlabelled] = True
+    mask[unlabeled] = True
     reject_empty_rows(mask)
     return mask, known
 
 
 def flatten(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]:
-    """Return all labels in one list, the length of each row's set, and which rows are unlabelled."""
+    """Return all labels in one list, the length of each row's set, and which rows are unlabeled."""
     rows = _as_list(sets)
     if not all(kind in _CONTAINERS and kind is not np.ndarray for kind in set(map(type, rows))):
         rows = [_as_collection(value, classes) for value in rows]
-    unlabelled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
-    if unlabelled.any():
+    unlabeled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
+    if unlabeled.any():
         rows = [() if value is None else value for value in rows]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    return list(itertools.chain.from_iterable(rows)), lengths, unlabelled
+    return list(itertools.chain.from_iterable(rows)), lengths, unlabeled
 
 
 def collect_classes(flat: list[Any], rows: Ints) -> Labels:
@@ -110,7 +110,7 @@ def collect_classes(flat: list[Any], rows: Ints) -> Labels:
         where = next(i for i, value in enumerate(flat) if is_missing(value))
         raise LabelError(f"row {rows[where]}: a set holds a missing value (None or NaN); leave it out.")
     if not distinct:
-        raise LabelError("y names no class at all: every row is unlabelled or empty, so there is nothing to learn.")
+        raise LabelError("y names no class at all: every row is unlabeled or empty, so there is nothing to learn.")
     return pack_classes(sort_labels(distinct))
 
 
@@ -140,7 +140,7 @@ def _as_list(sets: Any) -> list[Any]:
 
 
 def _as_collection(value: Any, classes: Any) -> Any:
-    """Return a row as a collection of labels, or None where it is unlabelled."""
+    """Return a row as a collection of labels, or None where it is unlabeled."""
     if is_collection(value):
         if isinstance(value, np.ndarray):
             return value.ravel().tolist()

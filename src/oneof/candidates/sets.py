@@ -66,7 +66,7 @@ class CandidateSets:
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Labels. None and NaN mean "unlabelled"; so does -1 among other integers, unless `classes` lists it.
+            Labels. None and NaN mean "unlabeled"; so does -1 among other integers, unless `classes` lists it.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
 
@@ -90,7 +90,7 @@ class CandidateSets:
         Parameters
         ----------
         sets : sequence of length n_samples
-            Each a list, tuple, set or array of labels; also a single label, or None for "unlabelled". Columns of lists
+            Each a list, tuple, set or array of labels; also a single label, or None for "unlabeled". Columns of lists
             of pandas, polars and Arrow are read too. A label that is repeated within a set counts once.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
@@ -114,7 +114,7 @@ class CandidateSets:
         Parameters
         ----------
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes)
-            1 (or True) where the class is a candidate. A row that is all NaN is unlabelled.
+            1 (or True) where the class is a candidate. A row that is all NaN is unlabeled.
         classes : array-like of shape (n_classes,), optional
             The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ...
 
@@ -151,7 +151,7 @@ class CandidateSets:
         Returns
         -------
         CandidateSets
-            Of shape (n_samples, n_classes). A row in which no label has enough votes is unlabelled.
+            Of shape (n_samples, n_classes). A row in which no label has enough votes is unlabeled.
         """
         return cls._wrap(*annotations.read_annotations(answers, classes, min_votes=min_votes, top=top))
 
@@ -213,7 +213,7 @@ class CandidateSets:
         ----------
         y : sequence of str of length n_samples
             Labels joined by the separator; spaces around a label are dropped. Empty text, None and NaN mean
-            "unlabelled". A separator or backslash that belongs to a label is written with a backslash before it.
+            "unlabeled". A separator or backslash that belongs to a label is written with a backslash before it.
         separator : str, default="|"
             What stands between two labels.
         classes : array-like of shape (n_classes,), optional
@@ -254,7 +254,7 @@ class CandidateSets:
         return self.sizes == 1
 
     @property
-    def is_unlabelled(self) -> Mask:
+    def is_unlabeled(self) -> Mask:
         """(n_samples,) bool: rows whose set holds every class."""
         return np.asarray(self._mask.all(axis=1))
 
@@ -281,7 +281,7 @@ class CandidateSets:
         return sp.csr_array(self._mask, dtype=np.int8) if sparse else self._mask.astype(np.int8)
 
     def to_sets(self) -> list[set[Any]]:
-        """Return a list of Python sets of labels; an unlabelled row holds every class.
+        """Return a list of Python sets of labels; an unlabeled row holds every class.
 
         Returns
         -------
@@ -290,7 +290,7 @@ class CandidateSets:
         return named_sets.write_sets(self._mask, self._classes)
 
     def to_strings(self, *, separator: str = "|") -> list[str]:
-        """Return text that `from_strings` reads back, but for spaces around labels; an unlabelled row is empty text.
+        """Return text that `from_strings` reads back, but for spaces around labels; an unlabeled row is empty text.
 
         Parameters
         ----------
@@ -338,9 +338,9 @@ class CandidateSets:
         self._keep(*state)
 
     def __repr__(self) -> str:
-        exact, unlabelled = int(self.is_exact.sum()), int(self.is_unlabelled.sum())
-        partial = len(self) - int((self.is_exact | self.is_unlabelled).sum())
+        exact, unlabeled = int(self.is_exact.sum()), int(self.is_unlabeled.sum())
+        partial = len(self) - int((self.is_exact | self.is_unlabeled).sum())
         return (
             f"<CandidateSets of {len(self)} rows, {len(self._classes)} classes: "
-            f"{exact} exact, {partial} partial, {unlabelled} unlabelled>"
+            f"{exact} exact, {partial} partial, {unlabeled} unlabeled>"
         )

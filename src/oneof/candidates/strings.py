@@ -24,7 +24,7 @@ def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Lab
 
 
 def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
-    """Join the labels of each row's set; an unlabelled row becomes empty text."""
+    """Join the labels of each row's set; an unlabeled row becomes empty text."""
     _check(separator)
     escape = re.compile("|".join((re.escape("\\"), re.escape(separator[0]))))
     labels = np.array([escape.sub(lambda found: "\\" + found[0], str(label)) for label in classes.tolist()], object)

@@ -120,7 +120,7 @@ def run(
         facts = trained.summary
         terminal.say(
             f"{table}: {facts['rows']} rows ({facts['exact']} exact, {facts['partial']} partial, "
-            f"{facts['unlabelled']} unlabelled), {len(facts['classes'])} classes; "
+            f"{facts['unlabeled']} unlabeled), {len(facts['classes'])} classes; "
             f"columns with features: {len(facts['features'])}."
         )
         terminal.show_comparison(f"On rows held out ({folds} folds)", trained.comparison)
@@ -150,24 +150,24 @@ def _fit_online(
 
     folder = out or online.default_folder(table)
     try:
-        learnt = online.learn(table, reading, stream, method=method, folder=folder, watch=terminal.progress)
+        learned = online.learn(table, reading, stream, method=method, folder=folder, watch=terminal.progress)
     except KeyboardInterrupt:
         sentence = online.how_to_resume(folder, sys.argv[1:])
         if sentence is not None:
             terminal.note(sentence)
         raise
-    for sentence in learnt.fit.notes:
+    for sentence in learned.fit.notes:
         terminal.note(sentence)
     if json:
-        terminal.show_json(learnt.summary | {"files": learnt.files})
+        terminal.show_json(learned.summary | {"files": learned.files})
         return
-    facts, counts = learnt.summary, learnt.fit.validation
+    facts, counts = learned.summary, learned.fit.validation
     terminal.say(
         f"{facts['stream']}: {facts['rows']:,} rows ({facts['exact']:,} exact, {facts['partial']:,} partial, "
-        f"{facts['unlabelled']:,} unlabelled), {len(facts['classes'])} classes"
+        f"{facts['unlabeled']:,} unlabeled), {len(facts['classes'])} classes"
         + (f"; taken up again after {facts['resumed_at']:,} rows." if facts["resumed_at"] else ".")
     )
-    terminal.show_windows("Predicted before learnt from", counts)
-    terminal.say(f"{facts['method']} was learnt online. Written:")
-    for file in learnt.files:
+    terminal.show_windows("Predicted before learned from", counts)
+    terminal.say(f"{facts['method']} was learned online. Written:")
+    for file in learned.files:
         terminal.say(f"  {file}")

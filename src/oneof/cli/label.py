@@ -14,7 +14,7 @@ Examples:
   oneof label birds.csv --labels species --classes finch,owl,wren
   oneof label letters.csv --labels topic --classes bill,order --show text body
   oneof label photos.csv --labels animal --classes cat,dog --show image file
-  oneof label birds.csv --labels species --classes finch,owl,wren --export labelled.csv
+  oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
 """
 
 
@@ -83,17 +83,17 @@ def run(
     """Label the rows of a table on a web page of this machine, the most useful ones first.
 
     An answer may be one label, several, none of several, or that one cannot tell. Answers are kept in a file, from
-    which labelling goes on the next time; the page and --export give the table with its labels, as fit reads it.
+    which labeling goes on the next time; the page and --export give the table with its labels, as fit reads it.
     """
     with guarded(debug=debug):
         import webbrowser
 
         from oneof.cli import terminal
-        from oneof.cli.labelling import Wanted, begin
+        from oneof.cli.labeling import Wanted, begin
         from oneof.cli.outputs import reject_inputs
         from oneof.cli.prepared import Reading
         from oneof.tables import Overrides
-        from oneof.web.server import LabellingServer
+        from oneof.web.server import LabelingServer
 
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
@@ -120,7 +120,7 @@ def run(
                     f"Written: {export} ({facts['left']} rows are left to label)."
                 )
                 return
-            server = LabellingServer(session, title=table.name, annotator=annotator, images=begun.images, port=port)
+            server = LabelingServer(session, title=table.name, annotator=annotator, images=begun.images, port=port)
             if json:
                 terminal.show_json(facts | {"link": server.link})
             else:

@@ -40,7 +40,7 @@ class Online:
 
 @dataclass(frozen=True)
 class Learnt:
-    """What came out of `learn`: the facts for JSON, and what was learnt."""
+    """What came out of `learn`: the facts for JSON, and what was learned."""
 
     summary: dict[str, Any]
     fit: "StreamFit"
@@ -91,7 +91,7 @@ def learn(
     with watch("Learning") as progress:
         shown = None if progress is None else lambda found, share: _show(progress, found, share)
         fit = fit_stream(source, learner, options, checkpoints=checkpoints, watch=shown)
-    summary = _summarise(source.name, fit, options, learner, online)
+    summary = _summarize(source.name, fit, options, learner, online)
     with staged(folder) as stage:
         model, facts, curve = (stage / name for name in OUTPUTS)
         _write_model(model, fit, reading, summary)
@@ -127,7 +127,7 @@ def _show(progress: Progress, found: "Validation", share: float | None) -> None:
     progress(rows, None if not share else round(rows / share), text)
 
 
-def _summarise(name: str, fit: "StreamFit", options: Any, learner: Any, online: Online) -> dict[str, Any]:
+def _summarize(name: str, fit: "StreamFit", options: Any, learner: Any, online: Online) -> dict[str, Any]:
     counts = fit.validation
     return {
         "stream": name,
@@ -136,7 +136,7 @@ def _summarise(name: str, fit: "StreamFit", options: Any, learner: Any, online: 
         "rows": counts.total.rows,
         "exact": counts.exact,
         "partial": counts.partial,
-        "unlabelled": counts.total.rows - counts.total.told,
+        "unlabeled": counts.total.rows - counts.total.told,
         "epochs": options.n_epochs,
         "classes": fit.classes,
         "features": [{"column": column.name, "kind": column.kind} for column in fit.columns],
@@ -153,7 +153,7 @@ def _summarise(name: str, fit: "StreamFit", options: Any, learner: Any, online: 
 def _write_model(path: Path, fit: "StreamFit", reading: Reading, summary: dict[str, Any]) -> None:
     from oneof.persistence import SavedModel, save
 
-    told = ("rows", "exact", "partial", "unlabelled", "words", "separator", "progressive_validation")
+    told = ("rows", "exact", "partial", "unlabeled", "words", "separator", "progressive_validation")
     saved = SavedModel(
         pipeline=fit.model,
         classes=fit.classes,

@@ -23,7 +23,7 @@ Format: TypeAlias = Annotated[
     ),
 ]
 _LABELS = (
-    "The column of labels: text such as 'a|b', lists, or whole numbers; empty or -1 is unlabelled. "
+    "The column of labels: text such as 'a|b', lists, or whole numbers; empty or -1 is unlabeled. "
     "Or several columns of 0 and 1, separated by commas: their names are the classes."
 )
 Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUMN", help=_LABELS)]

@@ -36,7 +36,7 @@ def run(
     """Predict a label for every row of a table.
 
     It needs the columns that were features in training; others are ignored. Where it also has the columns of labels,
-    the covering rate is told. An older file of predictions is replaced. A model learnt online takes tables of any size.
+    the covering rate is told. An older file of predictions is replaced. A model learned online takes tables of any size.
     """
     with guarded(debug=debug):
         from oneof.cli import prediction, terminal

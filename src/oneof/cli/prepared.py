@@ -98,7 +98,7 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> tuple[dict[str, 
 
     encoder = make_encoder(prepared.columns, prepared.words)
     encoded = encoder.fit_transform(prepared.frame)
-    n_rows, n_features = int((~prepared.candidates.is_unlabelled).sum()), encoded.shape[1]
+    n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
     known = panel(sparse=sp.issparse(encoded), negative=holds_negative(encoded), n_rows=n_rows, random_state=seed)
     if method.lower() in ("auto", "best"):
         names, left_out = list(without_slow(known, n_features)), left_out_of_auto(n_features)

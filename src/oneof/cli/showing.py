@@ -12,7 +12,7 @@ from oneof.cli.prediction import load_model, predict, write_predictions
 from oneof.cli.prepared import Reading
 from oneof.cli.training import Trained, Watch, command_line, train
 
-_PARTIAL, _UNLABELLED = 0.75, 0.15
+_PARTIAL, _UNLABELED = 0.75, 0.15
 """Shares of the rows; the others keep their one label."""
 _NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -81,10 +81,10 @@ def _write_tables(training_file: Path, test_file: Path, seed: int) -> int:
     truth = np.asarray(_NAMES)[digits]
     generator = np.random.default_rng(seed)
     candidates = make_partial(
-        truth, share=_PARTIAL / (1 - _UNLABELLED), extra=2, kind="confusable", random_state=generator
+        truth, share=_PARTIAL / (1 - _UNLABELED), extra=2, kind="confusable", random_state=generator
     )
     labels = candidates.to_strings()
-    for row in generator.permutation(len(labels))[: round(_UNLABELLED * len(labels))]:
+    for row in generator.permutation(len(labels))[: round(_UNLABELED * len(labels))]:
         labels[row] = ""
     pixels = {f"pixel_{j // 8}_{j % 8}": X[:, j].astype(np.int64) for j in range(X.shape[1])}
     table = pl.DataFrame({**pixels, "label": labels, "truth": truth.tolist()})

@@ -1,4 +1,4 @@
-"""Predictions for tables of any size, by a model that was learnt online."""
+"""Predictions for tables of any size, by a model that was learned online."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,9 +40,9 @@ class StreamPrediction:
 
     def __init__(self, model: SavedModel, source: Source, *, truth: str | None = None) -> None:
         if (source.format == "svmlight") == bool(model.columns):
-            learnt = "a table with columns" if model.columns else "svmlight files"
+            learned = "a table with columns" if model.columns else "svmlight files"
             raise InputError(
-                f"the model was learnt from {learnt}, and {source.shown} is none: give another file or model."
+                f"the model was learned from {learned}, and {source.shown} is none: give another file or model."
             )
         if truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels: leave out --truth.")

@@ -22,7 +22,7 @@ Watch = Callable[[str], AbstractContextManager[Progress | None]]
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 _PREVIEWED = 6
-"""Columns that the report shows of a row, to recognise it by."""
+"""Columns that the report shows of a row, to recognize it by."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def train(
             methods[comparison.winner], frame, candidates, truth=truth, cv=folds, random_state=seed, progress=progress
         )
     model = comparison.best_estimator.fit(frame, candidates)
-    decisions = model[-1].disambiguate()  # of the rows of fit, in which methods by neighbours do not ask the row itself
-    summary = _summarise(prepared, reading, comparison, curve) | {"notes": notes}
+    decisions = model[-1].disambiguate()  # of the rows of fit, in which methods by neighbors do not ask the row itself
+    summary = _summarize(prepared, reading, comparison, curve) | {"notes": notes}
     with staged(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         _write_model(model_file, model, prepared, reading, summary)
@@ -95,19 +95,19 @@ def command_line(path: Path, reading: Reading, *, method: str, folder: Path, fol
     return shlex.join(words)
 
 
-def _summarise(
+def _summarize(
     prepared: Prepared, reading: Reading, comparison: "Comparison", curve: "LearningCurve"
 ) -> dict[str, Any]:
     candidates = prepared.candidates
-    exact, unlabelled = int(candidates.is_exact.sum()), int(candidates.is_unlabelled.sum())
+    exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
     return {
         "table": str(prepared.table.path),
         "labels": list(reading.labels),
         "truth": reading.truth,
         "rows": len(candidates),
         "exact": exact,
-        "partial": len(candidates) - exact - unlabelled,
-        "unlabelled": unlabelled,
+        "partial": len(candidates) - exact - unlabeled,
+        "unlabeled": unlabeled,
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
         "words": prepared.words.facts() if any(column.kind == "text" for column in prepared.columns) else None,
@@ -127,7 +127,7 @@ def _write_model(path: Path, model: Any, prepared: Prepared, reading: Reading, s
         columns=[(column.name, column.kind) for column in prepared.columns],
         label_columns=list(reading.labels),
         method=summary["method"],
-        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabelled", "estimate", "words")}
+        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "estimate", "words")}
         | {"separator": reading.separator},
     )
     save(path, saved)
@@ -160,7 +160,7 @@ def _write_report(
         return {name: "" if cell is None else str(cell) for name, cell in shown.row(row, named=True).items()}
 
     data = ReportData(
-        title=f"What oneof learnt from {prepared.table.path.name}",
+        title=f"What oneof learned from {prepared.table.path.name}",
         source=prepared.table.path.name,
         candidates=prepared.candidates,
         comparison=comparison if len(comparison.results) > 1 else None,

@@ -7,7 +7,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.compare.folds import Progress, attempt, folds_of, read_task
 from oneof.compare.methods import choose
-from oneof.compare.results import Comparison, FoldResult, MethodResult, summarise
+from oneof.compare.results import Comparison, FoldResult, MethodResult, summarize
 from oneof.errors import InputError
 from oneof.parameters import check_n_jobs
 
@@ -61,13 +61,13 @@ def compare(
     -----
     The winner has the highest mean covering rate over the folds; among equals it is the method that was named first.
     The covering rate needs no true label and bounds the accuracy from above, but by no fixed distance: where the same
-    labels are candidates again and again, a method that leans towards them covers more than it gets right. Trust small
+    labels are candidates again and again, a method that leans toward them covers more than it gets right. Trust small
     differences little, and a truth for a few hundred rows more than any of this.
 
     On 33 tasks (three real, the others with labels added at random, by confusion or by frequency) this rule gave away
     0.009 of accuracy on average against choosing with the truth, and a method at random 0.041. Taking, among the
     methods within one standard error of the best, the highest approximated accuracy gave away 0.011, and the
-    approximated accuracy alone 0.015, since it favours methods that are sure of themselves. Its worst cases are two of
+    approximated accuracy alone 0.015, since it favors methods that are sure of themselves. Its worst cases are two of
     the real sets, msrcv2 and birdsong, where it gave away 0.07 (``benchmarks/choosing.py``).
     The rule was preferred to the others with accuracies on such tasks in sight, so these figures flatter it.
 
@@ -97,7 +97,7 @@ def compare(
         folds[name].append(outcome)
         if progress is not None:
             progress(done, len(jobs), name)
-    results = _ranked([summarise(name, tuple(outcome)) for name, outcome in folds.items()])
+    results = _ranked([summarize(name, tuple(outcome)) for name, outcome in folds.items()])
     if results[0].error is not None:
         raise InputError(f"every method failed; {results[0].method} said: {results[0].error}")
     return Comparison(tuple(results), results[0].method, len(splits), *task.candidates.shape, estimators)

@@ -1,4 +1,4 @@
-"""How a method gains from more labelled rows."""
+"""How a method gains from more labeled rows."""
 
 import dataclasses
 import numbers
@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from oneof.compare.folds import Progress, attempt, folds_of, read_task
-from oneof.compare.results import FoldResult, plain, summarise
+from oneof.compare.results import FoldResult, plain, summarize
 from oneof.errors import InputError
 from oneof.randomness import check_random_state
 
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Held-out scores against the number of labelled training rows.
+    """Held-out scores against the number of labeled training rows.
 
     Attributes
     ----------
     n_rows : tuple of int
-        Labelled training rows.
+        Labeled training rows.
     covering_rate, covering_rate_std : tuple of float
         Mean and standard deviation over the folds; NaN where the method failed.
     accuracy, accuracy_std : tuple of float or None
@@ -63,10 +63,10 @@ def learning_curve(
     random_state: Any = 0,
     progress: Progress | None = None,
 ) -> LearningCurve:
-    """Score an estimator that learns from growing numbers of labelled rows.
+    """Score an estimator that learns from growing numbers of labeled rows.
 
-    Each fold has one test part and one random order of its labelled training rows; a smaller number of rows is the
-    beginning of a larger one. The other labelled rows are left out; unlabelled rows are always there.
+    Each fold has one test part and one random order of its labeled training rows; a smaller number of rows is the
+    beginning of a larger one. The other labeled rows are left out; unlabeled rows are always there.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def learning_curve(
     X, y, truth
         As in `compare`.
     shares : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
-        Shares of the labelled training rows of the smallest fold, in (0, 1].
+        Shares of the labeled training rows of the smallest fold, in (0, 1].
     cv, random_state, progress
         As in `compare`.
 
@@ -98,29 +98,29 @@ def learning_curve(
     >>> learning_curve(PLKNN(n_neighbors=1), X, y, shares=[0.2, 1.0], cv=2).n_rows
     (2, 10)
     """
-    # scikit-learn's own learning_curve would count unlabelled rows, knows one score at a time and reports no progress.
+    # scikit-learn's own learning_curve would count unlabeled rows, knows one score at a time and reports no progress.
     shares = list(shares) if isinstance(shares, Iterable) else []
     if not shares or not all(isinstance(share, numbers.Real) and 0 < share <= 1 for share in shares):
         raise InputError(f"shares={shares} is not possible: give one or more shares above 0, and at most 1.")
     task = read_task(X, y, truth)
-    unlabelled = task.candidates.is_unlabelled
+    unlabeled = task.candidates.is_unlabeled
     rng = check_random_state(random_state)
     splits = [
-        (train[unlabelled[train]], rng.permutation(train[~unlabelled[train]]), test)
+        (train[unlabeled[train]], rng.permutation(train[~unlabeled[train]]), test)
         for train, test in folds_of(task, cv, random_state)
     ]
-    most = min(len(labelled) for _, labelled, _ in splits)
+    most = min(len(labeled) for _, labeled, _ in splits)
     sizes = list(dict.fromkeys(max(1, round(share * most)) for share in shares))
     outcomes: list[list[FoldResult]] = []
     for size in sizes:
         outcomes.append([])
-        for silent, labelled, test in splits:
-            train = np.sort(np.concatenate([silent, labelled[:size]]))
+        for silent, labeled, test in splits:
+            train = np.sort(np.concatenate([silent, labeled[:size]]))
             outcomes[-1].append(attempt(estimator, task, train, test))
             if progress is not None:
                 done = (len(outcomes) - 1) * len(splits) + len(outcomes[-1])
                 progress(done, len(sizes) * len(splits), f"{size} rows")
-    points = [summarise(f"{size} rows", tuple(folds)) for size, folds in zip(sizes, outcomes, strict=True)]
+    points = [summarize(f"{size} rows", tuple(folds)) for size, folds in zip(sizes, outcomes, strict=True)]
     judged = all(point.accuracy is not None for point in points)
     return LearningCurve(
         n_rows=tuple(sizes),

@@ -50,10 +50,10 @@ def read_task(X: Any, y: Any, truth: Any) -> Task:
         raise LabelError(
             f"truth names {known.classes[named].tolist()[0]!r} and no class of y: write true labels as y does."
         )
-    if not (known.is_exact | known.is_unlabelled).all():
-        row = int(np.flatnonzero(~(known.is_exact | known.is_unlabelled))[0])
+    if not (known.is_exact | known.is_unlabeled).all():
+        row = int(np.flatnonzero(~(known.is_exact | known.is_unlabeled))[0])
         raise LabelError(f"row {row} of truth names several labels: give one true label a row, or a missing value.")
-    return Task(X, candidates, None if known.is_unlabelled.all() else known)
+    return Task(X, candidates, None if known.is_unlabeled.all() else known)
 
 
 def folds_of(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
@@ -95,6 +95,6 @@ def fit_and_judge(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldRe
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         approximated = approximated_accuracy(sets, probabilities(model, rows).proba, classes=model.classes_)
     accuracy = None
-    if truth is not None and not truth.is_unlabelled[test].all():
+    if truth is not None and not truth.is_unlabeled[test].all():
         accuracy = covering_rate(truth[test], predicted)
     return FoldResult(covering_rate(sets, predicted), approximated, seconds, accuracy)

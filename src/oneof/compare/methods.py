@@ -21,11 +21,11 @@ MOST_FEATURES_OF_A_CUBE = 5_000
 FIRST_CHOICE = "LOORidge"
 """What to take without a comparison, on data that suit it."""
 MOST_ROWS_OF_FIRST_CHOICE = 6_000
-"""Most labelled rows for that: beyond, its kernels are approximated."""
+"""Most labeled rows for that: beyond, its kernels are approximated."""
 LEAST_SHARE_OF_FIRST_CHOICE = 0.5
 """Least share of rows with a label, or some, for that: it learns from these alone."""
 MOST_ROWS_OF_A_KERNEL = 10_000
-"""Most labelled rows for which the panel fits machines with a kernel, whose time grows with the square of them."""
+"""Most labeled rows for which the panel fits machines with a kernel, whose time grows with the square of them."""
 
 
 def panel(
@@ -37,13 +37,13 @@ def panel(
     ----------
     sparse : bool, default=False
         Whether X will be sparse: the features are then scaled by their largest absolute value, which keeps zeros, and
-        not standardised. `GaussianEM` is then left out, whose rows are dense.
+        not standardized. `GaussianEM` is then left out, whose rows are dense.
     negative : bool, default=False
         Whether sparse X will have values below 0. `MultinomialEM` is then left out, which takes none. Elsewhere it has
         sparse rows as they come, as counts or TF-IDF, and dense features scaled to reach from 0 to 1.
     n_rows : int, optional
-        How many labelled rows there will be (1,000 if not given): the fewer, the more often the online methods go over
-        them and the more Pegasos regularises.
+        How many labeled rows there will be (1,000 if not given): the fewer, the more often the online methods go over
+        them and the more Pegasos regularizes.
     random_state : int, RandomState instance or None, default=0
         For the order of rows in the online methods.
 
@@ -54,7 +54,7 @@ def panel(
 
     Notes
     -----
-    C = 1, lam = 1 of PLEM, 10 neighbours and the codes of PLECOC are the methods' defaults; lam = 1/n weighs the losses
+    C = 1, lam = 1 of PLEM, 10 neighbors and the codes of PLECOC are the methods' defaults; lam = 1/n weighs the losses
     of PLSVM and Pegasos as C = 1 does. PLECOC takes a linear machine, not its RBF kernel, for sparse or many rows, and
     LOORidge one kernel, not several, for many; GaussianEM one covariance for all classes, whose time does
     not grow with their number. Nothing of this was chosen by an accuracy. How the online methods go over the rows was:
@@ -171,9 +171,9 @@ def first_choice(candidates: CandidateSets) -> str | None:
     """
     if not isinstance(candidates, CandidateSets):
         raise InputTypeError(f"candidates is a {type(candidates).__name__}: give CandidateSets.from_sets(y).")
-    n_labelled = int((~candidates.is_unlabelled).sum())
-    suits = LEAST_SHARE_OF_FIRST_CHOICE * len(candidates) <= n_labelled <= MOST_ROWS_OF_FIRST_CHOICE
-    return FIRST_CHOICE if suits and int(candidates.is_exact.sum()) < n_labelled else None
+    n_labeled = int((~candidates.is_unlabeled).sum())
+    suits = LEAST_SHARE_OF_FIRST_CHOICE * len(candidates) <= n_labeled <= MOST_ROWS_OF_FIRST_CHOICE
+    return FIRST_CHOICE if suits and int(candidates.is_exact.sum()) < n_labeled else None
 
 
 def holds_negative(X: Any) -> bool:
@@ -261,7 +261,7 @@ def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
         chosen = panel(
             sparse=sp.issparse(task.X),
             negative=holds_negative(task.X),
-            n_rows=int((~task.candidates.is_unlabelled).sum()),
+            n_rows=int((~task.candidates.is_unlabeled).sum()),
             random_state=random_state,
         )
         if isinstance(methods, str) and methods == "auto":

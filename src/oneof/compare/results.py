@@ -143,7 +143,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def summarise(name: str, folds: tuple[FoldResult, ...]) -> MethodResult:
+def summarize(name: str, folds: tuple[FoldResult, ...]) -> MethodResult:
     """Return the means and spreads of one method."""
     error = next((fold.error for fold in folds if fold.error is not None), None)
     if error is not None:

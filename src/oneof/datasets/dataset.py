@@ -22,15 +22,15 @@ class Dataset:
         The features; None where the set is raw text alone.
     y : ndarray of shape (n_samples,)
         The true labels, members of `classes`. Where a label is not known it is None (and the dtype is object), which
-        every estimator reads as "unlabelled". For judging predictions: what one learns from is `candidates`.
+        every estimator reads as "unlabeled". For judging predictions: what one learns from is `candidates`.
     candidates : CandidateSets
-        Over `classes`. Where the set comes without ambiguity: the labels of `y`, unknown ones as unlabelled rows.
+        Over `classes`. Where the set comes without ambiguity: the labels of `y`, unknown ones as unlabeled rows.
     classes : ndarray of shape (n_classes,)
         In the order of the set's own coding; a class may occur in no row.
     n_train : int or None
         The first `n_train` rows are the official training part.
-    splits : dict of int to ndarray of shape (n_splits, n_labelled), or None
-        Official splits: for a number of labelled rows, which rows (from 0) are labelled in each split.
+    splits : dict of int to ndarray of shape (n_splits, n_labeled), or None
+        Official splits: for a number of labeled rows, which rows (from 0) are labeled in each split.
     Y : ndarray of shape (n_samples, n_classes), or None
         0/1, for sets whose rows carry several labels at once.
     answers : ndarray of shape (n_items, n_annotators), or None

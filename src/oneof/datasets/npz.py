@@ -173,11 +173,11 @@ def _splits(arrays: Arrays, n_samples: int) -> dict[int, Ints] | None:
     splits = {}
     for key, rows in arrays.items():
         if found := _SPLITS.fullmatch(key):
-            n_labelled = int(found[1])
-            split = _whole_numbers(key, rows, (len(rows) if rows.ndim else 0, n_labelled))
+            n_labeled = int(found[1])
+            split = _whole_numbers(key, rows, (len(rows) if rows.ndim else 0, n_labeled))
             if split.size and not 0 <= split.min() <= split.max() < n_samples:
                 raise DataError(f"{key} names a row outside 0 to {n_samples - 1}.")
-            splits[n_labelled] = split
+            splits[n_labeled] = split
     return dict(sorted(splits.items())) or None
 
 

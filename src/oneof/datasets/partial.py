@@ -34,10 +34,10 @@ def make_partial(
     Parameters
     ----------
     y : array-like of shape (n_samples,), or CandidateSets
-        Exact labels; None, NaN, or -1 among other integers stay unlabelled. Candidate sets have to be exact or
-        unlabelled.
+        Exact labels; None, NaN, or -1 among other integers stay unlabeled. Candidate sets have to be exact or
+        unlabeled.
     share : float in [0, 1], default=1.0
-        The share of labelled rows to make partial: ``round(share * n_labelled)`` rows, drawn at random.
+        The share of labeled rows to make partial: ``round(share * n_labeled)`` rows, drawn at random.
     extra : int, default=1
         How many false labels each of them gets, from 0 to n_classes - 1. With ``n_classes - 1`` a set holds every class
         and says nothing; fewer never do that.
@@ -92,7 +92,7 @@ def make_partial(
     >>> y.sizes
     array([2, 2, 2, 2])
     >>> make_partial(["finch", "wren", "robin", None], share=0.0)
-    <CandidateSets of 4 rows, 3 classes: 3 exact, 0 partial, 1 unlabelled>
+    <CandidateSets of 4 rows, 3 classes: 3 exact, 0 partial, 1 unlabeled>
     """
     exact = _read(y, classes)
     known, codes = exact.is_exact, np.argmax(exact.mask, axis=1)
@@ -119,7 +119,7 @@ def make_partial(
 def _read(y: Any, classes: Any) -> CandidateSets:
     if isinstance(y, CandidateSets):
         exact = as_candidates(y, classes=None if classes is None else as_classes(classes))
-        partial = np.flatnonzero(~(exact.is_exact | exact.is_unlabelled))
+        partial = np.flatnonzero(~(exact.is_exact | exact.is_unlabeled))
         if len(partial):
             raise InputError(
                 f"row {partial[0]} has {exact.sizes[partial[0]]} candidates already: make_partial needs exact labels."

@@ -120,7 +120,7 @@ OPENML = {
     ),
     "ionosphere": OpenMLSet(59, 351, 34, (126, 225), "radar returns, good or bad (UCI)"),
     "pima": OpenMLSet(37, 768, 8, (268, 500), "diabetes among Pima women; zeros stand for missing measures"),
-    "wdbc": OpenMLSet(1510, 569, 30, (212, 357), "breast tumours (UCI Breast Cancer Wisconsin, diagnostic)"),
+    "wdbc": OpenMLSet(1510, 569, 30, (212, 357), "breast tumors (UCI Breast Cancer Wisconsin, diagnostic)"),
     "mnist": OpenMLSet(
         data_id=554,
         n_samples=70000,

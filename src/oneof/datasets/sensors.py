@@ -84,7 +84,7 @@ def make_two_sensors(
     Notes
     -----
     Clutter is Gaussian. The features of the first sensor are smooth: 12 factors with loadings that vary slowly from one
-    feature to the next, as neighbouring bands of a spectrum do, and a little noise. Those of the second are correlated
+    feature to the next, as neighboring bands of a spectrum do, and a little noise. Those of the second are correlated
     at random. A mine that is seen adds its sensor's signature, a fixed vector, times a strength from 0.5 to 1.5 that is
     drawn for each mine and sensor.
 

@@ -143,7 +143,7 @@ class Blocks:
             )
         if not self.n_told:
             raise LabelError(
-                "every row of every block of y is unlabelled (its set holds all classes), so there is nothing to learn "
+                "every row of every block of y is unlabeled (its set holds all classes), so there is nothing to learn "
                 "from: give some row a label or a smaller set."
             )
 

@@ -14,9 +14,9 @@ from oneof.distributed.blocks import Block as RowBlock
 from oneof.distributed.blocks import Blocks
 from oneof.distributed.reduction import LARGEST_HESSIAN, each_held, sum_over
 from oneof.estimators.clpl import CLPL
-from oneof.solvers.clpl import CLPLProblem, minimise
+from oneof.solvers.clpl import CLPLProblem, minimize
 from oneof.solvers.clpl.problem import blocks_fit
-from oneof.solvers.linear import Block, penalised, penalised_diagonal
+from oneof.solvers.linear import Block, penalized, penalized_diagonal
 from oneof.typing import Floats
 
 
@@ -30,7 +30,7 @@ def fit_clpl(model: CLPL, blocks: Blocks) -> None:
     blocks = blocks.told
     problems = each_held(blocks.parts, _problem, float(model.C), bool(model.fit_intercept))
     shape = (len(blocks.classes), blocks.facts[0].n_features + bool(model.fit_intercept))
-    found = minimise(BlockSums(problems, shape, bool(model.fit_intercept)), max_iter=model.max_iter, tol=model.tol)
+    found = minimize(BlockSums(problems, shape, bool(model.fit_intercept)), max_iter=model.max_iter, tol=model.tol)
     blocks.describe(model)
     model._keep(found, blocks.dtype)
 
@@ -46,12 +46,12 @@ class BlockSums:
 
     @property
     def blocks_fit(self) -> bool:
-        """Whether the Hessian's blocks are small enough to be factorised."""
+        """Whether the Hessian's blocks are small enough to be factorized."""
         return blocks_fit(self.shape)
 
-    def penalised(self, weights: Floats) -> Floats:
+    def penalized(self, weights: Floats) -> Floats:
         """Return the weights with 0 for the intercept."""
-        return penalised(weights, has_intercept=self.has_intercept)
+        return penalized(weights, has_intercept=self.has_intercept)
 
     def scores(self, weights: Floats) -> "BlockScores":
         """Return the scores; nothing is worked out before it is asked for."""
@@ -59,11 +59,11 @@ class BlockSums:
 
     def objective(self, weights: Floats, scores: "BlockScores") -> float:
         """Return f."""
-        return 0.5 * float((self.penalised(weights) ** 2).sum()) + scores.sums.losses
+        return 0.5 * float((self.penalized(weights) ** 2).sum()) + scores.sums.losses
 
     def gradient(self, weights: Floats, scores: "BlockScores") -> Floats:
         """Return the (K, D) gradient of f."""
-        return self.penalised(weights) + scores.sums.gradient
+        return self.penalized(weights) + scores.sums.gradient
 
     def curvatures(self, scores: "BlockScores") -> "BlockScores":
         """Return the scores, to which the curvatures belong."""
@@ -76,11 +76,11 @@ class BlockSums:
             bent = np.tensordot(hessian, direction, axes=2)
         else:
             bent = sum_over(curvatures.bent, _product, direction)
-        return self.penalised(direction) + bent
+        return self.penalized(direction) + bent
 
     def hessian_diagonal(self, curvatures: "BlockScores") -> Floats:
         """Return its diagonal, (K, D)."""
-        return penalised_diagonal(curvatures.sums.diagonal, has_intercept=self.has_intercept)
+        return penalized_diagonal(curvatures.sums.diagonal, has_intercept=self.has_intercept)
 
     def hessian_blocks(self, curvatures: "BlockScores") -> list[Block]:
         """Return its blocks, one a class."""
@@ -162,7 +162,7 @@ def _problem(block: RowBlock, C: float, fit_intercept: bool) -> CLPLProblem:
     return CLPLProblem.of(block.X, block.mask, C, weight, fit_intercept=fit_intercept)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # `minimise` looks for overflow
+@np.errstate(over="ignore", invalid="ignore")  # `minimize` looks for overflow
 def _sums(problem: CLPLProblem, weights: Floats) -> _Sums:
     scores = problem.scores(weights)
     curvatures = problem.curvatures(scores)

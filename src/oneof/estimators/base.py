@@ -161,7 +161,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         return rows
 
     def _read_candidates(self, y: Any, rows: Rows) -> CandidateSets:
-        """Read sets over the classes that were learnt."""
+        """Read sets over the classes that were learned."""
         candidates = as_candidates(y, classes=self.classes_)
         check_lengths(rows, candidates)
         return candidates
@@ -262,8 +262,8 @@ def check_learnable(candidates: CandidateSets) -> None:
         raise LabelError(
             f"y names only one class ({candidates.classes.tolist()[0]!r}): a classifier needs at least two classes."
         )
-    if candidates.is_unlabelled.all():
+    if candidates.is_unlabeled.all():
         raise LabelError(
-            "every row of y is unlabelled (its set holds all classes), so there is nothing to learn from; "
+            "every row of y is unlabeled (its set holds all classes), so there is nothing to learn from; "
             "if y is a list of 0/1 lists, pass np.asarray(y) to have it read as an indicator."
         )

@@ -14,7 +14,7 @@ from oneof.weights import read_sample_weight
 class CLPL(LinearScores, CandidateClassifier):
     """Linear classifier on the convex loss for partial labels.
 
-    Minimises 1/2 ||W||^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ] with scores
+    Minimizes 1/2 ||W||^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ] with scores
     s = X W^T and psi(u) = max(0, 1 - u)^2, over the rows whose set does not hold every class. On exact labels this is
     one squared-hinge support vector machine for each class against the rest.
 
@@ -23,7 +23,7 @@ class CLPL(LinearScores, CandidateClassifier):
     C : float, default=1.0
         Cost of the losses, above 0; larger fits the sets more closely.
     fit_intercept : bool, default=False
-        Add a constant to each class's score, which is not penalised (not in the paper).
+        Add a constant to each class's score, which is not penalized (not in the paper).
     max_iter : int, default=1000
         Newton steps, at most; a ConvergenceWarning says if they were not enough. Where features are many and sparse and
         there is no intercept, dual ascent goes first, and mostly suffices.
@@ -84,7 +84,7 @@ class CLPL(LinearScores, CandidateClassifier):
         """
         self._check_parameters()
         rows, candidates = self._read_fit(X, y)
-        weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabelled)
+        weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
         found = solve_clpl(
             rows,
             candidates.mask,

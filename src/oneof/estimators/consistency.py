@@ -11,21 +11,21 @@ from oneof.solvers.diffusion import solve_consistency
 class LocalGlobalConsistency(GraphClassifier):
     """Labels that spread over a graph of all rows, and lose a part on every step; also called label spreading.
 
-    The rows are linked to their nearest neighbours by weights W. With S = D^-1/2 W D^-1/2 and Y the indicator of the
+    The rows are linked to their nearest neighbors by weights W. With S = D^-1/2 W D^-1/2 and Y the indicator of the
     labels, 0 in rows without one, F = (1 - alpha) (I - alpha S)^-1 Y is where F <- alpha S F + (1 - alpha) Y rests.
     Each row takes its largest share.
 
     Parameters
     ----------
     alpha : float, default=0.99
-        Share of the neighbours in a sweep, between 0 and 1; the rest is that of a row's own label.
+        Share of the neighbors in a sweep, between 0 and 1; the rest is that of a row's own label.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
         Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.GraphRule`, also for the
         five parameters that follow.
     n_neighbors : int, default=5
         Where there are fewer rows, all are linked.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbours.
+        Links within this distance, in place of the nearest neighbors.
     width : "local" or float, default="local"
         Of Gaussian weights.
     symmetrize : {"either", "mutual", "sum"}, default="either"
@@ -67,8 +67,8 @@ class LocalGlobalConsistency(GraphClassifier):
     units, or `affinity` is a function that knows them; factors of their own do.
 
     For rows other than those of fit, `predict` and `predict_proba` take the mean of the shares of their nearest
-    neighbours among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
-    own neighbours, but predicted is the mean: what the method decides of it is `transduction_`.
+    neighbors among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
+    own neighbors, but predicted is the mean: what the method decides of it is `transduction_`.
 
     References
     ----------

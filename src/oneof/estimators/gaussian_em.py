@@ -1,4 +1,4 @@
-"""Gaussian classes, with candidate sets and unlabelled rows, by EM."""
+"""Gaussian classes, with candidate sets and unlabeled rows, by EM."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -18,8 +18,8 @@ from oneof.typing import Floats, Rows
 class GaussianEM(GenerativeClassifier):
     """Gaussian classes that also learn from rows of several candidates, and of none.
 
-    Maximises by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i}
-    p(x, k) + lambda sum_unlabelled log sum_k p(x, k), where p(x, k) = pi_k N(x; mu_k, Sigma_k). The prior log p(theta)
+    Maximizes by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i}
+    p(x, k) + lambda sum_unlabeled log sum_k p(x, k), where p(x, k) = pi_k N(x; mu_k, Sigma_k). The prior log p(theta)
     = -nu/2 sum (log |Sigma| + tr T Sigma^-1), over the matrices of covariances, is that of nu rows whose covariance is
     T, the diagonal of the variances of all rows. The M-step is Sigma_k = (S_k + nu T) / (N_k + nu), with S_k the
     scatter of the class and N_k its mass. So no class collapses onto a row. With exact labels alone and nu = 0 it is
@@ -28,8 +28,8 @@ class GaussianEM(GenerativeClassifier):
 
     Parameters
     ----------
-    unlabelled_weight : float or "cv", default=1.0
-        lambda, at least 0; at 0 unlabelled rows are passed over. With "cv" it is the smallest of `cv_weights` that is
+    unlabeled_weight : float or "cv", default=1.0
+        lambda, at least 0; at 0 unlabeled rows are passed over. With "cv" it is the smallest of `cv_weights` that is
         within a standard error of the best by cross-validation.
     n_components : int, default=1
         Gaussians per class, each with a share of its own within the class.
@@ -40,7 +40,7 @@ class GaussianEM(GenerativeClassifier):
     partial_weight : float, default=1.0
         lambda_partial, at least 0: of rows whose set holds several classes, but not all.
     n_folds : int, default=5
-        With "cv": folds, at most, into which the rows that are not unlabelled are dealt; unlabelled rows are in every
+        With "cv": folds, at most, into which the rows that are not unlabeled are dealt; unlabeled rows are in every
         training part.
     cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
         With "cv": what to choose from.
@@ -55,7 +55,7 @@ class GaussianEM(GenerativeClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     priors_ : ndarray of shape (n_classes,)
-        pi_k, not smoothed; 0 for a class that no labelled row names.
+        pi_k, not smoothed; 0 for a class that no labeled row names.
     means_ : ndarray of shape (n_classes, n_features), or (n_classes, n_components, n_features)
     covariances_ : ndarray
         In the shapes of scikit-learn's GaussianMixture, with n_classes, or (n_classes, n_components), for its
@@ -63,7 +63,7 @@ class GaussianEM(GenerativeClassifier):
         diagonal, (n_classes,) spherical. Rows and columns of constant features are 0.
     component_weights_ : ndarray of shape (n_classes, n_components)
         With several components: their shares of their class.
-    unlabelled_weight_ : float
+    unlabeled_weight_ : float
         lambda, as given or chosen.
     cv_coverings_ : ndarray
         With "cv", for each of `cv_weights` in ascending order: how often held-out predictions lay in the row's set.
@@ -80,15 +80,15 @@ class GaussianEM(GenerativeClassifier):
 
     Notes
     -----
-    The search starts from the rows that are not unlabelled, equally divided over their candidates. It ends at a
-    stationary point, which need not be the best one. Unlabelled rows help where the components are the classes, and can
+    The search starts from the rows that are not unlabeled, equally divided over their candidates. It ends at a
+    stationary point, which need not be the best one. Unlabeled rows help where the components are the classes, and can
     do harm where they are not; "cv" is for that. It compares weights by the covering rate of held-out rows, for which
-    no true label is needed. With one labelled row per class all weights cover nothing, and the smallest is taken.
+    no true label is needed. With one labeled row per class all weights cover nothing, and the smallest is taken.
 
     The origin and the unit of a feature, each its own, change no probability; of spherical classes one unit for all.
 
     T weighs rows as the likelihood does. For spherical classes its diagonal is the mean variance. Features that are
-    constant in the rows that count are left out. CSR rows are made dense, as centred rows are.
+    constant in the rows that count are left out. CSR rows are made dense, as centered rows are.
 
     Scatter is divided by n_k, as likelihood asks. So do the discriminant analyses of scikit-learn 1.9 (linear: "lsqr"),
     while its older QuadraticDiscriminantAnalysis divides by n_k - 1.
@@ -111,7 +111,7 @@ class GaussianEM(GenerativeClassifier):
 
     def __init__(
         self,
-        unlabelled_weight: float | Literal["cv"] = 1.0,
+        unlabeled_weight: float | Literal["cv"] = 1.0,
         n_components: int = 1,
         covariance: Form = "full",
         *,
@@ -123,7 +123,7 @@ class GaussianEM(GenerativeClassifier):
         tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
-        self.unlabelled_weight = unlabelled_weight
+        self.unlabeled_weight = unlabeled_weight
         self.n_components = n_components
         self.covariance = covariance
         self.shrinkage = shrinkage

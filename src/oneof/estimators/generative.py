@@ -32,7 +32,7 @@ from oneof.weights import read_sample_weight
 class GenerativeClassifier(CandidateClassifier):
     """Mixin of the classifiers by EM: a subclass says of which family its components are, and what of them to show."""
 
-    unlabelled_weight: float | Literal["cv"]
+    unlabeled_weight: float | Literal["cv"]
     partial_weight: float
     n_components: int
     n_folds: int
@@ -64,7 +64,7 @@ class GenerativeClassifier(CandidateClassifier):
         self._check_parameters()
         rows, candidates = self._read_fit(X, y)
         mask = candidates.mask
-        weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabelled)
+        weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
         choice = self._choose(rows, mask, weight)
         found = self._solve(rows, mask, weight, choice.weight)
         if not found.converged:
@@ -74,7 +74,7 @@ class GenerativeClassifier(CandidateClassifier):
                 stacklevel=2,
             )
         scores = class_scores(found.joint, mask.shape[1])
-        self.unlabelled_weight_ = choice.weight
+        self.unlabeled_weight_ = choice.weight
         self.cv_coverings_ = choice.coverings
         self.transduction_ = candidates.classes[np.where(mask, scores, -np.inf).argmax(axis=1)]
         self.objective_ = found.objective
@@ -92,7 +92,7 @@ class GenerativeClassifier(CandidateClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; 0 for a class that no labelled row names.
+            Rows sum to 1; 0 for a class that no labeled row names.
         """
         return softmax(self._finite_scores(self._read_rows(X)))
 
@@ -106,7 +106,7 @@ class GenerativeClassifier(CandidateClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            -inf for a class that no labelled row names.
+            -inf for a class that no labeled row names.
         """
         scores = self._finite_scores(self._read_rows(X))
         return np.where(scores <= 0.5 * IMPOSSIBLE, -np.inf, log_softmax(scores, axis=1))
@@ -138,8 +138,8 @@ class GenerativeClassifier(CandidateClassifier):
         return values if self.n_components == 1 else values.reshape(-1, self.n_components, *values.shape[1:])
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.unlabelled_weight, str) or self.unlabelled_weight != "cv":
-            check_positive("unlabelled_weight", self.unlabelled_weight, or_zero=True)
+        if not isinstance(self.unlabeled_weight, str) or self.unlabeled_weight != "cv":
+            check_positive("unlabeled_weight", self.unlabeled_weight, or_zero=True)
         check_positive("partial_weight", self.partial_weight, or_zero=True)
         check_positive("n_components", self.n_components, integer=True)
         check_positive("n_folds", self.n_folds, integer=True)
@@ -155,28 +155,28 @@ class GenerativeClassifier(CandidateClassifier):
     # -- its own --------------------------------------------------------------------------------------------------
 
     def _choose(self, rows: Rows, mask: Mask, weight: Floats) -> WeightChoice:
-        """Return the weight of unlabelled rows: the given one, or by cross-validation over the distinct rows."""
-        if self.unlabelled_weight != "cv":
-            return WeightChoice(float(self.unlabelled_weight), np.full(0, np.nan))
+        """Return the weight of unlabeled rows: the given one, or by cross-validation over the distinct rows."""
+        if self.unlabeled_weight != "cv":
+            return WeightChoice(float(self.unlabeled_weight), np.full(0, np.nan))
         sets = mask.astype(np.float64)
         both = sp.hstack([rows, sp.csr_array(sets)]).tocsr() if sp.issparse(rows) else np.hstack([rows, sets])
         first, total = merge_rows(both, weight)  # equal rows are held out together: a weight of 2 is the row twice
         rows, mask = (rows, mask) if len(first) == len(mask) else (rows[first], mask[first])
 
-        def scores(unlabelled_weight: float, sample_weight: Floats) -> Floats:
+        def scores(unlabeled_weight: float, sample_weight: Floats) -> Floats:
             try:
-                found = self._solve(rows, mask, sample_weight, unlabelled_weight)
-            except InputError:  # too little is left of the labelled rows, or of a class: nothing is covered
+                found = self._solve(rows, mask, sample_weight, unlabeled_weight)
+            except InputError:  # too little is left of the labeled rows, or of a class: nothing is covered
                 return np.full(mask.shape, np.nan)
             return class_scores(found.joint, mask.shape[1])
 
         weights = sorted({float(w) for w in self.cv_weights})
         return choose_weight(scores, mask, total, weights=weights, n_folds=self.n_folds)
 
-    def _solve(self, rows: Rows, mask: Mask, sample_weight: Floats, unlabelled_weight: float) -> EMSolution[Any]:
-        weight = row_weights(mask, sample_weight, unlabelled_weight, self.partial_weight)
+    def _solve(self, rows: Rows, mask: Mask, sample_weight: Floats, unlabeled_weight: float) -> EMSolution[Any]:
+        weight = row_weights(mask, sample_weight, unlabeled_weight, self.partial_weight)
         if not weight[~mask.all(axis=1)].any():
-            raise InputError("no labelled row has weight: raise partial_weight, or give exact labels.")
+            raise InputError("no labeled row has weight: raise partial_weight, or give exact labels.")
         random = None
         if self.n_components > 1:
             random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))

@@ -14,7 +14,7 @@ from oneof.estimators.views import rows_with
 from oneof.graphs import GraphRule, check_affinity
 from oneof.kernels import Kernel
 from oneof.solvers.graph_logistic.matrices import smoothness
-from oneof.solvers.graph_logistic.views import Labelled
+from oneof.solvers.graph_logistic.views import Labeled
 from oneof.typing import Floats, Ints, Labels, Mask, Rows
 
 
@@ -119,7 +119,7 @@ def read_view(
         known, _ = merge_rows(part, weight * (here & told))
         if not len(known):
             raise InputError(
-                f'{name}: no labelled row has it, so there are no rows to make kernel features of: use features="raw".'
+                f'{name}: no labeled row has it, so there are no rows to make kernel features of: use features="raw".'
             )
         basis = part[known]
         fitted = kernel(basis)
@@ -132,7 +132,7 @@ def read_view(
     return View(features, here, smoothness(features.of_part(part[among]), affinity, weight[among]))
 
 
-def labelled_instances(rows: Rows, mask: Mask, weight: Floats, views: list[View]) -> Labelled:
+def labeled_instances(rows: Rows, mask: Mask, weight: Floats, views: list[View]) -> Labeled:
     """Gather what the likelihood is made of: rows that have a weight, and a set that is not full."""
     told = ~mask.all(axis=1) & (weight > 0)
     members = [np.flatnonzero(view.here & told) for view in views]
@@ -140,4 +140,4 @@ def labelled_instances(rows: Rows, mask: Mask, weight: Floats, views: list[View]
     every = np.concatenate(members)
     places = list(range(len(views)))
     instances = stack(parts, places, [view.size for view in views])
-    return Labelled(instances, mask[every], weight[every], np.repeat(places, [len(known) for known in members]), every)
+    return Labeled(instances, mask[every], weight[every], np.repeat(places, [len(known) for known in members]), every)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues
-from oneof.estimators.graph_encoding import View, encode_views, labelled_instances
+from oneof.estimators.graph_encoding import View, encode_views, labeled_instances
 from oneof.estimators.graph_parameters import check_choices, hyper_prior
 from oneof.estimators.graph_terms import ScaledTerm, prior_terms
 from oneof.estimators.view_model import ViewModel
@@ -20,7 +20,7 @@ from oneof.graphs import GraphRule
 from oneof.kernels import Kernel
 from oneof.likelihoods import restricted_softmax, softmax
 from oneof.solvers.graph_logistic import LaplacePosterior
-from oneof.solvers.graph_logistic.views import Learnt, learn_views
+from oneof.solvers.graph_logistic.views import Learned, learn_views
 from oneof.typing import Floats, Ints, Rows
 from oneof.weights import read_sample_weight
 
@@ -28,9 +28,9 @@ from oneof.weights import read_sample_weight
 class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     """Logistic regression whose weights vary the score little along the links of a graph of all rows.
 
-    The rows, labelled and not, are linked to their nearest neighbours; L is the Laplacian of the links, A = X^T L X.
-    The log likelihood of the candidate sets, sum_i v_i log sum_{k in S_i} p(k | x_i), is maximised less
-    1/2 sum_c w_c^T (lambda_0 A + Lambda) w_c, over the weights w_c of all classes but the last, which has 0. Unlabelled
+    The rows, labeled and not, are linked to their nearest neighbors; L is the Laplacian of the links, A = X^T L X.
+    The log likelihood of the candidate sets, sum_i v_i log sum_{k in S_i} p(k | x_i), is maximized less
+    1/2 sum_c w_c^T (lambda_0 A + Lambda) w_c, over the weights w_c of all classes but the last, which has 0. Unlabeled
     rows thus push the boundaries into gaps, and new rows are classified by the weights alone. How much each part of the
     prior counts is found from the data.
 
@@ -47,13 +47,13 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         times faster; with candidate sets, of whose likelihood there may be several maxima, each reaches one. Classes
         that no set tells apart, but for the last, whose weights are 0, stay tied with "newton".
     features : {"raw", "kernel"}, default="raw"
-        "kernel": of each row its kernels with the distinct labelled rows, k(x, x_1), k(x, x_2), ...
+        "kernel": of each row its kernels with the distinct labeled rows, k(x, x_1), k(x, x_2), ...
     views : list of column groups, optional
         Co-training. Each group, by numbers, names, a slice or a boolean mask, is a view, such as one of several
-        sensors, with a graph, weights and precisions of its own, and a prior that all agree on unlabelled rows. A row
+        sensors, with a graph, weights and precisions of its own, and a prior that all agree on unlabeled rows. A row
         lacks a view where all its columns are NaN; NaN in only a part of a view is an error.
     agreement : {"auto", True, False}, default="auto"
-        Whether views are drawn together on unlabelled rows. "auto": if they then foretell left-out labels no worse.
+        Whether views are drawn together on unlabeled rows. "auto": if they then foretell left-out labels no worse.
     per_class : bool, default=False
         Whether each class but the last has precisions of its own.
     fit_intercept : bool, default=True
@@ -68,7 +68,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     n_neighbors : int, default=5
         Where there are fewer rows, all are linked.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbours.
+        Links within this distance, in place of the nearest neighbors.
     width : "local" or float, default="local"
         Of Gaussian weights.
     symmetrize : {"either", "mutual", "sum"}, default="either"
@@ -94,7 +94,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         given up), for features as they were given; with `per_class` the first axis is the class, with ARD the last one
         the weight.
     view_weights_ : ndarray of shape (n_views,)
-        How much better each view foretells the labels of labelled rows than the frequencies of the classes do, if it
+        How much better each view foretells the labels of labeled rows than the frequencies of the classes do, if it
         has not seen the label in question: a mean log likelihood, as a share of the sum over the views. All are alike
         where none is better.
     objective_ : ndarray
@@ -221,7 +221,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         y : array-like or CandidateSets of length n_samples
             Labels, sets of labels, a 0/1 indicator, or candidate sets.
         sample_weight : array-like of shape (n_samples,), optional
-            At least 0; a weight of 2 is the same as the row twice, as a labelled one and as a vertex of the graph.
+            At least 0; a weight of 2 is the same as the row twice, as a labeled one and as a vertex of the graph.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         alpha, beta = hyper_prior(self.alpha, self.beta, self.prior, self.precision)
         rule = GraphRule(self.affinity, self.n_neighbors, self.radius, self.width, self.symmetrize, self.neighbors)
         rows, candidates = self._read_fit(X, y)
-        told = ~candidates.is_unlabelled
+        told = ~candidates.is_unlabeled
         weight = read_sample_weight(sample_weight, rows.shape[0], told=told)
         names = getattr(self, "feature_names_in_", None)
         views = encode_views(
@@ -258,9 +258,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             per_class=bool(self.per_class),
             numbered=self.views is not None,
         )
-        labelled = labelled_instances(rows, candidates.mask, weight, views)
-        learnt = learn_views(
-            labelled,
+        labeled = labeled_instances(rows, candidates.mask, weight, views)
+        learned = learn_views(
+            labeled,
             tuple(scaled.term for scaled in prior),
             len(views),
             agreement=self.agreement if isinstance(self.agreement, str) else bool(self.agreement),
@@ -271,8 +271,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        self._warn(learnt)
-        self._keep(views, prior, learnt)
+        self._warn(learned)
+        self._keep(views, prior, learned)
         self._decide(rows, candidates)
         return self._finish_fit(X, y, candidates)
 
@@ -323,11 +323,11 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     def _kernel_of(self, rows: Rows) -> Kernel:
         return Kernel.of(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
-    def _warn(self, learnt: Learnt) -> None:
-        found = learnt.solution
+    def _warn(self, learned: Learnt) -> None:
+        found = learned.solution
         if found.collapsed:
             warnings.warn(
-                f'precision="em" has run to weights of 0: {len(learnt.labelled.mask)} labelled rows do not hold '
+                f'precision="em" has run to weights of 0: {len(learned.labeled.mask)} labeled rows do not hold '
                 f"{found.weights.size} weights against it, where a larger precision makes smaller weights, and these a "
                 'larger precision; pass precision="evidence", which counts only what the labels tell of.',
                 ConvergenceWarning,
@@ -340,8 +340,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
                 stacklevel=3,
             )
 
-    def _keep(self, views: list[View], prior: list[ScaledTerm], learnt: Learnt) -> None:
-        found, cuts = learnt.solution, np.cumsum([view.size for view in views])[:-1]
+    def _keep(self, views: list[View], prior: list[ScaledTerm], learned: Learnt) -> None:
+        found, cuts = learned.solution, np.cumsum([view.size for view in views])[:-1]
         features, weights = tuple(view.features for view in views), tuple(np.split(found.weights, cuts, axis=1))
         raw = [own.in_units_of_rows(part) for own, part in zip(features, weights, strict=True)]
         self.coef_: Any = [slopes for slopes, _ in raw] if self.views is not None else raw[0][0]
@@ -351,8 +351,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         }
         self.objective_ = found.objective
         self.n_iter_ = max(found.n_iter, 1)
-        self._learnt: Learnt | None = learnt
-        self.view_weights_ = learnt.trust
+        self._learnt: Learned | None = learned
+        self.view_weights_ = learned.trust
         self._model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
 
     def _decide(self, rows: Rows, candidates: CandidateSets) -> None:

@@ -67,7 +67,7 @@ def prior_terms(
                 terms.append(ScaledTerm(term, float(unit * np.float64(view.features.unit) ** 2), own))
     parts, pairs = _disagreements(rows, told, weight, views)
     if parts:
-        # Features have mean variance 1, and so has the diagonal where they are centred, which sparse ones are not.
+        # Features have mean variance 1, and so has the diagonal where they are centered, which sparse ones are not.
         rough = 2.0 * pairs / len(views)
         agreement = Term("agreement", blocks(parts, sizes) / rough, couples=True)
         terms.append(ScaledTerm(agreement, 1.0 / rough, slice(None)))
@@ -77,7 +77,7 @@ def prior_terms(
 def _disagreements(
     rows: Rows, told: Mask, weight: Floats, views: list[View]
 ) -> tuple[dict[tuple[int, int], Any], float]:
-    """Return how much views disagree on unlabelled rows that have two, and the total weight of such pairs.
+    """Return how much views disagree on unlabeled rows that have two, and the total weight of such pairs.
 
     The former is the blocks on the diagonal and above of C.
     """

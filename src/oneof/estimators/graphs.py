@@ -50,7 +50,7 @@ class GraphClassifier(CandidateClassifier):
     tol: float
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the mean shares of each row's neighbours among the rows of fit, by the weights the graph would give.
+        """Return the mean shares of each row's neighbors among the rows of fit, by the weights the graph would give.
 
         Parameters
         ----------
@@ -59,12 +59,12 @@ class GraphClassifier(CandidateClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; equal shares where a row has no neighbour.
+            Rows sum to 1; equal shares where a row has no neighbor.
         """
         return self._finite_scores(self._read_rows(X))
 
     def _link(self, X: Any, y: Any) -> tuple[CandidateSets, Graph]:
-        """Check what the methods share, before anything is learnt, and link the rows of fit."""
+        """Check what the methods share, before anything is learned, and link the rows of fit."""
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
         rule = GraphRule(self.affinity, self.n_neighbors, self.radius, self.width, self.symmetrize, self.neighbors)
@@ -102,5 +102,5 @@ class GraphClassifier(CandidateClassifier):
         return restrict(mass, np.ones(mass.shape, dtype=bool))
 
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Take what fit found for its own rows, and for others the mean of their neighbours."""
+        """Take what fit found for its own rows, and for others the mean of their neighbors."""
         return restrict(self._decided if training else self._finite_scores(rows), candidates.mask)

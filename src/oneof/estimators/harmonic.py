@@ -8,10 +8,10 @@ from oneof.solvers.diffusion import balance_mass, solve_harmonic
 
 
 class HarmonicField(GraphClassifier):
-    """Labels that change least along the links of a graph of all rows, labelled and not.
+    """Labels that change least along the links of a graph of all rows, labeled and not.
 
-    The rows are linked to their nearest neighbours by weights W. With L = D - W, the shares F of the classes minimise
-    sum_k f_k^T L f_k subject to the exact labels, so that every other row has the weighted mean of its neighbours'
+    The rows are linked to their nearest neighbors by weights W. With L = D - W, the shares F of the classes minimize
+    sum_k f_k^T L f_k subject to the exact labels, so that every other row has the weighted mean of its neighbors'
     shares: F_U = L_UU^-1 W_UL Y_L, the probability that a random walk from there first meets a label of the class. Each
     row takes the class k that is largest in q_k f_ik / sum_j f_jk, by class mass: the sum is over rows of which nothing
     is known, and q_k the part of the class in the others, each class counted once more.
@@ -19,10 +19,10 @@ class HarmonicField(GraphClassifier):
     Parameters
     ----------
     label_penalty : float, optional
-        c > 0: labels are then not clamped, but what is minimised has c sum_{i exact} (f_ik - y_ik)^2 besides. In the
+        c > 0: labels are then not clamped, but what is minimized has c sum_{i exact} (f_ik - y_ik)^2 besides. In the
         unit of the weights; for Gaussian weights a link of no length has 1.
     ridge : float, default=0.0
-        At least 0: what is minimised has ridge ||f_k||^2 besides, and rows are scaled to sum 1 afterwards. Labels then
+        At least 0: what is minimized has ridge ||f_k||^2 besides, and rows are scaled to sum 1 afterwards. Labels then
         reach less far.
     class_mass : bool, default=True
         Whether classes are scaled as said above. Without it, a row takes its largest share, and where labels are few
@@ -34,7 +34,7 @@ class HarmonicField(GraphClassifier):
     n_neighbors : int, default=5
         Where there are fewer rows, all are linked.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbours.
+        Links within this distance, in place of the nearest neighbors.
     width : "local" or float, default="local"
         Of Gaussian weights.
     symmetrize : {"either", "mutual", "sum"}, default="either"
@@ -80,8 +80,8 @@ class HarmonicField(GraphClassifier):
     units, or `affinity` is a function that knows them; factors of their own do.
 
     For rows other than those of fit, `predict` and `predict_proba` take the mean of the shares of their nearest
-    neighbours among the rows of fit, after class mass, by the weights that the graph would give. A row of fit, given
-    again, is among its own neighbours, but predicted is the mean: what the method decides of it is `transduction_`.
+    neighbors among the rows of fit, after class mass, by the weights that the graph would give. A row of fit, given
+    again, is among its own neighbors, but predicted is the mean: what the method decides of it is `transduction_`.
 
     References
     ----------

@@ -6,36 +6,36 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, DecisionValues, rows_where
-from oneof.graphs.neighbours import Neighbourhood
+from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import restrict
 from oneof.parameters import check_choice, check_flag, check_positive, check_share
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
 from oneof.solvers.reconstruction import reconstruction_errors
-from oneof.solvers.votes import neighbour_weights, vote_shares
+from oneof.solvers.votes import neighbor_weights, vote_shares
 from oneof.typing import Floats, Rows
 
 
 class IPAL(DecisionValues, CandidateClassifier):
-    """Nearest neighbours that settle one another's labels first, and then rebuild the rows to predict.
+    """Nearest neighbors that settle one another's labels first, and then rebuild the rows to predict.
 
-    Each labelled row x_i is rebuilt from its nearest other labelled rows, with weights w_i that minimise
+    Each labeled row x_i is rebuilt from its nearest other labeled rows, with weights w_i that minimize
     ||x_i - sum_j w_ij x_j||^2 over w_i >= 0. Along these weights, each row's scaled to sum 1, the shares F of the
     candidates spread, F <- alpha W F + (1 - alpha) F_0, cut to the candidates and scaled to sum 1 after every sweep,
     from F_0 uniform over each set; each row takes its largest share for its label. A new row x is rebuilt from its
-    nearest labelled rows in the same way, and predicted is the class k of least error
+    nearest labeled rows in the same way, and predicted is the class k of least error
     ||x - sum_{j: label_j = k} w_j x_j||^2. Rows whose set holds every class take no part.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        At least 1; where there are fewer labelled rows, all of them are neighbours.
+        At least 1; where there are fewer labeled rows, all of them are neighbors.
     alpha : float, default=0.95
-        Share of the neighbours in a sweep, in [0, 1]; the rest is that of the row's own set.
+        Share of the neighbors in a sweep, in [0, 1]; the rest is that of the row's own set.
     class_mass : bool, default=False
         Scale F, at the end, such that every class has the share of all rows that it has in F_0, and let the rows take
         their labels from that. It matters where some classes are named by many sets and true for few.
     prediction : {"reconstruction", "votes"}, default="reconstruction"
-        By the error of reconstruction, or by the neighbours' votes for the labels they took, weighted as in `PLKNN`.
+        By the error of reconstruction, or by the neighbors' votes for the labels they took, weighted as in `PLKNN`.
     max_iter : int, default=100
         Sweeps, at most. The paper makes 100, and no warning is given if F still moves then.
     tol : float, default=1e-6
@@ -46,7 +46,7 @@ class IPAL(DecisionValues, CandidateClassifier):
     classes_ : ndarray of shape (n_classes,)
     label_confidence_ : ndarray of shape (n_samples, n_classes)
         F for the rows of fit (scaled, with `class_mass`), 0 outside the set of each; the largest is the label. A row
-        without a label, which took no part, is rebuilt from its nearest labelled rows: it has the mean of their shares
+        without a label, which took no part, is rebuilt from its nearest labeled rows: it has the mean of their shares
         by its weights, and equal shares if all of these are 0.
     n_iter_ : int
         Sweeps made.
@@ -57,12 +57,12 @@ class IPAL(DecisionValues, CandidateClassifier):
     Notes
     -----
     Decision values are -||x - sum_{j: label_j = k} w_j x_j||^2 / ||x||^2: 0 for a class that rebuilds x, -1 for one
-    without neighbours, and 0 for all classes where x = 0. Confidences of rows other than those of fit are a softmax of
+    without neighbors, and 0 for all classes where x = 0. Confidences of rows other than those of fit are a softmax of
     these, and so never far from equal. With ``prediction="votes"`` decision values are shares of the votes.
 
     One factor for all features changes nothing; factors of their own do, and weights at least 0 know where the origin
-    is: standardise the features first, or scale them to [0, 1]. Where there are more neighbours than features, many
-    weights may be equally good; see `oneof.solvers.nonnegative`. Where no neighbour helps to rebuild a row, all classes
+    is: standardize the features first, or scale them to [0, 1]. Where there are more neighbors than features, many
+    weights may be equally good; see `oneof.solvers.nonnegative`. Where no neighbor helps to rebuild a row, all classes
     tie, and the first is predicted. Which of several rows at the same distance are taken is arbitrary; but for ties the
     order of the rows does not matter.
 
@@ -99,7 +99,7 @@ class IPAL(DecisionValues, CandidateClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Settle the labels of the rows, and keep the labelled rows.
+        """Settle the labels of the rows, and keep the labeled rows.
 
         Parameters
         ----------
@@ -123,8 +123,8 @@ class IPAL(DecisionValues, CandidateClassifier):
         check_flag("class_mass", self.class_mass)
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
         rows, candidates = self._read_fit(X, y)
-        told = ~candidates.is_unlabelled
-        known, mask = Neighbourhood(rows_where(told, rows)), candidates.mask[told]
+        told = ~candidates.is_unlabeled
+        known, mask = Neighborhood(rows_where(told, rows)), candidates.mask[told]
         links = reconstruction_links(known, self.n_neighbors)
         found = propagate(links, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
         confidence = balance_classes(found.confidence, mask) if self.class_mass else found.confidence
@@ -138,12 +138,12 @@ class IPAL(DecisionValues, CandidateClassifier):
         return self._finish_fit(X, y, candidates)
 
     def _scores(self, rows: Rows) -> Floats:
-        distances, neighbours = self._known.nearest(self.n_neighbors, rows).by_row(rows.shape[0])
+        distances, neighbors = self._known.nearest(self.n_neighbors, rows).by_row(rows.shape[0])
         n_classes = len(self.classes_)
         if self.prediction == "votes":
-            return vote_shares(neighbours, neighbour_weights(distances), np.eye(n_classes, dtype=bool)[self._labels])
+            return vote_shares(neighbors, neighbor_weights(distances), np.eye(n_classes, dtype=bool)[self._labels])
         return -reconstruction_errors(
-            self._known.points(), self._known.points(rows), neighbours, self._labels, n_classes
+            self._known.points(), self._known.points(rows), neighbors, self._labels, n_classes
         )
 
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:

@@ -23,7 +23,7 @@ from oneof.solvers.loo_ridge import (
 from oneof.typing import Floats, Ints, Mask, Rows
 
 MOST_EXACT_ROWS = 6000
-"""Most labelled rows for which approximation="auto" takes the kernel as it is."""
+"""Most labeled rows for which approximation="auto" takes the kernel as it is."""
 MOST_WEIGHED_ROWS = 3000
 """Most rows on which kernels are weighed where they are approximated."""
 
@@ -55,7 +55,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         What the rows are made before distances are taken (see the notes); "precomputed" and a callable do without.
         Where this and `kernel` leave several, their predictions are averaged, with the weights with which the left-out
         ones come nearest the labels. No true label is asked.
-    unlabelled : {"ignore", "class_mass"}, default="ignore"
+    unlabeled : {"ignore", "class_mass"}, default="ignore"
         Rows without a label teach nothing, or join: they start from equal shares of all classes and get labels as the
         others do, kept to the others' class frequencies.
     approximation : {"auto", None, "nystroem"}, default="auto"
@@ -116,7 +116,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
     What is left out is the row's own label; the means of the labels, the maps, the landmarks of "nystroem" and the
     weights of the kernels are those of all rows. So the left-out scores of a single row are still its own label.
 
-    Probabilities maximise the likelihood of the sets under the scores left out, with the part of the scenes as judged;
+    Probabilities maximize the likelihood of the sets under the scores left out, with the part of the scenes as judged;
     Platt's smoothing keeps them from certainty. A set is taken to tell no more than that, so where wrong predictions
     come to lie in the sets they are too high.
 
@@ -143,7 +143,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         n_rounds: int = 25,
         *,
         features: Literal["auto", "standard", "rank", "angle", "unit", "scaled_unit"] = "auto",
-        unlabelled: Literal["ignore", "class_mass"] = "ignore",
+        unlabeled: Literal["ignore", "class_mass"] = "ignore",
         approximation: Literal["auto", "nystroem"] | None = "auto",
         n_components: int = 1000,
         random_state: Any = None,
@@ -153,7 +153,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         self.lam = lam
         self.n_rounds = n_rounds
         self.features = features
-        self.unlabelled = unlabelled
+        self.unlabeled = unlabeled
         self.approximation = approximation
         self.n_components = n_components
         self.random_state = random_state
@@ -179,11 +179,11 @@ class LOORidge(DecisionValues, CandidateClassifier):
         """
         self._check_parameters()
         rows, candidates = self._read_fit(X, y)
-        ignored = candidates.is_unlabelled if self.unlabelled == "ignore" else np.zeros(len(candidates), dtype=bool)
+        ignored = candidates.is_unlabeled if self.unlabeled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.of(candidates.mask[used])
         names, kernels = zip(*named_kernels(self.kernel, self.features, rows, used), strict=True)
-        landmarks, weighed = self._drawn_rows(sets.unlabelled)
+        landmarks, weighed = self._drawn_rows(sets.unlabeled)
         found = solve_loo_ridge(
             kernels,
             sets,
@@ -217,7 +217,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         check_positive("lam", self.lam)
         for name in ("n_rounds", "n_components"):
             check_positive(name, getattr(self, name), integer=True)
-        for name, known in (("distractors", ("auto", *ACCOUNTS)), ("unlabelled", ("ignore", "class_mass"))):
+        for name, known in (("distractors", ("auto", *ACCOUNTS)), ("unlabeled", ("ignore", "class_mass"))):
             check_choice(name, getattr(self, name), known)
         check_choice("approximation", self.approximation, ("auto", None, "nystroem"))
         if self._is_precomputed() and self.approximation == "nystroem":
@@ -225,7 +225,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
 
     def _keep(self, found: LOORidgeSolution, rows: Rows, used: Ints, candidates: CandidateSets) -> None:
         """Keep a solution; rows that were ignored have what is predicted of them."""
-        shape, judgement = candidates.shape, found.judgement
+        shape, judgment = candidates.shape, found.judgment
         self._model = found.model
         self.sharpness_ = best_sharpness(found.scores, found.sets.mask, found.odds)
         self.loo_scores_, others = np.empty(shape), np.ones(shape[0], dtype=bool)
@@ -234,7 +234,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
             self.loo_scores_[others] = self._model.scores(rows[others])
         self.label_confidence_ = softmax(self.sharpness_ * self.loo_scores_)
         rival = rivals(self.label_confidence_, self.loo_scores_, candidates.mask)
-        self.label_confidence_[used], rival[used] = judgement.shares, found.rivals
+        self.label_confidence_[used], rival[used] = judgment.shares, found.rivals
         self.transduction_ = candidates.classes[self.label_confidence_.argmax(axis=1)]
         self.rivals_ = candidates.classes[rival]
         self.vouchers_ = self.voucher_margins_ = None
@@ -243,20 +243,20 @@ class LOORidge(DecisionValues, CandidateClassifier):
             self.vouchers_, self.voucher_margins_ = np.full((shape[0], named), -1), np.zeros((shape[0], named))
             self.vouchers_[used] = used[found.vouchers.rows]
             self.voucher_margins_[used] = found.vouchers.brought
-        self.distractor_parts_, self.distractor_evidence_ = dict(judgement.parts), dict(judgement.evidence)
-        self.distractor_exponent_ = judgement.parts["scene"]
-        self.changes_ = judgement.changes
+        self.distractor_parts_, self.distractor_evidence_ = dict(judgment.parts), dict(judgment.evidence)
+        self.distractor_exponent_ = judgment.parts["scene"]
+        self.changes_ = judgment.changes
         self.n_iter_ = len(self.changes_)
 
-    def _drawn_rows(self, unlabelled: Mask) -> tuple[Ints | None, Ints | None]:
-        """Return the landmarks, and the labelled rows on which kernels are weighed; None where all rows are taken."""
-        n, random = len(unlabelled), check_random_state(self.random_state)
+    def _drawn_rows(self, unlabeled: Mask) -> tuple[Ints | None, Ints | None]:
+        """Return the landmarks, and the labeled rows on which kernels are weighed; None where all rows are taken."""
+        n, random = len(unlabeled), check_random_state(self.random_state)
         if self.approximation is None or (
             self.approximation == "auto" and (n <= MOST_EXACT_ROWS or self._is_precomputed())
         ):
             return None, None
         order = random.permutation(n)
-        return np.sort(order[: int(self.n_components)]), np.sort(order[~unlabelled[order]][:MOST_WEIGHED_ROWS])
+        return np.sort(order[: int(self.n_components)]), np.sort(order[~unlabeled[order]][:MOST_WEIGHED_ROWS])
 
     def _scores(self, rows: Rows) -> Floats:
         return self._model.scores(rows)

@@ -1,4 +1,4 @@
-"""Naive Bayes on counts, with candidate sets and unlabelled rows, by EM."""
+"""Naive Bayes on counts, with candidate sets and unlabeled rows, by EM."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -15,14 +15,14 @@ from oneof.typing import Floats, Rows
 class MultinomialEM(GenerativeClassifier):
     """Multinomial naive Bayes that also learns from rows of several candidates, and of none.
 
-    Maximises by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i}
-    p(x, k) + lambda sum_unlabelled log sum_k p(x, k), where p(x, k) = pi_k prod_j theta_kj^x_j and p(theta) is a
+    Maximizes by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i}
+    p(x, k) + lambda sum_unlabeled log sum_k p(x, k), where p(x, k) = pi_k prod_j theta_kj^x_j and p(theta) is a
     Dirichlet prior, prod_kj theta_kj^alpha. With exact labels alone it is scikit-learn's MultinomialNB.
 
     Parameters
     ----------
-    unlabelled_weight : float or "cv", default=1.0
-        lambda, at least 0; at 0 unlabelled rows are passed over. With "cv" it is the smallest of `cv_weights` that is
+    unlabeled_weight : float or "cv", default=1.0
+        lambda, at least 0; at 0 unlabeled rows are passed over. With "cv" it is the smallest of `cv_weights` that is
         within a standard error of the best by cross-validation.
     n_components : int, default=1
         Multinomials per class, each with a share of its own within the class.
@@ -31,7 +31,7 @@ class MultinomialEM(GenerativeClassifier):
     partial_weight : float, default=1.0
         lambda_partial, at least 0: of rows whose set holds several classes, but not all.
     n_folds : int, default=5
-        With "cv": folds, at most, into which the rows that are not unlabelled are dealt; unlabelled rows are in every
+        With "cv": folds, at most, into which the rows that are not unlabeled are dealt; unlabeled rows are in every
         training part.
     cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
         With "cv": what to choose from.
@@ -46,12 +46,12 @@ class MultinomialEM(GenerativeClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     class_log_prior_ : ndarray of shape (n_classes,)
-        log pi_k, not smoothed; -inf for a class that no labelled row names.
+        log pi_k, not smoothed; -inf for a class that no labeled row names.
     feature_log_prob_ : ndarray of shape (n_classes, n_features), or (n_classes, n_components, n_features)
         log theta_kj.
     component_weights_ : ndarray of shape (n_classes, n_components)
         With several components: their shares of their class.
-    unlabelled_weight_ : float
+    unlabeled_weight_ : float
         lambda, as given or chosen.
     cv_coverings_ : ndarray
         With "cv", for each of `cv_weights` in ascending order: how often held-out predictions lay in the row's set.
@@ -68,11 +68,11 @@ class MultinomialEM(GenerativeClassifier):
 
     Notes
     -----
-    The search starts from the rows that are not unlabelled, equally divided over their candidates. It ends at a
-    stationary point, which need not be the best one. Unlabelled rows help where the components are the classes, and can
+    The search starts from the rows that are not unlabeled, equally divided over their candidates. It ends at a
+    stationary point, which need not be the best one. Unlabeled rows help where the components are the classes, and can
     do harm where they are not; "cv" is for that. It compares weights by the covering rate of held-out rows, for which
-    no true label is needed, and needs some labelled rows of each class: one that is alone in its class is never covered
-    when it is held out. With one labelled row per class all weights cover nothing, and the smallest is taken.
+    no true label is needed, and needs some labeled rows of each class: one that is alone in its class is never covered
+    when it is held out. With one labeled row per class all weights cover nothing, and the smallest is taken.
 
     A row of zeros is allowed. It says nothing of the features, and is given the shares of the classes.
 
@@ -92,7 +92,7 @@ class MultinomialEM(GenerativeClassifier):
 
     def __init__(
         self,
-        unlabelled_weight: float | Literal["cv"] = 1.0,
+        unlabeled_weight: float | Literal["cv"] = 1.0,
         n_components: int = 1,
         alpha: float = 1.0,
         *,
@@ -103,7 +103,7 @@ class MultinomialEM(GenerativeClassifier):
         tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
-        self.unlabelled_weight = unlabelled_weight
+        self.unlabeled_weight = unlabeled_weight
         self.n_components = n_components
         self.alpha = alpha
         self.partial_weight = partial_weight

@@ -50,7 +50,7 @@ class AvgPegasos(_Pegasos):
     Parameters
     ----------
     lam : float, default=1e-4
-        Regularisation, above 0.
+        Regularization, above 0.
     shrink : {"on_loss", "always"}, default="on_loss"
         Take the step W <- (1 - 1/t) W only on rows with a loss, as the paper's Algorithms 3 and 4 are printed, or on
         every row, which is the variant that its Theorem 3 holds for.
@@ -110,7 +110,7 @@ class MaxPegasos(_Pegasos):
     Parameters
     ----------
     lam : float, default=1e-4
-        Regularisation, above 0.
+        Regularization, above 0.
     shrink : {"on_loss", "always"}, default="on_loss"
         Take the step W <- (1 - 1/t) W only on rows with a loss, as the paper's algorithm is printed, or on every row.
     n_epochs : int, default=1

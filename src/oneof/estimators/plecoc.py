@@ -69,7 +69,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
     Notes
     -----
     Scores of two models compare only if their codings are the same. To the default machines one factor for all
-    features changes nothing; factors of their own do: standardise the features first.
+    features changes nothing; factors of their own do: standardize the features first.
 
     References
     ----------
@@ -126,7 +126,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
         check_n_jobs(self.n_jobs)
         learner = self._learner()
         rows, candidates = self._read_fit(X, y)
-        told = ~candidates.is_unlabelled
+        told = ~candidates.is_unlabeled
         rows, mask = _small_indices(rows[told]), candidates.mask[told]
         _check_size(rows)
         own = self.estimator is None

@@ -15,9 +15,9 @@ from oneof.weights import read_sample_weight
 
 
 class PLEM(LinearScores, CandidateClassifier):
-    """Logistic regression that maximises the likelihood of the candidate sets.
+    """Logistic regression that maximizes the likelihood of the candidate sets.
 
-    Maximises sum_i w_i log sum_{k in S_i} p(k | x_i) - lam/2 ||W||^2 - entropy_weight sum_i w_i H(q_i), where p is the
+    Maximizes sum_i w_i log sum_{k in S_i} p(k | x_i) - lam/2 ||W||^2 - entropy_weight sum_i w_i H(q_i), where p is the
     softmax of the scores X W^T and H(q_i) the entropy of its shares q_i within the set. On exact labels this is
     multinomial logistic regression. Each class has weights; the penalty makes them unique.
 
@@ -29,7 +29,7 @@ class PLEM(LinearScores, CandidateClassifier):
     entropy_weight : float, default=0.0
         At least 0; larger asks for clearer decisions within the sets.
     fit_intercept : bool, default=False
-        Add a constant to each class's score, which is not penalised. It has no finite optimum for a class that is in
+        Add a constant to each class's score, which is not penalized. It has no finite optimum for a class that is in
         every set, or whose sets are all won by other candidates; there it goes as far as `tol` asks for.
     max_iter : int, default=1000
         Newton steps, at most; a ConvergenceWarning says if they were not enough.
@@ -47,7 +47,7 @@ class PLEM(LinearScores, CandidateClassifier):
     n_iter_ : int
         Newton steps tried, without the last; 1 where none was.
     transduction_ : ndarray of shape (n_samples,)
-        The likeliest candidate of each row of fit, where `entropy_weight` is above 0, with which unlabelled rows teach.
+        The likeliest candidate of each row of fit, where `entropy_weight` is above 0, with which unlabeled rows teach.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -56,7 +56,7 @@ class PLEM(LinearScores, CandidateClassifier):
     -----
     Rows whose set holds every class have likelihood 1, so that they teach nothing and are left out, as long as
     `entropy_weight` is 0. Above 0, their entropy over all classes counts, which pushes the boundaries into gaps between
-    the rows: this is the use that Grandvalet and Bengio make of unlabelled rows.
+    the rows: this is the use that Grandvalet and Bengio make of unlabeled rows.
 
     Where sets hold several classes the objective is not concave. The search starts from W = 0, at which all candidates
     are alike, and ends at a stationary point, which need not be the best one. With `entropy_weight` 0 that is a fixed
@@ -117,7 +117,7 @@ class PLEM(LinearScores, CandidateClassifier):
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
         rows, candidates = self._read_fit(X, y)
-        weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabelled)
+        weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
         found = solve_plem(
             rows,
             candidates.mask,

@@ -49,7 +49,7 @@ class PLGP(CandidateClassifier):
         L, above 0. 1 is the marginal likelihood, infinity the published maximum; below 1, ties are rewarded.
     anneal : bool, default=True
         Reach the mode by stages of growing sharpness, .1, 1 and 10. Without them most rows, whose candidates all tie at
-        the start, are settled by the first step. From 2,000 labelled rows on the stages see 500 of them.
+        the start, are settled by the first step. From 2,000 labeled rows on the stages see 500 of them.
     solver : {"cg", "cholesky"}, default="cg"
         "cholesky" is the published form, for the mode and for the covariances: K factors of n x n for each step.
     approximation : {None, "nystroem"}, default=None
@@ -57,7 +57,7 @@ class PLGP(CandidateClassifier):
         rows: time goes with n m^2 and memory with n m. Probabilities then take (K m)^3 and (K m)^2, once.
         The noise of a WhiteKernel is no part of the features.
     n_components : int, default=1000
-        Of "nystroem": m, or the number of labelled rows if that is less. Probabilities are cheaper than without an
+        Of "nystroem": m, or the number of labeled rows if that is less. Probabilities are cheaper than without an
         approximation where m is well below n / sqrt(n_classes).
     n_draws : int, default=1000
         Draws of the Monte Carlo mean, whose error is at most 0.5 / sqrt(n_draws). All rows share them.
@@ -67,7 +67,7 @@ class PLGP(CandidateClassifier):
     n_restarts_optimizer : int, default=0
         Further starts of the optimizer, drawn log-uniformly within the bounds.
     optimizer_rows : int or None, default=1000
-        Most labelled rows, drawn at random, on which the kernel's parameters are found: the evidence takes K n^3
+        Most labeled rows, drawn at random, on which the kernel's parameters are found: the evidence takes K n^3
         operations. None takes all.
     max_iter : int, default=1000
         Most steps to the mode, in each stage.
@@ -84,8 +84,8 @@ class PLGP(CandidateClassifier):
     latent_mode_ : array of shape (n_samples, n_classes)
         Latents at the mode; of rows without a label, their posterior means.
     log_marginal_likelihood_value_ : float
-        The Laplace evidence of all labelled rows, worked out when first asked for (K n^3 operations). Evidences of
-        different sharpness do not compare: only that of 1 is normalised over sets.
+        The Laplace evidence of all labeled rows, worked out when first asked for (K n^3 operations). Evidences of
+        different sharpness do not compare: only that of 1 is normalized over sets.
     temperature_ : float
         That which is used; of "loo", worked out when first asked for.
     objective_ : list of float
@@ -98,7 +98,7 @@ class PLGP(CandidateClassifier):
 
     Notes
     -----
-    Standardise the features first. The mode takes products of the n x n kernel matrix, in double and in single
+    Standardize the features first. The mode takes products of the n x n kernel matrix, in double and in single
     precision, with n x K blocks. The posterior covariances are worked out at the first call that needs them, `predict`
     included, in operations that go with K n^3, and kept: K n^2 numbers, or far fewer where there are many rows. Pickles
     and model files do not hold them: a model that was loaded works them out again.
@@ -192,7 +192,7 @@ class PLGP(CandidateClassifier):
         check_parameters(self)
         rows, candidates = self._read_fit(X, y)
         seed, random, normals = self._generators(candidates.shape[1])
-        told = np.flatnonzero(~candidates.is_unlabelled)
+        told = np.flatnonzero(~candidates.is_unlabeled)
         known = rows if len(told) == len(candidates) else rows[told]  # a copy of all would double the memory
         mask = candidates.mask[told]
         kernels = read_kernels(self.kernel, known, mask.shape[1])
@@ -222,7 +222,7 @@ class PLGP(CandidateClassifier):
         latents = like(np.empty(candidates.shape), mode.latents)
         latents[told] = mode.latents
         if len(told) < len(candidates):
-            full = np.flatnonzero(candidates.is_unlabelled)
+            full = np.flatnonzero(candidates.is_unlabeled)
             latents[full] = posterior.means(rows[full])
         self.latent_mode_ = latents
         self._keep(posterior, mode, mask, normals, seed)
@@ -261,7 +261,7 @@ class PLGP(CandidateClassifier):
         -------
         array of shape (n_samples, n_classes)
             Rows sum to 1. A row's probabilities do not depend on the other rows, but for rounding: where fit had 1,500
-            labelled rows or more, covariances are in single precision if that keeps their variances to 1e-4.
+            labeled rows or more, covariances are in single precision if that keeps their variances to 1e-4.
         """
         return self._probabilities(self._read_rows(X))
 
@@ -276,7 +276,7 @@ class PLGP(CandidateClassifier):
         -------
         mean : array of shape (n_samples, n_classes)
         cov : array of shape (n_samples, n_classes, n_classes)
-            With ``solver="cg"`` and 1,500 labelled rows or more, off the published form by 11 % at most in every
+            With ``solver="cg"`` and 1,500 labeled rows or more, off the published form by 11 % at most in every
             direction, as far as that is estimated; in practice by far less, see docs/plgp.md.
         """
         means, covariances = zip(*self._means_and_covariances(self._read_rows(X)), strict=True)
@@ -306,7 +306,7 @@ class PLGP(CandidateClassifier):
 
     @property
     def log_marginal_likelihood_value_(self) -> float:
-        """The Laplace evidence of the labelled rows; the first time it takes K n^3 operations."""
+        """The Laplace evidence of the labeled rows; the first time it takes K n^3 operations."""
         check_is_fitted(self)
         if "evidence" not in self._cache:
             mask = like(self._mask, self._posterior.coefficients)

@@ -1,4 +1,4 @@
-"""Nearest neighbours for candidate sets."""
+"""Nearest neighbors for candidate sets."""
 
 from typing import Any, Literal, Self
 
@@ -6,25 +6,25 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, rows_where
-from oneof.graphs.neighbours import Neighbourhood
+from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import restrict
 from oneof.parameters import check_choice, check_positive
-from oneof.solvers.votes import neighbour_weights, vote_shares
+from oneof.solvers.votes import neighbor_weights, vote_shares
 from oneof.typing import Floats, Rows
 
 
 class PLKNN(CandidateClassifier):
-    """Nearest neighbours that vote for all of their candidates.
+    """Nearest neighbors that vote for all of their candidates.
 
-    Predicts argmax_k sum_r w_r 1[k in S_r] over the nearest labelled rows r, by Euclidean distance. Rows whose set
-    holds every class are no neighbours.
+    Predicts argmax_k sum_r w_r 1[k in S_r] over the nearest labeled rows r, by Euclidean distance. Rows whose set
+    holds every class are no neighbors.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        At least 1; where there are fewer labelled rows, all of them vote.
+        At least 1; where there are fewer labeled rows, all of them vote.
     weights : {"distance", "uniform"}, default="distance"
-        w_r = 1 - d_r / sum d over the neighbours of the row (equal weights where that is 0/0, or for one neighbour), or
+        w_r = 1 - d_r / sum d over the neighbors of the row (equal weights where that is 0/0, or for one neighbor), or
         all equal.
 
     Attributes
@@ -36,7 +36,7 @@ class PLKNN(CandidateClassifier):
 
     Notes
     -----
-    One factor for all features changes nothing; factors of their own do: standardise the features first. Which of
+    One factor for all features changes nothing; factors of their own do: standardize the features first. Which of
     several rows at the same distance are taken is arbitrary; but for such ties the order of the rows does not matter.
 
     References
@@ -58,7 +58,7 @@ class PLKNN(CandidateClassifier):
         self.weights = weights
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the labelled rows and index them.
+        """Keep the labeled rows and index them.
 
         Parameters
         ----------
@@ -78,8 +78,8 @@ class PLKNN(CandidateClassifier):
         check_positive("n_neighbors", self.n_neighbors, integer=True)
         check_choice("weights", self.weights, ("distance", "uniform"))
         rows, candidates = self._read_fit(X, y)
-        labelled = ~candidates.is_unlabelled
-        self._mask, self._known = candidates.mask[labelled], Neighbourhood(rows_where(labelled, rows))
+        labeled = ~candidates.is_unlabeled
+        self._mask, self._known = candidates.mask[labeled], Neighborhood(rows_where(labeled, rows))
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -100,20 +100,20 @@ class PLKNN(CandidateClassifier):
         return self._vote(rows)
 
     def _vote(self, rows: Rows | None) -> Floats:
-        """Return the shares of the votes; without rows, those of the index, none of which is its own neighbour."""
+        """Return the shares of the votes; without rows, those of the index, none of which is its own neighbor."""
         n_rows = len(self._known) if rows is None else rows.shape[0]
-        distances, neighbours = self._known.nearest(self.n_neighbors, rows).by_row(n_rows)
-        weights = neighbour_weights(distances) if self.weights == "distance" else np.ones_like(distances)
-        return vote_shares(neighbours, weights, self._mask)
+        distances, neighbors = self._known.nearest(self.n_neighbors, rows).by_row(n_rows)
+        weights = neighbor_weights(distances) if self.weights == "distance" else np.ones_like(distances)
+        return vote_shares(neighbors, weights, self._mask)
 
     def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Leave a training row out of its own neighbours, so that it does not vouch for itself."""
+        """Leave a training row out of its own neighbors, so that it does not vouch for itself."""
         if not training:
             return restrict(self._finite_scores(rows), candidates.mask)
-        labelled = ~candidates.is_unlabelled
+        labeled = ~candidates.is_unlabeled
         shares = np.ones(candidates.shape)
         if len(self._known) > 1:
-            shares[labelled] = self._vote(None)
-        if not labelled.all():
-            shares[~labelled] = self._finite_scores(rows[~labelled])
+            shares[labeled] = self._vote(None)
+        if not labeled.all():
+            shares[~labeled] = self._finite_scores(rows[~labeled])
         return restrict(shares, candidates.mask)

@@ -17,7 +17,7 @@ from oneof.solvers.spaces import FeatureSpace
 class PLSVM(KernelMachine, CandidateClassifier):
     """Support vector machine whose best candidate must beat the best of the other classes.
 
-    Minimises J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik) over the n rows
+    Minimizes J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik) over the n rows
     whose set does not hold every class, with scores s_ik = <w_k, Phi(x_i)>. On exact labels this is the multi-class
     machine of Crammer & Singer with C = 1/(lam n). With partial labels J is not convex: the default solver starts from
     smoothed forms of it at falling temperatures, and then goes down by the concave-convex procedure.
@@ -25,7 +25,7 @@ class PLSVM(KernelMachine, CandidateClassifier):
     Parameters
     ----------
     lam : float, default=1e-3
-        Regularisation, above 0.
+        Regularization, above 0.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         As for scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. The paper's polynomial
         is ``kernel="poly", gamma=1, coef0=0``. All but "linear" hold n x n numbers.
@@ -38,7 +38,7 @@ class PLSVM(KernelMachine, CandidateClassifier):
     solver : {"cccp", "pegasos"}, default="cccp"
         "pegasos" is the published Algorithm 1.
     fit_intercept : bool, default=False
-        Learn the weight of a constant feature 1 beside the others, penalised with them (not in the paper).
+        Learn the weight of a constant feature 1 beside the others, penalized with them (not in the paper).
     max_iter : int, default=1000
         "cccp": outer steps, at most, of up to 100 passes over the rows each; a ConvergenceWarning says if they were not
         enough, or could not be. "pegasos": T.
@@ -69,7 +69,7 @@ class PLSVM(KernelMachine, CandidateClassifier):
 
     Notes
     -----
-    Standardise the features first: what `lam` means, and how long a fit takes, depend on their scale.
+    Standardize the features first: what `lam` means, and how long a fit takes, depend on their scale.
 
     Scores are no probabilities. scikit-learn makes some of them by calibration on the labels that the machine decided
     for: ``CalibratedClassifierCV(PLSVM()).fit(X, PLSVM().fit(X, y).disambiguate().labels)``;
@@ -77,7 +77,7 @@ class PLSVM(KernelMachine, CandidateClassifier):
 
     References
     ----------
-    Nguyen & Caruana (2008), Classification with partial labels, KDD, optimisation problem II and Algorithm 1.
+    Nguyen & Caruana (2008), Classification with partial labels, KDD, optimization problem II and Algorithm 1.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class PLSVM(KernelMachine, CandidateClassifier):
         """
         self._check_parameters()
         rows, candidates = self._read_fit(X, y)
-        told = np.flatnonzero(~candidates.is_unlabelled)
+        told = np.flatnonzero(~candidates.is_unlabeled)
         space, kernel = self._space(rows, told, has_constant=bool(self.fit_intercept))
         found = self._solve(PLSVMProblem(space, candidates.mask[told], float(self.lam)))
         self._keep_trace(found)

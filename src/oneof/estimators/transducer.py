@@ -8,10 +8,10 @@ from oneof.solvers.transducer import transduce
 
 
 class SpectralGraphTransducer(GraphClassifier):
-    """Cuts of a graph of all rows, labelled and not, that separate the labels where few and weak links run.
+    """Cuts of a graph of all rows, labeled and not, that separate the labels where few and weak links run.
 
-    The rows are linked to their nearest neighbours. With V the eigenvectors 2, ..., d + 1 of the graph's Laplacian
-    I - D^-1/2 W D^-1/2, the smoothest but for the constant one, a class has the scores z = V w that minimise
+    The rows are linked to their nearest neighbors. With V the eigenvectors 2, ..., d + 1 of the graph's Laplacian
+    I - D^-1/2 W D^-1/2, the smoothest but for the constant one, a class has the scores z = V w that minimize
 
         sum_j (rank_j w_j)^2 + c (z - gamma)^T C (z - gamma)   over  ||z||^2 = n,
 
@@ -28,18 +28,18 @@ class SpectralGraphTransducer(GraphClassifier):
         without a link between them are taken even if they are more. Memory is in proportion to n d; from a third of n
         on, to n^2.
     c : float, default=3200
-        Above 0; the larger, the closer the scores are to their targets in labelled rows.
+        Above 0; the larger, the closer the scores are to their targets in labeled rows.
     affinity : {"cosine", "gaussian", "binary"}, callable, array or sparse matrix, default="cosine"
         Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.GraphRule`.
     n_neighbors : int, default=100
-        Where there are fewer rows, all are linked. Few neighbours do better where classes lie along thin surfaces, and
+        Where there are fewer rows, all are linked. Few neighbors do better where classes lie along thin surfaces, and
         far worse where they are clouds that overlap.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbours.
+        Links within this distance, in place of the nearest neighbors.
     width : "local" or float, default="local"
         Of Gaussian weights.
     symmetrize : {"sum", "either", "mutual"}, default="sum"
-        As published, links have twice the weight where each of two rows is a neighbour of the other.
+        As published, links have twice the weight where each of two rows is a neighbor of the other.
     neighbors : {"exact", "approximate"}, default="exact"
     max_iter : int, default=100
         Rounds at most, where rows have several candidates; without such rows there is one.
@@ -83,11 +83,11 @@ class SpectralGraphTransducer(GraphClassifier):
     their units, or `affinity` is a function that knows them; factors of their own do.
 
     For rows other than those of fit, `predict` and `predict_proba` take the mean of the distributions of their nearest
-    neighbours among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
-    own neighbours, but predicted is the mean: what the method decides of it is `transduction_`. Shares are no
+    neighbors among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
+    own neighbors, but predicted is the mean: what the method decides of it is `transduction_`. Shares are no
     calibrated probabilities.
 
-    Cosine similarities know where the origin is: features with no natural zero are best standardised first.
+    Cosine similarities know where the origin is: features with no natural zero are best standardized first.
 
     References
     ----------

@@ -13,7 +13,7 @@ CHOICES = {"switching": ("multiple", "single"), "cost_ratio": ("balanced", "prin
 
 def check_parameters(estimator: Any) -> None:
     """Raise where a parameter is not possible, but those of the kernel and the shares of classes."""
-    for name in ("C", "C_unlabelled"):
+    for name in ("C", "C_unlabeled"):
         if getattr(estimator, name) is not None:
             check_positive(name, getattr(estimator, name))
     check_positive("max_iter", estimator.max_iter, integer=True)

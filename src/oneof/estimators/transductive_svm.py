@@ -22,28 +22,28 @@ _REASONS = {
 
 
 class TransductiveSVM(KernelMachine, CandidateClassifier):
-    """Support vector machine that also labels the unlabelled rows, so that its margin is wide among them too.
+    """Support vector machine that also labels the unlabeled rows, so that its margin is wide among them too.
 
-    For a class, over w, b and the signs y*_j of the unlabelled rows, of which a given number are positive, it looks for
+    For a class, over w, b and the signs y*_j of the unlabeled rows, of which a given number are positive, it looks for
     a low value of
 
         1/2 ||w||^2 + C sum_i max(0, 1 - y_i f_i) + C* sum_j max(0, 1 - y*_j f_j),   f = <w, Phi(x)> + b,
 
-    the first sum over labelled rows, the second over unlabelled ones. The machine of the labelled rows makes the first
-    guess; the cost of the unlabelled rows then grows from almost nothing to C*, and wherever a positive and a negative
+    the first sum over labeled rows, the second over unlabeled ones. The machine of the labeled rows makes the first
+    guess; the cost of the unlabeled rows then grows from almost nothing to C*, and wherever a positive and a negative
     one would both do better with the other's sign, they trade. Of more than two classes each is solved for against the
-    others. Without unlabelled rows it is an ordinary machine.
+    others. Without unlabeled rows it is an ordinary machine.
 
     Parameters
     ----------
     C : float, optional
-        Cost of the losses of labelled rows, above 0. None: 1 / mean k(x, x) over all rows, which does not depend on the
+        Cost of the losses of labeled rows, above 0. None: 1 / mean k(x, x) over all rows, which does not depend on the
         scale of the features.
-    C_unlabelled : float, optional
+    C_unlabeled : float, optional
         C*, above 0. None: C.
     positive_fraction : float or array-like of shape (n_classes,), optional
-        For two classes the share of ``classes_[1]`` in the unlabelled rows, from 0 to 1; for more, the share of each
-        class in the rows that are unlabelled in its problem: other rows for each class, so that the shares need not sum
+        For two classes the share of ``classes_[1]`` in the unlabeled rows, from 0 to 1; for more, the share of each
+        class in the rows that are unlabeled in its problem: other rows for each class, so that the shares need not sum
         to 1. Of two shares for two classes the second counts. The number of positive rows is this share of them,
         rounded (halves up). None: the share in the rows that are not full, of which one with several candidates counts
         as 1/|S| for each. Give it if you know it: an error of this share is one that no machine can mend.
@@ -60,11 +60,11 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         Between two machines, trade the signs of as many disjoint pairs as would do better, or, as published, of the
         pair that does worst.
     cost_ratio : {"balanced", "printed"}, default="balanced"
-        How the costs of positive and negative unlabelled rows begin, in the ratio (1 - p) / p or p / (1 - p), where p
+        How the costs of positive and negative unlabeled rows begin, in the ratio (1 - p) / p or p / (1 - p), where p
         is the positive share. "balanced" weighs both kinds alike and is what the author's program does; "printed" is in
         his paper.
     fit_intercept : bool, default=True
-        Learn b, which is not penalised; without, b = 0.
+        Learn b, which is not penalized; without, b = 0.
     max_iter : int, default=10000
         Machines of all rows solved for a class, at most; a ConvergenceWarning says if they were not enough.
     tol : float, default=1e-3
@@ -81,14 +81,14 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
     intercept_ : ndarray of shape (n_classes,)
     transduction_ : ndarray of shape (n_samples,)
         A label out of the set of each row of fit. Of two classes, that of the sign that the row ended with, so that
-        exactly the given number of unlabelled rows are positive; of more, that of the highest score.
+        exactly the given number of unlabeled rows are positive; of more, that of the highest score.
     objective_ : list of ndarray
         For each class solved for (for two classes the second alone), the objective after each machine. It never rises
-        while `unlabelled_costs_` stay the same.
-    unlabelled_costs_ : list of ndarray of shape (n_machines, 2)
-        The costs of negative and positive unlabelled rows that belong to it.
+        while `unlabeled_costs_` stay the same.
+    unlabeled_costs_ : list of ndarray of shape (n_machines, 2)
+        The costs of negative and positive unlabeled rows that belong to it.
     n_iter_ : int
-        Machines solved, without that of the labelled rows alone, for the class that took most.
+        Machines solved, without that of the labeled rows alone, for the class that took most.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where the rows came as a DataFrame.
@@ -96,21 +96,21 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
     Notes
     -----
     Candidate sets: in the problem of a class, a row is positive if its set is that class alone, negative if the class
-    is not in its set, and unlabelled otherwise. Where no row is positive, or none negative, the first guess is by the
+    is not in its set, and unlabeled otherwise. Where no row is positive, or none negative, the first guess is by the
     nearness to the mean of the rows whose sets hold the class, beside that of the others; see
-    `oneof.solvers.transductive.sides_of`. A class in no set of a labelled row gets no row, and the score -1 everywhere,
+    `oneof.solvers.transductive.sides_of`. A class in no set of a labeled row gets no row, and the score -1 everywhere,
     unless `positive_fraction` says that there are rows of it.
 
     For two classes `decision_function` is 2 f, the score of one class less that of the other. A row of fit may end with
     a sign that is not that of its score, where the number of positive rows demands it: `transduction_` then differs
     from `predict`.
 
-    The result is a local minimum. What it reaches depends on the labelled rows, and with few of them it can be worse
+    The result is a local minimum. What it reaches depends on the labeled rows, and with few of them it can be worse
     than the machine that ignores the others: `docs/transductive_svm.md` shows how often.
 
     References
     ----------
-    Joachims (1999), Transductive inference for text classification using support vector machines, ICML: optimisation
+    Joachims (1999), Transductive inference for text classification using support vector machines, ICML: optimization
     problem 2 and Figure 3. Many pairs at once: Sindhwani & Keerthi (2006), Large scale semi-supervised linear SVMs,
     SIGIR.
 
@@ -128,7 +128,7 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
     def __init__(
         self,
         C: float | None = None,
-        C_unlabelled: float | None = None,
+        C_unlabeled: float | None = None,
         positive_fraction: Any = None,
         *,
         kernel: str | Callable[[Any, Any], Any] = "linear",
@@ -142,7 +142,7 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         tol: float = 1e-3,
     ) -> None:
         self.C = C
-        self.C_unlabelled = C_unlabelled
+        self.C_unlabeled = C_unlabeled
         self.positive_fraction = positive_fraction
         self.kernel = kernel
         self.degree = degree
@@ -182,7 +182,7 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
             space,
             candidates.mask,
             C=self.C,
-            C_unlabelled=self.C_unlabelled,
+            C_unlabeled=self.C_unlabeled,
             positive_fractions=fractions,
             switching=self.switching,
             cost_ratio=self.cost_ratio,
@@ -200,7 +200,7 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         else:
             self._keep_coefficients(found.coefficients, found.intercepts, kernel, rows, every)
         self.objective_ = [solution.objective for solution in found.solutions]
-        self.unlabelled_costs_ = [solution.costs for solution in found.solutions]
+        self.unlabeled_costs_ = [solution.costs for solution in found.solutions]
         self.n_iter_ = found.n_iter
         self.transduction_ = candidates.classes[found.labels]
         return self._finish_fit(X, y, candidates)

@@ -1,4 +1,4 @@
-"""What a linear model sees of one view of a row: its features, centred and in one unit, or kernels with other rows."""
+"""What a linear model sees of one view of a row: its features, centered and in one unit, or kernels with other rows."""
 
 from dataclasses import dataclass
 
@@ -82,7 +82,7 @@ class ViewFeatures:
     def of_part(self, part: Rows) -> Rows:
         """Return the features of rows of which only the view's columns are given."""
         plain = _divided(_kernel_or_raw(part, self.kernel, self.basis), self.power)
-        if sp.issparse(plain) and self.offset is not None:  # fit had dense rows, which were centred
+        if sp.issparse(plain) and self.offset is not None:  # fit had dense rows, which were centered
             plain = plain.toarray()
         if sp.issparse(plain):
             plain = plain / self.scale
@@ -93,7 +93,7 @@ class ViewFeatures:
         return np.column_stack([plain, np.ones(len(plain))]) if self.has_constant else plain
 
     def in_units_of_rows(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return weights, (K - 1, p), and intercepts for features that are neither centred nor divided.
+        """Return weights, (K - 1, p), and intercepts for features that are neither centered nor divided.
 
         Raises
         ------

@@ -10,10 +10,10 @@ from oneof.solvers.diffusion import solve_walk
 class MarkovWalk(GraphClassifier):
     """Classes of the start nodes of random walks that explain the labels where the walks end.
 
-    The rows are linked to their nearest neighbours by weights W. A walk takes t steps of P = D^-1 (W + I), D the row
+    The rows are linked to their nearest neighbors by weights W. A walk takes t steps of P = D^-1 (W + I), D the row
     sums of W + I, from a start that is as likely any row as any other: found at x, it started at i with probability
     P_0|t(i | x) = [P^t]_ix / sum_j [P^t]_jx. The start nodes have distributions theta over the classes, and p(k | x) =
-    sum_i theta_ik P_0|t(i | x). EM finds the theta that maximises sum_x log sum_{k in S_x} p(k | x) over the labelled
+    sum_i theta_ik P_0|t(i | x). EM finds the theta that maximizes sum_x log sum_{k in S_x} p(k | x) over the labeled
     rows x, which on exact labels is the published likelihood. Each row takes its most probable class.
 
     Parameters
@@ -27,7 +27,7 @@ class MarkovWalk(GraphClassifier):
     n_neighbors : int, default=5
         Where there are fewer rows, all are linked.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbours.
+        Links within this distance, in place of the nearest neighbors.
     width : "local" or float, default="local"
         Of Gaussian weights.
     symmetrize : {"either", "mutual", "sum"}, default="either"
@@ -35,7 +35,7 @@ class MarkovWalk(GraphClassifier):
     max_iter : int, default=1000
         Iterations of EM at most.
     tol : float, default=1e-6
-        Above 0: EM ends where an iteration raises the mean log likelihood of the labelled rows by no more.
+        Above 0: EM ends where an iteration raises the mean log likelihood of the labeled rows by no more.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class MarkovWalk(GraphClassifier):
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         p(k | x), cut to the set and scaled to sum 1 in rows with several candidates.
     start_posteriors_ : ndarray of shape (n_samples, n_classes)
-        theta; equal shares where no walk leads to a labelled row.
+        theta; equal shares where no walk leads to a labeled row.
     transduction_ : ndarray of shape (n_samples,)
         The labels of the rows of fit: the class of the largest share.
     affinity_ : csr_array of shape (n_samples, n_samples)
@@ -70,8 +70,8 @@ class MarkovWalk(GraphClassifier):
     units, or `affinity` is a function that knows them; factors of their own do.
 
     For rows other than those of fit, `predict` and `predict_proba` take the mean of the shares of their nearest
-    neighbours among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
-    own neighbours, but predicted is the mean: what the method decides of it is `transduction_`.
+    neighbors among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
+    own neighbors, but predicted is the mean: what the method decides of it is `transduction_`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The look of the figures: few colours that everyone can tell apart, a dash and a marker each, and bands."""
+"""The look of the figures: few colors that everyone can tell apart, a dash and a marker each, and bands."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 class Look(NamedTuple):
     """How a curve is drawn."""
 
-    colour: str
+    color: str
     dash: Any = "-"
     marker: str = ""
 
 
-# Okabe & Ito's colours, which stay apart under every common colour blindness and on light and dark pages alike.
+# Okabe & Ito's colors, which stay apart under every common color blindness and on light and dark pages alike.
 BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, GREY = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f8790",
 )  # fmt: skip
@@ -71,10 +71,10 @@ def curve(
     if len(values) > 1 and band != "none":
         spread = values.std(axis=0, ddof=1)
         half = spread if band == "deviation" else 2.0 * spread / np.sqrt(len(values))
-        ax.fill_between(x, mean - half, mean + half, color=look.colour, alpha=0.18, linewidth=0)
+        ax.fill_between(x, mean - half, mean + half, color=look.color, alpha=0.18, linewidth=0)
     few = len(x) <= 12
     ax.plot(
-        x, mean, color=look.colour, linestyle=look.dash, linewidth=1.7, label=label,
+        x, mean, color=look.color, linestyle=look.dash, linewidth=1.7, label=label,
         marker=look.marker if few else "", markersize=4.5,
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ def write_outputs(folder: Path, experiment: Experiment, records: Records, *, qui
     _write_csv(folder / "claims.csv", ("verdict", "claim", "paper", "ours"), judged)
     pictures: list[tuple[str, str]] = []
     for name, figure in figures.items():
-        # The page's picture takes its colours from the page; that of the file has its own.
+        # The page's picture takes its colors from the page; that of the file has its own.
         pictures.append((name, _svg(figure, name, experiment.title)))
         _save(figure, folder / name)
     page = _render(experiment, records, table, claims, pictures, quick=quick, command=command)

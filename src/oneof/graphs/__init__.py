@@ -1,4 +1,4 @@
-"""Graphs whose vertices are rows: neighbours, affinities, Laplacians and the kernels that these make."""
+"""Graphs whose vertices are rows: neighbors, affinities, Laplacians and the kernels that these make."""
 
 from oneof.graphs.affinity import check_affinity
 from oneof.graphs.gaussian_process import PrecomputedKernel

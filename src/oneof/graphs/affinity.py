@@ -66,7 +66,7 @@ def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
     return W
 
 
-def symmetrised(directed: sp.csr_array, symmetrize: str) -> sp.csr_array:
+def symmetrized(directed: sp.csr_array, symmetrize: str) -> sp.csr_array:
     """Return the graph of the links that either of two rows, or both of them ("mutual"), have to the other, or of all.
 
     Of all ("sum"), a link counts twice that both have.

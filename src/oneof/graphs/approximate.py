@@ -1,4 +1,4 @@
-"""Nearest neighbours some of which may be missed, by cells of rows."""
+"""Nearest neighbors some of which may be missed, by cells of rows."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,15 +11,15 @@ from oneof.errors import MissingExtraError
 from oneof.typing import Floats, Ints
 
 _FEW_ROWS = 5_000  # all pairs of which are looked at as fast
-FEW_FEATURES = 5  # in which a tree finds all neighbours in less time
+FEW_FEATURES = 5  # in which a tree finds all neighbors in less time
 _CELLS = 0.125  # by the root of the number of rows: few large cells, for products of matrices are fast where large
 _VISITED = 5  # cells whose rows are compared with a row
-_TRAINED_ON = 64  # rows for each cell, from which its centre is found
-_BLOCK = 1 << 22  # neighbours, by all cells visited, that stand in memory at once
+_TRAINED_ON = 64  # rows for each cell, from which its center is found
+_BLOCK = 1 << 22  # neighbors, by all cells visited, that stand in memory at once
 
 
 def cells_are_faster(points: Floats) -> bool:
-    """Return whether there are enough rows and features for cells to take less time than exact neighbours.
+    """Return whether there are enough rows and features for cells to take less time than exact neighbors.
 
     Raises
     ------
@@ -32,10 +32,10 @@ def cells_are_faster(points: Floats) -> bool:
 
 
 class ApproximateIndex:
-    """Rows by cells around the centres of k-means, of which those nearest to a row are searched in full.
+    """Rows by cells around the centers of k-means, of which those nearest to a row are searched in full.
 
     There are sqrt(n) / 8 cells, of which 5 are visited. Cells are taken in turn: all rows that visit one are compared
-    with its own by one matrix product, in single precision around its centre. It finds the same neighbours every time,
+    with its own by one matrix product, in single precision around its center. It finds the same neighbors every time,
     for any number of threads. How many it misses depends on the rows: 1 % of 10 among 20,000 in blobs of 50 features,
     34 % where the features are nothing but noise; see `oneof.graphs.GraphRule`.
 
@@ -43,7 +43,7 @@ class ApproximateIndex:
     ----------
     points : ndarray of shape (n, d)
     exact : callable
-        Makes the index, from the points, that finds the neighbours of rows whose cells hold too few. It is called when
+        Makes the index, from the points, that finds the neighbors of rows whose cells hold too few. It is called when
         there is such a row.
 
     Raises
@@ -59,9 +59,9 @@ class ApproximateIndex:
         self._power = int(np.frexp(np.abs(points - self._origin).max())[1])
         self._rows = self._single(points)
         with _workers(1) as worker:
-            self._centres = worker.submit(_centres, self._rows, int(_CELLS * np.sqrt(len(points)))).result()
+            self._centers = worker.submit(_centers, self._rows, int(_CELLS * np.sqrt(len(points)))).result()
             cells = worker.submit(self._visits, self._rows, 1).result().ravel()
-        self._members = _by_cell(cells, len(self._centres))
+        self._members = _by_cell(cells, len(self._centers))
 
     def nearest(self, points: Floats | None, k: int) -> Ints:
         """Return the numbers of k rows near to each of others, (t, k), or of these without themselves."""
@@ -89,14 +89,14 @@ class ApproximateIndex:
             members = self._members[cell]
             if not len(members) or not len(visitors):
                 return
-            centre, few = self._centres[cell], min(k, len(members))
-            # Around the centre of the cell, rows are no larger than distances, and products lose no digits of these.
-            there, here = rows[visitors // visits.shape[1]] - centre, self._rows[members] - centre
+            center, few = self._centers[cell], min(k, len(members))
+            # Around the center of the cell, rows are no larger than distances, and products lose no digits of these.
+            there, here = rows[visitors // visits.shape[1]] - center, self._rows[members] - center
             distances[visitors, :few], nearest = _faiss().knn(there, here, few)
             numbers[visitors, :few] = members[nearest]
 
-        visitors = _by_cell(visits.ravel(), len(self._centres))
-        list(workers.map(visit, range(len(self._centres)), visitors))
+        visitors = _by_cell(visits.ravel(), len(self._centers))
+        list(workers.map(visit, range(len(self._centers)), visitors))
         distances, numbers = distances.reshape(len(rows), -1), numbers.reshape(len(rows), -1)
         nearest = np.argpartition(distances, k - 1, axis=1)[:, :k]
         order = np.argsort(np.take_along_axis(distances, nearest, axis=1), axis=1)
@@ -104,7 +104,7 @@ class ApproximateIndex:
 
     def _visits(self, rows: Floats, n_cells: int) -> Ints:
         """Return the cells nearest to each row, (t, n_cells)."""
-        _, cells = _faiss().knn(rows, self._centres, min(n_cells, len(self._centres)))
+        _, cells = _faiss().knn(rows, self._centers, min(n_cells, len(self._centers)))
         return cells
 
     def _searched(self, points: Floats | None, rows: Ints, k: int) -> Ints:
@@ -123,7 +123,7 @@ class ApproximateIndex:
         return np.ascontiguousarray(np.clip(single, -1e15, 1e15))
 
 
-def _centres(rows: Floats, n_cells: int) -> Floats:
+def _centers(rows: Floats, n_cells: int) -> Floats:
     means = _faiss().Kmeans(rows.shape[1], n_cells, niter=10, max_points_per_centroid=_TRAINED_ON)
     means.train(rows)
     return np.asarray(means.centroids)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import scipy.sparse as sp
 
-from oneof.graphs.neighbours import Links, Neighbourhood
+from oneof.graphs.neighbors import Links, Neighborhood
 from oneof.graphs.weights import binary, cosine, gaussian, local_widths
 from oneof.typing import Floats, Rows
 
@@ -19,14 +19,14 @@ class Weighting:
     radius: float | None
     width: float | Literal["local"]
 
-    def of_rows(self, rows: Neighbourhood) -> tuple[sp.csr_array, Floats | None]:
-        """Return the weights (n, n) of the links that each row has to its neighbours, and the local widths (n,)."""
+    def of_rows(self, rows: Neighborhood) -> tuple[sp.csr_array, Floats | None]:
+        """Return the weights (n, n) of the links that each row has to its neighbors, and the local widths (n,)."""
         n = rows.rows.shape[0]
         links = self._links(rows)
         widths = self.widths(rows, links)
         return self._weights(links, (n, n), rows, widths, widths), widths
 
-    def to_rows(self, rows: Neighbourhood, widths: Floats | None, others: Rows) -> sp.csr_array:
+    def to_rows(self, rows: Neighborhood, widths: Floats | None, others: Rows) -> sp.csr_array:
         """Return the weights (t, n) of the links that other rows have to these, whose local widths are given."""
         t = others.shape[0]
         links = self._links(rows, others)
@@ -36,7 +36,7 @@ class Weighting:
             own = local_widths(near, t, typical=float(widths.mean()))
         return self._weights(links, (t, rows.rows.shape[0]), rows, own, widths, keep_nearest=True)
 
-    def widths(self, rows: Neighbourhood, links: Links | None = None) -> Floats | None:
+    def widths(self, rows: Neighborhood, links: Links | None = None) -> Floats | None:
         """Return the local widths of rows; None where the weights take none."""
         if self.kind != "gaussian" or self.width != "local":
             return None
@@ -44,7 +44,7 @@ class Weighting:
             links = rows.nearest(self.n_neighbors)
         return local_widths(links, rows.rows.shape[0])
 
-    def _links(self, rows: Neighbourhood, others: Rows | None = None) -> Links:
+    def _links(self, rows: Neighborhood, others: Rows | None = None) -> Links:
         if self.radius is None:
             return rows.nearest(self.n_neighbors, others)
         return rows.within(self.radius, others)
@@ -53,7 +53,7 @@ class Weighting:
         self,
         links: Links,
         shape: tuple[int, int],
-        rows: Neighbourhood,
+        rows: Neighborhood,
         own: Floats | None,
         others: Floats | None,
         *,
@@ -75,7 +75,7 @@ class Graph:
     ----------
     affinity : csr_array of shape (n, n)
         float64, symmetric to the last bit, at least 0, without diagonal, stored zeros or unsorted indices.
-    rows : Neighbourhood
+    rows : Neighborhood
         The rows of fit.
     weighting : Weighting
         By which new rows are linked.
@@ -92,16 +92,16 @@ class Graph:
     """
 
     affinity: sp.csr_array
-    rows: Neighbourhood = field(repr=False)
+    rows: Neighborhood = field(repr=False)
     weighting: Weighting
     widths: Floats | None = field(repr=False)
 
     def to_new(self, X: Rows) -> sp.csr_array:
         """Link new rows to those of fit, by the rule that linked these.
 
-        Neighbours of a new row are sought among the rows of fit, and only from its side: there is nothing to make
-        symmetric. A row of fit that is given again has itself as a neighbour. Where a graph was made of an affinity
-        that was given, weights are self-tuning Gaussian weights of nearest neighbours.
+        Neighbors of a new row are sought among the rows of fit, and only from its side: there is nothing to make
+        symmetric. A row of fit that is given again has itself as a neighbor. Where a graph was made of an affinity
+        that was given, weights are self-tuning Gaussian weights of nearest neighbors.
 
         Parameters
         ----------
@@ -110,8 +110,8 @@ class Graph:
         Returns
         -------
         csr_array of shape (t, n)
-            At least 0, not normalised. Gaussian weights of a row that are all too small for the arithmetic are scaled
-            up together. Rows without a neighbour, as within a radius, have no weights.
+            At least 0, not normalized. Gaussian weights of a row that are all too small for the arithmetic are scaled
+            up together. Rows without a neighbor, as within a radius, have no weights.
 
         Raises
         ------

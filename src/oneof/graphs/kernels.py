@@ -64,7 +64,7 @@ def diffusion_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind = "plain") 
 
 
 def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Kind = "plain") -> Floats:
-    """Return the regularised Laplacian kernel of a graph, (I + beta L)^-1 with L its Laplacian.
+    """Return the regularized Laplacian kernel of a graph, (I + beta L)^-1 with L its Laplacian.
 
     Parameters, errors and uses are those of `diffusion_kernel`, which falls off faster with distance.
 

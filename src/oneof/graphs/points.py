@@ -47,7 +47,7 @@ def scaled(rows: Rows, power: int) -> Rows:
     return out
 
 
-def normalised(rows: Rows) -> tuple[Rows, Ints]:
+def normalized(rows: Rows) -> tuple[Rows, Ints]:
     """Return the rows that are not 0, of Euclidean norm 1, and their numbers."""
     values = rows.astype(np.float64)
     largest = np.abs(values).max(axis=1)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from oneof.errors import InputError
-from oneof.graphs.affinity import check_affinity, symmetrised
+from oneof.graphs.affinity import check_affinity, symmetrized
 from oneof.graphs.graph import Graph, Weighting
-from oneof.graphs.neighbours import Neighbourhood
+from oneof.graphs.neighbors import Neighborhood
 from oneof.parameters import check_choice, check_positive
 from oneof.typing import Rows
 
@@ -20,24 +20,24 @@ class GraphRule:
     Parameters
     ----------
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Weights of the links: "gaussian" as `width` says; "cosine", the cosine similarity, where neighbours too are
+        Weights of the links: "gaussian" as `width` says; "cosine", the cosine similarity, where neighbors too are
         those of the largest similarity, and those below 0 count as 0; "binary", 1. Or the affinity of the rows of fit,
         (n, n), as it is, or a function of the rows that returns one: then no other parameter changes the graph.
     n_neighbors : int, default=5
-        Links of each row to its nearest others; duplicates are neighbours like any other. Where there are fewer rows,
+        Links of each row to its nearest others; duplicates are neighbors like any other. Where there are fewer rows,
         all are linked.
     radius : float, optional
         Links to all rows within this Euclidean distance (for "cosine", within a distance 1 - cos) in place of the
-        nearest neighbours. Memory goes with the number of links.
+        nearest neighbors. Memory goes with the number of links.
     width : "local" or float, default="local"
         A number: exp(-d^2 / (2 width^2)). "local": exp(-d^2 / (s_i s_j)), s_i the distance of row i to its
-        `n_neighbors`-th neighbour, where that is 0 the mean of the others'.
+        `n_neighbors`-th neighbor, where that is 0 the mean of the others'.
     symmetrize : {"either", "mutual", "sum"}, default="either"
-        Rows are linked if either, or if each, is a neighbour of the other. With "sum" the former, and where each is,
+        Rows are linked if either, or if each, is a neighbor of the other. With "sum" the former, and where each is,
         the link has twice its weight: A + A^T, as for Joachims' transducer.
     neighbors : {"exact", "approximate"}, default="exact"
-        "approximate" is faster for more than some 5,000 rows of more than 5 features (for others all neighbours are
-        found), and misses neighbours. Of the 10 nearest in 50 features it missed, for 20,000, 50,000 and 200,000 rows,
+        "approximate" is faster for more than some 5,000 rows of more than 5 features (for others all neighbors are
+        found), and misses neighbors. Of the 10 nearest in 50 features it missed, for 20,000, 50,000 and 200,000 rows,
         1 %, 2 % and 6 % among ten wide Gaussian blobs, but 34 %, 45 % and 55 % in one: isotropic noise, where no row
         is much nearer than others; and less than 0.5 % near a surface of 6 dimensions, for the former two. Rows must be
         dense; it finds no radius, and needs the extra ``graph``.
@@ -99,15 +99,15 @@ class GraphRule:
             If there are no rows, a value is not finite, distances are too large for the arithmetic, or a given affinity
             cannot be used.
         MissingExtraError
-            If neighbours are to be approximate, and the extra ``graph`` is not installed.
+            If neighbors are to be approximate, and the extra ``graph`` is not installed.
         """
         if X.shape[0] == 0:
             raise InputError("X has no rows: there is nothing to link.")
         named = isinstance(self.affinity, str)
-        rows = Neighbourhood(
+        rows = Neighborhood(
             X, cosine=named and self.affinity == "cosine", approximate=named and self.neighbors == "approximate"
         )
-        # Of new rows a given affinity says nothing: they are linked by self-tuning weights of nearest neighbours.
+        # Of new rows a given affinity says nothing: they are linked by self-tuning weights of nearest neighbors.
         weighting = Weighting(
             kind=self.affinity if named else "gaussian",
             n_neighbors=int(self.n_neighbors),
@@ -116,6 +116,6 @@ class GraphRule:
         )
         if named:
             directed, widths = weighting.of_rows(rows)
-            return Graph(symmetrised(directed, self.symmetrize), rows, weighting, widths)
+            return Graph(symmetrized(directed, self.symmetrize), rows, weighting, widths)
         given = self.affinity(X) if callable(self.affinity) else self.affinity
         return Graph(check_affinity(given, X.shape[0]), rows, weighting, None)

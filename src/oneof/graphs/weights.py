@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.graphs.affinity import affinity_of
-from oneof.graphs.neighbours import Links
+from oneof.graphs.neighbors import Links
 from oneof.typing import Floats
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
@@ -14,9 +14,9 @@ _GONE = 690.0  # exp(-690) is the last power that is neither 0 nor short of digi
 
 
 def local_widths(links: Links, n: int, typical: float | None = None) -> Floats:
-    """Return the distance of each row to the last of its nearest neighbours, (n,).
+    """Return the distance of each row to the last of its nearest neighbors, (n,).
 
-    A row all of whose nearest neighbours equal it has none; a typical width stands in, if none is given the mean of the
+    A row all of whose nearest neighbors equal it has none; a typical width stands in, if none is given the mean of the
     others, so that it is linked to what lies near it as an ordinary row would be.
     """
     widths = np.zeros(n)

@@ -1,7 +1,7 @@
 """Maps of rows that take scale and shape out of the features before a kernel measures distances.
 
 Each learns from the rows of fit by `of`, and is then called with rows of that width; dense float64 comes back, or CSR
-from those that keep zeros. Constant features are dropped by the maps that standardise.
+from those that keep zeros. Constant features are dropped by the maps that standardize.
 """
 
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ class GaussianRank:
 
 @dataclass(frozen=True)
 class Angle:
-    """z-scores divided by each row's root mean square, so that only their direction counts, and standardised again."""
+    """z-scores divided by each row's root mean square, so that only their direction counts, and standardized again."""
 
     before: Standard
     after: Standard

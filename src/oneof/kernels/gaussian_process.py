@@ -12,7 +12,7 @@ from array_api_compat import is_numpy_array
 
 from oneof.errors import InputError
 from oneof.kernels.gram import NOT_FINITE, OVERFLOW, check_finite, check_shape
-from oneof.kernels.rows import centre, device_of, namespace, of_one_kind, products, squared_distances, squares
+from oneof.kernels.rows import center, device_of, namespace, of_one_kind, products, squared_distances, squares
 from oneof.typing import Array, Floats, Rows
 
 _TILE = 1024  # rows: a product of two tiles is as fast as that of all rows, and what is made on the way stays small
@@ -55,7 +55,7 @@ def covariance(kernel: Any, X: Rows, Y: Rows | None = None) -> Array:
     shape = n, m = X.shape[0], Z.shape[0]
     if not _is_evaluated_here(kernel, X):
         return _called(kernel, shape, X, Y)
-    origin, complaint = centre(X), _complaint(kernel, X)
+    origin, complaint = center(X), _complaint(kernel, X)
     gram = namespace(X).empty(shape, dtype=X.dtype, device=device_of(X))
     for top in range(0, n, _TILE):
         here = slice(top, min(top + _TILE, n))

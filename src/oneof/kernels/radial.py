@@ -17,7 +17,7 @@ RADIAL = ("rbf", "laplacian")
 RBF_RATE = 0.3
 """Of exp(-rate d^2 / V), V the total variance of the rows, of which d^2 is twice on average."""
 LAPLACIAN_RATE = 1.5
-"""Of exp(-rate |x - y|_1 / d), for d standardised features."""
+"""Of exp(-rate |x - y|_1 / d), for d standardized features."""
 _LEAST_SPREAD = 1e-12
 """Share of the rows' mean square below which their spread is rounding, and they count as one point."""
 _TILE = 1024

@@ -34,7 +34,7 @@ def device_of(X: Rows) -> Any:
     return device(_stored(X))
 
 
-def centre(X: Rows) -> Array | None:
+def center(X: Rows) -> Array | None:
     """Return an origin amid the rows, from where few distances lose digits; None for CSR, which must stay sparse.
 
     It is the median of a sample: a mean would be drawn away from all the other rows by a single one far off.

@@ -15,14 +15,14 @@ from oneof.weights import read_sample_weight
 def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Return the share of all rows whose prediction lies outside the candidate set.
 
-    Unlabelled rows count as covered: nothing contradicts their prediction.
+    Unlabeled rows count as covered: nothing contradicts their prediction.
 
     Parameters
     ----------
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` takes.
     y_pred : array-like of shape (n_samples,)
-        Predicted labels; one that no set names is never covered, except in an unlabelled row.
+        Predicted labels; one that no set names is never covered, except in an unlabeled row.
     classes : array-like of shape (n_classes,), optional
         All classes. Needed where `y` does not carry them: for an indicator whose columns are not 0, 1, ...
     sample_weight : array-like of shape (n_samples,), optional
@@ -47,7 +47,7 @@ def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_
 
 
 def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
-    """Return the share of labelled rows whose prediction lies in the candidate set.
+    """Return the share of labeled rows whose prediction lies in the candidate set.
 
     Rows whose set holds every class are left out, since any prediction covers them. On exact labels it is the accuracy.
 
@@ -70,7 +70,7 @@ def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: An
     Raises
     ------
     LabelError
-        If every row is unlabelled or has weight 0.
+        If every row is unlabeled or has weight 0.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: A
     Raises
     ------
     LabelError
-        If no row is exactly labelled, or all that are have weight 0.
+        If no row is exactly labeled, or all that are have weight 0.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: A
     """
     covered, candidates = _covered(y, y_pred, classes)
     if not candidates.is_exact.any():
-        raise LabelError("no row of y is exactly labelled: use the covering rate, which takes every labelled row.")
+        raise LabelError("no row of y is exactly labeled: use the covering rate, which takes every labeled row.")
     return _mean_over(covered, candidates.is_exact, read_sample_weight(sample_weight, len(covered)))
 
 
@@ -124,7 +124,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     """Return an estimate of the accuracy that uses no true label.
 
     A row whose predicted class lies in its set counts with that class's share of the probability of the set, any other
-    row with 0:  mean_i 1[argmax_k p_ik in S_i] max_k p_ik / sum_{k in S_i} p_ik, over the labelled rows.
+    row with 0:  mean_i 1[argmax_k p_ik in S_i] max_k p_ik / sum_{k in S_i} p_ik, over the labeled rows.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     InputError
         If the probabilities have another shape, are negative or not finite; the message names the row.
     LabelError
-        If every row is unlabelled or has weight 0.
+        If every row is unlabeled or has weight 0.
 
     References
     ----------
@@ -195,11 +195,11 @@ def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
 
 
 def _says_nothing(candidates: CandidateSets) -> Mask:
-    return candidates.is_unlabelled if candidates.shape[1] > 1 else np.zeros(len(candidates), dtype=bool)
+    return candidates.is_unlabeled if candidates.shape[1] > 1 else np.zeros(len(candidates), dtype=bool)
 
 
 def _mean_over(values: Any, told: Mask, weight: Floats) -> float:
     total = weight[told].sum()
     if not total > 0:
-        raise LabelError("every row of y is unlabelled or has weight 0: there is nothing to judge the predictions by.")
+        raise LabelError("every row of y is unlabeled or has weight 0: there is nothing to judge the predictions by.")
     return float((values[told] * weight[told]).sum() / total)

@@ -49,7 +49,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.graphs.gaussian_process.PrecomputedKernel",
     "oneof.graphs.graph.Graph",  # plain arrays and parameters: the rows of fit without an index of them
     "oneof.graphs.graph.Weighting",
-    "oneof.graphs.neighbours.Neighbourhood",  # rows among which neighbours are sought, without their index
+    "oneof.graphs.neighbors.Neighborhood",  # rows among which neighbors are sought, without their index
     "oneof.kernels.svc.Kernel",
     "oneof.stream.encoder.StreamEncoder",
     "oneof.stream.moments.Moments",

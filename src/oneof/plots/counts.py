@@ -20,12 +20,12 @@ class SetSizes(NamedTuple):
     ----------
     rows : ndarray of shape (K,)
         ``rows[s]`` rows have s candidates, for s = 0..K-1; ``rows[0]`` is 0.
-    n_unlabelled : int
+    n_unlabeled : int
         Rows whose set holds all K classes.
     """
 
     rows: Ints
-    n_unlabelled: int
+    n_unlabeled: int
 
 
 class ClassFrequencies(NamedTuple):
@@ -67,14 +67,14 @@ def set_sizes(mask: Mask) -> SetSizes:
 
 
 def class_frequencies(mask: Mask) -> ClassFrequencies:
-    """Count for each class the labelled rows that name it, and those that name it alone."""
+    """Count for each class the labeled rows that name it, and those that name it alone."""
     sizes = np.count_nonzero(mask, axis=1)
     candidate = np.count_nonzero(mask[sizes < mask.shape[1]], axis=0)
     return ClassFrequencies(candidate, np.count_nonzero(mask[sizes == 1], axis=0))
 
 
 def cooccurrence(mask: Mask) -> Ints:
-    """Return (K, K): in how many labelled rows two classes stand in one set; the diagonal counts each class itself.
+    """Return (K, K): in how many labeled rows two classes stand in one set; the diagonal counts each class itself.
 
     Examples
     --------
@@ -83,10 +83,10 @@ def cooccurrence(mask: Mask) -> Ints:
            [2, 3, 1],
            [0, 1, 1]])
     """
-    labelled = mask[~mask.all(axis=1)]
+    labeled = mask[~mask.all(axis=1)]
     counts = np.zeros((mask.shape[1], mask.shape[1]), dtype=np.int64)
-    for start in range(0, len(labelled), _BLOCK):  # counts of a block are exact in float32, whose product is BLAS
-        block = labelled[start : start + _BLOCK].astype(np.float32)
+    for start in range(0, len(labeled), _BLOCK):  # counts of a block are exact in float32, whose product is BLAS
+        block = labeled[start : start + _BLOCK].astype(np.float32)
         counts += (block.T @ block).astype(np.int64)
     return counts
 
@@ -131,11 +131,11 @@ def top_pairs(counts: Ints, limit: int) -> list[tuple[int, int]]:
 
 
 def pair_outcomes(mask: Mask, decided: Ints, pairs: list[tuple[int, int]]) -> list[PairOutcome]:
-    """Count for each pair of classes the labelled sets that hold both, and how many were decided as each of them."""
-    labelled = ~mask.all(axis=1)
+    """Count for each pair of classes the labeled sets that hold both, and how many were decided as each of them."""
+    labeled = ~mask.all(axis=1)
     outcomes = []
     for a, b in pairs:
-        chosen = decided[labelled & mask[:, a] & mask[:, b]]
+        chosen = decided[labeled & mask[:, a] & mask[:, b]]
         outcomes.append(PairOutcome(a, b, len(chosen), int((chosen == a).sum()), int((chosen == b).sum())))
     return outcomes
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
-    """Draw how many rows have one candidate, two, three, ...; unlabelled rows stand apart.
+    """Draw how many rows have one candidate, two, three, ...; unlabeled rows stand apart.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
     shown = [bars]
     step = 1 + (last - 1) // 12
     ticks, names = list(range(1, last + 1, step)), [str(size) for size in range(1, last + 1, step)]
-    if sizes.n_unlabelled:
+    if sizes.n_unlabeled:
         where = last + 1.3 * max(1.0, last / 14)
         wide = 0.72 * max(1.0, last / 16)
-        shown.append(ax.bar([where], [sizes.n_unlabelled], width=wide, color=PALETTE["muted"]))
+        shown.append(ax.bar([where], [sizes.n_unlabeled], width=wide, color=PALETTE["muted"]))
         ticks, names = [*ticks, where], [*names, "no\nlabel"]  # type: ignore[list-item]  # places are numbers, names text
     if last <= 12:
         for container in shown:
@@ -74,7 +74,7 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
 def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     """Draw how often each class is a candidate, and how often the only one; beyond 30 classes the most frequent.
 
-    Unlabelled rows are left out.
+    Unlabeled rows are left out.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
 def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     """Draw how often two labels stand in one set; beyond 30 classes those that share their sets most.
 
-    Unlabelled rows are left out, and so is the diagonal.
+    Unlabeled rows are left out, and so is the diagonal.
 
     Parameters
     ----------

@@ -20,17 +20,17 @@ _MAX_WRITTEN = 12
 def draw_heatmap(
     ax: "Axes", values: Floats, names: Sequence[Any], *, top: float, write: Callable[[float], str], what: str
 ) -> None:
-    """Draw a square matrix; 0 is blank, `top` is the full colour, and NaN cells are crossed out in grey.
+    """Draw a square matrix; 0 is blank, `top` is the full color, and NaN cells are crossed out in gray.
 
-    Up to 12 classes the values are written into their cells by `write`; beyond, a colour bar named `what` tells them.
+    Up to 12 classes the values are written into their cells by `write`; beyond, a color bar named `what` tells them.
     """
     from matplotlib.colors import ListedColormap, Normalize, to_rgba
 
     # Opacity instead of lightness: a blank cell is the page, light or dark.
     ramp = [to_rgba(PALETTE["heat"], level) for level in np.linspace(0.05, 1, HEAT_LEVELS)]
-    colours = ListedColormap(ramp).with_extremes(bad=(0, 0, 0, 0))
+    colors = ListedColormap(ramp).with_extremes(bad=(0, 0, 0, 0))
     mesh = ax.pcolormesh(
-        np.ma.masked_where(~(values > 0), values), cmap=colours, norm=Normalize(0, top),
+        np.ma.masked_where(~(values > 0), values), cmap=colors, norm=Normalize(0, top),
         edgecolors=PALETTE["paper"], linewidth=1.0,
     )  # fmt: skip
     rows, columns = np.nonzero(np.isnan(values))
@@ -49,8 +49,8 @@ def draw_heatmap(
     if n <= _MAX_WRITTEN:
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value) and value > 0:
-                colour = PALETTE["on-heat" if value > 0.62 * top else "ink"]
-                ax.text(j + 0.5, i + 0.5, write(float(value)), ha="center", va="center", color=colour, fontsize=9)
+                color = PALETTE["on-heat" if value > 0.62 * top else "ink"]
+                ax.text(j + 0.5, i + 0.5, write(float(value)), ha="center", va="center", color=color, fontsize=9)
         return
     bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, aspect=24, pad=0.02, format=lambda value, _: write(value))
     bar.outline.set_visible(False)

@@ -16,7 +16,7 @@ class LearningCurveLike(Protocol):
 
     @property
     def n_rows(self) -> Any:
-        """Number of labelled training rows."""
+        """Number of labeled training rows."""
 
     @property
     def covering_rate(self) -> Any:
@@ -36,7 +36,7 @@ class LearningCurveLike(Protocol):
 
 
 def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "Axes":
-    """Draw held-out covering rate (and accuracy where known) against the number of labelled training rows.
+    """Draw held-out covering rate (and accuracy where known) against the number of labeled training rows.
 
     The band is one standard deviation to each side.
 
@@ -72,12 +72,12 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     if curve.accuracy is not None:
         lines.append(("accuracy", curve.accuracy, curve.accuracy_std, "second", "s", "--"))
     low, high = 1.0, 0.0
-    for name, mean, std, colour, marker, dash in lines:
-        centre = np.asarray(mean, dtype=float)
-        spread = np.zeros_like(centre) if std is None else np.nan_to_num(np.asarray(std, dtype=float))
-        below, above = np.clip(centre - spread, 0, 1), np.clip(centre + spread, 0, 1)
-        ax.fill_between(n_rows, below, above, color=PALETTE[colour], alpha=0.16, linewidth=0)
-        ax.plot(n_rows, centre, dash, color=PALETTE[colour], marker=marker, markersize=5, linewidth=1.8, label=name)
+    for name, mean, std, color, marker, dash in lines:
+        center = np.asarray(mean, dtype=float)
+        spread = np.zeros_like(center) if std is None else np.nan_to_num(np.asarray(std, dtype=float))
+        below, above = np.clip(center - spread, 0, 1), np.clip(center + spread, 0, 1)
+        ax.fill_between(n_rows, below, above, color=PALETTE[color], alpha=0.16, linewidth=0)
+        ax.plot(n_rows, center, dash, color=PALETTE[color], marker=marker, markersize=5, linewidth=1.8, label=name)
         low, high = min(low, np.nanmin(below, initial=1.0)), max(high, np.nanmax(above, initial=0.0))
     # At least 20 points of height, so that noise does not look like a trend.
     room = max(0.0, 0.2 - (high - low)) / 2 + 0.02
@@ -89,7 +89,7 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     if len(n_rows) <= 8:
         ax.set_xticks(n_rows, [f"{n:,.0f}" for n in n_rows])
     ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
-    ax.set_xlabel("labelled training rows" + (" (log scale)" if ax.get_xscale() == "log" else ""))
+    ax.set_xlabel("labeled training rows" + (" (log scale)" if ax.get_xscale() == "log" else ""))
     dress(ax, grid="y")
     write_legend(ax, loc="lower right")
     ax.margins(x=0.04)

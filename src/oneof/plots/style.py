@@ -1,4 +1,4 @@
-"""The house style of the pictures: a few colours, thin rules, no frame, and labels that cannot break a picture."""
+"""The house style of the pictures: a few colors, thin rules, no frame, and labels that cannot break a picture."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -8,8 +8,8 @@ from oneof.errors import MissingExtraError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Blue and orange stay apart under every common colour blindness. Each value occurs once, so that a picture within a
-# page can hand its colours over to the page, whose dark mode then holds for pictures too (see svg.py).
+# Blue and orange stay apart under every common color blindness. Each value occurs once, so that a picture within a
+# page can hand its colors over to the page, whose dark mode then holds for pictures too (see svg.py).
 PALETTE = {
     "ink": "#1b2733",
     "muted": "#5c6975",

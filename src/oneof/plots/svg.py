@@ -1,4 +1,4 @@
-"""A figure as SVG that stands inside a page: no ids that clash, nothing fetched, the page's own colours and font."""
+"""A figure as SVG that stands inside a page: no ids that clash, nothing fetched, the page's own colors and font."""
 
 import io
 import re
@@ -23,7 +23,7 @@ _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 def to_svg(figure: "Figure", *, prefix: str, title: str, description: str) -> str:
     """Return a figure as an inline ``<svg>`` element.
 
-    The colours of the palette become CSS variables (``var(--ink)``, ...), which the page must define. Text stays text,
+    The colors of the palette become CSS variables (``var(--ink)``, ...), which the page must define. Text stays text,
     in the page's font. Equal figures give equal text.
 
     Parameters

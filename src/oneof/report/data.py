@@ -106,7 +106,7 @@ class ReportData:
     truth : array-like of shape (n_samples,) or None
         True labels, where a column of them was named; a missing one is None or NaN.
     preview : sequence of mappings, or callable
-        For row i (counted from 0) some of the table's cells by column name, to recognise the row by.
+        For row i (counted from 0) some of the table's cells by column name, to recognize the row by.
     command : str or None
         Command line that makes this report again.
     version, date : str

@@ -23,13 +23,13 @@ LABEL_WIDTH = 60
 
 
 class Supervision(NamedTuple):
-    """How the rows divide into exact, partial and unlabelled ones."""
+    """How the rows divide into exact, partial and unlabeled ones."""
 
     rows: int
     classes: int
     exact: int
     partial: int
-    unlabelled: int
+    unlabeled: int
     mean_size: float
     """Mean number of candidates of the partial rows; NaN without any."""
     never_partial: int
@@ -53,8 +53,8 @@ class TruthFacts(NamedTuple):
     right_partial: float
     chance_partial: float
     """What drawing at random from each set would get right."""
-    n_unlabelled: int
-    right_unlabelled: float
+    n_unlabeled: int
+    right_unlabeled: float
     n_known: int
     outside: int
     """Rows whose set does not hold the true label."""
@@ -72,21 +72,21 @@ class UnsureRow(NamedTuple):
 
 
 def supervision(candidates: CandidateSets) -> Supervision:
-    """Count exact, partial and unlabelled rows."""
+    """Count exact, partial and unlabeled rows."""
     sizes, (n_rows, n_classes) = candidates.sizes, candidates.shape
     partial = counts.partial_rows(candidates.mask)
-    exact, unlabelled = int((sizes == 1).sum()), int((sizes == n_classes).sum())
+    exact, unlabeled = int((sizes == 1).sum()), int((sizes == n_classes).sum())
     mean_size = float(sizes[partial].mean()) if partial.any() else float("nan")
     never = n_classes - int(np.count_nonzero(candidates.mask[partial].any(axis=0)))
-    return Supervision(n_rows, n_classes, exact, int(partial.sum()), unlabelled, mean_size, never)
+    return Supervision(n_rows, n_classes, exact, int(partial.sum()), unlabeled, mean_size, never)
 
 
 def baseline(candidates: CandidateSets) -> Baseline | None:
-    """Return what a guess and a constant answer would reach on the labelled rows; None without any."""
-    labelled = candidates.mask[~candidates.is_unlabelled]
-    if not len(labelled):
+    """Return what a guess and a constant answer would reach on the labeled rows; None without any."""
+    labeled = candidates.mask[~candidates.is_unlabeled]
+    if not len(labeled):
         return None
-    rates = labelled.mean(axis=0)
+    rates = labeled.mean(axis=0)
     best = int(rates.argmax())
     return Baseline(float(rates.mean()), float(rates[best]), shorten(candidates.classes.tolist()[best], LABEL_WIDTH))
 
@@ -102,37 +102,37 @@ def compare_with_truth(candidates: CandidateSets, decided: Sequence[Any], truth:
     # Column -1 is the last class, which the second factor takes out again.
     inside = candidates.mask[np.arange(len(columns)), columns] & (columns >= 0)
     partial = known & counts.partial_rows(candidates.mask)
-    unlabelled = known & candidates.is_unlabelled
+    unlabeled = known & candidates.is_unlabeled
     return TruthFacts(
         n_partial=int(partial.sum()),
         right_partial=_mean(right, partial),
         chance_partial=_mean(inside / candidates.sizes, partial),
-        n_unlabelled=int(unlabelled.sum()),
-        right_unlabelled=_mean(right, unlabelled),
+        n_unlabeled=int(unlabeled.sum()),
+        right_unlabeled=_mean(right, unlabeled),
         n_known=int(known.sum()),
         outside=int((known & ~inside).sum()),
     )
 
 
 def least_sure(candidates: CandidateSets, confidence: Floats, limit: int = MAX_LEAST_SURE) -> tuple[Ints, Ints]:
-    """Return the partial and the unlabelled rows of lowest confidence, each in its order, `limit` in all.
+    """Return the partial and the unlabeled rows of lowest confidence, each in its order, `limit` in all.
 
     The kinds are kept apart, half the places each where there are enough of both: shares among two candidates and among
     all classes do not compare, and the latter would take all places.
     """
     confidence = np.asarray(confidence)
-    partial, unlabelled = (
+    partial, unlabeled = (
         rows[np.argsort(confidence[rows], kind="stable")]
-        for rows in map(np.flatnonzero, (counts.partial_rows(candidates.mask), candidates.is_unlabelled))
+        for rows in map(np.flatnonzero, (counts.partial_rows(candidates.mask), candidates.is_unlabeled))
     )
-    n_unlabelled = min(len(unlabelled), max(limit // 2, limit - len(partial)))
-    return partial[: limit - n_unlabelled], unlabelled[:n_unlabelled]
+    n_unlabeled = min(len(unlabeled), max(limit // 2, limit - len(partial)))
+    return partial[: limit - n_unlabeled], unlabeled[:n_unlabeled]
 
 
 def unsure_rows(data: ReportData) -> tuple[list[str], list[tuple[str, list[UnsureRow]]]]:
-    """Return the columns previewed and, under a heading each, the partial and unlabelled rows of lowest confidence."""
-    partial, unlabelled = least_sure(data.candidates, data.decisions.confidence)
-    rows = [*partial.tolist(), *unlabelled.tolist()]
+    """Return the columns previewed and, under a heading each, the partial and unlabeled rows of lowest confidence."""
+    partial, unlabeled = least_sure(data.candidates, data.decisions.confidence)
+    rows = [*partial.tolist(), *unlabeled.tolist()]
     cells = [data.cells(row) for row in rows]
     columns = list(dict.fromkeys(name for found in cells for name in found))[:MAX_COLUMNS]
     listed = [
@@ -192,10 +192,10 @@ def class_rows(candidates: CandidateSets) -> list[tuple[str, int, int]]:
 
 
 def size_rows(candidates: CandidateSets) -> list[tuple[str, int]]:
-    """Return the number of rows of each set size that occurs; unlabelled rows last."""
+    """Return the number of rows of each set size that occurs; unlabeled rows last."""
     sizes = counts.set_sizes(candidates.mask)
     rows = [(str(size), int(n)) for size, n in enumerate(sizes.rows) if n]
-    return [*rows, ("no label", sizes.n_unlabelled)] if sizes.n_unlabelled else rows
+    return [*rows, ("no label", sizes.n_unlabeled)] if sizes.n_unlabeled else rows
 
 
 def method_rows(data: ReportData) -> list[dict[str, Any]]:

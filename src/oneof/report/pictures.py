@@ -59,7 +59,7 @@ def draw_all(data: ReportData) -> dict[str, str]:
     if curve is not None and np.isfinite(np.asarray(curve.covering_rate, dtype=float)).any():
         pictures["curve"] = _svg(
             "curve", (6.4, 4.0), lambda ax: plot_learning_curve(curve, ax),
-            "Learning curve", "A line chart of the held-out covering rate against the number of labelled rows.",
+            "Learning curve", "A line chart of the held-out covering rate against the number of labeled rows.",
         )  # fmt: skip
     return pictures
 

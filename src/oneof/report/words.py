@@ -45,7 +45,7 @@ def count(number: Any, noun: str, plural: str | None = None) -> str:
 
 
 def read_curve(curve: LearningCurveLike) -> str:
-    """Say whether more labelled rows still help, from the last doubling (or nearly) of the training rows.
+    """Say whether more labeled rows still help, from the last doubling (or nearly) of the training rows.
 
     A change counts as clear if it exceeds the larger standard deviation of the two points.
     """
@@ -54,7 +54,7 @@ def read_curve(curve: LearningCurveLike) -> str:
     std = np.nan_to_num(np.asarray(curve.covering_rate_std, dtype=float))
     measured = np.flatnonzero(np.isfinite(rate))
     if len(measured) < 2:
-        return "With fewer than two sizes measured, the curve cannot say whether more labelled rows would help."
+        return "With fewer than two sizes measured, the curve cannot say whether more labeled rows would help."
     order = measured[np.argsort(n_rows[measured], kind="stable")]
     last = order[-1]
     earlier = order[:-1]
@@ -62,16 +62,16 @@ def read_curve(curve: LearningCurveLike) -> str:
     half = earlier[n_rows[earlier] <= n_rows[last] / 2]
     start = half[-1] if len(half) else earlier[0]
     gain, noise = rate[last] - rate[start], max(std[last], std[start])
-    between = f"Between {n_rows[start]:,.0f} and {n_rows[last]:,.0f} labelled rows the covering rate"
+    between = f"Between {n_rows[start]:,.0f} and {n_rows[last]:,.0f} labeled rows the covering rate"
     points = f"{abs(100 * gain):.1f} points"
     if abs(gain) < 0.005:
         return f"{between} hardly changed ({100 * gain:+.1f} points): more rows of this kind would help little."
     if gain > noise:
-        return f"{between} rose by {points}, more than its spread over the folds: more labelled rows should still help."
+        return f"{between} rose by {points}, more than its spread over the folds: more labeled rows should still help."
     if gain > 0:
         return (
             f"{between} rose by {points}, which is within its spread over the folds: "
-            "more labelled rows may help a little."
+            "more labeled rows may help a little."
         )
     if -gain > noise:
         return (

@@ -5,7 +5,7 @@ from typing import Any
 
 from numba import njit
 
-# Sums may be reordered, so that they vectorise; infinities and NaN keep their meaning.
+# Sums may be reordered, so that they vectorize; infinities and NaN keep their meaning.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 

@@ -80,7 +80,7 @@ def draw_codings(mask: Mask, n_codes: int, min_share: float, random: np.random.G
     codes = np.hstack(on_both if most_rows else on_one)[:, :n_codes]
     if codes.shape[1] < n_codes:
         raise InputError(
-            f"of {n_drawn} random codings only {codes.shape[1]} have min_share={min_share:g} of the {n} labelled rows "
+            f"of {n_drawn} random codings only {codes.shape[1]} have min_share={min_share:g} of the {n} labeled rows "
             f"with their whole set on one side or the other, and {n_codes} are needed: lower min_share"
             + (f" (the best had {most_rows / n:.2g})." if most_rows else ".")
         )
@@ -96,7 +96,7 @@ def _distinct(mask: Mask) -> tuple[Mask, Ints]:
 def code_performance(margins: Floats, mask: Mask, codes: Ints) -> Floats:
     """Return how well each coding's classifier keeps to the code of each class, (K, L); rows sum to 1.
 
-    H_kl is the share of the rows with k in their set on which the sign of h_l is M_kl; then rows of H are normalised,
+    H_kl is the share of the rows with k in their set on which the sign of h_l is M_kl; then rows of H are normalized,
     and a row without any is uniform.
 
     Parameters

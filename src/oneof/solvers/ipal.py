@@ -1,6 +1,6 @@
-"""Disambiguation by propagation between neighbours (Zhang & Yu 2015).
+"""Disambiguation by propagation between neighbors (Zhang & Yu 2015).
 
-With W the (n, n) matrix of the weights with which its k neighbours rebuild each row, its rows scaled to sum 1, and F_0
+With W the (n, n) matrix of the weights with which its k neighbors rebuild each row, its rows scaled to sum 1, and F_0
 uniform on the candidates, repeat
 
     F <- alpha W F + (1 - alpha) F_0,   then F_ik <- F_ik / sum_{j in S_i} F_ij for k in S_i, else 0.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.graphs.neighbours import Neighbourhood
+from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import restrict, uniform
 from oneof.solvers.reconstruction import reconstruction_weights
 from oneof.solvers.votes import link
@@ -30,12 +30,12 @@ class Propagation:
     """Largest change of an entry of F in the last sweep."""
 
 
-def reconstruction_links(known: Neighbourhood, n_neighbors: int, rows: Rows | None = None) -> sp.csr_array:
+def reconstruction_links(known: Neighborhood, n_neighbors: int, rows: Rows | None = None) -> sp.csr_array:
     """Return the weights with which the nearest known rows rebuild each row, scaled to sum 1.
 
     Parameters
     ----------
-    known : Neighbourhood
+    known : Neighborhood
         m rows.
     n_neighbors : int
     rows : ndarray or CSR matrix of shape (n, d), optional
@@ -44,13 +44,13 @@ def reconstruction_links(known: Neighbourhood, n_neighbors: int, rows: Rows | No
     Returns
     -------
     csr_array of shape (n, m)
-        k entries a row; those of a row that no neighbour helps to rebuild are 0.
+        k entries a row; those of a row that no neighbor helps to rebuild are 0.
     """
     targets = known.points(rows)
-    _, neighbours = known.nearest(n_neighbors, rows).by_row(targets.shape[0])
-    weights = reconstruction_weights(known.points(), targets, neighbours)
+    _, neighbors = known.nearest(n_neighbors, rows).by_row(targets.shape[0])
+    weights = reconstruction_weights(known.points(), targets, neighbors)
     total = weights.sum(axis=1, keepdims=True)
-    return link(neighbours, weights / np.where(total > 0, total, 1.0), len(known))
+    return link(neighbors, weights / np.where(total > 0, total, 1.0), len(known))
 
 
 def propagate(
@@ -70,7 +70,7 @@ def propagate(
         W; a row of zeros keeps its F_0.
     mask : ndarray of shape (n, K), bool
     alpha : float
-        Share of the neighbours, in [0, 1].
+        Share of the neighbors, in [0, 1].
     max_iter : int
         At least 1.
     tol : float
@@ -95,7 +95,7 @@ def propagate(
 def balance_classes(confidence: Floats, mask: Mask) -> Floats:
     """Return F with each class scaled back to the share of all rows that it has in F_0, and rows scaled to sum 1 again.
 
-    q_k F_ik with q_k = sum_i F_0,ik / sum_i F_ik (class mass normalisation): sweeps favour the classes that many sets
+    q_k F_ik with q_k = sum_i F_0,ik / sum_i F_ik (class mass normalization): sweeps favor the classes that many sets
     name, which this undoes. One that died out in them stays so.
 
     Parameters

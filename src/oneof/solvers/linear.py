@@ -1,4 +1,4 @@
-"""Objectives over weights of linear scores: products with X, an intercept that is not penalised, blocks of a Hessian.
+"""Objectives over weights of linear scores: products with X, an intercept that is not penalized, blocks of a Hessian.
 
 The weights are (K, D): D = d, or d + 1 with the intercept in the last column. The penalty is 1/2 ||W||_F^2 without that
 column.
@@ -16,16 +16,16 @@ from oneof.typing import Floats, Rows
 OVERFLOW = "the objective overflows: scale the features, for example with StandardScaler."
 
 
-def penalised(weights: Floats, *, has_intercept: bool) -> Floats:
-    """Return the weights with 0 for the intercept, which is not penalised."""
+def penalized(weights: Floats, *, has_intercept: bool) -> Floats:
+    """Return the weights with 0 for the intercept, which is not penalized."""
     if not has_intercept:
         return weights
     return np.column_stack([weights[:, :-1], np.zeros(len(weights))])
 
 
-def penalised_diagonal(loss_diagonal: Floats, *, has_intercept: bool) -> Floats:
+def penalized_diagonal(loss_diagonal: Floats, *, has_intercept: bool) -> Floats:
     """Return the diagonal of an objective's Hessian, (K, D), from that of its losses."""
-    diagonal = loss_diagonal + penalised(np.ones_like(loss_diagonal), has_intercept=has_intercept)
+    diagonal = loss_diagonal + penalized(np.ones_like(loss_diagonal), has_intercept=has_intercept)
     if not np.isfinite(diagonal).all():
         raise InputError(OVERFLOW)
     diagonal[diagonal == 0] = 1.0  # an intercept on which no loss depends
@@ -57,13 +57,13 @@ class LinearProblem:
         out = np.asarray(X.T @ values).T
         return np.column_stack([out, values.sum(axis=0)]) if self.has_intercept else out
 
-    def penalised(self, weights: Floats) -> Floats:
-        """Return the weights with 0 for the intercept, which is not penalised."""
-        return penalised(weights, has_intercept=self.has_intercept)
+    def penalized(self, weights: Floats) -> Floats:
+        """Return the weights with 0 for the intercept, which is not penalized."""
+        return penalized(weights, has_intercept=self.has_intercept)
 
     def diagonal(self, curvatures: Floats) -> Floats:
         """Return the Hessian's diagonal, (K, D), where the losses have these (n, K) second derivatives."""
-        return penalised_diagonal(self.loss_diagonal(curvatures), has_intercept=self.has_intercept)
+        return penalized_diagonal(self.loss_diagonal(curvatures), has_intercept=self.has_intercept)
 
     def loss_diagonal(self, curvatures: Floats) -> Floats:
         """Return what the losses alone give to it, a sum over the rows."""
@@ -98,7 +98,7 @@ class Block:
 
     @classmethod
     def of(cls, squares: Floats, *, has_intercept: bool) -> "Block":
-        """Add the penalty to what the losses give, (D, D), and factorise."""
+        """Add the penalty to what the losses give, (D, D), and factorize."""
         block, d = squares.copy(), len(squares) - has_intercept
         block[np.arange(d), np.arange(d)] += 1.0
         if has_intercept and block[d, d] == 0.0:

@@ -4,7 +4,7 @@ Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification 
 
 The weights are W = scale * V. The shrink and the projection of Pegasos touch the scale alone, the steps touch the rows
 of V whose classes the loss names, and ||V||^2 is kept from the scores that are known anyway: no row costs K x D beyond
-its scores, but for renormalisations and recounts, which are rare unless lam is so small that every step is projected.
+its scores, but for renormalizations and recounts, which are rare unless lam is so small that every step is projected.
 
 For the mean of all W_t, U is kept beside V such that  sum_t W_t = total_scale * V - U  (each step delta to V is added
 to U times the sum of the scales before it), which again touches the same rows only. Where a projection would leave the

@@ -1,6 +1,6 @@
 """Logistic regression on candidate sets (Jin & Ghahramani 2003; Grandvalet & Bengio 2004), by Newton steps.
 
-With s = X W^T + b, p_i the softmax of s_i and q_i its shares within S_i, minimise
+With s = X W^T + b, p_i the softmax of s_i and q_i its shares within S_i, minimize
 
     F(W, b) = 1/2 ||W||_F^2 + 1/lam sum_i w_i [ -log sum_{k in S_i} p_ik + mu H(q_i) ].
 
@@ -38,7 +38,7 @@ from oneof.typing import Floats, Mask, Rows
 
 STEPS_A_ROUND = 10
 LARGEST_BLOCK = 4e6
-"""Most numbers in a block for which it is factorised; beyond, every round takes the diagonal."""
+"""Most numbers in a block for which it is factorized; beyond, every round takes the diagonal."""
 NEARLY_NOTHING = 1e-6
 """Share of F(0) below which the accuracy is no longer relative to F, which can be 0 with an intercept alone."""
 MOST_PRODUCTS = 500
@@ -105,14 +105,14 @@ class PLEMProblem(LinearProblem):
         losses = -log_likelihoods(scores, self.mask)
         if self.entropy_weight:
             losses += self.entropy_weight * entropies(at.inside)
-        return 0.5 * float((self.penalised(weights) ** 2).sum()) + float(self.cost[:, 0] @ losses)
+        return 0.5 * float((self.penalized(weights) ** 2).sum()) + float(self.cost[:, 0] @ losses)
 
     def gradient(self, weights: Floats, at: Point) -> Floats:
         """Return the (K, D) gradient of F."""
         slopes = -likelihood_slopes(at.shares, at.inside, self.mask)
         if self.entropy_weight:
             slopes += self.entropy_weight * entropy_slopes(at.inside)
-        return self.penalised(weights) + self.gather(self.cost * slopes, self.X)
+        return self.penalized(weights) + self.gather(self.cost * slopes, self.X)
 
     def product(self, direction: Floats, at: Point) -> Floats:
         """Return the Hessian of F times a direction, both (K, D)."""
@@ -120,7 +120,7 @@ class PLEMProblem(LinearProblem):
         bends = softmax_moves(at.shares, moves) - softmax_moves(at.inside, moves)
         if self.entropy_weight:
             bends += self.entropy_weight * entropy_bends(at.inside, moves)
-        return self.penalised(direction) + self.gather(self.cost * bends, self.X)
+        return self.penalized(direction) + self.gather(self.cost * bends, self.X)
 
     def metric(self, at: Point, *, whole: bool) -> Block:
         """Return the metric: the Hessian's block of a class, or its diagonal, by the traces of the rows' Hessians."""
@@ -221,7 +221,7 @@ def solve_plem(
     sample_weight : ndarray of shape (n,)
         At least 0; a weight of 2 is the same as the row twice.
     fit_intercept : bool
-        Add a constant to each class's score, not penalised.
+        Add a constant to each class's score, not penalized.
     max_iter : int
         Steps, at most.
     tol : float

@@ -244,7 +244,7 @@ def _check_columns(columns: Sequence[str], path: Path, wanted: Wanted) -> None:
     absent = [column.name for column in wanted.features or () if column.name not in columns]
     if absent:
         shown = ", ".join(repr(name) for name in absent[:5]) + (f" and {len(absent) - 5} more" * (len(absent) > 5))
-        raise DataError(f"{path} lacks {shown}, which the rows learnt from have: give every file the same columns.")
+        raise DataError(f"{path} lacks {shown}, which the rows learned from have: give every file the same columns.")
 
 
 def _as_table(objects: Sequence[dict[str, Any]], wanted: Wanted, *, begun: bool) -> "pl.DataFrame":

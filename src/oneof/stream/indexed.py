@@ -1,7 +1,7 @@
 """Blocks of svmlight files: a set of labels and pairs index:value a line.
 
 The labels of a row are joined by commas, as scikit-learn writes several, or by the separator of all other formats:
-``2,5 1:0.3 7:1`` and ``wren|finch 1:0.3 7:1``. A line that begins with a pair is unlabelled. Index j is column j.
+``2,5 1:0.3 7:1`` and ``wren|finch 1:0.3 7:1``. A line that begins with a pair is unlabeled. Index j is column j.
 """
 
 import io

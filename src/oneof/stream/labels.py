@@ -1,4 +1,4 @@
-"""Cells of labels as candidate sets over classes that are fixed before the first row is learnt from.
+"""Cells of labels as candidate sets over classes that are fixed before the first row is learned from.
 
 In a stream a label is its text: whether all labels are numbers, as in a table, would be known only at its end. 3, 3.0
 and "3" are the label "3"; an empty cell, and -1 unless it is named as a class, is a row without a label.
@@ -83,7 +83,7 @@ class LabelReader:
                     found[key] = key
             return keys, found
         distinct = [text for text in dict.fromkeys(cells) if text is not None and text.strip()]
-        distinct = [text for text in distinct if not self._is_unlabelled(text)]
+        distinct = [text for text in distinct if not self._is_unlabeled(text)]
         if distinct:
             sets = self._split(cells, distinct)
             names = np.array([plain(name) for name in sets.classes.tolist()], dtype=object)
@@ -104,7 +104,7 @@ class LabelReader:
                     raise LabelError(str(error).replace("row 0", f"row {row}", 1)) from None
             raise
 
-    def _is_unlabelled(self, text: str) -> bool:
+    def _is_unlabeled(self, text: str) -> bool:
         if plain(text.strip()) != "-1" or "-1" in self._code:
             return False
         self.saw_minus_one = True
@@ -130,7 +130,7 @@ def settle(names: Iterable[str], *, saw_minus_one: bool) -> list[str]:
         raise LabelError(
             f"only one class occurs ({min(found)!r}): a classifier needs at least two; name all classes (--classes)."
             if found
-            else "every row is unlabelled, so there is nothing to learn from."
+            else "every row is unlabeled, so there is nothing to learn from."
         )
     numbers = all(re.fullmatch(r"-?\d{1,18}", name) for name in found)
     return sorted(found, key=int) if numbers else sorted(found)

@@ -27,7 +27,7 @@ Watch = Callable[[Validation, float | None], None]
 
 @dataclass(frozen=True)
 class StreamFit:
-    r"""What was learnt from a stream.
+    r"""What was learned from a stream.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class StreamFit:
     validation : Validation
         Over the first pass.
     resumed_at : int or None
-        The rows that had been learnt from, over all passes, when the run was taken up again.
+        The rows that had been learned from, over all passes, when the run was taken up again.
     notes : list of str
         What was odd about the classes, the columns, and the order of the rows.
 
@@ -76,7 +76,7 @@ def fit_stream(
 ) -> StreamFit:
     r"""Fit an online learner to a stream, in memory that does not grow with the number of rows.
 
-    Each row is predicted before it is learnt from, by the weights just before it, and each batch by the model just
+    Each row is predicted before it is learned from, by the weights just before it, and each batch by the model just
     before it: two estimates of the ambiguous 0-1 loss, honest if rows come in random order; a note says where labels
     come in runs. The weights are those of `partial_fit` on the same rows, bit by bit.
 
@@ -284,7 +284,7 @@ def _finish(at: Standing, estimator: Any, options: StreamOptions, resumed_at: in
     if state is None or at.classes is None:
         raise DataError("the stream has no rows: there is nothing to learn from.")
     if at.validation.total.told == 0:
-        raise DataError("every row is unlabelled, so there is nothing to learn from.")
+        raise DataError("every row is unlabeled, so there is nothing to learn from.")
     n_features = state.V.shape[1] - bool(estimator.fit_intercept)
     learner = clone(estimator).take(state, at.classes, n_features)
     steps = [("columns", at.encoder)] if at.encoder is not None else []

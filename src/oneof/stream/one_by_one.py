@@ -23,7 +23,7 @@ _NUMBERS = {int, float}
 
 
 class OneByOne:
-    """Learns from single rows, ``{"span": 3.1, "colour": "red"}``, and is driven as river's classifiers are.
+    """Learns from single rows, ``{"span": 3.1, "color": "red"}``, and is driven as river's classifiers are.
 
     River itself is not needed. Numbers are taken as they come; text is a category. Both are hashed.
 
@@ -86,7 +86,7 @@ class OneByOne:
         Raises
         ------
         InputError
-            If a value is no number, or not finite; nothing has been learnt then.
+            If a value is no number, or not finite; nothing has been learned then.
         LabelError
             If `y` names a class that is not among `classes`.
         """
@@ -97,7 +97,7 @@ class OneByOne:
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
-        """Return the class of a row; None before the first row was learnt, as river does.
+        """Return the class of a row; None before the first row was learned, as river does.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class OneByOne:
         return None if self._state is None else self.classes[int(np.argmax(self._scores(self._state, x)))]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
-        """Return a softmax of the scores, which is not calibrated; an empty dict before the first row was learnt.
+        """Return a softmax of the scores, which is not calibrated; an empty dict before the first row was learned.
 
         Parameters
         ----------
@@ -137,13 +137,13 @@ class OneByOne:
         Raises
         ------
         NotFittedError
-            Before the first row was learnt.
+            Before the first row was learned.
         """
         from sklearn.base import clone
         from sklearn.exceptions import NotFittedError
 
         if self._state is None:
-            raise NotFittedError("OneByOne has learnt from no row: call learn_one first.")
+            raise NotFittedError("OneByOne has learned from no row: call learn_one first.")
         return clone(self.estimator).take(deepcopy(self._state), self.classes, 2**self.hash_bits)
 
     def _scores(self, state: OnlineState, x: Mapping[str, Any]) -> Floats:

@@ -1,4 +1,4 @@
-"""How a stream is read and learnt from."""
+"""How a stream is read and learned from."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from oneof.tables import Overrides, Words
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How a stream is read and learnt from.
+    """How a stream is read and learned from.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Whether labels come in runs, as in a file that is sorted by class: then a loss measured on the way says too much.
 
-Who predicts each row by what was learnt from those just before it is right where the label is still the same, whatever
+Who predicts each row by what was learned from those just before it is right where the label is still the same, whatever
 the features say.
 """
 
@@ -67,9 +67,9 @@ class Runs:
     def note(self) -> str | None:
         """Return a sentence where labels come in runs, else None.
 
-        The agreement of neighbours is held against its mean over all orders of the same rows, which the sums give.
+        The agreement of neighbors is held against its mean over all orders of the same rows, which the sums give.
         Their excess over it, as a share of the most there could be, is for exact labels the autocorrelation of
-        neighbours: about 1 in sorted rows, 0 in random order, where it stays within a few times 1 / sqrt(rows). Of sets
+        neighbors: about 1 in sorted rows, 0 in random order, where it stays within a few times 1 / sqrt(rows). Of sets
         it is less, as false candidates differ from row to row; where these are drawn at random, by the factor
         `of_sorted`. Runs are told from 1 / (1 - 0.3) = 1.4 times their length in random order on, and beyond five times
         1 / sqrt(rows), which chance does not reach.

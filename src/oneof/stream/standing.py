@@ -32,7 +32,7 @@ class Standing:
     epoch : int
         Passes that are complete.
     rows_in_all : int
-        Rows learnt from, over all passes.
+        Rows learned from, over all passes.
     classes : list of str, optional
     columns : list of Column, optional
         None before the first batch, and for svmlight files.

@@ -1,4 +1,4 @@
-"""Progressive validation: how often the prediction made before a row was learnt from lay outside its set."""
+"""Progressive validation: how often the prediction made before a row was learned from lay outside its set."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any

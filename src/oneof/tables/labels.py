@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
-_NOTHING_TOLD = "every row is unlabelled, so there is nothing to learn from."
+_NOTHING_TOLD = "every row is unlabeled, so there is nothing to learn from."
 _EVERY_SET_IS_FULL = (
-    "every row is unlabelled, so there is nothing to learn from: a set of all classes counts as no label; "
+    "every row is unlabeled, so there is nothing to learn from: a set of all classes counts as no label; "
     "name the classes (--classes) if there are more than the table names."
 )
 _DECIMAL_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -32,7 +32,7 @@ def read_labels(
     ----------
     table : Table
     columns : sequence of str
-        One column, whose cells are text ("a|b"), lists, or whole numbers (-1 or empty: unlabelled); or several columns
+        One column, whose cells are text ("a|b"), lists, or whole numbers (-1 or empty: unlabeled); or several columns
         of 0 and 1, whose names are the classes.
     separator : str, default="|"
         What stands between two labels in text.
@@ -49,7 +49,7 @@ def read_labels(
     DataError
         If a column is absent, or is of a type that holds no labels.
     LabelError
-        If a cell cannot be read, a set is empty, all rows are unlabelled, or there is but one class.
+        If a cell cannot be read, a set is empty, all rows are unlabeled, or there is but one class.
     """
     names = [find_column(name, table.frame.columns, table.path) for name in columns]
     if len(set(names)) < len(names):
@@ -196,7 +196,7 @@ def _check(candidates: CandidateSets) -> CandidateSets:
         raise LabelError(
             f"only one class occurs ({only[0]!r}): a classifier needs at least two." if only else _NOTHING_TOLD
         )
-    if candidates.is_unlabelled.all():
+    if candidates.is_unlabeled.all():
         raise LabelError(_EVERY_SET_IS_FULL)
     return candidates
 

@@ -10,7 +10,7 @@ _MOST_SHOWN = 6
 
 
 def odd_labels(classes: Iterable[Any], separator: str) -> list[str]:
-    """Return a sentence for each kind of class that is perhaps a set, no label at all, or another class misspelt."""
+    """Return a sentence for each kind of class that is perhaps a set, no label at all, or another class misspelled."""
     labels = [label for label in classes if isinstance(label, str)]
     notes = [_as_class(["-1"])] if "-1" in labels else []
     if empty := [label for label in labels if label.strip().lower() in _PLACEHOLDERS]:
@@ -23,7 +23,7 @@ def odd_labels(classes: Iterable[Any], separator: str) -> list[str]:
         if joined and other != separator:
             condition = "if they are sets" if len(joined) > 1 else "if it is a set"
             notes.append(_as_set(joined, f"{condition} of labels, add --separator '{other}'"))
-    return notes + _misspelt(labels)
+    return notes + _misspelled(labels)
 
 
 def _as_class(labels: Sequence[str]) -> str:
@@ -36,7 +36,7 @@ def _as_set(labels: Sequence[str], advice: str) -> str:
     return f"{_listed([*map(repr, labels)])} {read}: {advice}."
 
 
-def _misspelt(labels: Sequence[str]) -> list[str]:
+def _misspelled(labels: Sequence[str]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for label in labels:
         alike.setdefault(label.strip().casefold(), []).append(label)

@@ -1,4 +1,4 @@
-"""The labelling page: asks the most useful question next, and takes "A or B" for an answer.
+"""The labeling page: asks the most useful question next, and takes "A or B" for an answer.
 
 Names are imported on first use, so that what only reads or writes a log of answers starts fast.
 """
@@ -6,7 +6,7 @@ Names are imported on first use, so that what only reads or writes a log of answ
 import importlib
 from typing import Any
 
-_HOME = {"LabellingSession": "oneof.web.session", "LabelTable": "oneof.web.table", "serve": "oneof.web.server"}
+_HOME = {"LabelingSession": "oneof.web.session", "LabelTable": "oneof.web.table", "serve": "oneof.web.server"}
 
 __all__ = [*_HOME]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
 

@@ -17,7 +17,7 @@ from oneof.errors import ConflictError, InputError, OneofError
 from oneof.web.asking import Question
 from oneof.web.images import TYPES, ImageFolder
 from oneof.web.log import Entry
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from oneof.web.view import show_question, show_state
 
 _PAGE = Path(__file__).parent / "page"
@@ -43,12 +43,12 @@ class Shown:
     images: ImageFolder | None = None
 
 
-def make_app(session: LabellingSession, shown: Shown) -> Starlette:
+def make_app(session: LabelingSession, shown: Shown) -> Starlette:
     """Return the application, which `oneof.web.guard.Guard` must stand before.
 
     Parameters
     ----------
-    session : LabellingSession
+    session : LabelingSession
     shown : Shown
     """
     api = _Api(session, shown)
@@ -66,7 +66,7 @@ def make_app(session: LabellingSession, shown: Shown) -> Starlette:
 
 
 class _Api:
-    def __init__(self, session: LabellingSession, shown: Shown) -> None:
+    def __init__(self, session: LabelingSession, shown: Shown) -> None:
         self._session, self._shown = session, shown
 
     def begin(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class _Api:
         except OneofError as error:
             return PlainTextResponse(str(error), 400)
         kind = "text/csv; charset=utf-8" if suffix == "csv" else "application/vnd.apache.parquet"
-        headers = {"content-disposition": f'attachment; filename="labelled.{suffix}"'}
+        headers = {"content-disposition": f'attachment; filename="labeled.{suffix}"'}
         return Response(content, media_type=kind, headers=headers)
 
     async def image(self, request: Request) -> Response:
@@ -129,7 +129,7 @@ class _Api:
 
     def _exported(self, suffix: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="oneof-") as folder:
-            return self._session.export(Path(folder) / f"labelled.{suffix}").read_bytes()
+            return self._session.export(Path(folder) / f"labeled.{suffix}").read_bytes()
 
     def _give(self, question: Question, kind: str, labels: Any, key: str) -> Entry:
         if kind == "unknown":

@@ -20,7 +20,7 @@ _REMEMBERED = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A row to be labelled, and what there was to say of it when it was asked.
+    """A row to be labeled, and what there was to say of it when it was asked.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Question:
     shares : ndarray of shape (n_classes,) or None
         What the model guesses.
     n_told : int
-        Rows that the model had learnt from.
+        Rows that the model had learned from.
     seen : int
         Number of the annotator's last entry for the row.
     """
@@ -95,7 +95,7 @@ class Asker:
         """Return the rows that somebody is still to answer."""
         return np.flatnonzero(self._wanted)
 
-    def ask(self, annotator: str, window: str, learnt: Learnt | None) -> Question | None:
+    def ask(self, annotator: str, window: str, learned: Learned | None) -> Question | None:
         """Return the next question of a window: the one before it, until it is answered; None where none is left."""
         held = self._leases.get((annotator, window))
         if held is not None and held[1].seen == self._ledger.version(held[1].row, annotator):
@@ -103,12 +103,12 @@ class Asker:
         pool = self._pool(annotator)
         if not pool.any():
             return None
-        row, purpose, score = self._pick(pool, learnt)
-        return self._lease(row, annotator, window, purpose, score, learnt)
+        row, purpose, score = self._pick(pool, learned)
+        return self._lease(row, annotator, window, purpose, score, learned)
 
-    def look(self, row: int, annotator: str, window: str, learnt: Learnt | None) -> Question:
+    def look(self, row: int, annotator: str, window: str, learned: Learned | None) -> Question:
         """Put a row of the annotator's choice before a window."""
-        return self._lease(row, annotator, window, "free", None, learnt)
+        return self._lease(row, annotator, window, "free", None, learned)
 
     def find(self, question: str) -> Question | None:
         """Return a question that was asked, also if it is no longer kept for its window."""
@@ -121,7 +121,7 @@ class Asker:
             del self._leases[place]
 
     def _lease(
-        self, row: int, annotator: str, window: str, purpose: str, score: float | None, learnt: Learnt | None
+        self, row: int, annotator: str, window: str, purpose: str, score: float | None, learned: Learned | None
     ) -> Question:
         question = Question(
             id=secrets.token_urlsafe(12),
@@ -130,8 +130,8 @@ class Asker:
             window=window,
             purpose=purpose,
             score=score,
-            shares=None if learnt is None else learnt.shares[row],
-            n_told=0 if learnt is None else learnt.n_told,
+            shares=None if learned is None else learned.shares[row],
+            n_told=0 if learned is None else learned.n_told,
             seen=self._ledger.version(row, annotator),
         )
         self._leases[annotator, window] = time.monotonic(), question
@@ -152,15 +152,15 @@ class Asker:
         others[put_off] = False
         return others if others.any() else pool
 
-    def _pick(self, pool: Mask, learnt: Learnt | None) -> tuple[int, str, float | None]:
+    def _pick(self, pool: Mask, learned: Learned | None) -> tuple[int, str, float | None]:
         self._n_asked += 1
-        if learnt is None:
+        if learned is None:
             return int(self._random.choice(np.flatnonzero(pool))), "query", None
         if self._check_every and self._n_asked % self._check_every == 0:
             row = int(self._random.choice(np.flatnonzero(pool)))
-            return row, "check", self._learner.score(learnt, row)
-        ahead = np.flatnonzero(pool[learnt.rows])
+            return row, "check", self._learner.score(learned, row)
+        ahead = np.flatnonzero(pool[learned.rows])
         if len(ahead):
-            return int(learnt.rows[ahead[0]]), "query", float(learnt.scores[ahead[0]])
+            return int(learned.rows[ahead[0]]), "query", float(learned.scores[ahead[0]])
         row = int(self._random.choice(np.flatnonzero(pool)))  # more answers than questions were chosen ahead
-        return row, "query", self._learner.score(learnt, row)
+        return row, "query", self._learner.score(learned, row)

@@ -1,4 +1,4 @@
-"""What a session begins with: rows, classes, what is known of the rows, and how both are recognised later."""
+"""What a session begins with: rows, classes, what is known of the rows, and how both are recognized later."""
 
 import hashlib
 import json

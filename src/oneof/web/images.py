@@ -64,7 +64,7 @@ class ImageFolder:
         return path
 
     def features(self, names: Sequence[str | None]) -> Floats:
-        """Return images as numbers: 16 by 16 points of three colours, from 0 to 1.
+        """Return images as numbers: 16 by 16 points of three colors, from 0 to 1.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The model of a labelling session: what it has learnt, what it guesses, and which rows it wants labelled."""
+"""The model of a labeling session: what it has learned, what it guesses, and which rows it wants labeled."""
 
 import warnings
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Learnt:
     Attributes
     ----------
     last : int
-        Number of the last entry that it has learnt from.
+        Number of the last entry that it has learned from.
     n_told : int
         How many rows had a set that says something.
     shares : ndarray of shape (n_samples, n_classes)
@@ -101,13 +101,13 @@ class Learner:
             model = clone(self.prepare()).fit(self.rows, candidates)
             shares = guesses(model, self.rows)
             rows, scores = self._choose(model, pool)
-        return Learnt(last, int((~candidates.is_unlabelled).sum()), shares, rows, scores, model)
+        return Learnt(last, int((~candidates.is_unlabeled).sum()), shares, rows, scores, model)
 
-    def score(self, learnt: Learnt, row: int) -> float | None:
+    def score(self, learned: Learned, row: int) -> float | None:
         """Return the score of a row that was drawn at random; None where rows are always drawn so."""
         if self.strategy == "random":
             return None
-        return float(query(learnt.model, self.rows[[row]], 1, self.strategy).scores[0])
+        return float(query(learned.model, self.rows[[row]], 1, self.strategy).scores[0])
 
     def _choose(self, model: Any, pool: Ints) -> tuple[Ints, Floats]:
         if not len(pool):
@@ -126,7 +126,7 @@ def default_estimator(rows: Rows) -> GraphLogisticRegression:
 
 def can_learn(candidates: CandidateSets) -> bool:
     """Tell whether there is something to learn: two rows of which different things are known."""
-    told = candidates.mask[~candidates.is_unlabelled]
+    told = candidates.mask[~candidates.is_unlabeled]
     return bool(len(told)) and bool((told != told[0]).any())
 
 

@@ -1,4 +1,4 @@
-"""The log of a labelling session: every answer, skip and undo, in a SQLite file that is only ever added to.
+"""The log of a labeling session: every answer, skip and undo, in a SQLite file that is only ever added to.
 
 An entry is committed to the disk before `append` returns, so that a process that is killed afterwards has lost
 nothing. Two processes, or two windows, may write to one file: an entry names the last one that its writer has seen of
@@ -101,7 +101,7 @@ class AnswerLog:
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter where a damaged schema is quoted
             self._connection.close()
             raise DataError(
-                f"{path} is no log of a labelling session ({one_line(error)}): give another file."
+                f"{path} is no log of a labeling session ({one_line(error)}): give another file."
             ) from None
         except BaseException:
             self._connection.close()

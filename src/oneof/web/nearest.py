@@ -9,7 +9,7 @@ from oneof.candidates import CandidateSets
 from oneof.typing import Labels, Rows
 
 
-class Neighbour(NamedTuple):
+class Neighbor(NamedTuple):
     """A row near another.
 
     Attributes
@@ -26,12 +26,12 @@ class Neighbour(NamedTuple):
     labels: Labels
 
 
-def nearest_told(rows: Rows, candidates: CandidateSets, row: int, n: int) -> list[Neighbour]:
+def nearest_told(rows: Rows, candidates: CandidateSets, row: int, n: int) -> list[Neighbor]:
     """Return the `n` nearest other rows whose sets say something; equal distances go to the lowest row."""
-    told = np.flatnonzero(~candidates.is_unlabelled)
+    told = np.flatnonzero(~candidates.is_unlabeled)
     told = told[told != row]
     if not len(told):
         return []
     distances = euclidean_distances(rows[[row]], rows[told])[0]
     order = np.argsort(distances, kind="stable")[:n]
-    return [Neighbour(int(told[i]), float(distances[i]), candidates.classes[candidates.mask[told[i]]]) for i in order]
+    return [Neighbor(int(told[i]), float(distances[i]), candidates.classes[candidates.mask[told[i]]]) for i in order]

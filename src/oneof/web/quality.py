@@ -3,7 +3,7 @@
 Rows that are asked because they tell most are the hardest ones, and the model's own probabilities are its own opinion:
 neither judges it. So a share of the questions are rows drawn at random from those without an answer. What the model
 says of such a row is kept before anybody answers; the share of these guesses that the answers allow is an estimate for
-all rows that are left, and a cautious one, for the model has learnt more since.
+all rows that are left, and a cautious one, for the model has learned more since.
 """
 
 from collections.abc import Iterable
@@ -73,9 +73,9 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     if n == 0:
         return 0.0, 1.0
     share, spread = successes / n, _Z**2 / n
-    centre = (share + spread / 2) / (1 + spread)
+    center = (share + spread / 2) / (1 + spread)
     half = _Z / (1 + spread) * np.sqrt(share * (1 - share) / n + spread / (4 * n))
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+    return max(0.0, float(center - half)), min(1.0, float(center + half))
 
 
 def judged(ledger: Ledger, n_classes: int) -> list[tuple[int, bool, bool]]:

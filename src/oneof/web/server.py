@@ -5,7 +5,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import InputError, InputTypeError, MissingExtraError
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 
 if TYPE_CHECKING:
     from oneof.web.images import ImageFolder
@@ -14,12 +14,12 @@ HOST = "127.0.0.1"
 _LAST_PORT = 65_535
 
 
-class LabellingServer:
-    """The labelling page of a session, for this machine alone.
+class LabelingServer:
+    """The labeling page of a session, for this machine alone.
 
     Parameters
     ----------
-    session : LabellingSession
+    session : LabelingSession
     title : str
     annotator : str
         The name that is offered to who opens the page.
@@ -45,9 +45,9 @@ class LabellingServer:
 
     def __init__(
         self,
-        session: LabellingSession,
+        session: LabelingSession,
         *,
-        title: str = "Labelling",
+        title: str = "Labeling",
         annotator: str = "me",
         images: "ImageFolder | None" = None,
         port: int = 0,
@@ -60,8 +60,8 @@ class LabellingServer:
         from oneof.web.app import Shown, make_app
         from oneof.web.guard import Guard, hosts_at
 
-        if not isinstance(session, LabellingSession):
-            raise InputTypeError(f"session is a {type(session).__name__}: give a oneof.web.LabellingSession.")
+        if not isinstance(session, LabelingSession):
+            raise InputTypeError(f"session is a {type(session).__name__}: give a oneof.web.LabelingSession.")
         self._socket = _listen(port)
         try:
             port = self._socket.getsockname()[1]
@@ -97,21 +97,21 @@ class LabellingServer:
 
 
 def serve(
-    session: LabellingSession,
+    session: LabelingSession,
     *,
-    title: str = "Labelling",
+    title: str = "Labeling",
     annotator: str = "me",
     images: "ImageFolder | None" = None,
     port: int = 0,
     open_browser: bool = True,
 ) -> None:
-    """Serve the labelling page of a session until the process is interrupted.
+    """Serve the labeling page of a session until the process is interrupted.
 
     Parameters
     ----------
-    session : LabellingSession
+    session : LabelingSession
         One that learns in the background (``background=True``), or else each answer waits for the model.
-    title : str, default="Labelling"
+    title : str, default="Labeling"
     annotator : str, default="me"
         The name that is offered to who opens the page.
     images : ImageFolder, optional
@@ -132,15 +132,15 @@ def serve(
 
     Examples
     --------
-    >>> from oneof.web import LabellingSession, serve
-    >>> session = LabellingSession([[0.0], [1.0]], classes=["finch", "wren"], background=True)
+    >>> from oneof.web import LabelingSession, serve
+    >>> session = LabelingSession([[0.0], [1.0]], classes=["finch", "wren"], background=True)
     >>> serve(session)  # doctest: +SKIP
     http://127.0.0.1:40123/4dT9.../
     >>> session.close()
     """
     import webbrowser
 
-    server = LabellingServer(session, title=title, annotator=annotator, images=images, port=port)
+    server = LabelingServer(session, title=title, annotator=annotator, images=images, port=port)
     print(server.link)  # noqa: T201 - what it is for
     if open_browser:
         webbrowser.open(server.link)

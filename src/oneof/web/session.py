@@ -1,4 +1,4 @@
-"""Labelling without a page: what the server, a notebook and a simulation do alike."""
+"""Labeling without a page: what the server, a notebook and a simulation do alike."""
 
 import os
 from pathlib import Path
@@ -16,12 +16,12 @@ from oneof.web.beginning import describe, read_rows, read_start
 from oneof.web.given import check_counts, check_row, check_table, check_text, check_window
 from oneof.web.learner import Learner, Learnt
 from oneof.web.log import AnswerLog
-from oneof.web.nearest import Neighbour, nearest_told
+from oneof.web.nearest import Neighbor, nearest_told
 from oneof.web.table import LabelTable, rows_by
 from oneof.web.training import Known, Training
 
 
-class LabellingSession(Answering):
+class LabelingSession(Answering):
     """Rows, people who label them, and a model that picks the next question.
 
     An answer may be one label, several of which one is right, labels of which none is right, or that one cannot tell.
@@ -75,15 +75,15 @@ class LabellingSession(Answering):
 
     Examples
     --------
-    >>> from oneof.web import LabellingSession
+    >>> from oneof.web import LabelingSession
     >>> X = [[0.0], [0.1], [0.2], [3.0], [3.1], [3.2]]
-    >>> session = LabellingSession(X, classes=["finch", "owl", "wren"], random_state=0)
+    >>> session = LabelingSession(X, classes=["finch", "owl", "wren"], random_state=0)
     >>> question = session.ask("Ann")
     >>> _ = session.answer(question, ["finch", "wren"])
     >>> [sorted(found) for found in session.candidates()[[question.row]]]
     [['finch', 'wren']]
     >>> _ = session.undo("Ann")
-    >>> session.candidates().is_unlabelled.all()
+    >>> session.candidates().is_unlabeled.all()
     np.True_
     """
 
@@ -150,7 +150,7 @@ class LabellingSession(Answering):
         with self.answers.lock:
             self.answers.sync()
             self._training.catch_up(self.answers.ledger.last)
-            return self._asker.ask(annotator, window, self.learnt)
+            return self._asker.ask(annotator, window, self.learned)
 
     def look(self, row: int, annotator: str = "me", *, window: str = "") -> Question:
         """Return a question about a row of one's choice, answered before or not.
@@ -169,7 +169,7 @@ class LabellingSession(Answering):
         check_row(row, self.n_rows)
         with self.answers.lock:
             self.answers.sync()
-            return self._asker.look(int(row), annotator, window, self.learnt)
+            return self._asker.look(int(row), annotator, window, self.learned)
 
     def find(self, question: str) -> Question | None:
         """Return a question by its id; None where this session has not asked it, or too long ago.
@@ -223,7 +223,7 @@ class LabellingSession(Answering):
             self.answers.sync()
             return len(self._asker.wanted())
 
-    def nearest(self, row: int, n: int = 3) -> list[Neighbour]:
+    def nearest(self, row: int, n: int = 3) -> list[Neighbor]:
         """Return the nearest other rows of which something is known, with their candidate sets.
 
         Parameters
@@ -233,7 +233,7 @@ class LabellingSession(Answering):
 
         Returns
         -------
-        list of Neighbour
+        list of Neighbor
             At most `n`, the nearest first.
         """
         check_row(row, self.n_rows)
@@ -253,9 +253,9 @@ class LabellingSession(Answering):
         return self._learner.strategy
 
     @property
-    def learnt(self) -> Learnt | None:
+    def learned(self) -> Learned | None:
         """What the model knows; None before it was first fitted."""
-        return self._training.learnt
+        return self._training.learned
 
     @property
     def trouble(self) -> str | None:

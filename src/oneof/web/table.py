@@ -1,4 +1,4 @@
-"""The rows that are labelled, as a table: what is shown of a row, and the file that the answers are exported to."""
+"""The rows that are labeled, as a table: what is shown of a row, and the file that the answers are exported to."""
 
 import hashlib
 import io
@@ -26,7 +26,7 @@ _LONGEST_CELL = 200
 
 @dataclass(frozen=True)
 class LabelTable:
-    """The rows to be labelled.
+    """The rows to be labeled.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class LabelTable:
         """
         import polars as pl
 
-        silent = candidates.is_unlabelled
+        silent = candidates.is_unlabeled
         classes = candidates.classes
         sets = [None if silent[i] else classes[row].tolist() for i, row in enumerate(candidates.mask)]
         inner = pl.Int64 if classes.dtype.kind in "iu" else pl.String

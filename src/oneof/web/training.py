@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from oneof.candidates import CandidateSets
 from oneof.typing import Ints
-from oneof.web.learner import Learner, Learnt, can_learn
+from oneof.web.learner import Learner, Learned, can_learn
 
 _PATIENCE = 2.0
 """Seconds that somebody who ends a session waits for a fit."""
@@ -44,14 +44,14 @@ class Training:
 
     Attributes
     ----------
-    learnt : Learnt or None
+    learned : Learned or None
         What the model knows; None where there is too little to learn from.
     trouble : str or None
         What the model last raised in the thread, as a sentence.
     """
 
     def __init__(self, learner: Learner, known: Callable[[], Known], batch: int, *, background: bool) -> None:
-        self.learnt: Learnt | None = None
+        self.learned: Learned | None = None
         self.trouble: str | None = None
         self._learner, self._known, self._batch = learner, known, batch
         self._wanted = threading.Event()
@@ -67,9 +67,9 @@ class Training:
         if self._has_learnt(known.last):
             return False
         if not can_learn(known.candidates):
-            self.learnt = None  # what it had learnt was taken back
+            self.learned = None  # what it had learned was taken back
             return False
-        self.learnt = self._learner.learn(*known)
+        self.learned = self._learner.learn(*known)
         return True
 
     def catch_up(self, last: int) -> None:
@@ -90,10 +90,10 @@ class Training:
             self._thread.join(_PATIENCE)
 
     def _is_due(self, last: int) -> bool:
-        return self.learnt is None or last - self.learnt.last >= self._batch
+        return self.learned is None or last - self.learned.last >= self._batch
 
     def _has_learnt(self, last: int) -> bool:
-        return self.learnt is not None and self.learnt.last == last
+        return self.learned is not None and self.learned.last == last
 
     def _keep_up(self) -> None:
         self._try(self._learner.prepare)  # while people look at the first rows
@@ -107,7 +107,7 @@ class Training:
     def _try(self, work: Callable[[], Any]) -> None:
         try:
             work()
-        except Exception as error:  # of any estimator: people go on labelling, and are told
+        except Exception as error:  # of any estimator: people go on labeling, and are told
             self.trouble = f"{type(error).__name__}: {' '.join(str(error).split())}"
         else:
             self.trouble = None

@@ -7,13 +7,13 @@ import numpy as np
 from oneof.web import quality
 from oneof.web.asking import Question
 from oneof.web.log import Entry
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 
 _NEAR, _REMEMBERED, _ABOUT, _POINTS = 3, 6, 120, 60
-"""Neighbours, entries of the history with their letters, and points of the curve of quality that are shown."""
+"""Neighbors, entries of the history with their letters, and points of the curve of quality that are shown."""
 
 
-def show_question(session: LabellingSession, question: Question | None) -> dict[str, Any] | None:
+def show_question(session: LabelingSession, question: Question | None) -> dict[str, Any] | None:
     """Return a question with its row, what the model guesses, and the nearest rows with labels."""
     if question is None:
         return None
@@ -25,30 +25,30 @@ def show_question(session: LabellingSession, question: Question | None) -> dict[
         "purpose": question.purpose,
         "score": question.score,
         "shares": None if question.shares is None else np.round(question.shares, 4).tolist(),
-        "learnt": question.n_told,
+        "learned": question.n_told,
         "item": session.table.item(question.row),
         "possible": None if left.all() else np.flatnonzero(left).tolist(),
         "standing": None if standing is None else {"kind": standing.kind, "labels": list(standing.labels)},
         "near": [
             {
-                "row": neighbour.row,
-                "labels": [str(label) for label in neighbour.labels.tolist()],
-                "item": session.table.item(neighbour.row),
+                "row": neighbor.row,
+                "labels": [str(label) for label in neighbor.labels.tolist()],
+                "item": session.table.item(neighbor.row),
             }
-            for neighbour in session.nearest(question.row, _NEAR)
+            for neighbor in session.nearest(question.row, _NEAR)
         ],
     }
 
 
-def show_state(session: LabellingSession, annotator: str) -> dict[str, Any]:
-    """Return how far the labelling has come, and how good the model is."""
+def show_state(session: LabelingSession, annotator: str) -> dict[str, Any]:
+    """Return how far the labeling has come, and how good the model is."""
     checks = session.answers.checks()
     found = quality.estimate(checks)
-    learnt = session.learnt
+    learned = session.learned
     return {
         "rows": session.n_rows,
         "left": session.n_left(),
-        "learnt": 0 if learnt is None else learnt.n_told,
+        "learned": 0 if learned is None else learned.n_told,
         "trouble": session.trouble,
         "estimate": {
             "checks": found.n_checks,
@@ -74,7 +74,7 @@ def _curve(checks: list[tuple[int, bool, bool]]) -> list[dict[str, float | int |
     return points
 
 
-def _show_entry(session: LabellingSession, entry: Entry) -> dict[str, Any]:
+def _show_entry(session: LabelingSession, entry: Entry) -> dict[str, Any]:
     item = session.table.item(entry.row)
     return {
         "number": entry.number,

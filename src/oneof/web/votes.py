@@ -60,6 +60,6 @@ def combine(
         for line, given in zip(table, votes, strict=True):
             line[: len(given)] = given
         told = CandidateSets.from_annotations(table, classes=np.arange(len(classes)), min_votes=min_votes, top=top)
-        says = ~told.is_unlabelled
+        says = ~told.is_unlabeled
         mask[np.array(rows)[says]] = told.mask[says]
     return CandidateSets(mask, classes)

@@ -8,7 +8,7 @@ from tests.estimators.panel import table
 
 
 def graph(X, k=6):
-    """Return a connected symmetric graph of Gaussian weights: nearest neighbours, and a chain through all rows."""
+    """Return a connected symmetric graph of Gaussian weights: nearest neighbors, and a chain through all rows."""
     n = len(X)
     near = kneighbors_graph(X, min(k, n - 1)).toarray() > 0
     near |= near.T
@@ -25,14 +25,14 @@ def problem(kind="exact", n=60, K=3, share=0.2, seed=0):
     """Return a graph and sets: exact rows with the others full, or a third of the others given several candidates."""
     X, _ = table(n, 4, K, seed)
     random = np.random.default_rng(seed + 1)
-    centres = np.array([X[k] for k in range(K)])
-    truth = ((X[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    centers = np.array([X[k] for k in range(K)])
+    truth = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
     mask = np.ones((n, K), dtype=bool)
-    labelled = random.random(n) < share
-    labelled[:K] = True
-    mask[labelled] = np.eye(K, dtype=bool)[truth[labelled]]
+    labeled = random.random(n) < share
+    labeled[:K] = True
+    mask[labeled] = np.eye(K, dtype=bool)[truth[labeled]]
     if kind == "partial":
-        some = ~labelled & (random.random(n) < 1 / 3)
+        some = ~labeled & (random.random(n) < 1 / 3)
         mask[some, (truth[some] + 1) % K] = False
     return graph(X), mask
 

@@ -13,28 +13,28 @@ TIGHT = {"tol": 1e-13, "max_iter": 20_000}
 
 @pytest.mark.parametrize("seed", range(4))
 def test_clamped_shares_are_those_of_the_paper(seed):
-    """With exact labels F_U is L_UU^-1 W_UL Y_L, and labelled rows keep their labels."""
+    """With exact labels F_U is L_UU^-1 W_UL Y_L, and labeled rows keep their labels."""
     W, mask = problem(seed=seed)
-    labelled = mask.sum(axis=1) == 1
+    labeled = mask.sum(axis=1) == 1
     found = solve_harmonic(W, mask)
-    np.testing.assert_allclose(found.distributions, oracle.harmonic(W.toarray(), labelled, mask), atol=1e-10)
+    np.testing.assert_allclose(found.distributions, oracle.harmonic(W.toarray(), labeled, mask), atol=1e-10)
     assert found.converged
     assert not len(found.unreached)
 
 
 @pytest.mark.parametrize(("penalty", "ridge"), [(0.3, 0.0), (2.0, 0.05), (1e-3, 1.0)])
-def test_soft_shares_minimise_their_criterion(penalty, ridge):
+def test_soft_shares_minimize_their_criterion(penalty, ridge):
     """Scaled to sum 1, the shares are those of the normal equations, and every move away from these costs."""
     W, mask = problem()
-    labelled, Y = mask.sum(axis=1) == 1, mask.astype(float)
-    F = oracle.soft_harmonic(W.toarray(), labelled, Y, penalty, ridge)
+    labeled, Y = mask.sum(axis=1) == 1, mask.astype(float)
+    F = oracle.soft_harmonic(W.toarray(), labeled, Y, penalty, ridge)
     found = solve_harmonic(W, mask, label_penalty=penalty, ridge=ridge).distributions
     np.testing.assert_allclose(found, F / F.sum(axis=1, keepdims=True), atol=1e-10)
-    least = oracle.criterion(W.toarray(), labelled, Y, penalty, ridge, F)
+    least = oracle.criterion(W.toarray(), labeled, Y, penalty, ridge, F)
     random = np.random.default_rng(0)
     for _ in range(5):
         moved = F + 1e-3 * random.normal(size=F.shape)
-        assert oracle.criterion(W.toarray(), labelled, Y, penalty, ridge, moved) > least
+        assert oracle.criterion(W.toarray(), labeled, Y, penalty, ridge, moved) > least
 
 
 def test_a_large_penalty_clamps():
@@ -48,17 +48,17 @@ def test_a_large_penalty_clamps():
 def test_a_ridge_leaves_class_mass_alone():
     """Far from the labels rows keep the shares of the little that reaches them, and no class gets mass for nothing."""
     W, mask = problem()
-    labelled = mask.sum(axis=1) == 1
+    labeled = mask.sum(axis=1) == 1
     far = solve_harmonic(W, mask, ridge=1e9).distributions
-    reached = W.toarray() @ np.where(labelled[:, None], mask, 0)
-    near = ~labelled & (reached.sum(axis=1) > 0)
+    reached = W.toarray() @ np.where(labeled[:, None], mask, 0)
+    near = ~labeled & (reached.sum(axis=1) > 0)
     np.testing.assert_allclose(far[near], reached[near] / reached[near].sum(axis=1, keepdims=True), atol=1e-6)
-    np.testing.assert_array_equal(far[labelled], mask[labelled])
+    np.testing.assert_array_equal(far[labeled], mask[labeled])
 
 
 @pytest.mark.parametrize("kind", ["exact", "partial"])
 def test_the_maximum_principle(kind):
-    """A row that is neither clamped nor cut to a set lies between the least and the largest of its neighbours."""
+    """A row that is neither clamped nor cut to a set lies between the least and the largest of its neighbors."""
     W, mask = problem(kind)
     F = solve_harmonic(W, mask, **TIGHT).distributions
     dense = W.toarray()
@@ -85,7 +85,7 @@ def test_rows_with_sets_rest_where_plain_sweeps_rest(seed, options):
 
 
 def test_conjugate_gradients_reach_the_direct_solution():
-    """Large enough to iterate, the shares are those of one factorisation, to the tolerance that was asked for."""
+    """Large enough to iterate, the shares are those of one factorization, to the tolerance that was asked for."""
     W = grid(40)
     mask = np.ones((1600, 4), dtype=bool)
     corners = [0, 39, 1560, 1599]

@@ -1,4 +1,4 @@
-"""Linear systems of diffusion, beyond the size at which they are factorised."""
+"""Linear systems of diffusion, beyond the size at which they are factorized."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def system(W, pull):
 
 
 @pytest.mark.parametrize("pull", [1e-6, 1e-2, 10.0])
-def test_solutions_are_those_of_a_factorisation(pull):
+def test_solutions_are_those_of_a_factorization(pull):
     """Columns of very different sizes, one of them 0, a warm start or none."""
     random = np.random.default_rng(1)
     M = system(links(), pull)

@@ -23,7 +23,7 @@ def members(K, *sets):
 
 
 def mutual(seed, n=60, K=4):
-    """Return a graph of mutual nearest neighbours, two each, and sets of which one in ten at most is a label."""
+    """Return a graph of mutual nearest neighbors, two each, and sets of which one in ten at most is a label."""
     random = np.random.default_rng(seed)
     near = kneighbors_graph(random.normal(size=(n, 2)), 2).toarray()
     mask = np.zeros((n, K), dtype=bool)
@@ -50,14 +50,14 @@ def test_an_island_on_weak_links_rests_at_the_harmonic_function(weight):
     mask = members(3, {0}, {1}, {0, 1}, {0, 1}, {0, 1})
     W = linked(5, (0, 2, weight), (1, 4, 3 * weight), (2, 3, 1.0), (3, 4, 1.0)).toarray()
     found = solve_harmonic(sp.csr_array(W), mask, tol=1e-8, max_iter=10_000)
-    labelled = mask.sum(axis=1) == 1
+    labeled = mask.sum(axis=1) == 1
     assert found.converged
-    np.testing.assert_allclose(found.distributions, oracle.harmonic(W, labelled, mask), atol=1e-6)
+    np.testing.assert_allclose(found.distributions, oracle.harmonic(W, labeled, mask), atol=1e-6)
 
 
 @pytest.mark.parametrize("winner", [0, 1])
 def test_leaps_do_not_rest_where_sweeps_only_pass_by(winner):
-    """Two classes are all but equal in a row, and the one whose neighbour knows less of a third wins in the end."""
+    """Two classes are all but equal in a row, and the one whose neighbor knows less of a third wins in the end."""
     leaks = (1.0, 1.05) if winner == 0 else (1.05, 1.0)
     # Without the leaks' difference equal shares would be a fixed point, and Newton's method would go there.
     W = linked(4, (0, 1, 1.0), (0, 2, 1.0), (1, 3, leaks[0]), (2, 3, leaks[1]))
@@ -71,7 +71,7 @@ def test_leaps_do_not_rest_where_sweeps_only_pass_by(winner):
 
 @pytest.mark.parametrize("solve", [solve_harmonic, solve_consistency])
 @pytest.mark.parametrize("seed", range(8))
-def test_every_graph_of_mutual_neighbours_comes_to_rest(seed, solve):
+def test_every_graph_of_mutual_neighbors_comes_to_rest(seed, solve):
     """Shares are shares within the sets, finite, and found in far fewer sweeps than plain ones take."""
     W, mask = mutual(seed)
     found = solve(W, mask, max_iter=2000)

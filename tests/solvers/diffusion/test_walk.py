@@ -11,7 +11,7 @@ from tests.solvers.diffusion.problems import blocks, graph, problem
 
 @pytest.fixture(params=["formed", "walked"])
 def either_way(request, monkeypatch):
-    """Hold the labelled columns of P^t in memory, or walk in every pass."""
+    """Hold the labeled columns of P^t in memory, or walk in every pass."""
     monkeypatch.setattr(walk, "_worth_forming", lambda *_: request.param == "formed")
     monkeypatch.setattr(walk, "BLOCK_COLUMNS", 5)
 
@@ -61,8 +61,8 @@ def test_full_sets_say_nothing():
     np.testing.assert_allclose(found.distributions[7:67], alone.distributions, atol=1e-10)
 
 
-def test_one_step_explains_a_row_by_its_neighbours():
-    """After one step a row knows itself and its neighbours: further than two edges from a label, nothing."""
+def test_one_step_explains_a_row_by_its_neighbors():
+    """After one step a row knows itself and its neighbors: further than two edges from a label, nothing."""
     W = sp.csr_array(sp.diags_array([np.ones(9), np.ones(9)], offsets=[-1, 1], shape=(10, 10)))
     mask = np.ones((10, 2), dtype=bool)
     mask[0] = [True, False]
@@ -86,9 +86,9 @@ def formed(monkeypatch):
     """Return the numbers of the columns that are formed, one for each time; what follows walks in every pass."""
     counts = []
 
-    def record(operator, labelled, n):
-        counts.append(len(labelled))
-        return walk._Walked(operator, labelled, n)
+    def record(operator, labeled, n):
+        counts.append(len(labeled))
+        return walk._Walked(operator, labeled, n)
 
     monkeypatch.setattr(walk, "_Formed", record)
     return counts
@@ -106,14 +106,14 @@ def test_columns_of_every_row_are_never_formed(formed, n_steps, k):
 
 
 def test_columns_of_few_rows_are_formed_once_unless_memory_is_short(formed, monkeypatch):
-    """A few labelled columns are formed, all of them and no other, but not beyond the memory that they may take."""
+    """A few labeled columns are formed, all of them and no other, but not beyond the memory that they may take."""
     W, mask = problem()
-    n_labelled = int((~mask.all(axis=1)).sum())
+    n_labeled = int((~mask.all(axis=1)).sum())
     solve_walk(W, mask)
-    assert formed == [n_labelled]
-    monkeypatch.setattr(walk, "COLUMN_BYTES", 8 * 60 * n_labelled - 1)
+    assert formed == [n_labeled]
+    monkeypatch.setattr(walk, "COLUMN_BYTES", 8 * 60 * n_labeled - 1)
     solve_walk(W, mask)
-    assert formed == [n_labelled]
+    assert formed == [n_labeled]
 
 
 def test_rows_beyond_two_walks_of_a_label_are_named():

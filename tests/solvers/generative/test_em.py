@@ -14,17 +14,17 @@ from oneof.solvers.generative.multinomial import Multinomial
 from tests.oracles import generative as oracle
 from tests.solvers.generative.problems import clouds, documents
 
-WEIGHTS = {"all alike": (1.0, 1.0), "unlabelled count little": (0.2, 0.7), "unlabelled count more": (3.0, 1.0)}
-weights = pytest.mark.parametrize(("unlabelled_weight", "partial_weight"), WEIGHTS.values(), ids=WEIGHTS)
+WEIGHTS = {"all alike": (1.0, 1.0), "unlabeled count little": (0.2, 0.7), "unlabeled count more": (3.0, 1.0)}
+weights = pytest.mark.parametrize(("unlabeled_weight", "partial_weight"), WEIGHTS.values(), ids=WEIGHTS)
 components = pytest.mark.parametrize("C", [1, 2])
 forms = pytest.mark.parametrize("form", FORMS)
 
 
-def row_weight(mask, unlabelled_weight=1.0, partial_weight=1.0, seed=0):
+def row_weight(mask, unlabeled_weight=1.0, partial_weight=1.0, seed=0):
     """Return c for sample weights from 0 to 3."""
     w = np.random.default_rng(seed).integers(0, 4, len(mask)).astype(float)
     w[: mask.shape[1]] = 1.0
-    return row_weights(mask, w, unlabelled_weight, partial_weight)
+    return row_weights(mask, w, unlabeled_weight, partial_weight)
 
 
 def start(mask, C):
@@ -44,14 +44,14 @@ def as_matrices(parameters):
 
 
 @weights
-def test_rows_weigh_by_their_sets(unlabelled_weight, partial_weight):
+def test_rows_weigh_by_their_sets(unlabeled_weight, partial_weight):
     """Exact rows count as they are, partial and full ones by their factors, also where two classes leave no partial."""
     _, mask = documents()
     w = np.arange(1.0, len(mask) + 1)
     expected = [
-        oracle.row_weight(row.sum(), len(row), w[i], unlabelled_weight, partial_weight) for i, row in enumerate(mask)
+        oracle.row_weight(row.sum(), len(row), w[i], unlabeled_weight, partial_weight) for i, row in enumerate(mask)
     ]
-    np.testing.assert_allclose(row_weights(mask, w, unlabelled_weight, partial_weight), expected)
+    np.testing.assert_allclose(row_weights(mask, w, unlabeled_weight, partial_weight), expected)
     two = np.array([[True, False], [True, True]])
     np.testing.assert_array_equal(row_weights(two, np.ones(2), 0.25, 0.5), [1.0, 0.25])
 
@@ -69,11 +69,11 @@ def test_the_start_is_uniform_over_the_sets(C):
 @weights
 @components
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_sweeps_of_the_multinomial_are_the_literal_ones(unlabelled_weight, partial_weight, C, sparse):
+def test_sweeps_of_the_multinomial_are_the_literal_ones(unlabeled_weight, partial_weight, C, sparse):
     """Start, three sweeps and the objective after each agree with loops over entries."""
     X, mask = documents(sparse=sparse, n=25)
     rows = X.toarray() if sparse else X
-    c = row_weight(mask, unlabelled_weight, partial_weight)
+    c = row_weight(mask, unlabeled_weight, partial_weight)
     found = solve_em(Multinomial(X, 0.7), mask, c, start(mask, C), max_iter=3, tol=1e-300)
     pi, theta = oracle.multinomial_step(rows, c, start(mask, C), 0.7)
     trace = []
@@ -93,10 +93,10 @@ def test_sweeps_of_the_multinomial_are_the_literal_ones(unlabelled_weight, parti
 @weights
 @components
 @forms
-def test_sweeps_of_the_gaussian_are_the_literal_ones(unlabelled_weight, partial_weight, C, form):
+def test_sweeps_of_the_gaussian_are_the_literal_ones(unlabeled_weight, partial_weight, C, form):
     """Start, three sweeps and the objective after each agree with loops over rows, in the units of X."""
     X, mask = clouds(n=30)
-    c = row_weight(mask, unlabelled_weight, partial_weight)
+    c = row_weight(mask, unlabeled_weight, partial_weight)
     found = solve_em(Gaussian.of(X, c, form=form, shrinkage=1.5), mask, c, start(mask, C), max_iter=3, tol=1e-300)
     T = oracle.target(X, c, form)
     r = start(mask, C)
@@ -223,7 +223,7 @@ def test_long_documents_do_not_underflow():
 @components
 @pytest.mark.parametrize("family", ["multinomial", *FORMS])
 def test_a_class_without_mass_stays_without(family, C):
-    """A class that no labelled row names has share 0, finite parameters, and no NaN anywhere."""
+    """A class that no labeled row names has share 0, finite parameters, and no NaN anywhere."""
     X, mask = documents() if family == "multinomial" else clouds()
     mask = np.column_stack([mask, mask.all(axis=1)])
     c = np.ones(len(mask))
@@ -262,9 +262,9 @@ class Counted(Multinomial):
 
     made: ClassVar[list[int]] = []
 
-    def maximise(self, mass):
+    def maximize(self, mass):
         self.made.append(len(mass))
-        return super().maximise(mass)
+        return super().maximize(mass)
 
 
 @pytest.mark.parametrize("n_partial", [0, 1])

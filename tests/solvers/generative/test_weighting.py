@@ -1,4 +1,4 @@
-"""The choice of the weight of unlabelled rows."""
+"""The choice of the weight of unlabeled rows."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_a_weight_of_two_is_the_row_twice():
         np.testing.assert_allclose(once.coverings, repeated.coverings)
 
 
-def test_unlabelled_rows_are_never_held_out_and_each_labelled_row_is_once():
+def test_unlabeled_rows_are_never_held_out_and_each_labeled_row_is_once():
     """Training weights are 0 for the fold alone; what is scored is the set of the rows held out."""
     mask = np.ones((20, 3), dtype=bool)
     mask[:12] = np.eye(3, dtype=bool)[np.arange(12) % 3]
@@ -54,11 +54,11 @@ def test_unlabelled_rows_are_never_held_out_and_each_labelled_row_is_once():
     assert found.weight == 1.0
 
 
-@pytest.mark.parametrize("labelled", [1, 6])
-def test_without_a_choice_the_smallest_weight_is_taken(labelled):
-    """One labelled row cannot be held out, and without unlabelled rows nothing depends on their weight."""
+@pytest.mark.parametrize("labeled", [1, 6])
+def test_without_a_choice_the_smallest_weight_is_taken(labeled):
+    """One labeled row cannot be held out, and without unlabeled rows nothing depends on their weight."""
     mask = np.ones((6, 2), dtype=bool)
-    mask[:labelled, 0] = False
+    mask[:labeled, 0] = False
     found = choose_weight(lambda *_: pytest.fail("nothing to fit"), mask, np.ones(6), weights=WEIGHTS, n_folds=5)
     assert found.weight == 0.0
     assert np.isnan(found.coverings).all()

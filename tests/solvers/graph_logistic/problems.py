@@ -8,7 +8,7 @@ from oneof.solvers.graph_logistic import Term
 
 
 def problem(m=60, d=6, K=3, seed=0, n=150):
-    """Return m labelled instances (the last column constant), exact labels as a mask, A and the ridge's matrix."""
+    """Return m labeled instances (the last column constant), exact labels as a mask, A and the ridge's matrix."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, d))
     y = (X @ random.normal(size=(d, K)) + random.gumbel(size=(n, K))).argmax(axis=1)

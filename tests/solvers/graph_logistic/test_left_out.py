@@ -1,4 +1,4 @@
-"""Scores of labelled rows without their labels, and what they are worth."""
+"""Scores of labeled rows without their labels, and what they are worth."""
 
 import numpy as np
 import pytest

@@ -22,7 +22,7 @@ def fixed(X, mask, terms, precisions, **options):
     return solve_graph_logistic(X, mask, terms, precision="fixed", precisions=precisions, **options)
 
 
-def penalised(X, mask, W, terms, precisions):
+def penalized(X, mask, W, terms, precisions):
     w = W.ravel()
     return oracle.likelihood(X, mask, W) - 0.5 * w @ oracle.precision_matrix(terms, precisions, len(W)) @ w
 
@@ -46,7 +46,7 @@ def test_the_optimum_is_that_of_scipy(mstep, prior, m, d, K):
 
 @msteps
 def test_candidate_sets_end_at_a_stationary_point(mstep):
-    """With candidate sets the gradient of the penalised likelihood vanishes, and full rows change nothing."""
+    """With candidate sets the gradient of the penalized likelihood vanishes, and full rows change nothing."""
     X, mask, A, ridge = problem(80, 5, 4, seed=3)
     wider, terms = soften(mask), terms_of("graph+ridge", A, ridge)
     precisions = some_precisions(terms, 3)
@@ -61,7 +61,7 @@ def test_candidate_sets_end_at_a_stationary_point(mstep):
 @pytest.mark.parametrize("sets", [False, True])
 @pytest.mark.parametrize("prior", ["graph+ridge", "graph+ridge per class"])
 def test_each_step_of_the_bound_raises_q(mstep, sets, prior):
-    """A step of the bound, in one block or one sweep, never lowers the penalised likelihood, from any start."""
+    """A step of the bound, in one block or one sweep, never lowers the penalized likelihood, from any start."""
     X, mask, A, ridge = problem(50, 5, 4, seed=1)
     mask = soften(mask) if sets else mask
     terms = terms_of(prior, A, ridge)
@@ -69,24 +69,24 @@ def test_each_step_of_the_bound_raises_q(mstep, sets, prior):
     likelihood = Likelihood.of(X, mask, None)
     own = Prior(tuple(terms), 3, Openings.of(tuple(terms), likelihood.features, likelihood.row_weight))
     W = np.random.default_rng(2).normal(size=(3, 6)) * 3
-    values = [penalised(X, mask, W, terms, precisions)]
+    values = [penalized(X, mask, W, terms, precisions)]
     for _ in range(60):
         W = mstep(likelihood, own, precisions, W, tol=0.0, max_iter=1)[0]
-        values.append(penalised(X, mask, W, terms, precisions))
+        values.append(penalized(X, mask, W, terms, precisions))
     assert np.all(np.diff(values) >= -1e-10)
     assert values[-1] > values[0]
 
 
-def test_conjugate_gradients_and_factorised_steps_agree(monkeypatch):
+def test_conjugate_gradients_and_factorized_steps_agree(monkeypatch):
     """Both ways of a Newton step end at the same optimum, in the weights' space and in the rows'."""
     for m, d in ((60, 6), (8, 20)):
         X, mask, A, ridge = problem(m, d, 4)
         for prior in ("graph+ridge", "graph+ard per class"):
             terms = terms_of(prior, A, ridge)
             precisions = some_precisions(terms, 3)
-            monkeypatch.setattr(newton, "FACTORISED", 10_000)
+            monkeypatch.setattr(newton, "FACTORizED", 10_000)
             expected = fixed(X, mask, terms, precisions).weights
-            monkeypatch.setattr(newton, "FACTORISED", 0)
+            monkeypatch.setattr(newton, "FACTORizED", 0)
             np.testing.assert_allclose(fixed(X, mask, terms, precisions).weights, expected, rtol=1e-6, atol=1e-7)
 
 
@@ -99,7 +99,7 @@ def test_two_classes_are_scikit_learns(mstep):
     np.testing.assert_allclose(found[0], np.append(model.coef_, model.intercept_), atol=1e-6)
 
 
-def test_more_classes_are_scikit_learns_where_nothing_is_penalised():
+def test_more_classes_are_scikit_learns_where_nothing_is_penalized():
     """Without a penalty to speak of the probabilities are scikit-learn's: how w^(K) = 0 is counted does not matter."""
     X, mask, _, ridge = problem(150, 3, 3)
     found = fixed(X, mask, [Term("ridge", ridge)], {"ridge": np.array(1e-7)}).weights

@@ -90,7 +90,7 @@ def test_curvature_of_candidate_sets():
     assert posterior.log_determinant < firmer.log_determinant
 
 
-def test_without_labelled_rows_it_is_the_prior():
+def test_without_labeled_rows_it_is_the_prior():
     """No rows leave the prior."""
     X, W, terms, precisions, new = setting(40, "ridge")
     inside = new * np.append(np.ones(9), 0.0)

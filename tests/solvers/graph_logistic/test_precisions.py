@@ -30,7 +30,7 @@ def test_the_evidence_and_its_slopes(prior, m, d):
     found = Evidence.of(likelihood, space_of(own, precisions, likelihood), precisions, W, hyper)
     assert found.value == pytest.approx(oracle.evidence(X, mask, W, terms, precisions), abs=1e-5)
     slopes = [
-        hyper.slopes(term, precisions[term.name], found.learnt[term.name], term.quadratic(W)).ravel() for term in terms
+        hyper.slopes(term, precisions[term.name], found.learned[term.name], term.quadratic(W)).ravel() for term in terms
     ]
     if prior != "graph+ard":  # the constant column has a precision of 0 there, whose logarithm is not differentiated
         np.testing.assert_allclose(
@@ -137,7 +137,7 @@ def test_agreement_of_copies_is_capped():
 
 @pytest.mark.parametrize("precision", ["evidence", "em"])
 def test_degenerate_input(precision):
-    """No labelled rows, one, a class without rows, a constant column in no term: all finite, and 0 where unseen."""
+    """No labeled rows, one, a class without rows, a constant column in no term: all finite, and 0 where unseen."""
     X, mask, A, ridge = problem(20, 5, 3)
     terms = terms_of("graph+ridge", A, ridge)
     for rows in (slice(0, 0), slice(0, 1), slice(0, 20)):

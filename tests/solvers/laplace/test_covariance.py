@@ -188,8 +188,8 @@ def test_draws_have_the_moments_they_should():
     np.testing.assert_allclose(symmetric_roots(covariances) @ symmetric_roots(covariances), covariances, atol=1e-12)
     drawn = sample(means, covariances, draw_normals(200_000, 3, random))
     np.testing.assert_allclose(drawn.mean(axis=1), means, atol=1e-12)
-    centred = drawn - means[:, None]
-    found = np.einsum("tsk,tsj->tkj", centred, centred) / drawn.shape[1]
+    centered = drawn - means[:, None]
+    found = np.einsum("tsk,tsj->tkj", centered, centered) / drawn.shape[1]
     np.testing.assert_allclose(found, covariances, atol=0.05 * np.abs(covariances).max())
 
 

@@ -122,7 +122,7 @@ def test_further_starts_never_end_lower(rows):
     assert several[0].kernel == several[1].kernel
 
 
-def test_an_optimizer_of_ones_own_minimises_the_evidence_with_a_minus(rows):
+def test_an_optimizer_of_ones_own_minimizes_the_evidence_with_a_minus(rows):
     """It sees the start, the bounds and the gradient; of all that it tries the best is kept, whatever it returns."""
     kernel, seen = 2.0 * RBF(1.5), []
 

@@ -33,7 +33,7 @@ def test_the_determinant_of_the_book_lacks_a_factor():
     """|I + W^1/2 K W^1/2| = prod_c |B_c| |sum_c E_c|: Algorithm 3.3 leaves out the last, which is not 1."""
     y, _ = exact()
     K = problem("rbf", n=30)[0]
-    book = oracle.exactly_labelled(K, y, 3)
+    book = oracle.exactly_labeled(K, y, 3)
     W, _ = oracle.bends(book.mode, np.eye(3, dtype=bool)[y], np.inf)
     values, vectors = np.linalg.eigh(W)
     root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
@@ -47,7 +47,7 @@ def test_the_evidence_and_the_predictions_of_the_book_come_out():
     y, mask = exact()
     K = 4.0 * problem("rbf", n=36)[0]
     own, cross, K = K[30:, 30:].diagonal(), K[30:, :30], K[:30, :30]
-    book = oracle.exactly_labelled(K, y, 3)
+    book = oracle.exactly_labeled(K, y, 3)
     prior = GramPrior.of(K)
     mode = find_mode(prior, mask, np.inf, tol=1e-10)
     factors = Factors.of(prior, mode.shares.overall)
@@ -74,7 +74,7 @@ def test_a_matrix_is_inverted_by_its_root(dtype):
 
 
 def test_what_is_not_positive_definite_has_no_root():
-    """The error is that of NumPy's own factorisation."""
+    """The error is that of NumPy's own factorization."""
     for function in (inverse_and_log_det, lower_root):
         with pytest.raises(np.linalg.LinAlgError):
             function(np.diag([1.0, -1.0]))

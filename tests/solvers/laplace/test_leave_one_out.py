@@ -1,4 +1,4 @@
-"""Leave-one-out probabilities against fits that leave rows out; the temperature against what it maximises."""
+"""Leave-one-out probabilities against fits that leave rows out; the temperature against what it maximizes."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_the_temperature_is_the_likeliest():
 
 
 def test_probabilities_of_0_are_borne():
-    """Classes that no draw favours have a probability of 0, and keep it."""
+    """Classes that no draw favors have a probability of 0, and keep it."""
     shares = np.array([[1.0, 0.0], [0.0, 1.0]])
     np.testing.assert_allclose(tempered(shares, 0.5), shares)
     assert np.isfinite(best_temperature(shares, np.array([[True, False], [True, False]])))

@@ -90,7 +90,7 @@ def test_exact_rows_give_the_mode_of_the_book(solver, sharpness):
         K = 4.0 * problem("rbf", n=30)[0]
         K = np.stack([K, 2.0 * K, K**2]) if own else K
         mode = solver(GramPrior.of(K), mask, sharpness, tol=1e-9)
-        np.testing.assert_allclose(mode.latents, oracle.exactly_labelled(K, y, 3).mode, atol=1e-7)
+        np.testing.assert_allclose(mode.latents, oracle.exactly_labeled(K, y, 3).mode, atol=1e-7)
 
 
 @pytest.mark.parametrize("sharpness", SHARPNESSES)

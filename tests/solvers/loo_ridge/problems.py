@@ -6,7 +6,7 @@ from oneof.datasets import make_partial
 
 
 def blobs(n=60, K=4, d=3, seed=0, frequencies=None, spread=2.0):
-    """Return rows around K centres, and their classes."""
+    """Return rows around K centers, and their classes."""
     random = np.random.default_rng(seed)
     truth = random.choice(K, n, p=frequencies)
     truth[:K] = np.arange(K)

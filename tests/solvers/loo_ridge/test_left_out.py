@@ -17,7 +17,7 @@ def problem(n=40, K=4, seed=0):
 
 @pytest.mark.parametrize("lam", [1e-3, 0.05, 10.0])
 def test_exact_values_are_those_of_fits_without_the_row(lam):
-    """Each row's value is what the other rows' machine predicts, the targets centred by the means of all."""
+    """Each row's value is what the other rows' machine predicts, the targets centered by the means of all."""
     X, P = problem()
     gram = gram_of(X)
     found = ExactRidge.of(gram.copy(), lam).left_out(P)

@@ -130,7 +130,7 @@ def test_even_distractors_leave_nothing_to_correct():
     assert np.abs(labels(X, mask, ConfusedDistractors()) - labels(X, mask, EvenDistractors())).mean() < 0.02
 
 
-def test_unlabelled_rows_keep_to_the_class_frequencies():
+def test_unlabeled_rows_keep_to_the_class_frequencies():
     """Rows without a label that join get labels, of which each class has about its part of the others."""
     X, truth = blobs(400, 4, d=5, frequencies=[0.6, 0.2, 0.1, 0.1], spread=1.0)
     mask = np.eye(4, dtype=bool)[truth]

@@ -37,7 +37,7 @@ def test_left_out_scores_are_those_of_fits_without_the_row():
     """They are the weighted mean of n fits of each kernel to the labels that were settled, to 1e-8."""
     _, kernels, sets = problem()
     found = solve_loo_ridge(kernels, sets, lam=0.05, n_rounds=25)
-    P = found.judgement.shares
+    P = found.judgment.shares
     expected = sum(
         weight * oracle.left_out(kernel.gram(mapped), P, 0.05)
         for (kernel, mapped), weight in zip(kernels, found.weights, strict=True)

@@ -99,7 +99,7 @@ def literal_round(W, members, told, k, d, c):
     gamma = np.repeat([high, low], told.sum())
     C = np.diag(weight * (l_pos + l_neg) / 2 / np.repeat([l_pos, l_neg], told.sum()))
     D = np.diag(np.arange(1.0, d + 1) ** 2)
-    w = oracle.minimiser(D + c * V[rows].T @ C @ V[rows], c * V[rows].T @ C @ gamma, n)
+    w = oracle.minimizer(D + c * V[rows].T @ C @ V[rows], c * V[rows].T @ C @ gamma, n)
     return (V @ w - low) / (high - low)
 
 
@@ -146,7 +146,7 @@ def test_rounds_end_where_nothing_changes():
 
 
 def test_wider_sets_are_no_labels():
-    """Where every set is everything nothing is learnt; such rows count for the graph only."""
+    """Where every set is everything nothing is learned; such rows count for the graph only."""
     W = graph()
     found = transduce(W, np.ones((40, 3), dtype=bool))
     np.testing.assert_allclose(found.distributions, 1 / 3)
@@ -154,7 +154,7 @@ def test_wider_sets_are_no_labels():
 
 
 def test_classes_without_rows_or_without_others_have_plain_shares():
-    """A class that no labelled row can be has share 0, a class that all of them can be has share 1; none is NaN."""
+    """A class that no labeled row can be has share 0, a class that all of them can be has share 1; none is NaN."""
     W = graph()
     mask = np.ones((40, 3), dtype=bool)
     mask[:4] = [True, False, False]
@@ -181,7 +181,7 @@ def test_parts_of_the_graph_without_labels_are_uniform_and_change_nothing():
 
 
 def test_rows_without_a_link_keep_their_sets():
-    """A labelled row without links says nothing of others: it is uniform over its set, and nothing is NaN."""
+    """A labeled row without links says nothing of others: it is uniform over its set, and nothing is NaN."""
     W, mask = graph(40), known(40, 3, n_known=9)
     both = sp.csr_array(sp.block_diag([W, sp.csr_array((2, 2))], format="csr"))
     wide = np.vstack([mask, [[True, True, False], [True, False, False]]])
@@ -192,7 +192,7 @@ def test_rows_without_a_link_keep_their_sets():
     np.testing.assert_allclose(nothing.distributions, wide / wide.sum(axis=1, keepdims=True))
 
 
-def test_several_labelled_parts_do_not_depend_on_the_basis_of_their_indicators():
+def test_several_labeled_parts_do_not_depend_on_the_basis_of_their_indicators():
     """With eigenvalue 0 several times, permuting the rows permutes the distributions."""
     W, mask = graph(60, parts=4), known(60, 3, n_known=24)
     order = np.random.default_rng(3).permutation(60)

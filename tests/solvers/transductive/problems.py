@@ -1,4 +1,4 @@
-"""Rows of two classes, some unlabelled, in both spaces."""
+"""Rows of two classes, some unlabeled, in both spaces."""
 
 import numpy as np
 import scipy.sparse as sp

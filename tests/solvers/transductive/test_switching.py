@@ -14,15 +14,15 @@ from tests.solvers.transductive.problems import SPACES, generator, problem, rows
 KINDS = ("multiple", "single")
 
 
-def few_labels(n=60, d=4, n_labelled=8, seed=0, apart=1.0):
+def few_labels(n=60, d=4, n_labeled=8, seed=0, apart=1.0):
     """Return rows, their true signs, and sides of which only the first rows know theirs."""
     X, truth = rows(n, d, seed, apart)
-    signs = np.where(np.arange(n) < n_labelled, truth, 0.0)
-    return X, truth, Sides(signs, int((truth[n_labelled:] > 0).sum()))
+    signs = np.where(np.arange(n) < n_labeled, truth, 0.0)
+    return X, truth, Sides(signs, int((truth[n_labeled:] > 0).sum()))
 
 
-def solved(p, sides, *, C=0.5, C_unlabelled=0.5, random=None, **options):
-    return solve_transductive(p, sides, C=C, C_unlabelled=C_unlabelled, random=random or generator(), **options)
+def solved(p, sides, *, C=0.5, C_unlabeled=0.5, random=None, **options):
+    return solve_transductive(p, sides, C=C, C_unlabeled=C_unlabeled, random=random or generator(), **options)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -30,10 +30,10 @@ def test_pairs_are_those_of_the_printed_condition(seed):
     """Returned pairs meet it and share no row, the worst come first, and none are returned only if there is none."""
     random = np.random.default_rng(seed)
     scores, signs = random.normal(size=12).round(1), np.where(random.random(12) < 0.5, 1.0, -1.0)
-    unlabelled = np.arange(3, 12)
+    unlabeled = np.arange(3, 12)
     for margin in (0.0, 0.3, 1.5):
-        every = set(oracle.switchable(scores, signs, unlabelled, margin))
-        positive, negative = switchable_pairs(scores, signs, unlabelled, margin=margin)
+        every = set(oracle.switchable(scores, signs, unlabeled, margin))
+        positive, negative = switchable_pairs(scores, signs, unlabeled, margin=margin)
         assert set(zip(positive, negative, strict=True)) <= every
         assert len(set(positive)) == len(set(negative)) == len(positive)
         assert bool(len(positive)) == bool(every)
@@ -72,10 +72,10 @@ def test_the_end_is_a_local_minimum_with_the_given_number_of_positives(space, sw
         given = Sides(sides.signs, n_positive)
         found = solved(p, given, switching=switching, cost_ratio=cost_ratio, tol=1e-5)
         assert found.converged
-        unlabelled = np.flatnonzero(sides.signs == 0)
-        assert int((found.signs[unlabelled] > 0).sum()) == n_positive
+        unlabeled = np.flatnonzero(sides.signs == 0)
+        assert int((found.signs[unlabeled] > 0).sum()) == n_positive
         np.testing.assert_array_equal(found.signs[sides.signs != 0], sides.signs[sides.signs != 0])
-        assert not oracle.switchable(found.machine.scores, found.signs, unlabelled, 1e-5)
+        assert not oracle.switchable(found.machine.scores, found.signs, unlabeled, 1e-5)
         value, scores = oracle.machine(X @ X.T, found.signs, np.full(60, 0.5))
         assert found.objective[-1] == pytest.approx(value, rel=1e-4)
         np.testing.assert_allclose(found.machine.scores, scores, atol=1e-3)
@@ -87,7 +87,7 @@ def test_the_end_is_a_local_minimum_with_the_given_number_of_positives(space, sw
 def test_the_objective_never_rises_at_fixed_costs(switching, seed):
     """From machine to machine, signs traded in between, the objective goes down as long as the costs stay."""
     X, _, sides = few_labels(150, 10, seed=seed, apart=0.3)
-    found = solved(problem(X), sides, switching=switching, C=2.0, C_unlabelled=1.0)
+    found = solved(problem(X), sides, switching=switching, C=2.0, C_unlabeled=1.0)
     same = (np.diff(found.costs, axis=0) == 0).all(axis=1)
     assert same.sum() > 3
     steps = np.diff(found.objective)[same]
@@ -102,7 +102,7 @@ def test_costs_begin_low_and_grow_to_the_top():
     n_positive, n_negative = sides.n_positive, 52 - sides.n_positive
     ratios = {"balanced": n_negative / n_positive, "printed": n_positive / n_negative}
     for cost_ratio, ratio in ratios.items():
-        costs = solved(p, sides, C_unlabelled=0.1, cost_ratio=cost_ratio, growth=2.0).costs
+        costs = solved(p, sides, C_unlabeled=0.1, cost_ratio=cost_ratio, growth=2.0).costs
         np.testing.assert_allclose(costs[0], [1e-6, 1e-6 * ratio])
         rounds = costs[np.append(True, (np.diff(costs, axis=0) != 0).any(axis=1))]
         np.testing.assert_allclose(rounds[1:], np.minimum(2.0 * rounds[:-1], 0.1))
@@ -111,9 +111,9 @@ def test_costs_begin_low_and_grow_to_the_top():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_clouds_far_apart_get_the_best_of_all_labelings(seed):
-    """Where it is easy, the labelling is that which brute force over all of them finds."""
+    """Where it is easy, the labeling is that which brute force over all of them finds."""
     X, truth, sides = few_labels(13, 2, 4, seed=seed, apart=3.0)
-    value, signs = oracle.best_labelling(X @ X.T, sides.signs, sides.n_positive, 0.5, 0.5)
+    value, signs = oracle.best_labeling(X @ X.T, sides.signs, sides.n_positive, 0.5, 0.5)
     np.testing.assert_array_equal(signs, truth)
     for space in SPACES:
         found = solved(problem(X, space), sides, tol=1e-8)
@@ -121,20 +121,20 @@ def test_two_clouds_far_apart_get_the_best_of_all_labelings(seed):
         assert found.objective[-1] == pytest.approx(value, rel=1e-5)
 
 
-def test_no_labelling_beats_brute_force():
-    """Where clouds overlap, the value of the labelling is that of libsvm, and never below the least of all."""
+def test_no_labeling_beats_brute_force():
+    """Where clouds overlap, the value of the labeling is that of libsvm, and never below the least of all."""
     for seed in range(6):
         X, _, sides = few_labels(13, 3, 4, seed=seed, apart=0.7)
-        best, _ = oracle.best_labelling(X @ X.T, sides.signs, sides.n_positive, 1.0, 1.0)
+        best, _ = oracle.best_labeling(X @ X.T, sides.signs, sides.n_positive, 1.0, 1.0)
         for switching in KINDS:
-            found = solved(problem(X), sides, C=1.0, C_unlabelled=1.0, switching=switching, tol=1e-8)
+            found = solved(problem(X), sides, C=1.0, C_unlabeled=1.0, switching=switching, tol=1e-8)
             value, _ = oracle.machine(X @ X.T, found.signs, np.ones(13))
             assert found.objective[-1] == pytest.approx(value, rel=1e-5)
             assert found.objective[-1] >= best * (1 - 1e-5)
 
 
-def test_without_unlabelled_rows_it_is_one_ordinary_machine():
-    """Every row labelled: one machine, that of libsvm."""
+def test_without_unlabeled_rows_it_is_one_ordinary_machine():
+    """Every row labeled: one machine, that of libsvm."""
     X, truth = rows()
     found = solved(problem(X), Sides(truth, 0), tol=1e-8)
     assert found.n_iter == 1
@@ -158,10 +158,10 @@ def test_wherever_max_iter_ends_it_signs_and_machine_belong_together(seed, switc
     """The objective of the signs that are returned, by the machine that is returned, is the last one told."""
     X, _, sides = few_labels(150, 10, seed=seed, apart=0.3)
     p = problem(X)
-    full = solved(p, sides, C=2.0, C_unlabelled=1.0, switching=switching)
+    full = solved(p, sides, C=2.0, C_unlabeled=1.0, switching=switching)
     assert full.stopped is None
     for max_iter in range(1, full.n_iter + 1):
-        found = solved(p, sides, C=2.0, C_unlabelled=1.0, switching=switching, max_iter=max_iter)
+        found = solved(p, sides, C=2.0, C_unlabeled=1.0, switching=switching, max_iter=max_iter)
         low, high = found.costs[-1]
         costs = np.where(sides.signs != 0, 2.0, np.where(found.signs > 0, high, low))
         assert p.objective(found.machine, found.signs, costs) == found.objective[-1]
@@ -184,9 +184,9 @@ def watched(monkeypatch, **changes):
 def test_from_a_machine_that_is_not_solved_nothing_is_traded(monkeypatch):
     """With too few passes for any machine all signs stay as they were first, and the passes are named."""
     X, _, sides = few_labels(150, 10, seed=0, apart=0.3)
-    assert len(solved(problem(X), sides, C=50.0, C_unlabelled=50.0).objective) > 35
+    assert len(solved(problem(X), sides, C=50.0, C_unlabeled=50.0).objective) > 35
     calls = watched(monkeypatch, most_passes=1, tol=1e-9)
-    found = solved(problem(X), sides, C=50.0, C_unlabelled=50.0)
+    found = solved(problem(X), sides, C=50.0, C_unlabeled=50.0)
     assert not any(machine.converged for *_, machine in calls)
     assert all((signs == calls[1][0]).all() for signs, *_ in calls[1:])
     assert found.stopped == "passes"
@@ -194,7 +194,7 @@ def test_from_a_machine_that_is_not_solved_nothing_is_traded(monkeypatch):
     assert (np.diff(found.costs, axis=0) != 0).any(axis=1).sum() == len(found.costs) - 2
 
 
-def test_the_machine_of_the_labelled_rows_counts_in_convergence(monkeypatch):
+def test_the_machine_of_the_labeled_rows_counts_in_convergence(monkeypatch):
     """Where that one alone is not solved, the whole is not; n_iter is of the machines of all rows."""
     X, _, sides = few_labels(apart=0.4)
 
@@ -214,7 +214,7 @@ def test_until_the_end_machines_are_solved_loosely(monkeypatch):
     """All but those of the last round are asked for sqrt(tol), which they keep to, and some use."""
     X, _, sides = few_labels(150, 10, seed=1, apart=0.3)
     calls = watched(monkeypatch)
-    found = solved(problem(X), sides, C=2.0, C_unlabelled=2.0, tol=1e-4)
+    found = solved(problem(X), sides, C=2.0, C_unlabeled=2.0, tol=1e-4)
     tolerances = np.array([tol for *_, tol, _ in calls])
     violations = np.array([machine.violation for *_, machine in calls])
     loose = tolerances > 1e-4
@@ -227,7 +227,7 @@ def test_until_the_end_machines_are_solved_loosely(monkeypatch):
 
 
 def test_sides_are_read_off_candidate_sets():
-    """S = {k} is positive, S without k negative, other sets are unlabelled; the share is the mean of 1[k in S]/|S|."""
+    """S = {k} is positive, S without k negative, other sets are unlabeled; the share is the mean of 1[k in S]/|S|."""
     mask = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1], [1, 1, 1]], dtype=bool)
     first = sides_of(mask, 0)
     assert first.signs.tolist() == [1, -1, -1, 0, 0, 0]
@@ -244,13 +244,13 @@ def test_sides_are_read_off_candidate_sets():
 def test_a_class_without_rows_of_its_own_is_found_by_its_candidates():
     """Rows that may be of the third class, and those beside them, get it, though none is known to be of it."""
     random = np.random.default_rng(0)
-    centres = np.array([[4.0, 0.0], [-4.0, 0.0], [0.0, 6.0]])
+    centers = np.array([[4.0, 0.0], [-4.0, 0.0], [0.0, 6.0]])
     truth = np.repeat([0, 1, 2], 20)
-    X = centres[truth] + random.normal(size=(60, 2))
+    X = centers[truth] + random.normal(size=(60, 2))
     mask = np.ones((60, 3), dtype=bool)
     for rows_, sets in ((slice(0, 5), [1, 0, 0]), (slice(20, 25), [0, 1, 0]), (slice(40, 45), [0, 1, 1])):
         mask[rows_] = sets
-    shares = [0.4, 0.4, 0.35]  # of the rows unlabelled in each problem
+    shares = [0.4, 0.4, 0.35]  # of the rows unlabeled in each problem
     found = solve_classes(problem(X).space, mask, C=1.0, positive_fractions=shares, random=generator())
     assert np.isfinite(found.coefficients).all()
     assert (found.labels == truth).mean() > 0.95

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = "benchmark"
-SETS, LABELLED, SPLITS = ("digit1", "usps", "g241c", "text"), (10, 100), 12
+SETS, LABELED, SPLITS = ("digit1", "usps", "g241c", "text"), (10, 100), 12
 # Error in percent with 10 and 100 labels, set by set.
 PUBLISHED = {
     "1-NN": ((23.47, 6.12), (19.82, 7.64), (44.05, 40.28), (39.44, 30.77)),
@@ -32,21 +32,21 @@ CLOSE = 3.0
 def plan(*, splits: int = SPLITS, sets: tuple[str, ...] = SETS) -> tuple[Trial, ...]:
     """Return the trials of the first official splits."""
     return tuple(
-        Trial.of(NAME, data=data, labelled=labelled, split=split, method=method)
+        Trial.of(NAME, data=data, labeled=labeled, split=split, method=method)
         for split in range(splits)
         for data in sets
-        for labelled in LABELLED
+        for labeled in LABELED
         for method in METHODS
     )
 
 
 def measure(trial: Trial) -> Result:
     """Return the share of wrong labels among the rows without a label."""
-    data, labelled = trial.text("data"), load_set(trial.text("data")).splits[trial.number("labelled")]
+    data, labeled = trial.text("data"), load_set(trial.text("data")).splits[trial.number("labeled")]
     y, method = codes(data), trial.text("method")
     estimator, X = METHODS[method](data)
     known = np.full(len(y), -1)
-    known[labelled[trial.number("split")]] = y[labelled[trial.number("split")]]
+    known[labeled[trial.number("split")]] = y[labeled[trial.number("split")]]
     told = known >= 0
     if method == ENTROPY:
         estimator.set_params(entropy_weight=told.sum() / (~told).sum())
@@ -59,9 +59,9 @@ def measure(trial: Trial) -> Result:
     return {"error": float((decided != y)[~told].mean())}
 
 
-def mean_error(records: Records, data: str, labelled: int, method: str) -> tuple[float, float]:
+def mean_error(records: Records, data: str, labeled: int, method: str) -> tuple[float, float]:
     """Return mean and standard error over the splits, in percent."""
-    values = 100 * records.values("error", data=data, labelled=labelled, method=method)
+    values = 100 * records.values("error", data=data, labeled=labeled, method=method)
     return mean_and_error(values)
 
 
@@ -69,14 +69,14 @@ def tabulate(records: Records) -> Table:
     """Return our rows and the published ones."""
     rows: list[list[str | float | int]] = []
     for data in records.across("data"):
-        for labelled in LABELLED:
-            place = SETS.index(data), LABELLED.index(labelled)
+        for labeled in LABELED:
+            place = SETS.index(data), LABELED.index(labeled)
             for method in METHODS:
-                n = len(records.values("error", data=data, labelled=labelled, method=method))
-                mean, error = mean_error(records, data, labelled, method)
+                n = len(records.values("error", data=data, labeled=labeled, method=method))
+                mean, error = mean_error(records, data, labeled, method)
                 peer = PEER.get(method)
                 published = PUBLISHED[peer][place[0]][place[1]] if peer else float("nan")
-                rows.append([data, labelled, method, n, mean, error, published])
+                rows.append([data, labeled, method, n, mean, error, published])
     columns = ("set", "labels", "method", "splits", "error %", "standard error", "published %")
     return Table(columns, rows)
 
@@ -87,23 +87,23 @@ def draw(records: Records) -> "Mapping[str, Figure]":
     figure, axes = new_figure(1 if len(sets) < 3 else 2, min(len(sets), 2), width=4.6, height=3.3)
     names = list(METHODS)
     for ax, data in zip(axes, sets, strict=False):
-        for labelled, look, shift in zip(LABELLED, LOOKS, (-0.14, 0.14), strict=False):
-            found = [mean_error(records, data, labelled, method) for method in names]
+        for labeled, look, shift in zip(LABELED, LOOKS, (-0.14, 0.14), strict=False):
+            found = [mean_error(records, data, labeled, method) for method in names]
             at = np.arange(len(names)) + shift
             means, errors = (np.array(column) for column in zip(*found, strict=True))
             ax.errorbar(
-                means, at, xerr=2 * np.nan_to_num(errors), fmt=look.marker, color=look.colour, markersize=5.5,
-                elinewidth=1.3, label=f"{labelled} labels",
+                means, at, xerr=2 * np.nan_to_num(errors), fmt=look.marker, color=look.color, markersize=5.5,
+                elinewidth=1.3, label=f"{labeled} labels",
             )  # fmt: skip
-            beside = [(PUBLISHED[PEER[m]][SETS.index(data)][LABELLED.index(labelled)], y)
+            beside = [(PUBLISHED[PEER[m]][SETS.index(data)][LABELED.index(labeled)], y)
                       for m, y in zip(names, at, strict=True) if m in PEER]  # fmt: skip
             ax.plot(
-                *zip(*beside, strict=True), look.marker, markerfacecolor="none", color=look.colour, markersize=9,
-                linestyle="none", label=f"published, {labelled} labels",
+                *zip(*beside, strict=True), look.marker, markerfacecolor="none", color=look.color, markersize=9,
+                linestyle="none", label=f"published, {labeled} labels",
             )  # fmt: skip
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(len(names) - 0.5, -0.5)
-        finish(ax, data, "error on unlabelled rows, %", "")
+        finish(ax, data, "error on unlabeled rows, %", "")
         ax.grid(visible=False, axis="y")
         ax.grid(axis="x", alpha=0.5)
         ax.set_xlim(0, None)
@@ -123,12 +123,12 @@ def _as_published(records: Records, method: str, within: float, *, or_lower: boo
     """Judge whether a method's mean errors are those of its published row; name every one that is not."""
     judged, gaps = [], []
     for i, data in _measured(records):
-        for j, labelled in enumerate(LABELLED):
-            ours, published = mean_error(records, data, labelled, method)[0], PUBLISHED[PEER[method]][i][j]
+        for j, labeled in enumerate(LABELED):
+            ours, published = mean_error(records, data, labeled, method)[0], PUBLISHED[PEER[method]][i][j]
             gap = ours - published if or_lower else abs(ours - published)
             judged.append(None if np.isnan(ours) else gap <= within)
             if not np.isnan(ours):
-                gaps.append((gap, f"{data} with {labelled} labels, {ours:.2f} % for {published:.2f} %"))
+                gaps.append((gap, f"{data} with {labeled} labels, {ours:.2f} % for {published:.2f} %"))
     if not gaps:
         return "not measured", None
     out = [words for gap, words in gaps if gap > within]
@@ -141,11 +141,11 @@ def _best_graph_method(records: Records) -> tuple[str, bool | None]:
     ours = [m for m in METHODS if m.startswith(("Harm", "Local", "Markov", "Spectral"))]
     judged, told = [], []
     for i, data in _measured(records):
-        for j, labelled in enumerate(LABELLED):
-            best = min((mean_error(records, data, labelled, m)[0], m) for m in ours)
+        for j, labeled in enumerate(LABELED):
+            best = min((mean_error(records, data, labeled, m)[0], m) for m in ours)
             published = min(PUBLISHED["SGT"][i][j], PUBLISHED["QC + class mass"][i][j])
             judged.append(None if np.isnan(best[0]) else best[0] <= published + CLOSE)
-            told.append(f"{data} {labelled}: {best[0]:.1f} for {published:.1f}")
+            told.append(f"{data} {labeled}: {best[0]:.1f} for {published:.1f}")
     return "; ".join(told), verdict_of(*judged)
 
 
@@ -153,7 +153,7 @@ def _more_labels_help(records: Records) -> tuple[str, bool | None]:
     judged, told = [], []
     for _, data in _measured(records):
         for method in METHODS:
-            few, many = (mean_error(records, data, labelled, method)[0] for labelled in LABELLED)
+            few, many = (mean_error(records, data, labeled, method)[0] for labeled in LABELED)
             judged.append(None if np.isnan(few + many) else many < few)
             if many >= few:
                 told.append(f"{method} on {data}: {few:.1f} with 10, {many:.1f} with 100")
@@ -185,30 +185,30 @@ def experiment() -> Experiment:
         name=NAME,
         title="Semi-supervised methods on the benchmark of Chapelle et al.",
         citation="Chapelle, Schölkopf & Zien, eds. (2006), Semi-supervised learning, MIT Press, chapter 21",
-        question="How many rows without a label are given a wrong one, with 10 and with 100 labelled rows of 1,500?",
+        question="How many rows without a label are given a wrong one, with 10 and with 100 labeled rows of 1,500?",
         protocol=[
-            "The 12 official splits with 10 and with 100 labelled rows of Digit1, USPS, g241c and Text; features as "
+            "The 12 official splits with 10 and with 100 labeled rows of Digit1, USPS, g241c and Text; features as "
             "they come; what is judged is the decision on the rows of fit without a label. Bars: two standard errors.",
             "All methods have the same parameters on all sets, those of docs/semi_supervised.md and "
-            "docs/transductive_svm.md: defaults; the transducer with 100 cosine neighbours; the transductive machine "
+            "docs/transductive_svm.md: defaults; the transducer with 100 cosine neighbors; the transductive machine "
             "with C = 100 / mean k(x, x) and an RBF kernel of the median distance (linear for text); a ridge of .03 in "
             "one row of the harmonic field. These documents tell what had been looked at before they were fixed. "
             "Published rows were tuned for each set.",
-            "Graph-prior logistic regression has its defaults, and on text the linear kernels with the labelled "
+            "Graph-prior logistic regression has its defaults, and on text the linear kernels with the labeled "
             "rows as features; EM is Gaussian with diagonal covariances, on text multinomial on TF-IDF.",
-            "PLEM maximises the likelihood less the entropy of its decisions on the unlabelled rows (Grandvalet & "
-            "Bengio 2004), which together weigh as much as the labelled rows. With a weight of 1 for each, which was "
+            "PLEM maximizes the likelihood less the entropy of its decisions on the unlabeled rows (Grandvalet & "
+            "Bengio 2004), which together weigh as much as the labeled rows. With a weight of 1 for each, which was "
             "tried first, on two splits, all rows ended in one class on three of four settings.",
             "The quick run has the first two splits, without text.",
         ],
         remarks=[
             "The quadratic criterion: with 10 labels ours is above it on digit1 and on usps too (18.2 for 9.8 %, 17.9 "
             "for 13.6 %); a ridge of .03, the row below it, leaves 11.3 and 14.3 %. On g241c every method on a graph "
-            "of few neighbours does little better than guessing, while the published one had a graph that was tuned "
-            "for the set. With ours fixed beforehand it is not reached there; a graph of 100 cosine neighbours, which "
+            "of few neighbors does little better than guessing, while the published one had a graph that was tuned "
+            "for the set. With ours fixed beforehand it is not reached there; a graph of 100 cosine neighbors, which "
             "the transducer has, does not share the fault.",
             "Errors with 100 labels: LocalGlobalConsistency has no class mass, and on the two splits of usps that "
-            "were looked into gives all 1,400 unlabelled rows to the larger class, of which a fifth is wrong. On "
+            "were looked into gives all 1,400 unlabeled rows to the larger class, of which a fifth is wrong. On "
             "text, multinomial EM and PLEM with an entropy give all but a few rows to one class, with 10 labels and "
             "with 100: 1,500 documents of which most words are rare say more of other groupings than of the two "
             "labels.",

@@ -20,7 +20,7 @@ def _nearest(data: str) -> tuple[Any, Rows]:
 
 
 def _on_graph(name: str, **parameters: Any) -> Callable[[str], tuple[Any, Any]]:
-    """Return a maker of a method on the graph of few neighbours, which is made once for a set."""
+    """Return a maker of a method on the graph of few neighbors, which is made once for a set."""
 
     def make(data: str) -> tuple[Any, Any]:
         from oneof.estimators import consistency, harmonic, walk
@@ -48,7 +48,7 @@ def _machine(data: str) -> tuple[Any, Any]:
 
 
 def _logistic(data: str) -> tuple[Any, Any]:
-    """Return the graph prior; for text, whose features are too many, over the kernels with the labelled rows."""
+    """Return the graph prior; for text, whose features are too many, over the kernels with the labeled rows."""
     from oneof.estimators.graph_logistic import GraphLogisticRegression
 
     kernel: dict[str, Any] = {"features": "kernel", "kernel": "linear"} if data == "text" else {}
@@ -97,10 +97,10 @@ def _rows(data: str) -> Rows:
 
 
 @cache
-def _affinity(data: str, neighbours: str) -> Any:
+def _affinity(data: str, neighbors: str) -> Any:
     from oneof.graphs import GraphRule
 
-    rule = GraphRule() if neighbours == "few" else GraphRule("cosine", 100, symmetrize="sum")
+    rule = GraphRule() if neighbors == "few" else GraphRule("cosine", 100, symmetrize="sum")
     return rule.graph(_rows(data)).affinity
 
 

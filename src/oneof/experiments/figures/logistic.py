@@ -19,8 +19,8 @@ def sparse_logistic() -> Any:
     return LogisticRegression(l1_ratio=1.0, solver="liblinear", random_state=0)
 
 
-def draw_labelled(y: Ints, number: int, random: np.random.Generator) -> Ints:
-    """Return which rows are labelled: one of every class, and the others by lot."""
+def draw_labeled(y: Ints, number: int, random: np.random.Generator) -> Ints:
+    """Return which rows are labeled: one of every class, and the others by lot."""
     rows = random.permutation(len(y))
     first = np.unique(y[rows], return_index=True)[1]
     rest = np.delete(rows, first)

@@ -29,7 +29,7 @@ class Points(NamedTuple):
 
     X: Floats
     y: Ints
-    labelled: Ints
+    labeled: Ints
 
 
 def plan(*, draws: int) -> tuple[Trial, ...]:
@@ -42,9 +42,9 @@ def make_points(shape: str, random: np.random.Generator) -> Points:
     side = np.repeat([0, 1], 100)
     if shape == "linear":
         along, across = random.uniform(-5.0, 5.0, 200), random.normal(scale=0.25, size=200) + np.where(side, 0.8, -0.8)
-        labelled = np.concatenate([100 * k + random.choice(100, 3, replace=False) for k in (0, 1)])
+        labeled = np.concatenate([100 * k + random.choice(100, 3, replace=False) for k in (0, 1)])
         turned = np.array([[np.cos(0.6), -np.sin(0.6)], [np.sin(0.6), np.cos(0.6)]])
-        return Points(np.column_stack([along, across]) @ turned.T, side, labelled)
+        return Points(np.column_stack([along, across]) @ turned.T, side, labeled)
     angle = random.uniform(0.0, np.pi, 200)
     x = np.where(side, 1.0 - np.cos(angle), np.cos(angle))
     y = np.where(side, 0.4 - np.sin(angle), np.sin(angle))
@@ -61,9 +61,9 @@ def measure(trial: Trial) -> Result:
     from oneof.graphs import GraphRule
 
     shape = trial.text("shape")
-    X, y, labelled = points = make_points(shape, trial.generator())
+    X, y, labeled = points = make_points(shape, trial.generator())
     known = np.full(len(y), -1)
-    known[labelled] = y[labelled]
+    known[labeled] = y[labeled]
     hidden = known < 0
 
     def seen(rows: Floats) -> Floats:
@@ -71,7 +71,7 @@ def measure(trial: Trial) -> Result:
 
     graph = GraphRule().graph(X).affinity
     ours = GraphLogisticRegression("graph", alpha=0.0, beta=0.0, affinity=graph).fit(seen(X), known)
-    theirs = LogisticRegression().fit(seen(X[labelled]), y[labelled])
+    theirs = LogisticRegression().fit(seen(X[labeled]), y[labeled])
     found: dict[str, Any] = {
         "semi-supervised": float((ours.transduction_[hidden] == y[hidden]).mean()),
         "supervised": float((theirs.predict(seen(X[hidden])) == y[hidden]).mean()),
@@ -110,18 +110,18 @@ def draw(records: Records) -> "Mapping[str, Figure]":
         if not first or first[0].result is None:
             continue
         points = make_points(shape, first[0].trial.generator())
-        plain = np.setdiff1d(np.arange(len(points.y)), points.labelled)
+        plain = np.setdiff1d(np.arange(len(points.y)), points.labeled)
         ax.plot(*points.X[plain].T, ".", color=PALETTE["muted"], alpha=0.55, markersize=4, label="no label")
-        for k, (colour, marker) in enumerate(((BLUE, "o"), (ORANGE, "s"))):
-            rows = points.labelled[points.y[points.labelled] == k]
+        for k, (color, marker) in enumerate(((BLUE, "o"), (ORANGE, "s"))):
+            rows = points.labeled[points.y[points.labeled] == k]
             ax.plot(
-                *points.X[rows].T, marker, color=colour, markersize=8, markeredgecolor=PALETTE["ink"],
-                label=f"labelled, class {k + 1}",
+                *points.X[rows].T, marker, color=color, markersize=8, markeredgecolor=PALETTE["ink"],
+                label=f"labeled, class {k + 1}",
             )  # fmt: skip
-        for name, colour, dash in (("supervised", VERMILLION, "--"), ("semi-supervised", PALETTE["ink"], "-")):
+        for name, color, dash in (("supervised", VERMILLION, "--"), ("semi-supervised", PALETTE["ink"], "-")):
             score = np.reshape(first[0].result["picture"][name], (GRID, GRID))
-            ax.contour(*_extent(points), score, levels=[0.0], colors=colour, linestyles=dash, linewidths=1.8)
-            ax.plot([], [], dash, color=colour, linewidth=1.8, label=f"boundary, {name}")
+            ax.contour(*_extent(points), score, levels=[0.0], colors=color, linestyles=dash, linewidths=1.8)
+            ax.plot([], [], dash, color=color, linewidth=1.8, label=f"boundary, {name}")
         finish(ax, SHAPES[shape], "first feature", "second feature")
         ax.set_aspect("equal", adjustable="datalim")
     shared_legend(figure, axes, columns=3)
@@ -135,11 +135,11 @@ def claims(records: Records) -> list[Claim]:
         ours, theirs = (records.values(name, shape=shape) for name in ("semi-supervised", "supervised"))
         gain = Difference.of(ours, theirs)
         words = "not measured" if not gain.known else (
-            f"{100 * ours.mean():.1f} % of the other points are right, {100 * theirs.mean():.1f} % without unlabelled "
+            f"{100 * ours.mean():.1f} % of the other points are right, {100 * theirs.mean():.1f} % without unlabeled "
             f"points: {gain.points()} points"
         )  # fmt: skip
-        statement = f"Unlabelled points improve the boundary: {title}."
-        paper = "the utility of unlabelled data for linear and for kernel classifiers"
+        statement = f"Unlabeled points improve the boundary: {title}."
+        paper = "the utility of unlabeled data for linear and for kernel classifiers"
         found.append(Claim(statement, paper, words, gain.is_above if gain.known else None))
     return found
 
@@ -148,19 +148,19 @@ def experiment() -> Experiment:
     """Return the experiment."""
     return Experiment(
         name=NAME,
-        title="Decision boundaries with and without unlabelled points: figure 1",
+        title="Decision boundaries with and without unlabeled points: figure 1",
         citation=CITATION,
-        question="What do unlabelled points do to the boundary of a classifier that has seen few labels?",
+        question="What do unlabeled points do to the boundary of a classifier that has seen few labels?",
         protocol=[
             "The paper's points are not given. Ours: two slanted bands of 100 points, three labels in each, and a "
             "linear classifier; and two moons of 100 points, one label in each, and as features the RBF kernels "
             "(gamma 2) with all points. The picture is the first draw.",
-            'Ours is GraphLogisticRegression("graph") on 5 neighbours, its precision found by the evidence, with the '
+            'Ours is GraphLogisticRegression("graph") on 5 neighbors, its precision found by the evidence, with the '
             "paper's hyper-prior (alpha = beta = 0). The supervised classifier is scikit-learn's LogisticRegression on "
-            "the same features and the labelled points.",
+            "the same features and the labeled points.",
             "Tried before: labels at opposite ends of the bands, where neither classifier finds the gap (58 % right; "
-            "the prior smooths the scores of neighbours, and neighbours lie along the bands as much as across them), "
-            "and kernels with the two labelled points alone, which cannot bend around a moon (77 %).",
+            "the prior smooths the scores of neighbors, and neighbors lie along the bands as much as across them), "
+            "and kernels with the two labeled points alone, which cannot bend around a moon (77 %).",
             "The table and the claims are over 100 draws (20 in the quick run).",
         ],
         datasets=(),

@@ -60,18 +60,18 @@ def _halves(made: Any) -> list[Any]:
 
 
 def _views(rows: Any, random: np.random.Generator) -> Result:
-    """Return ROC curves on the rows with both sensors that were not labelled."""
+    """Return ROC curves on the rows with both sensors that were not labeled."""
     from oneof.estimators.graph_logistic import GraphLogisticRegression
 
     has = np.column_stack([np.isfinite(rows.X[:, columns[0]]) for columns in rows.views])
     both = has.all(axis=1)
-    labelled = random.random(len(has)) < np.where(both, 0.8, 0.2)
-    known, judged = np.where(labelled, rows.y, None), both & ~labelled
+    labeled = random.random(len(has)) < np.where(both, 0.8, 0.2)
+    known, judged = np.where(labeled, rows.y, None), both & ~labeled
     found = {}
     parts = [*zip(has.T, rows.views, strict=True), (both, np.concatenate(rows.views))]
     for sensor, (held, columns) in zip(SENSORS, parts, strict=True):
         new = rows.X[np.ix_(judged, columns)]
-        told = held & labelled
+        told = held & labeled
         theirs = sparse_logistic().fit(rows.X[np.ix_(told, columns)], rows.y[told])
         found[f"{sensor}, supervised"] = _roc(rows.y[judged], _mines(theirs, new))
         if sensor == SENSORS[2]:  # views may be lacked, so that all rows take part
@@ -95,10 +95,10 @@ def _queries(rows: Any, fresh: Any, trial: Trial) -> Result:
         batch=count if strategy == "random" else BATCH,
         random_state=int(trial.generator("draw").integers(2**31)),
     )  # fmt: skip
-    labelled = np.concatenate([run.start, run.indices])
+    labeled = np.concatenate([run.start, run.indices])
     known = np.full(len(rows.y), None, dtype=object)
-    known[labelled] = rows.y[labelled]
-    left = np.setdiff1d(np.arange(len(rows.y)), labelled)
+    known[labeled] = rows.y[labeled]
+    left = np.setdiff1d(np.arange(len(rows.y)), labeled)
     model = estimator.fit(rows.X, known)
     return {
         "found": np.cumsum(rows.y[run.indices] == "mine"),
@@ -149,11 +149,11 @@ def draw(records: Records) -> "Mapping[str, Figure]":
     """Draw the ROC curves, and the mines found."""
     figure, axes = new_figure(1, 3, width=4.0, height=3.6)
     views, queried = records.where(part="views"), records.where(part="queries")
-    for sensor, colour in zip(SENSORS, (GREEN, VERMILLION, BLUE), strict=True):
+    for sensor, color in zip(SENSORS, (GREEN, VERMILLION, BLUE), strict=True):
         for kind, dash in zip(KINDS, ("-", "--"), strict=True):
             values = views.values(lambda result, name=f"{sensor}, {kind}": result[name][1:])  # type: ignore[misc]
             band = "error" if sensor == SENSORS[2] and kind == KINDS[0] else "none"
-            curve(axes[0], RATES, values, LOOKS[0]._replace(colour=colour, dash=dash), f"{sensor}, {kind}", band=band)
+            curve(axes[0], RATES, values, LOOKS[0]._replace(color=color, dash=dash), f"{sensor}, {kind}", band=band)
     finish(axes[0], "one sensor and both", "false alarm rate", "detection rate")
     for strategy, look in zip(STRATEGIES, LOOKS, strict=False):
         part = queried.where(strategy=strategy)
@@ -220,17 +220,17 @@ def experiment() -> Experiment:
             "The land-mine data are not public. The rows are made up by make_two_sensors in their shape: 123 with "
             "the first sensor alone (420 features), 398 with the second (9), 316 with both; a quarter are mines, and "
             "either sensor sees a mine with probability .75. What comes out tells of the method, not of sensors.",
-            "Left: 20 % of the rows with one sensor and 80 % of those with both are labelled; each classifier learns "
+            "Left: 20 % of the rows with one sensor and 80 % of those with both are labeled; each classifier learns "
             "from all rows that have its sensor and is judged on the rows with both and no label. The supervised one "
-            "has an L1 penalty (C = 1), and for both sensors the labelled rows that have both.",
-            "Middle and right: from 10 labelled rows drawn at random, 100 labels are queried, 5 at a time; then the "
+            "has an L1 penalty (C = 1), and for both sensors the labeled rows that have both.",
+            "Middle and right: from 10 labeled rows drawn at random, 100 labels are queried, 5 at a time; then the "
             "classifier is judged on the rows left, as in the paper, and in the table also on as many fresh rows, "
             "since who finds more mines leaves other rows to be judged by. Bands are one standard deviation (left: two "
             "standard errors).",
             "50 draws of the rows; the quick run has 2, and 20 queries.",
         ],
         remarks=[
-            "The second sensor alone, 9 features of 714 rows, gains nothing from its unlabelled rows that exceeds "
+            "The second sensor alone, 9 features of 714 rows, gains nothing from its unlabeled rows that exceeds "
             "chance; the first, 420 features of 439 rows, and both do.",
             "Some 209 of the 837 rows are mines, so that 100 queries can find 48 % of them at most. The paper's found "
             "some 90: nearly every query met a mine. Of ours 44 did, of random ones 25. The questions that tell most "

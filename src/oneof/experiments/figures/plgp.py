@@ -12,21 +12,21 @@ from oneof.metrics import WinTieLoss, win_tie_loss
 from oneof.typing import Floats, Ints, Mask
 
 CITATION = "Zhou, Zhang & Gu (2017), Partial label learning via Gaussian processes, IEEE Transactions on Cybernetics 47"
-OURS, ECOC, CLPL_NAME, NEIGHBOURS = "PLGP", "PL-ECOC", "CLPL", "PL-kNN"
+OURS, ECOC, CLPL_NAME, NEIGHBORS = "PLGP", "PL-ECOC", "CLPL", "PL-kNN"
 KERNELS = ("linear", "rbf")
-RIVALS = (ECOC, CLPL_NAME, NEIGHBOURS)
+RIVALS = (ECOC, CLPL_NAME, NEIGHBORS)
 HONEST = ", chosen kernel"
 METHODS = (OURS, *RIVALS, OURS + HONEST, ECOC + HONEST)
 SEARCH_ROWS = 300
 """Most training rows on which parameters are chosen."""
-# gamma times the number of features, which are standardised.
+# gamma times the number of features, which are standardized.
 GAMMAS, COSTS, COUNTS = (1 / 8, 1 / 2, 2.0, 8.0), (0.1, 1.0, 10.0, 100.0), (5, 10, 15, 20)
 STEPS = 10**6
 """Most steps of libsvm for a machine: C = 100 can take hours on thousands of rows that no line separates."""
 ALPHA = 0.1
 """Of the two-sided test: a left-tailed test at .05 in either direction."""
 PROTOCOL = [
-    "Features are standardised by the training part. gamma of the RBF kernel, C of PL-ECOC's machines and k of PL-kNN "
+    "Features are standardized by the training part. gamma of the RBF kernel, C of PL-ECOC's machines and k of PL-kNN "
     "are chosen by three folds of at most 300 training rows (ours: the search would take days otherwise), where a "
     "decision counts if it lies in the row's set; gamma is 1/8, 1/2, 2 or 8 divided by the number of features, C .1 "
     "to 100, k 5 to 20; libsvm takes a million steps for a machine at most. The grid of gamma was shifted once while "
@@ -77,7 +77,7 @@ def _grids(n_features: int) -> dict[str, Sequence[tuple[float, ...]]]:
         f"{ECOC} linear": [(C,) for C in COSTS],
         f"{ECOC} rbf": list(itertools.product(COSTS[1:], gammas)),
         CLPL_NAME: [()],
-        NEIGHBOURS: [(float(k),) for k in COUNTS],
+        NEIGHBORS: [(float(k),) for k in COUNTS],
     }
 
 
@@ -149,7 +149,7 @@ def kernels_above(configurations: Sequence[Records]) -> Claim:
     """Judge whether the two kernel methods are above the other two, in the mean over the configurations."""
     known = [records for records in configurations if len(records.values(CLPL_NAME))]
     means = {m: mean_and_error(np.array([accuracies(r, m).mean() for r in known]))[0] for m in METHODS[:4]}
-    held = min(means[OURS], means[ECOC]) > max(means[CLPL_NAME], means[NEIGHBOURS])
+    held = min(means[OURS], means[ECOC]) > max(means[CLPL_NAME], means[NEIGHBORS])
     told = ", ".join(f"{method} {100 * mean:.1f} %" for method, mean in means.items())
     statement = "In the mean over all configurations, PLGP and PL-ECOC are above CLPL and PL-kNN."
     paper = "the two kernel methods are clearly above the other two"

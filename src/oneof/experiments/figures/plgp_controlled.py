@@ -120,7 +120,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
             found = np.array([mean_and_deviation(accuracies(part, method)) for part in parts])
             ax.errorbar(
                 at + 0.16 * (i - 1.5), found[:, 0], yerr=np.nan_to_num(found[:, 1]), fmt=look.marker,
-                color=look.colour, markersize=4.5, elinewidth=1.0, label=method,
+                color=look.color, markersize=4.5, elinewidth=1.0, label=method,
             )  # fmt: skip
         names = [f"{part[0].trial['share']:g}, {part[0].trial['extra']}" for part in parts]
         ax.set_xticks(at, names, rotation=45 if len(at) > 3 else 0)

@@ -81,7 +81,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
     for i, (method, look) in enumerate(zip(METHODS, LOOKS, strict=False)):
         found = np.array([mean_and_deviation(accuracies(part, method)) for part in parts.values()])
         axes[0].errorbar(
-            at + 0.12 * (i - 2.5), found[:, 0], yerr=np.nan_to_num(found[:, 1]), fmt=look.marker, color=look.colour,
+            at + 0.12 * (i - 2.5), found[:, 0], yerr=np.nan_to_num(found[:, 1]), fmt=look.marker, color=look.color,
             markersize=6, elinewidth=1.2, label=method,
         )  # fmt: skip
     axes[0].set_xticks(at, list(parts))
@@ -133,7 +133,7 @@ def experiment() -> Experiment:
             "linear machines; without a bound on libsvm's steps they had not ended after twenty minutes. The two "
             "other folds that took longest were run with and without the bound, and have the same accuracies.",
             "PL-ECOC is what stands in the way. Elsewhere it is published at 64, 61 and 29 % on Lost, BirdSong "
-            "and MSRCv2 (docs/accuracy.md); ours, on standardised features and with C and gamma searched for, has "
+            "and MSRCv2 (docs/accuracy.md); ours, on standardized features and with C and gamma searched for, has "
             "72, 74 and 43 %. And the prior variance of 1, which the kernel has as it is printed, holds PLGP "
             "back, as on the controlled sets: with four kernels to choose from, three of them with variances of "
             "10, it has 82, 74 and 46 % on five other splits, where PL-ECOC at its defaults has 67, 73 and 42 % "

@@ -69,7 +69,7 @@ class Problem:
         return np.asarray(np.eye(self.n_classes, dtype=bool)[self.y[rows]])
 
     def accuracy(self, rows: Ints, mask: Mask, lam: float, degree: int) -> float:
-        """Return the accuracy on the test rows of a machine that has learnt from some rows and their sets."""
+        """Return the accuracy on the test rows of a machine that has learned from some rows and their sets."""
         gram = self.products[np.ix_(rows, rows)] ** degree
         decided = _decide(gram, mask, self.cross[:, rows] ** degree, lam)
         return float((decided == self.truth).mean())
@@ -83,10 +83,10 @@ class Problem:
             gram = self.products[np.ix_(rows, rows)] ** degree
             for lam in LAMS:
                 hits = 0
-                for learnt, judged in (folds, folds[::-1]):
-                    if mask[learnt].any(axis=0).sum() < 2:
+                for learned, judged in (folds, folds[::-1]):
+                    if mask[learned].any(axis=0).sum() < 2:
                         continue
-                    decided = _decide(gram[np.ix_(learnt, learnt)], mask[learnt], gram[np.ix_(judged, learnt)], lam)
+                    decided = _decide(gram[np.ix_(learned, learned)], mask[learned], gram[np.ix_(judged, learned)], lam)
                     hits += int(mask[judged, decided].sum())
                 scores[lam, degree] = hits
         return max(scores, key=lambda chosen: (scores[chosen], chosen[0], -chosen[1]))

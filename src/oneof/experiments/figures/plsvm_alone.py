@@ -143,7 +143,7 @@ def experiment() -> Experiment:
         name=NAME,
         title="Partial labels alone: figure 5",
         citation=CITATION,
-        question="How far do partial labels go where no row is exactly labelled?",
+        question="How far do partial labels go where no row is exactly labeled?",
         protocol=[
             "100, 200, 400 or 800 rows drawn from the training part, each with a set of 2 to 5 labels, the false ones "
             "uniform; accuracy on the test part. SVM-All has the true labels. Bands are two standard errors.",

@@ -246,7 +246,7 @@ def experiment() -> Experiment:
         name=NAME,
         title="PL-SVM beside SVM and SVM-All: figures 3, 4, 6 and 7",
         citation=CITATION,
-        question="What do partially labelled rows add to exactly labelled ones?",
+        question="What do partially labeled rows add to exactly labeled ones?",
         protocol=[
             "100, 200, 400 or 800 exact rows and as many partial ones, whose sets hold 2 to 5 labels, the false ones "
             "uniform; rows drawn from the training part, accuracy on the test part. SVM has the exact rows alone, "

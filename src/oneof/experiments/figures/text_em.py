@@ -1,4 +1,4 @@
-"""EM with unlabelled documents: the lecture's claim, on 20 Newsgroups."""
+"""EM with unlabeled documents: the lecture's claim, on 20 Newsgroups."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAME = "text-em"
 COUNTS = (20, 100, 300, 1000, 5000)
-METHODS = {"naive Bayes, labels alone": 0.0, "EM, unlabelled too": 1.0}
+METHODS = {"naive Bayes, labels alone": 0.0, "EM, unlabeled too": 1.0}
 ALONE, TOGETHER = METHODS
 # Nigam et al. (2000), in percent.
 PUBLISHED = {ALONE: {20: 20.0, 300: 52.0}, TOGETHER: {20: 35.0, 300: 66.0}}
@@ -30,7 +30,7 @@ FEW = 300
 def plan(*, draws: int, counts: tuple[int, ...] = COUNTS) -> tuple[Trial, ...]:
     """Return the trials."""
     return tuple(
-        Trial.of(NAME, labelled=n, weight=weight, draw=draw)
+        Trial.of(NAME, labeled=n, weight=weight, draw=draw)
         for draw in range(draws)
         for n in counts
         for weight in METHODS.values()
@@ -56,10 +56,10 @@ def measure(trial: Trial) -> Result:
     X, y, n_train = documents()
     order = trial.generator("draw").permutation(n_train)
     # The first documents of each class in a random order: those of few are among those of many.
-    each = trial.number("labelled") // (int(y.max()) + 1)
-    labelled = np.concatenate([order[y[order] == k][:each] for k in range(int(y.max()) + 1)])
+    each = trial.number("labeled") // (int(y.max()) + 1)
+    labeled = np.concatenate([order[y[order] == k][:each] for k in range(int(y.max()) + 1)])
     known = np.full(n_train, -1)
-    known[labelled] = y[labelled]
+    known[labeled] = y[labeled]
     model = MultinomialEM(float(trial["weight"] or 0.0)).fit(X[:n_train], known)
     return {"accuracy": float((model.predict(X[n_train:]) == y[n_train:]).mean())}
 
@@ -68,26 +68,26 @@ def tabulate(records: Records) -> Table:
     """Return mean accuracies beside the published ones."""
     rows: list[list[str | float | int]] = []
     for name, weight in METHODS.items():
-        for number in records.across("labelled"):
-            values = 100 * records.values("accuracy", labelled=number, weight=weight)
+        for number in records.across("labeled"):
+            values = 100 * records.values("accuracy", labeled=number, weight=weight)
             rows.append([name, number, len(values), *mean_and_error(values), PUBLISHED[name].get(number, float("nan"))])
-    return Table(("method", "labelled documents", "draws", "accuracy %", "standard error", "published %"), rows)
+    return Table(("method", "labeled documents", "draws", "accuracy %", "standard error", "published %"), rows)
 
 
 def draw(records: Records) -> "Mapping[str, Figure]":
     """Draw both curves, and the published points hollow."""
     figure, axes = new_figure(1, 1, width=6.0, height=3.8)
-    counts = records.across("labelled")
+    counts = records.across("labeled")
     for (name, weight), look in zip(METHODS.items(), (LOOKS[1], LOOKS[0]), strict=True):
-        columns = [100 * records.values("accuracy", labelled=n, weight=weight) for n in counts]
+        columns = [100 * records.values("accuracy", labeled=n, weight=weight) for n in counts]
         shortest = min(map(len, columns))
         curve(axes[0], counts, np.array([column[:shortest] for column in columns]).T, look, name, band="deviation")
         points = PUBLISHED[name]
         axes[0].plot(
-            list(points), list(points.values()), look.marker, color=look.colour, markerfacecolor="none", markersize=10,
+            list(points), list(points.values()), look.marker, color=look.color, markerfacecolor="none", markersize=10,
             linestyle="none", label=f"published, {name.split(',')[0]}",
         )  # fmt: skip
-    finish(axes[0], "20 Newsgroups, 7,532 later documents", "labelled documents", "accuracy, %")
+    finish(axes[0], "20 Newsgroups, 7,532 later documents", "labeled documents", "accuracy, %")
     at_counts(axes[0], counts)
     shared_legend(figure, axes, columns=2)
     return {"figure": figure}
@@ -99,26 +99,26 @@ def _gain(records: Records, number: int) -> Difference:
 
 def _paired(records: Records, *cells: tuple[int, str]) -> list[Floats]:
     """Return the accuracies of some numbers of labels and methods, in the draws that all of them have."""
-    parts = in_common(*(records.where(labelled=number, weight=METHODS[method]) for number, method in cells))
+    parts = in_common(*(records.where(labeled=number, weight=METHODS[method]) for number, method in cells))
     return [part.values("accuracy") for part in parts]
 
 
 def claims(records: Records) -> list[Claim]:
     """Judge what the lecture and the paper behind it say."""
-    counts = records.across("labelled")
+    counts = records.across("labeled")
     gains = {n: _gain(records, n) for n in counts}
     told = "; ".join(f"{n} labels: {gain.points()} points" for n, gain in gains.items())
     few = [gain for n, gain in gains.items() if n <= FEW]
     found = [
         Claim(
-            f"With up to {FEW} labels, unlabelled documents raise the accuracy.",
-            "EM with unlabelled documents generally improves accuracy on text: 20 to 35 % at 20 labels, 52 to 66 % "
+            f"With up to {FEW} labels, unlabeled documents raise the accuracy.",
+            "EM with unlabeled documents generally improves accuracy on text: 20 to 35 % at 20 labels, 52 to 66 % "
             "at 300",
             told, verdict_of(*(gain.is_above if gain.known else None for gain in few)),
         ),
         Claim(
             "On the mean, the gain shrinks from the numbers up to 300 to the largest.",
-            "unlabelled documents help most when labels are few", told,
+            "unlabeled documents help most when labels are few", told,
             min(gain.mean for gain in few) > gains[counts[-1]].mean if few and counts[-1] > FEW else None,
         ),
     ]  # fmt: skip
@@ -133,7 +133,7 @@ def claims(records: Records) -> list[Claim]:
                 f"{gain.points()} points"
             )
     found.append(
-        Claim("300 labels with unlabelled documents do more than 1,000 without.",
+        Claim("300 labels with unlabeled documents do more than 1,000 without.",
               "the published curves need a third of the labels", words, held)
     )  # fmt: skip
     return found
@@ -143,17 +143,17 @@ def experiment() -> Experiment:
     """Return the experiment."""
     return Experiment(
         name=NAME,
-        title="EM with unlabelled documents: 20 Newsgroups",
+        title="EM with unlabeled documents: 20 Newsgroups",
         citation="Nigam, McCallum, Thrun & Mitchell (2000), Text classification from labeled and unlabeled documents "
         "using EM, Machine Learning 39; in Jebara's lecture on semi-supervised learning",
-        question="How many labelled documents do unlabelled ones stand for?",
+        question="How many labeled documents do unlabeled ones stand for?",
         protocol=[
-            "The split by date: some of the 11,314 training documents are labelled, the same number of each class "
-            "drawn at random; the others are unlabelled. Accuracy on the 7,532 later documents; 10 draws, the same for "
+            "The split by date: some of the 11,314 training documents are labeled, the same number of each class "
+            "drawn at random; the others are unlabeled. Accuracy on the 7,532 later documents; 10 draws, the same for "
             "both; bands are one standard deviation.",
             "English stop words are left out, and all documents scaled to one length, as published; smoothing 1, the "
-            "unlabelled documents weigh as much as the labelled ones (lambda = 1). The published points are for 10,000 "
-            "unlabelled documents and a vocabulary of 62,258 words; ours has 32,443.",
+            "unlabeled documents weigh as much as the labeled ones (lambda = 1). The published points are for 10,000 "
+            "unlabeled documents and a vocabulary of 62,258 words; ours has 32,443.",
             "The quick run has two draws, and 20, 300 and 1,000 labels.",
         ],
         datasets=("news20",),

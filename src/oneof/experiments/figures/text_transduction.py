@@ -24,14 +24,14 @@ FEW, COUNTS = 17, (17, 50, 150, 500)
 BAYES, MACHINE, TRANSDUCTIVE, SHARED = "naive Bayes", "SVM", "transductive SVM", "transductive SVM, shares known"
 METHODS = (BAYES, MACHINE, TRANSDUCTIVE, SHARED)
 LOOK = dict(zip(METHODS, (LOOKS[6], LOOKS[1], LOOKS[0], LOOKS[5]), strict=True))
-# Joachims (1999): averages over the ten topics, 17 labelled documents.
+# Joachims (1999): averages over the ten topics, 17 labeled documents.
 PUBLISHED = {BAYES: 35.9, MACHINE: 48.4, TRANSDUCTIVE: 60.8}
 
 
 def plan(*, draws: int, counts: tuple[int, ...] = COUNTS, tests: int | None = None) -> tuple[Trial, ...]:
     """Return the trials; `tests` bounds the number of test documents."""
     return tuple(
-        Trial.of(NAME, labelled=n, method=method, tests=tests, draw=draw)
+        Trial.of(NAME, labeled=n, method=method, tests=tests, draw=draw)
         for draw in range(draws)
         for n in counts
         for method in METHODS
@@ -68,12 +68,12 @@ def measure(trial: Trial) -> Result:
     from oneof.topics import score_topics
 
     counts, topics, n_train = documents()
-    number, method = trial.number("labelled"), trial.text("method")
-    labelled = draw_documents(topics[:n_train], number, trial.generator("draw", "labelled"))
+    number, method = trial.number("labeled"), trial.text("method")
+    labeled = draw_documents(topics[:n_train], number, trial.generator("draw", "labeled"))
     tests = np.arange(n_train, len(topics))
     if trial["tests"] is not None:
         tests = trial.generator("draw").permutation(tests)[: trial.number("tests")]
-    taken = np.concatenate([labelled, tests])
+    taken = np.concatenate([labeled, tests])
     X, Y = counts[taken], topics[taken]
     estimator: Any = MultinomialNB()
     if method != BAYES:
@@ -91,16 +91,16 @@ def measure(trial: Trial) -> Result:
 
 def averages(records: Records, number: int, method: str) -> Floats:
     """Return the average over the topics, in percent, one a draw."""
-    found = 100 * records.values("break-even", labelled=number, method=method)
+    found = 100 * records.values("break-even", labeled=number, method=method)
     return found.mean(axis=1) if len(found) else found
 
 
 def tabulate(records: Records) -> Table:
     """Return the break-even point of each topic, and their average."""
     rows: list[list[str | float | int]] = []
-    for number in records.across("labelled"):
+    for number in records.across("labeled"):
         for method in METHODS:
-            values = 100 * records.values("break-even", labelled=number, method=method)
+            values = 100 * records.values("break-even", labeled=number, method=method)
             topics = values.mean(axis=0).tolist() if len(values) else [float("nan")] * len(TOPICS)
             published = PUBLISHED.get(method, float("nan")) if number == FEW else float("nan")
             average = mean_and_error(averages(records, number, method))
@@ -109,34 +109,34 @@ def tabulate(records: Records) -> Table:
 
 
 def draw(records: Records) -> "Mapping[str, Figure]":
-    """Draw the break-even points topic by topic, and their average against the number of labelled documents."""
+    """Draw the break-even points topic by topic, and their average against the number of labeled documents."""
     figure, axes = new_figure(1, 2, width=4.6, height=3.8)
     at = np.arange(len(TOPICS))
     for i, (method, look) in enumerate(LOOK.items()):
-        values = 100 * records.values("break-even", labelled=FEW, method=method)
+        values = 100 * records.values("break-even", labeled=FEW, method=method)
         if len(values):
             mean, error = values.mean(axis=0), 2 * values.std(axis=0) / np.sqrt(len(values))
             axes[0].errorbar(
-                mean, at + 0.16 * (i - 1.5), xerr=error, fmt=look.marker, color=look.colour, markersize=4.5,
+                mean, at + 0.16 * (i - 1.5), xerr=error, fmt=look.marker, color=look.color, markersize=4.5,
                 elinewidth=1.2, label=method,
             )  # fmt: skip
     axes[0].set_yticks(at, TOPICS)
     axes[0].set_xlim(0, 100)
     axes[0].set_ylim(len(TOPICS) - 0.5, -0.5)
-    finish(axes[0], f"{FEW} labelled documents", "break-even point, %", "")
+    finish(axes[0], f"{FEW} labeled documents", "break-even point, %", "")
     axes[0].grid(visible=False, axis="y")
     axes[0].grid(axis="x", alpha=0.5)
-    counts = records.across("labelled")
+    counts = records.across("labeled")
     for method, look in LOOK.items():
         columns = [averages(records, n, method) for n in counts]
         shortest = min(map(len, columns))
         curve(axes[1], counts, np.array([column[:shortest] for column in columns]).T, look, method)
         if method in PUBLISHED:
             axes[1].plot(
-                [FEW], [PUBLISHED[method]], look.marker, color=look.colour, markerfacecolor="none", markersize=10,
+                [FEW], [PUBLISHED[method]], look.marker, color=look.color, markerfacecolor="none", markersize=10,
                 linestyle="none", label=f"published, {method}",
             )  # fmt: skip
-    finish(axes[1], "average of the ten topics", "labelled documents", "break-even point, %")
+    finish(axes[1], "average of the ten topics", "labeled documents", "break-even point, %")
     at_counts(axes[1], counts)
     shared_legend(figure, axes, columns=3)
     return {"figure": figure}
@@ -144,7 +144,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
 
 def _paired(records: Records, number: int, *methods: str) -> list[Floats]:
     """Return the averages of some methods, in the draws that all of them have."""
-    parts = in_common(*(records.where(labelled=number, method=method) for method in methods))
+    parts = in_common(*(records.where(labeled=number, method=method) for method in methods))
     return [averages(part, number, method) for part, method in zip(parts, methods, strict=True)]
 
 
@@ -158,14 +158,14 @@ def _above(records: Records, number: int, first: str, second: str) -> tuple[str,
 
 def claims(records: Records) -> list[Claim]:
     """Judge what the lecture says, by the averages."""
-    few, many = f"With {FEW} labelled documents", records.across("labelled")[-1]
+    few, many = f"With {FEW} labeled documents", records.across("labeled")[-1]
     gains = [Difference.of(*_paired(records, n, SHARED, MACHINE)) for n in (FEW, many)]
     return [
         Claim(f"{few} the transductive SVM is above the SVM.", "60.8 % for 48.4 %",
               *_above(records, FEW, TRANSDUCTIVE, MACHINE)),
         Claim(f"{few} the SVM is above naive Bayes.", "48.4 % for 35.9 %", *_above(records, FEW, MACHINE, BAYES)),
         Claim(f"{few}, and told the share of each topic, the transductive SVM is above the SVM.",
-              "not in the paper: it takes the share in the labelled documents",
+              "not in the paper: it takes the share in the labeled documents",
               *_above(records, FEW, SHARED, MACHINE)),
         Claim(f"Told the shares, it gains more on the mean with {FEW} labels than with {many}.",
               "the gain is largest for small training sets",
@@ -184,11 +184,11 @@ def experiment() -> Experiment:
         question="What is gained by knowing the test documents, without their topics, while learning from few others?",
         protocol=[
             "Each of the ten most frequent topics against the rest: 17 (50, 150, 500) of the 9,603 training documents "
-            "of the ModApte split are labelled, drawn uniformly among the draws in which every topic occurs; all 3,299 "
-            "test documents are ranked, and the transductive machine has them as unlabelled ones. Precision = recall "
+            "of the ModApte split are labeled, drawn uniformly among the draws in which every topic occurs; all 3,299 "
+            "test documents are ranked, and the transductive machine has them as unlabeled ones. Precision = recall "
             "break-even points; 10 draws, the same for all methods; bars and bands are two standard errors.",
             "English stop words are left out, words stemmed; machines have TF-IDF and C = 1 / mean |x|^2, naive Bayes "
-            "counts. The transductive machine takes the share of positives among the labelled documents, or, 'shares "
+            "counts. The transductive machine takes the share of positives among the labeled documents, or, 'shares "
             "known', that of all training documents, which 17 labels do not tell.",
             "How the published 17 documents were drawn, and how often, is not in the texts that we have.",
             "The quick run has 2 draws, 17 and 150 documents, and 800 test documents.",

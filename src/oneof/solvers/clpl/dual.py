@@ -6,7 +6,7 @@ the set:
     min_W          f(W) = 1/2 ||W||^2 + sum_j c_j max(0, 1 - <W, a_j>)^2
     max_{beta>=0}  D(beta) = sum_j (beta_j - beta_j^2 / (4 c_j)) - 1/2 ||W||^2,    W = sum_j beta_j a_j.
 
-The dual is maximised over one beta_j at a time (Hsieh et al. 2008, A dual coordinate descent method for large-scale
+The dual is maximized over one beta_j at a time (Hsieh et al. 2008, A dual coordinate descent method for large-scale
 linear SVM, algorithm 1). Losses of sparse rows hardly meet, so that tens of passes end at rounding, where a single
 Newton step takes tens of products with X. Where they do meet, at large costs, it is slow and gives up early.
 """

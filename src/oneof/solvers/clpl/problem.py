@@ -8,7 +8,7 @@ from oneof.solvers.linear import Block, LinearProblem
 from oneof.typing import Floats, Mask, Rows
 
 LARGEST_BLOCKS = 2e7
-"""Most numbers in the Hessian's K blocks (160 MB) for which they are factorised."""
+"""Most numbers in the Hessian's K blocks (160 MB) for which they are factorized."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class CLPLProblem(LinearProblem):
 
     @property
     def blocks_fit(self) -> bool:
-        """Whether the Hessian's blocks are small enough to be factorised."""
+        """Whether the Hessian's blocks are small enough to be factorized."""
         return blocks_fit(self.shape)
 
     def hinges(self, scores: Floats) -> tuple[Floats, Floats]:
@@ -48,7 +48,7 @@ class CLPLProblem(LinearProblem):
 
     def objective(self, weights: Floats, scores: Floats) -> float:
         """Return f."""
-        return 0.5 * float((self.penalised(weights) ** 2).sum()) + self.losses(scores)
+        return 0.5 * float((self.penalized(weights) ** 2).sum()) + self.losses(scores)
 
     def losses(self, scores: Floats) -> float:
         """Return the sum of the losses."""
@@ -62,7 +62,7 @@ class CLPLProblem(LinearProblem):
 
     def gradient(self, weights: Floats, scores: Floats) -> Floats:
         """Return the (K, D) gradient of f."""
-        return self.penalised(weights) + self.gather(self.slopes(scores), self.X)
+        return self.penalized(weights) + self.gather(self.slopes(scores), self.X)
 
     def curvatures(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the second derivatives by the mean over the set, (n, 1), and by each score outside it, (n, K)."""
@@ -81,7 +81,7 @@ class CLPLProblem(LinearProblem):
 
     def hessian_product(self, curvatures: tuple[Floats, Floats], direction: Floats) -> Floats:
         """Return the Hessian of f times a direction, (K, D)."""
-        return self.penalised(direction) + self.bent(curvatures, direction)
+        return self.penalized(direction) + self.bent(curvatures, direction)
 
     def by_class(self, curvatures: tuple[Floats, Floats]) -> Floats:
         """Return the second derivatives of the losses by one score each, (n, K)."""
@@ -133,6 +133,6 @@ class RowsLine:
 
 
 def blocks_fit(shape: tuple[int, int]) -> bool:
-    """Return whether K blocks of D x D numbers are small enough to be factorised."""
+    """Return whether K blocks of D x D numbers are small enough to be factorized."""
     n_classes, size = shape
     return n_classes * size**2 <= LARGEST_BLOCKS

@@ -23,7 +23,7 @@ MOST_PRODUCTS = 1000
 
 @dataclass(frozen=True)
 class CLPLSolution:
-    """The minimiser that `solve_clpl` found."""
+    """The minimizer that `solve_clpl` found."""
 
     weights: Floats
     """(K, D): D = d, or d + 1 with the intercept b in the last column."""
@@ -46,7 +46,7 @@ def solve_clpl(
     tol: float = 1e-8,
     initial: Floats | None = None,
 ) -> CLPLSolution:
-    """Minimise the objective.
+    """Minimize the objective.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def solve_clpl(
     sample_weight : ndarray of shape (n,)
         At least 0; a weight of 2 is the same as the row twice.
     fit_intercept : bool
-        Add a constant to each class's score, not penalised (not in the paper).
+        Add a constant to each class's score, not penalized (not in the paper).
     max_iter : int
         Newton steps, at most.
     tol : float
@@ -78,12 +78,12 @@ def solve_clpl(
             scores = problem.scores(initial)
             objective, gradient = problem.objective(initial, scores), problem.gradient(initial, scores)
             return CLPLSolution(initial, objective, gradient, 1, converged=True)
-    return minimise(problem, max_iter=max_iter, tol=tol, initial=initial)
+    return minimize(problem, max_iter=max_iter, tol=tol, initial=initial)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is looked for below, and said in one sentence
-def minimise(problem: Sums, *, max_iter: int, tol: float, initial: Floats | None = None) -> CLPLSolution:
-    """Minimise the objective that a problem sums up; the other parameters are those of `solve_clpl`."""
+def minimize(problem: Sums, *, max_iter: int, tol: float, initial: Floats | None = None) -> CLPLSolution:
+    """Minimize the objective that a problem sums up; the other parameters are those of `solve_clpl`."""
     weights = np.zeros(problem.shape) if initial is None else np.array(initial, dtype=np.float64)
     n_iter, converged, accuracy, blocks = 0, False, 0.1, False
     while True:
@@ -142,9 +142,9 @@ def _preconditioner(problem: Sums, curvatures: Any, *, blocks: bool) -> Callable
 
 
 def _line_minimum(problem: Sums, weights: Floats, step: Floats, line: Line) -> float:
-    """Return the length that minimises f along the step: the root of its slope, increasing and linear in pieces."""
-    linear = float((problem.penalised(weights) * step).sum())
-    square = float((problem.penalised(step) ** 2).sum())
+    """Return the length that minimizes f along the step: the root of its slope, increasing and linear in pieces."""
+    linear = float((problem.penalized(weights) * step).sum())
+    square = float((problem.penalized(step) ** 2).sum())
 
     def slope(length: float) -> float:
         return linear + length * square + line.slope(length)

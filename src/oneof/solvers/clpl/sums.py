@@ -25,9 +25,9 @@ class Sums(Protocol):
 
     @property
     def blocks_fit(self) -> bool:
-        """Whether the Hessian's blocks are small enough to be factorised."""
+        """Whether the Hessian's blocks are small enough to be factorized."""
 
-    def penalised(self, weights: Floats) -> Floats:
+    def penalized(self, weights: Floats) -> Floats:
         """Return the weights with 0 for the intercept."""
 
     def scores(self, weights: Floats) -> Any:

@@ -39,15 +39,15 @@ def solve_harmonic(
 ) -> HarmonicSolution:
     """Return the shares that change least along the edges, given the labels.
 
-    With L = D - W, the Laplacian without normalisation, for which f^T L f = 1/2 sum_ij w_ij (f_i - f_j)^2, and y_i the
-    indicator of an exact row, F minimises
+    With L = D - W, the Laplacian without normalization, for which f^T L f = 1/2 sum_ij w_ij (f_i - f_j)^2, and y_i the
+    indicator of an exact row, F minimizes
 
         sum_k [ f_k^T L f_k + c sum_{i exact} (f_ik - y_ik)^2 + ridge ||f_k||^2 ],
 
     without `label_penalty` c subject to f_i = y_i in the exact rows instead, which is the limit c -> inf. Without ridge
     that is F_U = L_UU^-1 W_UL Y_L. With a ridge rows far from labels sum to less than 1; in the end all are scaled to
     it. (A pull to equal shares would need no scaling, and leave the largest share where it is; but it puts the same
-    mass in every class, by which class mass normalisation is misled.) Classes that no label speaks for have exactly 0.
+    mass in every class, by which class mass normalization is misled.) Classes that no label speaks for have exactly 0.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def solve_harmonic(
 def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = None, *, tol: float = 1e-6) -> Floats:
     """Return the shares of rows of full sets with each class scaled to its part of the others.
 
-    Class mass normalisation: q_k f_ik / sum_j f_jk, the sum over the rows of full sets that a label reaches, and q_k
+    Class mass normalization: q_k f_ik / sum_j f_jk, the sum over the rows of full sets that a label reaches, and q_k
     the mass of class k in the rows with smaller sets, plus 1; of exact rows that is their number, also where they are
     not clamped. What is known of single rows is not scaled, and where it is so of all rows, nothing is.
 

@@ -30,7 +30,7 @@ from scipy.sparse.linalg import splu
 from oneof.typing import Floats, Ints, Mask
 
 UNKNOWNS = 1000
-"""Shares in one leap at most, those of the rows that move most: the factorisation costs about as many sweeps as lie
+"""Shares in one leap at most, those of the rows that move most: the factorization costs about as many sweeps as lie
 between two leaps."""
 FIRST, LONGEST = 30.0, 1e9
 """Lengths: of the first leap, and of one that is Newton's but for rounding."""

@@ -1,4 +1,4 @@
-"""Sparse symmetric positive definite systems with blocks of right-hand sides: factorised, or by conjugate gradients.
+"""Sparse symmetric positive definite systems with blocks of right-hand sides: factorized, or by conjugate gradients.
 
 The matrices of this room are M-matrices: a positive diagonal, nothing positive beside it, and rows that sum to 0 at
 least. Their inverses have no negative entry, which is why shares stay shares.
@@ -17,7 +17,7 @@ from oneof.solvers.diffusion.parts import Parts
 from oneof.typing import Floats
 
 DIRECT_ROWS = 600
-"""Up to so many rows a sparse factorisation takes no longer than the iterations would, and is exact."""
+"""Up to so many rows a sparse factorization takes no longer than the iterations would, and is exact."""
 FIRM = 1e-3
 """With a pull of so much in all rows no part is slow."""
 EXACT = 1e-10
@@ -37,7 +37,7 @@ class LinearSolution:
     values: Floats
     """(n, K): the solution."""
     n_iter: int
-    """Iterations of conjugate gradients; 1 for a factorisation."""
+    """Iterations of conjugate gradients; 1 for a factorization."""
     change: float
     """By how much the last fifth of the iterations moved an entry, at most, relative to what its row sums to."""
     converged: bool

@@ -1,6 +1,6 @@
 """Diffusion in which the rows with several candidates keep to them.
 
-One sweep of diffusion makes every row a mean of its neighbours and of what it was told, F <- D^-1 (B + N F) with M = D
+One sweep of diffusion makes every row a mean of its neighbors and of what it was told, F <- D^-1 (B + N F) with M = D
 - N; where it rests, M F = B. Rows with a set of several candidates then lose what lies outside it, and what is left is
 scaled to the mass that the row had. These rows make the fixed point a nonlinear one:
 

@@ -6,7 +6,7 @@ start node has a distribution theta_i over the classes, from which the walk take
 
     p(k | x) = sum_i theta_ik P_0|t(i | x),
 
-and theta maximises sum_x log sum_{k in S_x} p(k | x) over the labelled rows x, which is concave in theta. On exact
+and theta maximizes sum_x log sum_{k in S_x} p(k | x) over the labeled rows x, which is concave in theta. On exact
 labels that is the published likelihood; full sets add log 1 = 0.
 """
 
@@ -20,11 +20,11 @@ from oneof.likelihoods import restrict
 from oneof.typing import Floats, Ints, Mask
 
 COLUMN_BYTES = 256 * 2**20
-"""Most memory for the labelled columns of P^t; beyond, every pass walks anew."""
+"""Most memory for the labeled columns of P^t; beyond, every pass walks anew."""
 SPARSE_COST = 2
 """An entry of a sparse product takes at least as long as so many of a dense one."""
 PASSES = 100
-"""Products with the labelled columns that EM is taken to make before it ends: two in each of some fifty iterations."""
+"""Products with the labeled columns that EM is taken to make before it ends: two in each of some fifty iterations."""
 BLOCK_COLUMNS = 64
 """Columns that walk together."""
 
@@ -36,9 +36,9 @@ class WalkSolution:
     distributions: Floats
     """(n, K): p(k | x), cut to the candidates in rows that have several; rows sum to 1."""
     start_posteriors: Floats
-    """(n, K): theta; uniform for nodes from which no walk reaches a labelled row."""
+    """(n, K): theta; uniform for nodes from which no walk reaches a labeled row."""
     log_likelihood: Floats
-    """(n_iter + 1,): of the labelled rows, before and after each iteration of EM; it never falls."""
+    """(n_iter + 1,): of the labeled rows, before and after each iteration of EM; it never falls."""
     n_iter: int
     converged: bool
     unreached: Ints
@@ -76,7 +76,7 @@ class _Walk:
 
 
 class _Columns(Protocol):
-    """P_0|t(i | x) for labelled x: its products with theta and with the weights of EM."""
+    """P_0|t(i | x) for labeled x: its products with theta and with the weights of EM."""
 
     def starts(self, theta: Floats) -> Floats:
         """Return sum_i theta_ik P_0|t(i | x), (l, K)."""
@@ -86,12 +86,12 @@ class _Columns(Protocol):
 
 
 class _Formed:
-    """The labelled columns as an array, for few labelled rows."""
+    """The labeled columns as an array, for few labeled rows."""
 
-    def __init__(self, walk: _Walk, labelled: Ints, n: int) -> None:
-        self.columns = np.empty((n, len(labelled)))
-        for first in range(0, len(labelled), BLOCK_COLUMNS):
-            part = labelled[first : first + BLOCK_COLUMNS]
+    def __init__(self, walk: _Walk, labeled: Ints, n: int) -> None:
+        self.columns = np.empty((n, len(labeled)))
+        for first in range(0, len(labeled), BLOCK_COLUMNS):
+            part = labeled[first : first + BLOCK_COLUMNS]
             block = np.zeros((n, len(part)))
             block[part, np.arange(len(part))] = 1.0
             self.columns[:, first : first + BLOCK_COLUMNS] = walk.ends(block)
@@ -104,36 +104,36 @@ class _Formed:
 
 
 class _Walked:
-    """The labelled columns walked in every pass, all classes at once, for many labelled rows."""
+    """The labeled columns walked in every pass, all classes at once, for many labeled rows."""
 
-    def __init__(self, walk: _Walk, labelled: Ints, n: int) -> None:
-        self.walk, self.labelled, self.n = walk, labelled, n
+    def __init__(self, walk: _Walk, labeled: Ints, n: int) -> None:
+        self.walk, self.labeled, self.n = walk, labeled, n
 
     def starts(self, theta: Floats) -> Floats:
-        return self.walk.starts(theta)[self.labelled]
+        return self.walk.starts(theta)[self.labeled]
 
     def ends(self, weights: Floats) -> Floats:
         block = np.zeros((self.n, weights.shape[1]))
-        block[self.labelled] = weights
+        block[self.labeled] = weights
         return self.walk.ends(block)
 
 
-def _worth_forming(n: int, n_labelled: int, n_classes: int, walk_cost: int) -> bool:
-    """Return whether to form the labelled columns, where P^t times a vector takes `walk_cost` multiplications.
+def _worth_forming(n: int, n_labeled: int, n_classes: int, walk_cost: int) -> bool:
+    """Return whether to form the labeled columns, where P^t times a vector takes `walk_cost` multiplications.
 
     Forming takes as many walks as there are columns, and walking in every pass as many as there are classes; once
-    formed, a pass goes through n n_labelled numbers for each class. More than half of all columns are never formed, so
+    formed, a pass goes through n n_labeled numbers for each class. More than half of all columns are never formed, so
     that no array has n x n entries.
     """
-    cheap_to_form = n_labelled <= PASSES * n_classes
-    cheap_to_use = n * n_labelled <= SPARSE_COST * walk_cost
-    return cheap_to_form and cheap_to_use and 2 * n_labelled <= n and 8 * n * n_labelled <= COLUMN_BYTES
+    cheap_to_form = n_labeled <= PASSES * n_classes
+    cheap_to_use = n * n_labeled <= SPARSE_COST * walk_cost
+    return cheap_to_form and cheap_to_use and 2 * n_labeled <= n and 8 * n * n_labeled <= COLUMN_BYTES
 
 
-def _told(walk: _Walk, labelled: Ints, n: int) -> np.ndarray:
-    """Return which rows a walk may have reached from where one may have started that reached a labelled row, (n,)."""
+def _told(walk: _Walk, labeled: Ints, n: int) -> np.ndarray:
+    """Return which rows a walk may have reached from where one may have started that reached a labeled row, (n,)."""
     ends = np.zeros((n, 1))
-    ends[labelled] = 1.0
+    ends[labeled] = 1.0
     starts = (walk.ends(ends) > 0).astype(np.float64)
     return walk.starts(starts)[:, 0] > 0
 
@@ -159,7 +159,7 @@ def solve_walk(
     self_weight : float
         w, above 0: the weight of staying. It is 1 in the paper, where the Gaussian of a distance of 0 is meant by it.
     tol : float
-        EM ends where an iteration raises the mean log likelihood of the labelled rows by no more than this.
+        EM ends where an iteration raises the mean log likelihood of the labeled rows by no more than this.
     max_iter : int
 
     Returns
@@ -171,12 +171,12 @@ def solve_walk(
     Szummer & Jaakkola (2002), Partially labeled classification with Markov random walks, NIPS: equations 1 to 5.
     """
     n, n_classes = mask.shape
-    labelled = np.flatnonzero(~mask.all(axis=1))
+    labeled = np.flatnonzero(~mask.all(axis=1))
     walk = _Walk(affinity, n_steps, self_weight)
     n_links = affinity.nnz + n  # with the one of each row to itself
-    kind = _Formed if _worth_forming(n, len(labelled), n_classes, n_steps * n_links) else _Walked
-    columns: _Columns = kind(walk, labelled, n)
-    sets = mask[labelled]
+    kind = _Formed if _worth_forming(n, len(labeled), n_classes, n_steps * n_links) else _Walked
+    columns: _Columns = kind(walk, labeled, n)
+    sets = mask[labeled]
     theta = np.full((n, n_classes), 1.0 / n_classes)
     likelihoods: list[float] = []
     n_iter, converged = 0, False
@@ -184,7 +184,7 @@ def solve_walk(
         inside = np.where(sets, columns.starts(theta), 0.0).sum(axis=1)
         likelihoods.append(float(np.log(inside).sum()))
         rise = likelihoods[-1] - likelihoods[-2] if n_iter else np.inf
-        converged = rise <= tol * len(labelled)
+        converged = rise <= tol * len(labeled)
         if converged or n_iter >= max_iter:
             break
         # E: the walk to x started at i, in class k, with probability theta_ik P_0|t(i | x) / inside_x for k in S_x.
@@ -202,5 +202,5 @@ def solve_walk(
         np.array(likelihoods),
         n_iter,
         converged,
-        np.flatnonzero(mask.all(axis=1) & ~_told(walk, labelled, n)),
+        np.flatnonzero(mask.all(axis=1) & ~_told(walk, labeled, n)),
     )

@@ -5,7 +5,7 @@ and counts with the weight c_i. What rises is
 
     l(theta) = log p(theta) + sum_i c_i log sum_{m in A_i} pi_m p(x_i | theta_m).
 
-A weight says what a row is worth: c_i = w_i for exact rows, w_i lambda for unlabelled ones, and so on; `row_weights`
+A weight says what a row is worth: c_i = w_i for exact rows, w_i lambda for unlabeled ones, and so on; `row_weights`
 has the rule. Each step is
 
     E:  r_im = pi_m p(x_i | theta_m) / sum_{j in A_i} pi_j p(x_i | theta_j),  0 outside A_i,
@@ -30,7 +30,7 @@ IMPOSSIBLE = -1e300
 class Family(Protocol[P]):
     """What EM must know of the rows of fit: p(x | theta_m), its mode given responsibilities, and the prior."""
 
-    def maximise(self, mass: Floats) -> P:
+    def maximize(self, mass: Floats) -> P:
         """Return the theta that is the mode for rows of mass c_i r_im, (n, M)."""
 
     def log_likelihoods(self, parameters: P) -> Floats:
@@ -56,11 +56,11 @@ class EMSolution(Generic[P]):
     converged: bool
 
 
-def row_weights(mask: Mask, sample_weight: Floats, unlabelled_weight: float, partial_weight: float) -> Floats:
+def row_weights(mask: Mask, sample_weight: Floats, unlabeled_weight: float, partial_weight: float) -> Floats:
     """Return c_i: w_i for rows of one candidate, times lambda where the set is full, times lambda_partial else."""
     size = mask.sum(axis=1)
     worth = np.where(size == 1, 1.0, partial_weight)
-    worth[size == mask.shape[1]] = unlabelled_weight
+    worth[size == mask.shape[1]] = unlabeled_weight
     return sample_weight * worth
 
 
@@ -131,10 +131,10 @@ def solve_em(
     counted = weight > 0
     trace = []
 
-    def maximise(shares: Floats) -> tuple[Floats, P]:
+    def maximize(shares: Floats) -> tuple[Floats, P]:
         mass = weight[:, None] * shares
         total = mass.sum(axis=0)
-        return log_shares(total), family.maximise(mass)
+        return log_shares(total), family.maximize(mass)
 
     def climb(log_weights: Floats, parameters: P) -> tuple[Floats, Floats]:
         joint = family.log_likelihoods(parameters) + log_weights
@@ -144,14 +144,14 @@ def solve_em(
             raise InputError("the likelihood overflows: scale the features.")
         return joint, shares
 
-    log_weights, parameters = maximise(start)
+    log_weights, parameters = maximize(start)
     joint, shares = climb(log_weights, parameters)
     n_iter, converged = 0, False
     if np.array_equal(shares, start):  # a sweep would repeat the first M-step, as where each row has one candidate
         trace.append(trace[-1])
         n_iter, converged = 1, True
     while n_iter < max_iter and not converged:
-        log_weights, parameters = maximise(shares)
+        log_weights, parameters = maximize(shares)
         before = shares
         joint, shares = climb(log_weights, parameters)
         moved = np.abs(shares - before).sum(axis=1)

@@ -21,7 +21,7 @@ class Units:
     ----------
     varies : ndarray of shape (d,), bool
         The features that are not constant in the rows that count. The others tell no class from another.
-    centre : ndarray of shape (d,)
+    center : ndarray of shape (d,)
         Weighted means.
     spread : ndarray of shape (d',)
         Of the features that vary: their standard deviations, or the root mean square of these where directions of
@@ -29,7 +29,7 @@ class Units:
     """
 
     varies: Mask
-    centre: Floats
+    center: Floats
     spread: Floats
 
     @classmethod
@@ -42,8 +42,8 @@ class Units:
         with np.errstate(over="ignore", invalid="ignore"):
             # From the lowest value on, for a weighted mean of equal numbers need not be that number.
             varies = highest - lowest > 4 * np.finfo(np.float64).eps * np.maximum(np.abs(lowest), np.abs(highest))
-            centre = lowest + share @ (rows - lowest)
-            variance = np.where(varies, share @ (rows - centre) ** 2, 0.0)
+            center = lowest + share @ (rows - lowest)
+            variance = np.where(varies, share @ (rows - center) ** 2, 0.0)
         if not np.isfinite(variance).all():
             raise InputError("the variances overflow: scale the features, for example with StandardScaler.")
         if (variance[varies] < np.finfo(np.float64).tiny).any():
@@ -51,11 +51,11 @@ class Units:
         spread = np.sqrt(variance)
         if alike and varies.any():
             spread = np.full(len(spread), np.sqrt(variance[varies].mean()))
-        return cls(varies, centre, spread[varies])
+        return cls(varies, center, spread[varies])
 
     def read(self, X: Floats) -> Floats:
         """Return the rows in these units, (n, d')."""
-        return np.asarray((X[:, self.varies] - self.centre[self.varies]) / self.spread)
+        return np.asarray((X[:, self.varies] - self.center[self.varies]) / self.spread)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class GaussianParameters:
 
     def means_of_features(self) -> Floats:
         """Return the means in the units of X, (M, d); constant features have theirs."""
-        means = np.tile(self.units.centre, (len(self.means), 1))
+        means = np.tile(self.units.center, (len(self.means), 1))
         means[:, self.units.varies] += self.units.spread * self.means
         return means
 
@@ -108,7 +108,7 @@ class Gaussian:
             shrinkage = float(max(len(units.spread), 1)) if form in ("full", "tied") else 1.0
         return cls(units.read(X), units, form, shrinkage)
 
-    def maximise(self, mass: Floats) -> GaussianParameters:
+    def maximize(self, mass: Floats) -> GaussianParameters:
         """Return weighted means and the covariances about them; the mean of all where there is no mass."""
         total = mass.sum(axis=0)[:, None]
         means = np.where(total > NO_MASS, mass.T @ self.rows / np.where(total > NO_MASS, total, 1.0), 0.0)

@@ -25,7 +25,7 @@ class Multinomial:
     alpha: float
     """> 0."""
 
-    def maximise(self, mass: Floats) -> Floats:
+    def maximize(self, mass: Floats) -> Floats:
         """Return the logarithms of the smoothed shares, (M, d)."""
         smoothed = np.asarray(self.X.T @ mass).T + self.alpha
         return np.log(smoothed) - np.log(smoothed.sum(axis=1)[:, None])

@@ -1,11 +1,11 @@
-"""The weight of unlabelled rows, by cross-validation.
+"""The weight of unlabeled rows, by cross-validation.
 
-The rows that are not full are dealt into folds; unlabelled rows are in every training part. A weight is judged by how
+The rows that are not full are dealt into folds; unlabeled rows are in every training part. A weight is judged by how
 much of the held-out weight has its prediction in the set, for which no true label is needed. Taken is the smallest
 weight that is within one standard error of the best (Breiman et al. 1984): with d_i = 1, 0, -1 as the best weight
 covers row i and the smaller does not, both alike, or the smaller alone, that is sum_i w_i d_i <= sqrt(sum_i w_i d_i^2).
-So unlabelled rows are heard only where held-out rows speak for it more clearly than chance would: rows are few where
-unlabelled ones are needed, and differences of a row or two say nothing.
+So unlabeled rows are heard only where held-out rows speak for it more clearly than chance would: rows are few where
+unlabeled ones are needed, and differences of a row or two say nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ def choose_weight(
     Parameters
     ----------
     scores : callable
-        From a weight of unlabelled rows and sample weights, (n,), 0 for rows held out, to (n, K) class scores of all
+        From a weight of unlabeled rows and sample weights, (n,), 0 for rows held out, to (n, K) class scores of all
         rows; NaN where they cannot be fitted, which covers nothing.
     mask : ndarray of shape (n, K), bool
     sample_weight : ndarray of shape (n,)
@@ -55,8 +55,8 @@ def choose_weight(
     """
     told = np.flatnonzero(~mask.all(axis=1) & (sample_weight > 0))
     n_folds = min(n_folds, len(told))
-    unlabelled = mask.all(axis=1) & (sample_weight > 0)
-    if n_folds < 2 or not unlabelled.any() or len(weights) < 2:
+    unlabeled = mask.all(axis=1) & (sample_weight > 0)
+    if n_folds < 2 or not unlabeled.any() or len(weights) < 2:
         return WeightChoice(weights[0], np.full(len(weights), np.nan))
     fold = deal(mask[told], n_folds)
     covered = np.zeros((len(weights), len(told)), dtype=bool)

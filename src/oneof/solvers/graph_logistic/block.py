@@ -5,10 +5,10 @@
     B = 1/2 (I - 1 1^T / K) kron X^T V X,        w <- w + (B + Lambda)^-1 (g - Lambda w),
 
 g the gradient of l. Each step raises the objective. For candidate sets g is that of the responsibilities, and the step
-one of the generalised EM algorithm, as B bounds the likelihood of whatever they are.
+one of the generalized EM algorithm, as B bounds the likelihood of whatever they are.
 
-Where all classes have one Lambda, two D x D factorisations are all, by the eigenvalues of I - 1 1^T / K. Otherwise
-B + Lambda is factorised as a whole, or where that is too large the bound is relaxed to 1/2 I kron X^T V X, which is the
+Where all classes have one Lambda, two D x D factorizations are all, by the eigenvalues of I - 1 1^T / K. Otherwise
+B + Lambda is factorized as a whole, or where that is too large the bound is relaxed to 1/2 I kron X^T V X, which is the
 class-by-class one.
 """
 
@@ -31,13 +31,13 @@ from oneof.typing import Floats
 def block(
     likelihood: Likelihood, prior: Prior, precisions: Precisions, start: Floats, *, tol: float, max_iter: int
 ) -> tuple[Floats, bool]:
-    """Maximise l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
+    """Maximize l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
     solve = _solver(likelihood, prior, precisions)
     weights, ending = start, Ending(tol)
     for _ in range(max_iter):
         at = likelihood.point(np.asarray(likelihood.features @ weights.T))
         gradient = np.asarray((likelihood.features.T @ likelihood.slopes(at)).T)
-        step = solve(gradient - prior.penalised(weights, precisions))
+        step = solve(gradient - prior.penalized(weights, precisions))
         weights = weights + step
         moved = np.asarray(likelihood.features @ step.T)
         if ending.reached(moved, np.asarray(likelihood.features @ weights.T)):
@@ -46,7 +46,7 @@ def block(
 
 
 def _solver(likelihood: Likelihood, prior: Prior, precisions: Precisions) -> Callable[[Floats], Floats]:
-    """Factorise B + Lambda, and return what solves with it."""
+    """Factorize B + Lambda, and return what solves with it."""
     n_vectors, n_weights = prior.n_vectors, prior.n_weights
     gram = weighted_gram(likelihood.features, likelihood.row_weight / 2.0)
     matrices = [dense(prior.openings.closed(prior.matrix(precisions, c), VAGUE)) for c in range(prior.n_distinct)]

@@ -1,4 +1,4 @@
-"""Minus the Hessian of the penalised likelihood in the coordinates of a space: whole, or its block of each class."""
+"""Minus the Hessian of the penalized likelihood in the coordinates of a space: whole, or its block of each class."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A prior precision factorised: by Cholesky, or by the root of a diagonal."""
+"""A prior precision factorized: by Cholesky, or by the root of a diagonal."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ class Factor:
 
     @classmethod
     def of(cls, matrix: Any, *, is_diagonal: bool) -> "Factor":
-        """Factorise a dense or sparse matrix."""
+        """Factorize a dense or sparse matrix."""
         if is_diagonal:
             return cls(np.sqrt(np.asarray(matrix.diagonal())))
         return cls(scipy.linalg.cholesky(dense(matrix), lower=True, check_finite=False))

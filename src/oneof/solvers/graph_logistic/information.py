@@ -71,7 +71,7 @@ def information(posterior: Posterior, views: list[View], n_rows: int) -> Floats:
 def curvature_roots(weights: Floats, features: Rows) -> Floats:
     """Return R with R R^T = diag p - p p^T for each instance, (t, K - 1, K - 1).
 
-    With u = sqrt(p) it is diag(u) (I - u u^T / (1 + sqrt(p_K))): no factorisation, and exact where some p is 0.
+    With u = sqrt(p) it is diag(u) (I - u u^T / (1 + sqrt(p_K))): no factorization, and exact where some p is 0.
     """
     shares = class_shares(weights, features)
     u = np.sqrt(shares[:, :-1])

@@ -1,4 +1,4 @@
-"""What a model would say of labelled rows without their labels, by one Newton step from the Laplace posterior.
+"""What a model would say of labeled rows without their labels, by one Newton step from the Laplace posterior.
 
 Without row i, whose slopes by its scores are g_i = q_i - p_i and whose curvature is B_i, the mode moves by
 -H_i^-1 (g_i kron x_i), H_i = H - B_i kron x_i x_i^T. With V_i = (I kron x_i)^T H^-1 (I kron x_i) its scores become
@@ -18,7 +18,7 @@ _ROUNDS = 50
 
 
 def left_out_scores(posterior: LaplacePosterior, instances: Rows, mask: Mask, sample_weight: Floats) -> Floats:
-    """Return the (m, K-1) scores of labelled instances without each one's label.
+    """Return the (m, K-1) scores of labeled instances without each one's label.
 
     Of a row of weight 2, which stands for two rows, one is left out.
     """

@@ -1,8 +1,8 @@
 """The default M-step: Newton's method, in as many coordinates as there are rows or weights.
 
-Where H is small it is factorised. Elsewhere the steps are found by conjugate gradients, whose products cost no more
+Where H is small it is factorized. Elsewhere the steps are found by conjugate gradients, whose products cost no more
 than a gradient, and are preconditioned by what H would be if each row's curvature were v_i (I - 1 1^T / K), of the
-trace of its own: as in block.py that takes two factorisations of one class's size, where all classes have one Lambda.
+trace of its own: as in block.py that takes two factorizations of one class's size, where all classes have one Lambda.
 Where they have not it takes the block of each class.
 """
 
@@ -22,8 +22,8 @@ from oneof.solvers.graph_logistic.problem import Likelihood, Point
 from oneof.solvers.graph_logistic.spaces import Space
 from oneof.typing import Floats
 
-FACTORISED = 200
-"""Coordinates of all classes together up to which H is factorised."""
+FACTORizED = 200
+"""Coordinates of all classes together up to which H is factorized."""
 ENOUGH_PRODUCTS = 15
 """Products of a step beyond which the next one gets a preconditioner of its own."""
 MOST_PRODUCTS = 300
@@ -37,48 +37,48 @@ Solve = Callable[[Floats], Floats]
 
 
 def newton(likelihood: Likelihood, space: Space, start: Floats, *, tol: float, max_iter: int) -> tuple[Floats, bool]:
-    """Maximise l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
+    """Maximize l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
     z, arrived = climb(likelihood, space, space.enter(start), tol=tol, max_iter=max_iter)
     return space.leave(z), arrived
 
 
 def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_iter: int) -> tuple[Floats, bool]:
-    """Maximise in the coordinates of a space.
+    """Maximize in the coordinates of a space.
 
     A step of the relative length delta, in the metric of H, leaves an error of about delta^2, and its own relative
     error is made no larger than delta: the last step is the first with delta <= 0.1 sqrt(tol). Where H is not positive
     definite, as on a saddle, steps are as short as what is left: there the last one has delta <= 0.1 tol.
     """
-    scores, penalised = space.scores(z), space.penalised(z)
+    scores, penalized = space.scores(z), space.penalized(z)
     at = likelihood.point(scores)
-    value = at.likelihood - 0.5 * float((z * penalised).sum())
+    value = at.likelihood - 0.5 * float((z * penalized).sum())
     nearly, n_products = None, 0
-    small = space.size * space.prior.n_vectors <= FACTORISED
+    small = space.size * space.prior.n_vectors <= FACTORizED
     tied = _ties(likelihood, space)
     for _ in range(max_iter):
-        gradient = space.gather(likelihood.slopes(at)) - penalised
+        gradient = space.gather(likelihood.slopes(at)) - penalized
         if small:
-            step, exact = _factorised_step(likelihood, space, at, gradient)
+            step, exact = _factorized_step(likelihood, space, at, gradient)
         else:
             if nearly is None or n_products > ENOUGH_PRODUCTS:
                 nearly = _preconditioner(likelihood, space, at)
-            size = float((scores * likelihood.bends(at, scores)).sum()) + float((z * penalised).sum())
+            size = float((scores * likelihood.bends(at, scores)).sum()) + float((z * penalized).sum())
             step, n_products, exact = _conjugate_gradients(_product(likelihood, space, at), nearly, gradient, size)
         step = tied(step)
-        moved, penalised_step = space.scores(step), space.penalised(step)
+        moved, penalized_step = space.scores(step), space.penalized(step)
         rise, length = float((step * gradient).sum()), 1.0
         for _ in range(MOST_HALVINGS):
             there = likelihood.point(scores + length * moved)
             ahead = z + length * step
-            found = there.likelihood - 0.5 * float((ahead * (penalised + length * penalised_step)).sum())
+            found = there.likelihood - 0.5 * float((ahead * (penalized + length * penalized_step)).sum())
             if found >= value + 1e-4 * length * rise - 1e-12 * abs(value):
                 break
             length /= 2.0
         else:
             return z, True  # to rounding
         z, at, value = ahead, there, found
-        scores, penalised = scores + length * moved, penalised + length * penalised_step
-        whole = float((scores * likelihood.bends(at, scores)).sum()) + float((z * penalised).sum())
+        scores, penalized = scores + length * moved, penalized + length * penalized_step
+        whole = float((scores * likelihood.bends(at, scores)).sum()) + float((z * penalized).sum())
         least = tol if exact else max(tol, ROUNDING) ** 2
         if length == 1.0 and rise <= 0.01 * least * max(whole, 1e-12):
             return z, True
@@ -100,10 +100,10 @@ def _ties(likelihood: Likelihood, space: Space) -> Solve:
 
 
 def _product(likelihood: Likelihood, space: Space, at: Point) -> Solve:
-    return lambda move: space.gather(likelihood.bends(at, space.scores(move))) + space.penalised(move)
+    return lambda move: space.gather(likelihood.bends(at, space.scores(move))) + space.penalized(move)
 
 
-def _factorised_step(likelihood: Likelihood, space: Space, at: Point, gradient: Floats) -> tuple[Floats, bool]:
+def _factorized_step(likelihood: Likelihood, space: Space, at: Point, gradient: Floats) -> tuple[Floats, bool]:
     """Return the step, and whether it is Newton's: where H is not positive definite its convex part stands in."""
     factor = cholesky(whole_hessian(space, likelihood.curvatures(at, convex=False)))
     exact = factor is not None

@@ -1,6 +1,6 @@
-"""Directions of the weights that no term of the prior penalises: the intercept, the null space of a graph's A.
+"""Directions of the weights that no term of the prior penalizes: the intercept, the null space of a graph's A.
 
-The prior is improper there. A direction that the labelled rows see is left to them, but for a vague precision of
+The prior is improper there. A direction that the labeled rows see is left to them, but for a vague precision of
 `VAGUE` times their curvature, so that an optimum exists where they could be told apart without end, or where a class
 has no row. In a direction that they do not see either nothing is known: the weights are 0 there, and determinants,
 inverses and covariances are those of the rest.
@@ -17,7 +17,7 @@ from oneof.solvers.graph_logistic.terms import NOTHING, Term
 from oneof.typing import Floats, Rows
 
 VAGUE = 1e-8
-"""Precision of open directions, in units of the labelled rows' curvature there."""
+"""Precision of open directions, in units of the labeled rows' curvature there."""
 UNSEEN = 1e-5
 """Share of a row's norm below which its score in an open direction counts as 0: the root of `NOTHING`, for of what is
 nothing to the prior rows hold the rounding alone."""
@@ -25,7 +25,7 @@ nothing to the prior rows hold the rounding alone."""
 
 @dataclass(frozen=True)
 class Openings:
-    """The open directions, orthonormal, split by whether the labelled rows see them."""
+    """The open directions, orthonormal, split by whether the labeled rows see them."""
 
     seen: Floats
     """(D, r)."""
@@ -38,7 +38,7 @@ class Openings:
 
     @classmethod
     def of(cls, terms: tuple[Term, ...], features: Rows, row_weight: Floats) -> "Openings":
-        """Find the null space of the terms' sum, and what the labelled rows see of it."""
+        """Find the null space of the terms' sum, and what the labeled rows see of it."""
         open_, along_axes = _null_space(terms, features.shape[1])
         if open_.shape[1] == 0:
             return cls(open_, np.zeros(0), open_, along_axes=True)
@@ -62,7 +62,7 @@ class Openings:
         )
         return cls(seen, np.maximum(curvature, np.finfo(float).tiny), unseen, along_axes=axes)
 
-    def penalised(self, weights: Floats) -> Floats:
+    def penalized(self, weights: Floats) -> Floats:
         """Return the vague precision times (K-1, D) weights, with 1 for what is not seen."""
         return (weights @ self.seen) * (VAGUE * self.curvature) @ self.seen.T + weights @ self.unseen @ self.unseen.T
 
@@ -78,7 +78,7 @@ class Openings:
 
 
 def _null_space(terms: tuple[Term, ...], n_weights: int) -> tuple[Floats, bool]:
-    """Return an orthonormal basis of what no term penalises, and whether it lies along single weights."""
+    """Return an orthonormal basis of what no term penalizes, and whether it lies along single weights."""
     total, covered = np.zeros(n_weights), np.zeros(n_weights, dtype=bool)
     for term in terms:
         diagonal = term.diagonal

@@ -80,13 +80,13 @@ class LaplacePosterior:
         Parameters
         ----------
         features : ndarray or csr_array of shape (m, D)
-            The labelled instances.
+            The labeled instances.
         weights : ndarray of shape (K-1, D)
         terms : sequence of Term
         precisions : dict
         sample_weight : ndarray of shape (m,), optional
         mask : ndarray of shape (m, K), bool, optional
-            The candidate sets; without it every row counts as exactly labelled.
+            The candidate sets; without it every row counts as exactly labeled.
         """
         if mask is None:
             mask = np.zeros((features.shape[0], len(weights) + 1), dtype=bool)

@@ -21,7 +21,7 @@ from oneof.solvers.graph_logistic.terms import Precisions, Term
 from oneof.typing import Floats
 
 ALL_BUT_ZERO = 1e8
-"""Precision at which the weights under a term are as good as 0, in units of the labelled rows' curvature."""
+"""Precision at which the weights under a term are as good as 0, in units of the labeled rows' curvature."""
 ALL_BUT_FREE = 1e-8
 """Precision at which a term no longer matters, in the same units."""
 
@@ -37,7 +37,7 @@ class Hyper:
 
     @classmethod
     def of(cls, terms: tuple[Term, ...], likelihood: Likelihood, alpha: float, beta: float) -> "Hyper":
-        """Find the ranges: around the precision that weighs as much as the labelled rows."""
+        """Find the ranges: around the precision that weighs as much as the labeled rows."""
         scales = {term.name: scale_of(term, likelihood) for term in terms}
         lowest = {term.name: min(ALL_BUT_FREE * scales[term.name], term.largest) for term in terms}
         largest = {term.name: min(ALL_BUT_ZERO * scales[term.name], term.largest) for term in terms}
@@ -73,7 +73,7 @@ class Hyper:
 
 
 def scale_of(term: Term, likelihood: Likelihood) -> float:
-    """Return the precision at which a term weighs as much as the curvature of the labelled rows."""
+    """Return the precision at which a term weighs as much as the curvature of the labeled rows."""
     diagonal = term.diagonal
     X = likelihood.features
     squares = np.asarray((X * X).T @ likelihood.row_weight) / 4.0
@@ -89,13 +89,13 @@ class Evidence:
 
     value: float
     """l(w) - 1/2 w^T Lambda w + 1/2 log |Lambda| - 1/2 log |H|, where the prior is proper; and the hyper-prior."""
-    learnt: Precisions
+    learned: Precisions
     """gamma, in the shape of the precisions."""
 
     @property
     def total(self) -> float:
         """How many directions the data determine in all."""
-        return sum(float(learnt.sum()) for learnt in self.learnt.values())
+        return sum(float(learned.sum()) for learned in self.learned.values())
 
     @classmethod
     def of(
@@ -108,9 +108,9 @@ class Evidence:
         value = at.likelihood - prior.penalty(weights, precisions)
         value += 0.5 * (space.log_prior - space.log_outside - inverse.log_determinant)
         blocks = [inverse.blocks[c, c] for c in range(prior.n_vectors)]
-        learnt = {}
+        learned = {}
         for term in prior.terms:
             precision = precisions[term.name]
             value += hyper.log_prior(precision)
-            learnt[term.name] = np.maximum(precision * term.summed(space.learnt(term, blocks)), 0.0)
-        return cls(value, learnt)
+            learned[term.name] = np.maximum(precision * term.summed(space.learned(term, blocks)), 0.0)
+        return cls(value, learned)

@@ -35,9 +35,9 @@ class Prior:
         """Whether every term is diagonal, and closed so."""
         return all(term.is_diagonal for term in self.terms) and self.openings.along_axes
 
-    def penalised(self, weights: Floats, precisions: Precisions) -> Floats:
+    def penalized(self, weights: Floats, precisions: Precisions) -> Floats:
         """Return Lambda w with the vague precision of what is open, (K-1, D)."""
-        total = self.openings.penalised(weights)
+        total = self.openings.penalized(weights)
         for term in self.terms:
             precision = precisions[term.name]
             if term.per_weight:
@@ -48,7 +48,7 @@ class Prior:
 
     def penalty(self, weights: Floats, precisions: Precisions) -> float:
         """Return 1/2 sum_c w^(c)T Lambda_c w^(c)."""
-        return 0.5 * float((weights * self.penalised(weights, precisions)).sum())
+        return 0.5 * float((weights * self.penalized(weights, precisions)).sum())
 
     def matrix(self, precisions: Precisions, c: int) -> Any:
         """Return sum_j lambda_j P_j of class c, nothing closed: csr_array if all terms are, else ndarray."""

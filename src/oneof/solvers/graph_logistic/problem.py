@@ -1,11 +1,11 @@
-"""The likelihood of graph-prior logistic regression over the labelled rows, with its derivatives.
+"""The likelihood of graph-prior logistic regression over the labeled rows, with its derivatives.
 
 With s_ik = w^(k)T x_i, w^(K) = 0 and p_i the softmax of s_i,
 
     l(w) = sum_i v_i log sum_{k in S_i} p_ik,
 
 v the weights of the rows. Its gradient by the scores is q_i - p_i with q_i the shares of p_i within the set: the
-responsibilities of the generalised EM algorithm, which an exact label makes 1 at the label.
+responsibilities of the generalized EM algorithm, which an exact label makes 1 at the label.
 """
 
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ from oneof.typing import Floats
 def sequential(
     likelihood: Likelihood, prior: Prior, precisions: Precisions, start: Floats, *, tol: float, max_iter: int
 ) -> tuple[Floats, bool]:
-    """Maximise l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
+    """Maximize l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
     X = likelihood.features
     columns = view_rows(sp.csr_array(X.T) if sp.issparse(X) else X.T)
     squares = (X * X).T @ likelihood.row_weight

@@ -23,12 +23,12 @@ MOST_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
 MOST_STEPS_A_ROUND = 1000
 """In an M-step that is followed by others: where it creeps, precisions move on before it has arrived."""
 START = {"evidence": 1e-1, "em": 1e-3}
-"""First precisions, in units of those that weigh as much as the labelled rows; low for em, which may collapse."""
+"""First precisions, in units of those that weigh as much as the labeled rows; low for em, which may collapse."""
 SETBACK = 2.0
 """Fall of the log evidence in one round, for up to 100 directions that the data determine and in proportion beyond, at
 which an accelerated step is taken back. Plain ones lower it a little too, as their equation holds the curvature."""
 NO_SCORES = 1e-6
-"""Largest score, over the labelled rows, of weights that are as good as 0."""
+"""Largest score, over the labeled rows, of weights that are as good as 0."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class GraphLogisticSolution:
     precisions: Precisions
     """Name of the term -> (), (K-1,), (D,) or (K-1, D)."""
     objective: Floats
-    """A value after each M-step: F under "em", the Laplace log evidence under "evidence", else the penalised l."""
+    """A value after each M-step: F under "em", the Laplace log evidence under "evidence", else the penalized l."""
     n_iter: int
     """M-steps."""
     converged: bool
     collapsed: bool
-    """Whether "em" has run to w = 0 in all that a term penalises."""
+    """Whether "em" has run to w = 0 in all that a term penalizes."""
 
 
 def solve_graph_logistic(
@@ -68,7 +68,7 @@ def solve_graph_logistic(
     Parameters
     ----------
     features : ndarray or csr_array of shape (m, D), float64
-        The labelled instances.
+        The labeled instances.
     mask : ndarray of shape (m, K), bool
         Their candidate sets; full ones change nothing.
     terms : sequence of Term
@@ -100,7 +100,7 @@ def solve_graph_logistic(
     current = _start(prior, likelihood, hyper, precision, precisions)
     own_tol = tol if precision == "fixed" else 0.1 * tol
 
-    def maximised(start: Floats, at: Precisions, space: Space | None) -> tuple[Floats, bool]:
+    def maximized(start: Floats, at: Precisions, space: Space | None) -> tuple[Floats, bool]:
         if len(likelihood.mask) == 0:
             return np.zeros(shape), True
         if mstep == "newton":
@@ -110,7 +110,7 @@ def solve_graph_logistic(
         return BOUNDS[mstep](likelihood, prior, at, start, tol=own_tol, max_iter=most)
 
     if precision == "fixed" or len(likelihood.mask) == 0:
-        weights, converged = maximised(weights, current, None)
+        weights, converged = maximized(weights, current, None)
         at = likelihood.point(np.asarray(likelihood.features @ weights.T))
         value = at.likelihood - prior.penalty(weights, current)
         return GraphLogisticSolution(weights, current, np.array([value]), 1, converged, collapsed=False)
@@ -127,7 +127,7 @@ def solve_graph_logistic(
     while n_iter < max_iter and not converged:
         n_iter += 1
         space = space_of(prior, current, likelihood) if precision == "evidence" else None
-        weights, arrived = maximised(weights, current, space)
+        weights, arrived = maximized(weights, current, space)
         if space is None:
             trace.append(_integrated(likelihood, prior, weights, hyper, counts))
         else:
@@ -138,10 +138,10 @@ def solve_graph_logistic(
                 current = ascent.taken_back()
                 continue
             trace.append(evidence.value)
-            counts = evidence.learnt
+            counts = evidence.learned
             if coupled:
                 separate = space_of(apart, current, likelihood)
-                counts = {**counts, **Evidence.of(likelihood, separate, current, weights, hyper).learnt}
+                counts = {**counts, **Evidence.of(likelihood, separate, current, weights, hyper).learned}
         kept = weights, current
         squares = {term.name: term.quadratic(weights) for term in terms}
         slopes = {
@@ -178,7 +178,7 @@ def _integrated(likelihood: Likelihood, prior: Prior, weights: Floats, hyper: Hy
     tangent there: F goes on to rise where EM runs to w = 0, and stays finite.
     """
     at = likelihood.point(np.asarray(likelihood.features @ weights.T))
-    value = at.likelihood - 0.5 * float((weights * prior.openings.penalised(weights)).sum())
+    value = at.likelihood - 0.5 * float((weights * prior.openings.penalized(weights)).sum())
     for term in prior.terms:
         largest = hyper.largest[term.name]
         square = 2.0 * hyper.beta + term.quadratic(weights)

@@ -1,13 +1,13 @@
 """Coordinates of the weights in which Newton's steps and the Laplace posterior are worked out.
 
-`DirectSpace` is the weights themselves. Where there are fewer labelled rows than weights, `RowSpace` has one coordinate
+`DirectSpace` is the weights themselves. Where there are fewer labeled rows than weights, `RowSpace` has one coordinate
 for each independent row (Woodbury's identity, as a change of coordinates): with Lambda^+ the prior covariance outside
 the open directions N,
 
     X Lambda^+ X^T = T T^T,   w = N f + Phi z,   Phi = Lambda^+ X^T T^+T,
 
 the scores of the rows are X N f + T z and z has the prior N(0, I). What Phi does not span keeps its prior. One
-factorisation of a D x D matrix per distinct Lambda does it, and none where Lambda is diagonal.
+factorization of a D x D matrix per distinct Lambda does it, and none where Lambda is diagonal.
 """
 
 from dataclasses import dataclass
@@ -50,16 +50,16 @@ class DirectSpace:
         return self.prior.n_weights
 
     def features_of_class(self, _: int) -> Rows:
-        """Return the (m, size) features of the labelled rows."""
+        """Return the (m, size) features of the labeled rows."""
         return self.features
 
     def prior_of_class(self, c: int) -> Floats:
         """Return the (size, size) prior precision."""
         return self.matrices[c % len(self.matrices)]
 
-    def penalised(self, z: Floats) -> Floats:
+    def penalized(self, z: Floats) -> Floats:
         """Return the prior precision times (K-1, size) coordinates."""
-        return self.prior.penalised(z, self.precisions)
+        return self.prior.penalized(z, self.precisions)
 
     def scores(self, z: Floats) -> Floats:
         """Return the (m, K-1) scores."""
@@ -93,7 +93,7 @@ class DirectSpace:
 
     @cached_property
     def factors(self) -> tuple[Factor, ...]:
-        """Lambda_c, closed with the whole curvature, factorised."""
+        """Lambda_c, closed with the whole curvature, factorized."""
         closed = (self.prior.openings.closed(self.prior.matrix(self.precisions, c), 1.0) for c in self._distinct)
         return tuple(Factor.of(matrix, is_diagonal=self.prior.is_diagonal) for matrix in closed)
 
@@ -112,7 +112,7 @@ class DirectSpace:
         """Log |H| less the log determinant of H in these coordinates: what is not seen is closed by 1."""
         return 0.0
 
-    def learnt(self, term: Term, blocks: list[Floats]) -> Floats:
+    def learned(self, term: Term, blocks: list[Floats]) -> Floats:
         """Return the trace, or per weight the diagonal, of (Lambda^+ - H^-1) P for each class.
 
         `blocks` are the diagonal blocks of H^-1, (size, size) for each class.
@@ -150,7 +150,7 @@ class RowSpace:
 
     @classmethod
     def of(cls, prior: Prior, precisions: Precisions, likelihood: Likelihood) -> "RowSpace":
-        """Factorise Lambda, and X Lambda^+ X^T."""
+        """Factorize Lambda, and X Lambda^+ X^T."""
         openings, X = prior.openings, likelihood.features
         open_scores = np.asarray(X @ openings.seen)
         factors, features, spans, turns = [], [], [], []
@@ -178,7 +178,7 @@ class RowSpace:
         return int(self.prior.openings.seen.shape[1])
 
     def features_of_class(self, c: int) -> Floats:
-        """Return the (m, size) features of the labelled rows."""
+        """Return the (m, size) features of the labeled rows."""
         return self.features[c % len(self.features)]
 
     @cached_property
@@ -191,7 +191,7 @@ class RowSpace:
         """Return the (size, size) prior precision."""
         return np.diag(self.prior_diagonal)
 
-    def penalised(self, z: Floats) -> Floats:
+    def penalized(self, z: Floats) -> Floats:
         """Return the prior precision times (K-1, size) coordinates."""
         return z * self.prior_diagonal
 
@@ -253,10 +253,10 @@ class RowSpace:
         """Log |H| less the log determinant of H in these coordinates."""
         return self.log_prior
 
-    def learnt(self, term: Term, blocks: list[Floats]) -> Floats:
+    def learned(self, term: Term, blocks: list[Floats]) -> Floats:
         """Return the trace, or per weight the diagonal, of (Lambda^+ - H^-1) P for each class.
 
-        It is that of Phi (I - H_z^-1) Phi^T P: no difference of large numbers where little is learnt.
+        It is that of Phi (I - H_z^-1) Phi^T P: no difference of large numbers where little is learned.
         """
         r, totals, inner = self.n_open, [], None
         for c, block in enumerate(blocks):

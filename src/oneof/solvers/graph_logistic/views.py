@@ -16,8 +16,8 @@ from oneof.solvers.graph_logistic.terms import Term
 from oneof.typing import Floats, Ints, Mask, Rows
 
 
-class Labelled(NamedTuple):
-    """An instance of each labelled row for each view that it has.
+class Labeled(NamedTuple):
+    """An instance of each labeled row for each view that it has.
 
     Attributes
     ----------
@@ -41,17 +41,17 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True)
 class Learnt:
-    """The labelled rows, the prior, and the solution, with what follows from them when it is asked for.
+    """The labeled rows, the prior, and the solution, with what follows from them when it is asked for.
 
     Attributes
     ----------
-    labelled : Labelled
+    labeled : Labeled
     terms : tuple of Term
     n_views : int
     solution : GraphLogisticSolution
     """
 
-    labelled: Labelled
+    labeled: Labeled
     terms: tuple[Term, ...]
     n_views: int
     solution: GraphLogisticSolution
@@ -59,19 +59,19 @@ class Learnt:
     @cached_property
     def posterior(self) -> LaplacePosterior:
         """The Laplace approximation of the weights' distribution."""
-        rows, found = self.labelled, self.solution
+        rows, found = self.labeled, self.solution
         return LaplacePosterior.of(rows.instances, found.weights, self.terms, found.precisions, rows.weight, rows.mask)
 
     @cached_property
     def left_out(self) -> Floats:
-        """The scores of each labelled instance without its label, (m, K-1)."""
-        rows = self.labelled
+        """The scores of each labeled instance without its label, (m, K-1)."""
+        rows = self.labeled
         return left_out_scores(self.posterior, rows.instances, rows.mask, rows.weight)
 
     @cached_property
     def gains(self) -> Floats:
         """By how much each view foretells labels that are left out better than the frequencies do, in nats, (V,)."""
-        rows, gains = self.labelled, np.zeros(self.n_views)
+        rows, gains = self.labeled, np.zeros(self.n_views)
         for place in np.unique(rows.place):
             own = rows.place == place
             gains[place] = gain(self.left_out[own], rows.mask[own], rows.weight[own])
@@ -88,12 +88,12 @@ class Learnt:
     @cached_property
     def foretells(self) -> float:
         """What the views foretell of all labels that are left out, each of its own rows, in nats."""
-        rows = np.bincount(self.labelled.place, weights=self.labelled.weight, minlength=self.n_views)
+        rows = np.bincount(self.labeled.place, weights=self.labeled.weight, minlength=self.n_views)
         return float(rows @ self.gains)
 
 
 def learn_views(
-    labelled: Labelled,
+    labeled: Labeled,
     terms: tuple[Term, ...],
     n_views: int,
     *,
@@ -104,7 +104,7 @@ def learn_views(
 
     Parameters
     ----------
-    labelled : Labelled
+    labeled : Labeled
     terms : tuple of Term
     n_views : int
     agreement : {"auto", True, False}
@@ -116,9 +116,9 @@ def learn_views(
 
     def solved(kept: tuple[Term, ...], initial: Floats | None = None) -> Learnt:
         found = solve_graph_logistic(
-            labelled.instances, labelled.mask, kept, sample_weight=labelled.weight, initial=initial, **settings
+            labeled.instances, labeled.mask, kept, sample_weight=labeled.weight, initial=initial, **settings
         )
-        return Learnt(labelled, kept, n_views, found)
+        return Learnt(labeled, kept, n_views, found)
 
     apart = tuple(term for term in terms if not term.couples)
     if len(apart) == len(terms) or agreement is True:

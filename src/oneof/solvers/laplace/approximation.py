@@ -63,11 +63,11 @@ def approximate_posterior(
     if n_components is None:
         # In double and in single precision. What tensors take is the memory of another device.
         needed = 0 if is_torch_array(rows) else 12 * n**2 * len(kernels)
-        check_memory(needed, f"the kernel of {n} labelled rows", 'pass approximation="nystroem"')
+        check_memory(needed, f"the kernel of {n} labeled rows", 'pass approximation="nystroem"')
     else:
         m, size = min(n_components, n), min(n_components, n) * mask.shape[1]
         if not is_torch_array(rows):
-            check_memory(12 * n * m * len(kernels), f"{m} features of {n} labelled rows", "lower n_components")
+            check_memory(12 * n * m * len(kernels), f"{m} features of {n} labeled rows", "lower n_components")
             # Predictions will need them: better said now than after the fit.
             check_memory(16 * size**2, f"covariances of {m} features and {mask.shape[1]} classes", "lower n_components")
         features = landmark_features(kernels, rows[np.sort(random.permutation(n)[:m])])
@@ -75,7 +75,7 @@ def approximate_posterior(
     jitters = tuple(0.0 if features else _jitter(kernel, rows) for kernel in kernels)
     prior = prior_of(kernels, features, rows, jitters)
     if published and isinstance(prior, GramPrior):
-        check_memory(8 * n**2 * (mask.shape[1] + 3), f"factors of {n} labelled rows", 'pass solver="cg"')
+        check_memory(8 * n**2 * (mask.shape[1] + 3), f"factors of {n} labeled rows", 'pass solver="cg"')
         with refused_if_too_large():
             mode = find_mode_by_factors(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
     else:

@@ -1,7 +1,7 @@
 """The published ascent to the mode: Newton steps by Cholesky factors, bisection along the step (Zhou et al. 2017).
 
 F_new = (K^-1 + W)^-1 (W F + q - pi), with W = diag pi - pi pi^T. It leaves out the positive part of the Hessian, L
-(diag q - q q^T), and so maximises a concave lower bound of Psi's quadratic model: it climbs, slowly at low sharpness.
+(diag q - q q^T), and so maximizes a concave lower bound of Psi's quadratic model: it climbs, slowly at low sharpness.
 Each step costs K n^3 operations. It is kept as the reference of `mode`, and takes the same stages, by its own steps.
 """
 

@@ -29,7 +29,7 @@ class LatentCovariance:
 
     @classmethod
     def of(cls, prior: GramPrior, shares: Array) -> "LatentCovariance":
-        """Factorise each class."""
+        """Factorize each class."""
         factors = Factors.of(prior, shares)
         return cls(factors.E, factors.root)
 

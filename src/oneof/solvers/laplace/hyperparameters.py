@@ -66,7 +66,7 @@ def search_hyperparameters(
     sharpness : float
         L.
     optimizer : "fmin_l_bfgs_b" or callable
-        A callable has the form that scikit-learn's GaussianProcessClassifier asks for; it minimises -log q(Y|X).
+        A callable has the form that scikit-learn's GaussianProcessClassifier asks for; it minimizes -log q(Y|X).
     n_restarts : int
         Further starts, log-uniform within the bounds.
     random : Generator, optional

@@ -9,7 +9,7 @@ pi_i. Taking it back from the row's posterior N(m, V) leaves the cavity
 
 Where there are many classes and few rows, the means over such posteriors are too flat. Temperature scaling (Guo,
 Pleiss, Sun & Weinberger 2017) sharpens them by one exponent, p_k^(1/T) / sum_j p_j^(1/T), which changes no order of
-classes. T maximises the likelihood of the rows' sets, sum_i log sum_{k in S_i} p_ik, which takes a set to tell no more
+classes. T maximizes the likelihood of the rows' sets, sum_i log sum_{k in S_i} p_ik, which takes a set to tell no more
 than that the label is in it.
 """
 

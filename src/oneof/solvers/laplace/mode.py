@@ -1,4 +1,4 @@
-"""The mode of the posterior: the latents F that maximise Psi(F) = sum_i log p(S_i | f_i) - 1/2 sum_k f_k^T K_k^-1 f_k.
+"""The mode of the posterior: the latents F that maximize Psi(F) = sum_i log p(S_i | f_i) - 1/2 sum_k f_k^T K_k^-1 f_k.
 
 Psi has many maxima where sets are large. At F = 0 all candidates tie, and with infinite sharpness the first step
 settles most rows. So the sharpness is raised in stages: as L goes to 0 the likelihood becomes the mean of the

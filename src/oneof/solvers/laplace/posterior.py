@@ -156,7 +156,7 @@ class LaplacePosterior:
             return
         if not self.features:
             needed = 8 * n**2 * (n_classes + 3)
-            check_memory(needed, f"covariances beside {n} labelled rows", 'pass approximation="nystroem"')
+            check_memory(needed, f"covariances beside {n} labeled rows", 'pass approximation="nystroem"')
 
     @property
     def _weights(self) -> Array:

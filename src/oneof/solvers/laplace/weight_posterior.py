@@ -1,4 +1,4 @@
-"""The Gaussian posterior of the weights of features, kept without the rows that it was learnt from."""
+"""The Gaussian posterior of the weights of features, kept without the rows that it was learned from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.class_mass import ClassMass
 from oneof.solvers.loo_ridge.confusion import ConfusedDistractors
 from oneof.solvers.loo_ridge.distractors import Distractors, EvenDistractors, Round, SceneDistractors
-from oneof.solvers.loo_ridge.judgement import ACCOUNTS, Account, Judgement, judged_labels
+from oneof.solvers.loo_ridge.judgment import ACCOUNTS, Account, Judgment, judged_labels
 from oneof.solvers.loo_ridge.left_out import Dual, ExactRidge, LeavesOut, NystroemRidge, Ridge
 from oneof.solvers.loo_ridge.model import KernelModel, StackedModel
 from oneof.solvers.loo_ridge.rounds import Rounds, run_rounds
@@ -23,7 +23,7 @@ __all__ = [
     "Dual",
     "EvenDistractors",
     "ExactRidge",
-    "Judgement",
+    "Judgment",
     "KernelModel",
     "LOORidgeSolution",
     "LeavesOut",

@@ -20,10 +20,10 @@ _GRID = 61
 
 
 def best_sharpness(scores: Floats, mask: Mask, odds: Floats) -> float:
-    """Return b that maximises sum_i (1 - e) log sum_{k in S_i} p_ik c_k + e log sum_{k not in S_i} p_ik.
+    """Return b that maximizes sum_i (1 - e) log sum_{k in S_i} p_ik c_k + e log sum_{k not in S_i} p_ik.
 
     With e = 1 / (n + 2) for n rows that have a label, or some; without any, 1 is returned. It is a root of the
-    derivative by log b, found to rounding between the neighbours of the best point of a grid, so that scores which
+    derivative by log b, found to rounding between the neighbors of the best point of a grid, so that scores which
     differ by rounding have a sharpness which does.
 
     Parameters

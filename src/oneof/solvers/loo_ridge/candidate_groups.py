@@ -32,10 +32,10 @@ class CandidateGroups:
     @cached_property
     def partial(self) -> Mask:
         """(n,): rows of several candidates, but not of all classes; in these alone false candidates can be seen."""
-        return (self.sizes > 1) & ~self.unlabelled
+        return (self.sizes > 1) & ~self.unlabeled
 
     @cached_property
-    def unlabelled(self) -> Mask:
+    def unlabeled(self) -> Mask:
         """(n,): rows whose set holds every class."""
         return self.sizes == self.mask.shape[1]
 

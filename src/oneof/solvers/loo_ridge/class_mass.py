@@ -15,12 +15,12 @@ _CLAIM_POWER = 2
 
 def with_class_mass(distractors: Distractors, sets: CandidateGroups) -> Distractors:
     """Return an account that is fit for rows without a label too, if there are any."""
-    return ClassMass(distractors) if sets.unlabelled.any() else distractors
+    return ClassMass(distractors) if sets.unlabeled.any() else distractors
 
 
 @dataclass(frozen=True)
 class ClassMass:
-    """Multiplies the claims of unlabelled rows so that each class has the part of them that it has of the others.
+    """Multiplies the claims of unlabeled rows so that each class has the part of them that it has of the others.
 
     Without that, common classes draw more and more of the rows to themselves. In each turn a class's factor grows by
     (what it should have + 1) / (what it has + 1). Their claims are squared, as those of scenes are: with many classes
@@ -33,7 +33,7 @@ class ClassMass:
     def corrected(self, now: Round) -> Floats:
         """Return the labels after a round, but for what the sets exclude and for the scale of each row."""
         sets = now.sets
-        labels, free = self.distractors.corrected(now), sets.unlabelled
+        labels, free = self.distractors.corrected(now), sets.unlabeled
         told = restrict(labels, sets.mask)[~free].sum(axis=0)
         wanted, mass = told * (free.sum() / told.sum()), np.ones(len(told))
         own = now.claims[free] ** _CLAIM_POWER

@@ -2,7 +2,7 @@
 
 C_kj is the probability that class j stands beside the truth k in a row of several candidates. Of N_kj such rows among
 m_k, both counted with soft labels, it is estimated as (N_kj + t q) / (m_k + t): the rates of all pairs are shrunk
-towards one common rate q, with a strength t under which the counts are likeliest. Evenly drawn candidates have a large
+toward one common rate q, with a strength t under which the counts are likeliest. Evenly drawn candidates have a large
 t, and C is then q throughout.
 """
 
@@ -42,7 +42,7 @@ class ConfusedDistractors:
         evidence = np.where(sets.distinct, evidence, -np.inf)
         evidence -= evidence.max(axis=1, keepdims=True)
         factors = np.exp(RATE_POWER * evidence)[sets.group]
-        return np.where(sets.unlabelled[:, None], claims, claims * factors)
+        return np.where(sets.unlabeled[:, None], claims, claims * factors)
 
 
 def confusion_rates(shares: Floats, mask: Mask) -> Floats:

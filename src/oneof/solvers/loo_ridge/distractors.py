@@ -58,7 +58,7 @@ class SceneDistractors:
 
     Common labels are then common distractors; and as a scene's labels are the truths of its rows, in a group of rows
     with the identical set each candidate should be the truth of some: in three turns, the groups' sums are moved a
-    quarter of the way towards equal shares. Rows without a label are in no scene: they are not counted, and keep their
+    quarter of the way toward equal shares. Rows without a label are in no scene: they are not counted, and keep their
     claims.
     """
 
@@ -68,9 +68,9 @@ class SceneDistractors:
     def corrected(self, now: Round) -> Floats:
         """Return F^b M^(-1/2), with the sums of groups moved."""
         powers, sets = now.claims**self.claim_power, now.sets
-        labels = powers * (now.shares[~sets.unlabelled].sum(axis=0) + 1.0) ** -CLASS_POWER
+        labels = powers * (now.shares[~sets.unlabeled].sum(axis=0) + 1.0) ** -CLASS_POWER
         for _ in range(GROUP_TURNS):
             have = sets.sums(restrict(labels, sets.mask))
             labels *= ((sets.equal_shares + 1.0) / (have + 1.0)) ** GROUP_POWER
-        labels[sets.unlabelled] = powers[sets.unlabelled]
+        labels[sets.unlabeled] = powers[sets.unlabeled]
         return labels

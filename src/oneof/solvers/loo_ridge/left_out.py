@@ -1,6 +1,6 @@
 """What kernel ridge regression predicts for each row when that row is left out, exactly and at once.
 
-The targets P, (n, K), are centred by their column means m, and the rows fit R = P - 1 m^T: they minimise
+The targets P, (n, K), are centered by their column means m, and the rows fit R = P - 1 m^T: they minimize
 
     sum_i ||f(x_i) - r_i||^2 + lam ||f||^2,    predicted is f(x) + m.
 

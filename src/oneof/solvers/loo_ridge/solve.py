@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.memory import check_memory
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.judgement import Account, Judgement, judged_labels
+from oneof.solvers.loo_ridge.judgment import Account, Judgment, judged_labels
 from oneof.solvers.loo_ridge.left_out import ExactRidge, NystroemRidge, Ridge
 from oneof.solvers.loo_ridge.model import KernelModel, RowKernel, StackedModel
 from oneof.solvers.loo_ridge.stacking import StackedExact, stacked, stacking_weights
@@ -24,7 +24,7 @@ class LOORidgeSolution:
     model: StackedModel
     weights: Floats
     """(number of kernels,): what each counts, sum 1."""
-    judgement: Judgement
+    judgment: Judgment
     scores: Floats
     """LOO(P), (n, K)."""
     rivals: Ints
@@ -38,7 +38,7 @@ class LOORidgeSolution:
 
         Between 1 where there are none and 1 / M where there are nothing else; the account of confusion has none.
         """
-        return (self.judgement.shares[~self.sets.unlabelled].sum(axis=0) + 1.0) ** -self.judgement.parts["scene"]
+        return (self.judgment.shares[~self.sets.unlabeled].sum(axis=0) + 1.0) ** -self.judgment.parts["scene"]
 
 
 def solve_loo_ridge(
@@ -97,20 +97,20 @@ def solve_loo_ridge(
         ]
     kept = [pair for pair, weight in zip(kernels, weights, strict=True) if weight > 0]
     ridge = stacked(ridges, weights[weights > 0])
-    judgement = judged_labels(ridge, sets, account=account, n_rounds=n_rounds)
+    judgment = judged_labels(ridge, sets, account=account, n_rounds=n_rounds)
     models = [
         KernelModel(
-            kernel, kernel.kept(mapped if landmarks is None else mapped[landmarks]), each.fitted(judgement.shares)
+            kernel, kernel.kept(mapped if landmarks is None else mapped[landmarks]), each.fitted(judgment.shares)
         )
         for (kernel, mapped), each in zip(kept, ridges, strict=True)
     ]
-    scores = ridge.left_out(judgement.shares)
-    rival = rivals(judgement.shares, scores, sets.mask)
+    scores = ridge.left_out(judgment.shares)
+    rival = rivals(judgment.shares, scores, sets.mask)
     spoken = None
     if isinstance(ridge, ExactRidge | StackedExact):
-        spoken = vouchers(ridge, judgement.shares, rival)
+        spoken = vouchers(ridge, judgment.shares, rival)
     model = StackedModel(models, weights[weights > 0])
-    return LOORidgeSolution(sets, model, weights, judgement, scores, rival, spoken)
+    return LOORidgeSolution(sets, model, weights, judgment, scores, rival, spoken)
 
 
 def _exact(kernels: Sequence[tuple[RowKernel, Rows]], lam: float, remedy: str) -> list[ExactRidge]:

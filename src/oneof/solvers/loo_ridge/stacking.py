@@ -2,7 +2,7 @@
 
 With F_m = LOO_m(P) of kernel m the weights solve
 
-    minimise  || P - sum_m w_m F_m ||^2,  w_m >= 0, sum_m w_m = 1
+    minimize  || P - sum_m w_m F_m ||^2,  w_m >= 0, sum_m w_m = 1
 
 (Breiman, Stacked regressions, Machine Learning 24, 1996), which needs no true label: P are the labels of a loop that
 takes all kernels alike. The average again leaves every row out exactly, at the cost of one kernel.
@@ -88,14 +88,14 @@ def stacking_weights(ridges: Sequence[Ridge], sets: CandidateGroups, *, n_rounds
     alike = np.full(len(ridges), 1.0 / len(ridges))
     if len(ridges) == 1:
         return alike
-    account, told = with_class_mass(EvenDistractors(), sets), ~sets.unlabelled
+    account, told = with_class_mass(EvenDistractors(), sets), ~sets.unlabeled
     shares = run_rounds(stacked(ridges, alike), sets, account, n_rounds=n_rounds).shares
     residuals = np.stack([(shares - ridge.left_out(shares))[told].ravel() for ridge in ridges], axis=1)
     return simplex_least_squares(residuals)
 
 
 def simplex_least_squares(residuals: Floats) -> Floats:
-    """Return w that minimises ||E w||^2 with w >= 0 and sum 1, small weights then dropped; E is (n, m).
+    """Return w that minimizes ||E w||^2 with w >= 0 and sum 1, small weights then dropped; E is (n, m).
 
     Without the sum, ||E w||^2 + (1 - sum w)^2 is least at a multiple of the same w: of all lengths along v of sum 1 the
     best gives q / (1 + q), q = ||E v||^2, which grows with q.

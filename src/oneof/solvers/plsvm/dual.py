@@ -179,7 +179,7 @@ def _epoch(rows, mask, order, chosen, squares, per_scale, weights, coefficients,
 
 @compiled
 def _row_duals(gains: Floats, c: float, alphas: Floats) -> float:
-    """Maximise sum_k alpha_k gain_k - c/2 (tau^2 + sum_k alpha_k^2) over alpha >= 0, tau = sum_k alpha_k <= 1.
+    """Maximize sum_k alpha_k gain_k - c/2 (tau^2 + sum_k alpha_k^2) over alpha >= 0, tau = sum_k alpha_k <= 1.
 
     The solution is alpha_k = max(0, gain_k - theta) / c, with theta = c tau where tau < 1. Classes enter in falling
     order of their gains, until the next one's is below theta.

@@ -1,8 +1,8 @@
 """A step over all dual variables at once that are free to move.
 
 Dual ascent soon knows which dual variables are at their bounds, and then goes on slowly. On the face that the others
-span the dual is an unconstrained concave quadratic, which conjugate gradients maximise in as many steps as it has
-different curvatures. Where its maximiser breaks bounds, the step is cut back to them (compare Moré & Toraldo 1991, On
+span the dual is an unconstrained concave quadratic, which conjugate gradients maximize in as many steps as it has
+different curvatures. Where its maximizer breaks bounds, the step is cut back to them (compare Moré & Toraldo 1991, On
 the solution of large quadratic programming problems with bound constraints).
 """
 
@@ -96,7 +96,7 @@ def _movable(alphas: Floats) -> Mask:
 
 
 def _climb(part: _Part, slopes: Floats, alphas: Floats) -> Floats:
-    """Return the move to the maximiser on the face, or as far as the products reach."""
+    """Return the move to the maximizer on the face, or as far as the products reach."""
     free, capped = _movable(alphas), alphas.sum(axis=1) >= _FULL
     residual = _project(slopes, free, capped)
     direction, move = residual.copy(), np.zeros_like(residual)

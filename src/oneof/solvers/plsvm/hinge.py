@@ -4,7 +4,7 @@ Replacing both maxima and the hinge of a row by T log sum exp(./T) gives
 
     T log( sum_{k in S} exp(s_k / T) + sum_{k not in S} exp((1 + s_k) / T) ) - T log sum_{k in S} exp(s_k / T),
 
-which is -T times the log-likelihood of the set under a softmax that favours the classes outside by the margin 1. It
+which is -T times the log-likelihood of the set under a softmax that favors the classes outside by the margin 1. It
 tends to the hinge as T -> 0, and its slopes are dual variables of the hinge: tau q_k inside, with a minus, and alpha_k
 outside, where sum_k q_k = 1 and tau = sum_k alpha_k < 1.
 """
@@ -16,7 +16,7 @@ from oneof.typing import Floats, Mask
 
 # exp(-80) is 0 beside 1, but no subnormal number, with which processors are slow.
 _LEAST = np.float32(-80.0)
-# Loops run along the rows, class by class, so that they vectorise for any number of classes; and in parts that stay in
+# Loops run along the rows, class by class, so that they vectorize for any number of classes; and in parts that stay in
 # the cache.
 _PART = 256
 
@@ -52,7 +52,7 @@ class SmoothedHinge:
         powers, n = self._powers, len(scores)
         losses, inside, outside = np.empty((3, n), dtype=np.float32)
         _exponents(scores.T, self._mask, np.float32(1.0 / temperature), powers, losses)
-        np.exp(powers, out=powers)  # vectorised, which exp in a compiled loop is not
+        np.exp(powers, out=powers)  # vectorized, which exp in a compiled loop is not
         _sums(powers, self._mask, inside, outside)
         odds = losses / np.float32(temperature) + np.log(outside / inside)
         small = np.exp(-np.abs(odds))

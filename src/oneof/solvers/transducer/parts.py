@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from oneof.solvers.transducer.plane import minimise_in_plane
+from oneof.solvers.transducer.plane import minimize_in_plane
 from oneof.typing import Floats
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The eigenvectors of eigenvalue 0 of a graph's normalised Laplacian, one for each of its m parts.
+    """The eigenvectors of eigenvalue 0 of a graph's normalized Laplacian, one for each of its m parts.
 
     Where these alone are more than the eigenvectors that are wanted, which of them to take would be arbitrary. All of
     them are taken, and never formed but as the indicators of the parts.
@@ -32,7 +32,7 @@ class Parts:
         All have the same rank, so that their smoothness is the same whatever z is.
         """
         curvature = (self.indicators**2).T @ weights
-        found = minimise_in_plane(curvature, self.indicators.T @ pull, self.constant, float(len(weights)))
+        found = minimize_in_plane(curvature, self.indicators.T @ pull, self.constant, float(len(weights)))
         return np.asarray(self.indicators @ found.w)
 
 

@@ -1,6 +1,6 @@
 """The least value of a separable quadratic on a sphere, within the plane of one normal.
 
-    minimise  sum_i g_i x_i^2 - 2 b^T x   over  ||x||^2 = r,  a^T x = 0   (every a_i above 0).
+    minimize  sum_i g_i x_i^2 - 2 b^T x   over  ||x||^2 = r,  a^T x = 0   (every a_i above 0).
 
 As without the plane, x is a function of a multiplier lam <= g*, the least value of the quadratic without b, that gives
 it its length: (g_i - lam) x_i = b_i - mu a_i with the mu for which a^T x = 0. Here everything takes time and memory in
@@ -27,7 +27,7 @@ LEAST_NORMAL = 1e-75
 """Entries of the unit normal are at least this, so that their squares, and the quotients of these, are numbers."""
 
 
-def minimise_in_plane(g: Floats, b: Floats, a: Floats, square_radius: float) -> SpherePoint:
+def minimize_in_plane(g: Floats, b: Floats, a: Floats, square_radius: float) -> SpherePoint:
     """Find the x of length sqrt(r), orthogonal to a, for which sum_i g_i x_i^2 - 2 b^T x is least.
 
     In the hard case, where b has hardly any part along the direction of value g*, it is given one: of the points that

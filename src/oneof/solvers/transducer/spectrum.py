@@ -1,4 +1,4 @@
-"""The smoothest vectors on a graph: the lowest eigenvectors of its normalised Laplacian, I - D^-1/2 W D^-1/2."""
+"""The smoothest vectors on a graph: the lowest eigenvectors of its normalized Laplacian, I - D^-1/2 W D^-1/2."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from oneof.graphs import laplacian
 from oneof.memory import check_memory
 from oneof.solvers.transducer.parts import Parts, parts
-from oneof.solvers.transducer.sphere import minimise_on_sphere
+from oneof.solvers.transducer.sphere import minimize_on_sphere
 from oneof.typing import Floats
 
 DENSE_ROWS = 500
@@ -21,7 +21,7 @@ TIES = 1e-9
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvectors 2, 3, ... of a graph's normalised Laplacian."""
+    """Eigenvectors 2, 3, ... of a graph's normalized Laplacian."""
 
     vectors: Floats
     """(n, d): orthonormal columns, orthogonal to D^1/2 1, the smoothest first."""
@@ -44,7 +44,7 @@ class Spectrum:
         told = np.flatnonzero(weights)
         V = self.vectors[told]
         G = np.diag(self.ranks() ** 2) + V.T @ (weights[told, None] * V)
-        return self.vectors @ minimise_on_sphere(G, V.T @ pull[told], float(len(weights))).w
+        return self.vectors @ minimize_on_sphere(G, V.T @ pull[told], float(len(weights))).w
 
 
 def smoothest(affinity: sp.csr_array, n_vectors: int) -> Spectrum | Parts:

@@ -1,8 +1,8 @@
 """The least value of a quadratic on a sphere (Gander, Golub & von Matt 1989).
 
-    minimise  w^T G w - 2 b^T w   over  ||w||^2 = r.
+    minimize  w^T G w - 2 b^T w   over  ||w||^2 = r.
 
-The minimiser is w = (G - lam I)^-1 b for the lam <= g_1, the smallest eigenvalue of G, that gives w its length. With
+The minimizer is w = (G - lam I)^-1 b for the lam <= g_1, the smallest eigenvalue of G, that gives w its length. With
 G = Q diag(g) Q^T and beta = Q^T b, the multiplier is the root of the secular equation
 sum_i beta_i^2 / (g_i - lam)^2 = r; it is also the smallest eigenvalue of the 2d x 2d matrix
 [[G, -I], [-b b^T / r, G]], which is not formed here, since it is far from symmetric.
@@ -23,15 +23,15 @@ MAX_STEPS = 100
 
 @dataclass(frozen=True)
 class SpherePoint:
-    """The minimiser of a quadratic on a sphere, with its multiplier."""
+    """The minimizer of a quadratic on a sphere, with its multiplier."""
 
     w: Floats
-    """(d,): the minimiser."""
+    """(d,): the minimizer."""
     multiplier: float
     """lam: (G - lam I) w = b, and G - lam I has no negative eigenvalue."""
 
 
-def minimise_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoint:
+def minimize_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoint:
     """Find the w of length sqrt(r) for which w^T G w - 2 b^T w is least.
 
     In the hard case, where b has no part along the lowest eigenvectors of G and all the others together do not fill the
@@ -57,7 +57,7 @@ def minimise_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoin
     largest = max(float(np.abs(G).max()), float(np.abs(b).max()))
     if largest > _LARGE:  # squares would overflow; the point is the same in other units
         unit = 2.0 ** (np.frexp(largest)[1] - 1)
-        point = minimise_on_sphere(G / unit, b / unit, square_radius)
+        point = minimize_on_sphere(G / unit, b / unit, square_radius)
         return SpherePoint(point.w, point.multiplier * unit)
     values, Q = scipy.linalg.eigh(G)
     above = values - values[0]

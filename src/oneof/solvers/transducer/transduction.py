@@ -1,7 +1,7 @@
 """Spectral graph transduction (Joachims 2003), one class against the others.
 
-With V the eigenvectors 2, ..., d + 1 of the normalised Laplacian of a graph of n rows, and D = diag(1, 4, 9, ..., d^2)
-in place of their eigenvalues, the score z = V w of a class is the minimiser of
+With V the eigenvectors 2, ..., d + 1 of the normalized Laplacian of a graph of n rows, and D = diag(1, 4, 9, ..., d^2)
+in place of their eigenvalues, the score z = V w of a class is the minimizer of
 
     w^T D w + c (V w - gamma)^T C (V w - gamma)   over  ||w||^2 = n,
 
@@ -46,7 +46,7 @@ class Transduction:
     label reaches."""
     shares: Floats
     """(n, K): (z - gamma_-) / (gamma_+ - gamma_-) of each class: 0 at the target of the rows that are not of the class,
-    1 at that of those that are, 1/2 at the threshold between; on labelled rows too, and not cut to [0, 1]."""
+    1 at that of those that are, 1/2 at the threshold between; on labeled rows too, and not cut to [0, 1]."""
     unreached: Ints
     """Numbers of the rows in components of the graph without any label."""
     n_iter: int
@@ -68,7 +68,7 @@ def transduce(
 
     With two classes one problem is the other with its sign changed, so that shares sum to 1 and the threshold of the
     paper decides. With more, the class decides whose score has gone farthest from its gamma_- to its gamma_+. A class
-    that no labelled row is of has share 0 everywhere, and one that all of them are of, share 1.
+    that no labeled row is of has share 0 everywhere, and one that all of them are of, share 1.
 
     Parts of the graph without a label are left out of all sums, n included, as are rows without a link.
 
@@ -77,7 +77,7 @@ def transduce(
     affinity : csr_array of shape (n, n)
         Symmetric, at least 0.
     mask : ndarray of shape (n, K), bool
-        The candidates; rows with all classes are unlabelled.
+        The candidates; rows with all classes are unlabeled.
     n_eigenvectors : int
         d, at least 1; in a graph of fewer rows all eigenvectors but the constant one are taken, and all of eigenvalue 0
         even if they are more.

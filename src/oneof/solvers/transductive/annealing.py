@@ -1,11 +1,11 @@
-"""Label switching while the cost of the unlabelled rows grows (Joachims 1999, Algorithm TSVM).
+"""Label switching while the cost of the unlabeled rows grows (Joachims 1999, Algorithm TSVM).
 
-Over w, b and the signs y*_j of the unlabelled rows, num_+ of which are 1, what is to be minimised is
+Over w, b and the signs y*_j of the unlabeled rows, num_+ of which are 1, what is to be minimized is
 
     1/2 ||w||^2 + C sum_i xi_i + C* sum_j xi*_j,
 
-the first sum over labelled rows, the second over unlabelled ones. There are as many minima as labelings, and the one
-that is reached depends on the way. The costs C*_- and C*_+ of the two kinds of unlabelled rows begin so low that labels
+the first sum over labeled rows, the second over unlabeled ones. There are as many minima as labelings, and the one
+that is reached depends on the way. The costs C*_- and C*_+ of the two kinds of unlabeled rows begin so low that labels
 alone count, and grow round by round; in each round machines are solved and signs traded until no pair is switchable.
 """
 
@@ -31,12 +31,12 @@ class Sides:
     """What is known of one class against the others."""
 
     signs: Floats
-    """(n,): 1 for rows of the class, -1 for rows of others, 0 for the unlabelled."""
+    """(n,): 1 for rows of the class, -1 for rows of others, 0 for the unlabeled."""
     n_positive: int
-    """num_+, from 0 to the number of the unlabelled rows."""
+    """num_+, from 0 to the number of the unlabeled rows."""
     ranking: Floats | None = None
-    """(n,): coefficients of the rows in the scores sum_i ranking_i k(x_i, x) by which the unlabelled rows are first
-    ranked; None for the scores of the machine of the labelled rows."""
+    """(n,): coefficients of the rows in the scores sum_i ranking_i k(x_i, x) by which the unlabeled rows are first
+    ranked; None for the scores of the machine of the labeled rows."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class TransductiveSolution:
 
     machine: Machine
     signs: Floats
-    """(n,): y, and y* for the unlabelled rows."""
+    """(n,): y, and y* for the unlabeled rows."""
     objective: Floats
     """After each machine, from the hinge losses at the costs of its round."""
     costs: Floats
     """(len(objective), 2): C*_- and C*_+ of that round."""
     stopped: Literal["passes", "machines"] | None
-    """What kept it from its end: the passes of a machine, that of the labelled rows among them, which then is not
+    """What kept it from its end: the passes of a machine, that of the labeled rows among them, which then is not
     solved to its tolerance; or the number of machines. None if nothing did."""
 
     @property
     def n_iter(self) -> int:
-        """Machines solved of all rows, so without that of the labelled rows."""
+        """Machines solved of all rows, so without that of the labeled rows."""
         return len(self.objective)
 
     @property
@@ -70,7 +70,7 @@ def solve_transductive(
     sides: Sides,
     *,
     C: float,
-    C_unlabelled: float,
+    C_unlabeled: float,
     switching: Literal["multiple", "single"] = "multiple",
     cost_ratio: Literal["balanced", "printed"] = "balanced",
     growth: float = GROWTH,
@@ -78,18 +78,18 @@ def solve_transductive(
     max_iter: int = 10_000,
     random: np.random.Generator,
 ) -> TransductiveSolution:
-    """Find signs of the unlabelled rows of which no pair is switchable, and their machine.
+    """Find signs of the unlabeled rows of which no pair is switchable, and their machine.
 
     Parameters
     ----------
     problem : MachineProblem
     sides : Sides
-    C, C_unlabelled : float
+    C, C_unlabeled : float
         Above 0.
     switching : {"multiple", "single"}
         Between two machines, trade the signs of all pairs that `switchable_pairs` returns, or of the first.
     cost_ratio : {"balanced", "printed"}
-        C*_+ / C*_- at first: "balanced" is (1 - p) / p with p the share of num_+ in the unlabelled rows, so that both
+        C*_+ / C*_- at first: "balanced" is (1 - p) / p with p the share of num_+ in the unlabeled rows, so that both
         kinds have the same total cost; "printed" is p / (1 - p).
     growth : float
         Above 1.
@@ -106,9 +106,9 @@ def solve_transductive(
     TransductiveSolution
         Its objective never rises while the costs stay as they are.
     """
-    unlabelled = np.flatnonzero(sides.signs == 0)
+    unlabeled = np.flatnonzero(sides.signs == 0)
     costs = np.where(sides.signs == 0, 0.0, C)
-    loose = max(tol, float(np.sqrt(tol))) if len(unlabelled) else tol
+    loose = max(tol, float(np.sqrt(tol))) if len(unlabeled) else tol
     signs = np.where(sides.signs == 0, -1.0, sides.signs)
     machine = problem.start()
     stopped: Literal["passes", "machines"] | None = None
@@ -116,15 +116,15 @@ def solve_transductive(
         machine = solve_machine(problem, signs, costs, initial=machine, tol=loose, random=random, may_rise=True)
         stopped = None if machine.converged else "passes"
     ranks = machine.products if sides.ranking is None else products_of(problem.space, sides.ranking)
-    highest = unlabelled[np.argsort(-ranks[unlabelled], kind="stable")[: sides.n_positive]]
+    highest = unlabeled[np.argsort(-ranks[unlabeled], kind="stable")[: sides.n_positive]]
     signs[highest] = 1.0
     trace: list[tuple[float, float, float]] = []
     last = None
     for low, high, precision in rounds(
-        sides.n_positive, len(unlabelled), C_unlabelled, cost_ratio, growth, (loose, tol)
+        sides.n_positive, len(unlabeled), C_unlabeled, cost_ratio, growth, (loose, tol)
     ):
         while len(trace) < max_iter:
-            costs[unlabelled] = np.where(signs[unlabelled] > 0, high, low)
+            costs[unlabeled] = np.where(signs[unlabeled] > 0, high, low)
             machine = solve_machine(
                 problem, signs, costs, initial=machine, tol=precision, random=random, may_rise=(low, high) != last
             )
@@ -134,7 +134,7 @@ def solve_transductive(
                 # Trades need not lower the objective of such a machine, and so might go on for ever.
                 stopped = "passes"
                 break
-            pairs = switchable_pairs(machine.scores, signs, unlabelled, margin=precision)
+            pairs = switchable_pairs(machine.scores, signs, unlabeled, margin=precision)
             if not len(pairs[0]):
                 break
             if len(trace) < max_iter:  # what is returned are the signs of the last machine
@@ -148,12 +148,12 @@ def solve_transductive(
 
 
 def rounds(
-    n_positive: int, n_unlabelled: int, top: float, cost_ratio: str, growth: float, tolerances: tuple[float, float]
+    n_positive: int, n_unlabeled: int, top: float, cost_ratio: str, growth: float, tolerances: tuple[float, float]
 ) -> Iterator[tuple[float, float, float]]:
     """Yield C*_-, C*_+ and the tolerance of each round: two at full cost come last, of which one is exact."""
     loose, tol = tolerances
-    n_negative = n_unlabelled - n_positive
-    if n_unlabelled:
+    n_negative = n_unlabeled - n_positive
+    if n_unlabeled:
         ratio = 1.0  # where all have one sign, nothing is to be balanced, nor switched
         if n_positive and n_negative:
             ratio = n_negative / n_positive if cost_ratio == "balanced" else n_positive / n_negative

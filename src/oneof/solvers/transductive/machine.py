@@ -8,8 +8,8 @@ With signs y_i = +-1, costs C_i >= 0, and scores f_i = <w, Phi(x_i)> + b,
                 0 <= y_i beta_i <= C_i,   sum_i beta_i = 0.
 
 The dual is raised row by row (Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM), which
-cannot keep the equality. So b is held near a centre by a penalty (b - centre)^2 / (2 r), which is a constant feature
-sqrt(r), and the centre moves to where b is, again and again: the proximal point method, which is the method of
+cannot keep the equality. So b is held near a center by a penalty (b - center)^2 / (2 r), which is a constant feature
+sqrt(r), and the center moves to where b is, again and again: the proximal point method, which is the method of
 multipliers on the equality (Rockafellar 1976). It ends at the machine whose b has no penalty.
 """
 
@@ -137,7 +137,7 @@ def solve_machine(
             )
             done += 1
             push = strength * float(coefficients.sum())
-            if abs(push) > max(worst, aim):  # the rows agree on a b that is held back by its centre
+            if abs(push) > max(worst, aim):  # the rows agree on a b that is held back by its center
                 intercept[0] += push
             elif worst <= aim:
                 if len(order) == len(counted):

@@ -1,11 +1,11 @@
 """Newton's method on the machine, for rows that ascent row by row moves too slowly.
 
 The method of multipliers on the losses (Rockafellar 1976): with the dual variables beta^0 of the last round and a step
-sigma > 0, w and b minimise
+sigma > 0, w and b minimize
 
     1/2 ||w||^2 + sum_i M_i(f_i),   -M_i'(f_i) = beta_i(f_i) = clip(beta^0_i + sigma (y_i - f_i), low_i, high_i),
 
-the hinge losses made smooth around beta^0, and beta(f) begins the next round, of a longer step. What is minimised is
+the hinge losses made smooth around beta^0, and beta(f) begins the next round, of a longer step. What is minimized is
 convex and piecewise quadratic. Newton's method on it needs a linear system over the rows whose variables are off their
 bounds, or over the features if they are fewer (Li, Sun & Toh 2018, A highly efficient semismooth Newton augmented
 Lagrangian method for solving Lasso problems). An intercept is one more variable without a penalty.
@@ -48,7 +48,7 @@ class NewtonEnd:
 def newton_rounds(
     space: Space, signs: Floats, costs: Floats, coefficients: Floats, intercept: float, *, moves: bool, tol: float
 ) -> NewtonEnd:
-    """Minimise 1/2 ||w||^2 + sum_i costs_i max(0, 1 - signs_i f_i), or go as far as the rounds reach.
+    """Minimize 1/2 ||w||^2 + sum_i costs_i max(0, 1 - signs_i f_i), or go as far as the rounds reach.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def newton_rounds(
     while sigma < LONGEST / square:
         close = 0.1 * max(tol, min(violation, 1.0))
         smooth = _Smooth(space, signs, low, high, moves, here.gamma, sigma, close, max(close * unit, least))
-        end = smooth.minimise(here)
+        end = smooth.minimize(here)
         if end is None:
             break
         here, violation = end, smooth.violation(end)
@@ -107,7 +107,7 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Smooth:
-    """What one round minimises."""
+    """What one round minimizes."""
 
     space: Space
     signs: Floats
@@ -119,8 +119,8 @@ class _Smooth:
     tol: float
     balance: float
 
-    def minimise(self, here: _Point) -> _Point | None:
-        """Return the minimiser, with beta for gamma, or None where Newton's method does not come to it."""
+    def minimize(self, here: _Point) -> _Point | None:
+        """Return the minimizer, with beta for gamma, or None where Newton's method does not come to it."""
         for _ in range(MOST_STEPS):
             aims = self.aims(here.products + here.intercept)
             betas = np.clip(aims, self.low, self.high)

@@ -51,7 +51,7 @@ def solve_classes(
     mask: Mask,
     *,
     C: float | None = None,
-    C_unlabelled: float | None = None,
+    C_unlabeled: float | None = None,
     positive_fractions: Sequence[float] | None = None,
     switching: Literal["multiple", "single"] = "multiple",
     cost_ratio: Literal["balanced", "printed"] = "balanced",
@@ -69,10 +69,10 @@ def solve_classes(
     space : FeatureSpace or KernelSpace
     mask : ndarray of shape (n, K), bool
         Not all of its rows full.
-    C, C_unlabelled : float, optional
+    C, C_unlabeled : float, optional
         1 / mean_i ||Phi(x_i)||^2 over all rows, or 1 where all are 0; C.
     positive_fractions : sequence of K floats, optional
-        Share of each class in the rows that are unlabelled in its problem.
+        Share of each class in the rows that are unlabeled in its problem.
     fit_intercept : bool
         Whether there is a b, or it is 0.
     switching, cost_ratio, tol, max_iter, random
@@ -88,12 +88,12 @@ def solve_classes(
         If a cost is so large that sums would overflow.
     """
     n_classes = mask.shape[1]
-    mend = "lower it" if C is not None or C_unlabelled is not None else "scale the features"
+    mend = "lower it" if C is not None or C_unlabeled is not None else "scale the features"
     if C is None:
         mean = float(space.squares.mean())
         C = 1.0 / mean if mean > 0 else 1.0
-    C_unlabelled = C if C_unlabelled is None else C_unlabelled
-    most = float(max(C, C_unlabelled))
+    C_unlabeled = C if C_unlabeled is None else C_unlabeled
+    most = float(max(C, C_unlabeled))
     if not (most < 1e150 and most * float(space.squares.max()) < 1e100):
         raise InputError(f"a cost of {most:.4g} is too large beside the features: {mend}.")
     problem = MachineProblem(space, fit_intercept)
@@ -101,14 +101,14 @@ def solve_classes(
     for k in range(1 if n_classes == 2 else 0, n_classes):
         sides = sides_of(mask, k, None if positive_fractions is None else positive_fractions[k])
         if not sides.n_positive and not mask[~mask.all(axis=1), k].any():
-            solutions.append(_nowhere(problem, C_unlabelled))
+            solutions.append(_nowhere(problem, C_unlabeled))
             continue
         solutions.append(
             solve_transductive(
                 problem,
                 sides,
                 C=C,
-                C_unlabelled=C_unlabelled,
+                C_unlabeled=C_unlabeled,
                 switching=switching,
                 cost_ratio=cost_ratio,
                 tol=tol,

@@ -1,4 +1,4 @@
-"""Which unlabelled rows should trade their signs.
+"""Which unlabeled rows should trade their signs.
 
 A positive row m and a negative row l of scores f_m < f_l are each better off with the other's sign, unless one of them
 has no loss. In losses this is the condition of Joachims (1999): xi_m > 0, xi_l > 0, xi_m + xi_l > 2, for xi_m = 1 - f_m
@@ -15,7 +15,7 @@ import numpy as np
 from oneof.typing import Floats, Ints
 
 
-def switchable_pairs(scores: Floats, signs: Floats, unlabelled: Ints, *, margin: float) -> tuple[Ints, Ints]:
+def switchable_pairs(scores: Floats, signs: Floats, unlabeled: Ints, *, margin: float) -> tuple[Ints, Ints]:
     """Return disjoint pairs of a positive and a negative row that should trade their signs, the worst placed first.
 
     The positive row of the i-th lowest score is paired with the negative one of the i-th highest; of equal scores the
@@ -24,7 +24,7 @@ def switchable_pairs(scores: Floats, signs: Floats, unlabelled: Ints, *, margin:
     Parameters
     ----------
     scores, signs : ndarray of shape (n,)
-    unlabelled : ndarray
+    unlabeled : ndarray
         The numbers of the rows that may trade.
     margin : float
         At least 0: by what xi_m > 0, xi_l > 0 and xi_m + xi_l > 2 must hold.
@@ -41,8 +41,8 @@ def switchable_pairs(scores: Floats, signs: Floats, unlabelled: Ints, *, margin:
     >>> switchable_pairs(scores, signs, np.arange(4), margin=0.0)
     (array([1]), array([0]))
     """
-    f = scores[unlabelled]
-    positive, negative = np.flatnonzero(signs[unlabelled] > 0), np.flatnonzero(signs[unlabelled] < 0)
+    f = scores[unlabeled]
+    positive, negative = np.flatnonzero(signs[unlabeled] > 0), np.flatnonzero(signs[unlabeled] < 0)
     positive = positive[np.argsort(f[positive], kind="stable")]
     negative = negative[np.argsort(-f[negative], kind="stable")]
     n_pairs = min(len(positive), len(negative))
@@ -50,4 +50,4 @@ def switchable_pairs(scores: Floats, signs: Floats, unlabelled: Ints, *, margin:
     xi_m, xi_l = 1.0 - f[positive], 1.0 + f[negative]
     # All three quantities fall along the pairs, so that those which meet the conditions stand at the beginning.
     chosen = (xi_m > margin) & (xi_l > margin) & (xi_m + xi_l > 2.0 + margin)
-    return unlabelled[positive[chosen]], unlabelled[negative[chosen]]
+    return unlabeled[positive[chosen]], unlabeled[negative[chosen]]

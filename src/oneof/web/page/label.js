@@ -1,8 +1,8 @@
-// The labelling page: shows a question, takes an answer, shows the next one.
+// The labeling page: shows a question, takes an answer, shows the next one.
 
 import { $, alertOf, count, make, percent, say } from "./elements.js";
 import { curve, qualityWords } from "./quality.js";
-import { itemWords, neighbour, table, whole } from "./rows.js";
+import { itemWords, neighbor, table, whole } from "./rows.js";
 import { Refused, newKey, remembered, send } from "./server.js";
 
 const WITH_DIGITS = 10; // labels that have a digit; where there are more, these are the ten that the model thinks likeliest
@@ -95,7 +95,7 @@ function showQuestion() {
   $("item").replaceChildren(beside ? table(question.item, question.near) : whole(question.item, question.row));
   $("near").hidden = beside || !question.near.length;
   $("near-rows").classList.toggle("pictures", question.item.kind === "image");
-  $("near-rows").replaceChildren(...(beside ? [] : question.near.map(neighbour)));
+  $("near-rows").replaceChildren(...(beside ? [] : question.near.map(neighbor)));
   order = arranged();
   $("find").hidden = session.classes.length <= WITH_DIGITS;
   $("filter").value = "";
@@ -105,7 +105,7 @@ function showQuestion() {
 }
 
 function reason() {
-  const told = question.learnt ? `Learnt from ${count(question.learnt, "row")}.` : "The model has learnt nothing yet.";
+  const told = question.learned ? `Learned from ${count(question.learned, "row")}.` : "The model has learned nothing yet.";
   const score = question.score === null ? "" : scoreWords(question.score);
   if (question.purpose === "check") return `Row ${question.row}, drawn at random to check the model. ${score} ${told}`;
   if (question.purpose === "free") return `Row ${question.row}, opened by you. ${told}`;

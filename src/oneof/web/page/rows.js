@@ -54,7 +54,7 @@ export function table(item, nearest) {
   return around;
 }
 
-export function neighbour(near) {
+export function neighbor(near) {
   const line = make("li");
   line.append(make("b", "", near.labels.join(" or ")));
   line.append(near.item.kind === "image" ? picture(near.item, near.row) : make("p", "text", near.item.text));

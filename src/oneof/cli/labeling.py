@@ -1,4 +1,4 @@
-"""From a table to a labelling session."""
+"""From a table to a labeling session."""
 
 import re
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from oneof.tables import (
 )
 from oneof.web.images import ImageFolder
 from oneof.web.log_file import kept_classes
-from oneof.web.session import LabellingSession
+from oneof.web.session import LabelingSession
 from oneof.web.table import LabelTable
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is labelled, and how: the options of `oneof label` beside those of reading.
+    """What is labeled, and how: the options of `oneof label` beside those of reading.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Wanted:
     images : Path or None
         The folder of images; by default that of the table.
     hide : tuple of str
-        Columns that are neither shown nor learnt from.
+        Columns that are neither shown nor learned from.
     method : str
         A method of the panel, or "auto" for the session's own.
     strategy : str
@@ -69,7 +69,7 @@ class Wanted:
 class Begun:
     """A session, the images that it shows, and what was odd about its table."""
 
-    session: LabellingSession
+    session: LabelingSession
     images: ImageFolder | None
     notes: tuple[str, ...]
 
@@ -108,7 +108,7 @@ def begin(path: Path, reading: Reading, wanted: Wanted, *, background: bool) -> 
         prepared = Prepared(table, start, None, columns, frame, words, ())
         X, estimator = make_encoder(columns, words).fit_transform(frame), _method(prepared, wanted)
         notes = (*notes, *oddities)
-    session = LabellingSession(
+    session = LabelingSession(
         X,
         start,
         path=wanted.answers,

@@ -17,7 +17,7 @@ def judged(X, mask, n_rounds=25, **options):
 
 
 @pytest.mark.parametrize("kind", ["uniform", "cooccurring", "confusable"])
-def test_the_judgement_is_that_of_the_recipe(kind):
+def test_the_judgment_is_that_of_the_recipe(kind):
     """Mixed labels and standard scores are those of the recipe, written out row by row."""
     X, truth = blobs(40, 5)
     mask = sets_of(truth, kind, extra=1)
@@ -56,7 +56,7 @@ def test_scenes_are_told_from_even_distractors(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_confusion_is_told_and_pays(seed):
-    """Annotators who take each class for its partner are recognised, and more labels are right for that."""
+    """Annotators who take each class for its partner are recognized, and more labels are right for that."""
     X, truth = blobs(600, 6, d=5, seed=seed, spread=0.8)
     random = np.random.default_rng(seed)
     mask = np.eye(6, dtype=bool)[truth]
@@ -69,7 +69,7 @@ def test_confusion_is_told_and_pays(seed):
 
 
 def test_rows_without_a_label_have_no_say():
-    """Full rows change neither the scores of the accounts nor the parts, where nothing is learnt from them."""
+    """Full rows change neither the scores of the accounts nor the parts, where nothing is learned from them."""
 
     class Blind:
         """Predictions that never depend on the labels."""

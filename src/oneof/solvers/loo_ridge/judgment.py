@@ -37,7 +37,7 @@ LEAST_SCENE = 1e-3
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgment:
     """Labels, and whose they are."""
 
     shares: Floats
@@ -52,7 +52,7 @@ class Judgement:
 
 def judged_labels(
     ridge: LeavesOut, sets: CandidateGroups, *, n_rounds: int, account: Account | None = None
-) -> Judgement:
+) -> Judgment:
     """Run the loops and mix what they found.
 
     Parameters
@@ -78,25 +78,25 @@ def judged_labels(
             "confusion": ConfusedDistractors(),
         }
         found = loop(known[account])
-        return Judgement(found.shares, dict.fromkeys(ACCOUNTS, 0.0) | {account: 1.0}, {}, found.changes)
+        return Judgment(found.shares, dict.fromkeys(ACCOUNTS, 0.0) | {account: 1.0}, {}, found.changes)
 
     even, confused, scene = loop(EvenDistractors()), loop(ConfusedDistractors()), loop(SceneDistractors(claim_power=1))
-    told = ~sets.unlabelled
-    labelled = sets.of_rows(told)
+    told = ~sets.unlabeled
+    labeled = sets.of_rows(told)
 
     def gain(found: Rounds) -> Floats:
-        return gains(found.shares[told], ridge.left_out(found.shares)[told], labelled)
+        return gains(found.shares[told], ridge.left_out(found.shares)[told], labeled)
 
     basis = gain(even)
     evidence: dict[Account, float] = {
-        "scene": standard_score(gain(scene) - basis, labelled),
-        "confusion": standard_score(gain(confused) - basis, labelled),
+        "scene": standard_score(gain(scene) - basis, labeled),
+        "confusion": standard_score(gain(confused) - basis, labeled),
     }
     moved = float(np.abs(confused.shares - even.shares).sum(axis=1).mean() / 2.0)
     noise: Account = "uniform"
     if evidence["confusion"] > LEAST_CONFUSION and moved > LEAST_MOVE:
         noise = "confusion"
-    n_sets = len(labelled.distinct)
+    n_sets = len(labeled.distinct)
     w = float(stdtr(n_sets - 1, evidence["scene"])) if n_sets > 1 else 0.0
     found, other = confused if noise == "confusion" else even, 1.0
     shares, changes = found.shares, found.changes
@@ -105,4 +105,4 @@ def judged_labels(
         shares = w * scene.shares + other * shares
         changes = scene.changes if w > other else changes
     parts = dict.fromkeys(ACCOUNTS, 0.0) | {"scene": 1.0 - other, noise: other}
-    return Judgement(shares, parts, evidence, changes)
+    return Judgment(shares, parts, evidence, changes)

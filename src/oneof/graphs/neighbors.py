@@ -10,18 +10,18 @@ from sklearn.neighbors import NearestNeighbors
 
 from oneof.errors import InputError
 from oneof.graphs.approximate import FEW_FEATURES, ApproximateIndex, cells_are_faster
-from oneof.graphs.points import distances, normalised, products, scale_of, scaled
+from oneof.graphs.points import distances, normalized, products, scale_of, scaled
 from oneof.threads import mind_fork, one_thread_each
 from oneof.typing import Floats, Ints, Rows
 
 _ROUNDING = 1e-7  # of squared distances that are worked out from products, as a distance between points of norm 1
-_DROWNED = 1e-4  # nearer than this, between points of norm 1, neighbours are not told apart by products
+_DROWNED = 1e-4  # nearer than this, between points of norm 1, neighbors are not told apart by products
 _BLOCK = 1 << 22  # distances from differences that are held at a time
 
 
 @dataclass(frozen=True)
 class Links:
-    """From rows to those among which their neighbours were sought.
+    """From rows to those among which their neighbors were sought.
 
     Attributes
     ----------
@@ -44,8 +44,8 @@ class Links:
         return self.values.reshape(shape), self.target.reshape(shape)
 
 
-class Neighbourhood:
-    """Rows among which neighbours are sought.
+class Neighborhood:
+    """Rows among which neighbors are sought.
 
     The index is made when it is first needed and is no part of the state: its tree holds offsets for compiled code,
     which a forged model file could misuse.
@@ -58,7 +58,7 @@ class Neighbourhood:
     cosine : bool
         Whether near means a large cosine similarity, or a short Euclidean distance. A row of zeros is then near none.
     approximate : bool
-        Whether nearest neighbours may be missed, for speed.
+        Whether nearest neighbors may be missed, for speed.
 
     Attributes
     ----------
@@ -81,13 +81,13 @@ class Neighbourhood:
         return int(self.rows.shape[0])
 
     def nearest(self, n_neighbors: int, rows: Rows | None = None) -> Links:
-        """Link each row to its nearest neighbours, where there are fewer to all.
+        """Link each row to its nearest neighbors, where there are fewer to all.
 
         Parameters
         ----------
         n_neighbors : int
         rows : ndarray or CSR matrix of shape (t, d), optional
-            Without it these rows, none of which is its own neighbour. Of several at the same distance, any are taken,
+            Without it these rows, none of which is its own neighbor. Of several at the same distance, any are taken,
             but always the same.
 
         Returns
@@ -134,7 +134,7 @@ class Neighbourhood:
 
     def _points(self) -> "_Prepared":
         if self._prepared is None:
-            points, members = normalised(self.rows) if self.cosine else self._scaled(self.rows)
+            points, members = normalized(self.rows) if self.cosine else self._scaled(self.rows)
             self._prepared = _Prepared(points, members, _index(points, self.approximate))
         return self._prepared
 
@@ -143,7 +143,7 @@ class Neighbourhood:
         if sp.issparse(rows) != sp.issparse(self.rows):
             rows = sp.csr_array(rows) if sp.issparse(self.rows) else rows.toarray()
         scale_of(rows)  # refuses what is not finite
-        return normalised(rows) if self.cosine else self._scaled(rows)
+        return normalized(rows) if self.cosine else self._scaled(rows)
 
     def _scaled(self, rows: Rows) -> tuple[Rows, Ints]:
         return scaled(rows, self.unit), np.arange(rows.shape[0])
@@ -172,20 +172,20 @@ class _ExactIndex:
         self._origin = None if sp.issparse(points) else np.median(points, axis=0)
         few = not sp.issparse(points) and points.shape[1] <= FEW_FEATURES
         self._by_products = not few and not sp.issparse(points)
-        self._index = NearestNeighbors(algorithm="kd_tree" if few else "brute").fit(self._centred(points))
+        self._index = NearestNeighbors(algorithm="kd_tree" if few else "brute").fit(self._centered(points))
         self._size = _largest_norm(self._index._fit_X)
 
     def nearest(self, points: Rows | None, k: int) -> Ints:
         mind_fork()
-        centred = self._centred(points)
+        centered = self._centered(points)
         with one_thread_each():  # as scikit-learn does, of whose calls two that overlap would leave it so for good
-            found = self._index.kneighbors(centred, k, return_distance=False)
+            found = self._index.kneighbors(centered, k, return_distance=False)
         if self._by_products:
-            self._settle(centred, found)
+            self._settle(centered, found)
         return found
 
     def _settle(self, points: Floats | None, found: Ints) -> None:
-        """Seek anew, by differences, where neighbours are so near beside the norms that products lose them.
+        """Seek anew, by differences, where neighbors are so near beside the norms that products lose them.
 
         So it is between clouds far apart, of which but one can be where the origin is.
         """
@@ -198,20 +198,20 @@ class _ExactIndex:
         step = max(1, _BLOCK // len(others))
         for rows in (drowned[start : start + step] for start in range(0, len(drowned), step)):
             apart = cdist(own[rows], others)
-            if points is None:  # no row is its own neighbour
+            if points is None:  # no row is its own neighbor
                 apart[np.arange(len(rows)), rows] = np.inf
             near = np.argpartition(apart, found.shape[1] - 1, axis=1)[:, : found.shape[1]]
             order = np.take_along_axis(apart, near, axis=1).argsort(axis=1, kind="stable")
             found[rows] = np.take_along_axis(near, order, axis=1)
 
     def within(self, points: Rows | None, radius: float) -> list[Ints]:
-        points = self._centred(points)
+        points = self._centered(points)
         size = self._size if points is None else max(self._size, _largest_norm(points))
         mind_fork()
         with one_thread_each():
             return list(self._index.radius_neighbors(points, radius + _ROUNDING * size, return_distance=False))
 
-    def _centred(self, points: Rows | None) -> Rows | None:
+    def _centered(self, points: Rows | None) -> Rows | None:
         return points if points is None or self._origin is None else points - self._origin
 
 

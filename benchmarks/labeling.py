@@ -1,6 +1,6 @@
-"""Accuracy against the number of answers in a labelling session, and how long the next question takes.
+"""Accuracy against the number of answers in a labeling session, and how long the next question takes.
 
-Rows are labelled by somebody who knows: by the label itself ("exact"), or by two labels of which one is right ("sets").
+Rows are labeled by somebody who knows: by the label itself ("exact"), or by two labels of which one is right ("sets").
 The false one is drawn, once for each row, in proportion to how often logistic regression takes the one class for the
 other on left-out rows. Questions are chosen by mutual information or at random. The session is the one that `oneof
 label` serves, with its default model, without questions that check it; the model is fitted after every 10 answers.
@@ -18,7 +18,7 @@ Newsgroups were cut afterwards, from 300 and 5, for time and when ends of curves
 next question's arrival, while the model is fitted in the background: with a person who thinks for a second, and with
 one who does not think.
 
-Run with `python benchmarks/labelling.py [digits news latency ...] [--draws N] [--figure PATH]`; 20 Newsgroups is read
+Run with `python benchmarks/labeling.py [digits news latency ...] [--draws N] [--figure PATH]`; 20 Newsgroups is read
 from $ONEOF_DATA.
 """
 
@@ -45,8 +45,8 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.preprocessing import normalize
 
 import oneof
-from oneof.web import LabellingSession
-from oneof.web.server import LabellingServer
+from oneof.web import LabelingSession
+from oneof.web.server import LabelingServer
 
 BATCH = 10
 ANSWERS = {"digits": 200, "news": 200}
@@ -81,13 +81,13 @@ def run(data, n_answers, strategy, sets, seed):
     classes = np.unique(y)
     options = {"strategy": strategy, "check_every": 0, "batch": BATCH, "n_ahead": BATCH, "random_state": seed}
     found = []
-    with LabellingSession(X, classes=classes, **options) as session:
+    with LabelingSession(X, classes=classes, **options) as session:
         for n in range(1, n_answers + 1):
             question = session.ask()
             session.answer(question, sets[question.row])
             if n % BATCH == 0:
                 session.train()
-                found.append(float((session.learnt.model.predict(X_test) == y_test).mean()))
+                found.append(float((session.learned.model.predict(X_test) == y_test).mean()))
     return found
 
 
@@ -131,7 +131,7 @@ def draw_figure(all_found, path):
 
     size = (5.2 * len(all_found), 4.4)
     figure, axes = plt.subplots(1, len(all_found), figsize=size, layout="constrained", squeeze=False)
-    colours = {"information": "#2166ac", "random": "#c8610a"}
+    colors = {"information": "#2166ac", "random": "#c8610a"}
     for axis, (name, found) in zip(axes[0], all_found.items()):
         n = BATCH * np.arange(1, ANSWERS[name] // BATCH + 1)
         for (strategy, answers), values in found.items():
@@ -139,8 +139,8 @@ def draw_figure(all_found, path):
             style = "-" if answers == "exact" else "--"
             how = "by information" if strategy == "information" else "at random"
             label = f"{'one label' if answers == 'exact' else 'two labels'}, asked {how}"
-            axis.plot(n, mean, style, color=colours[strategy], label=label)
-            axis.fill_between(n, mean - spread, mean + spread, color=colours[strategy], alpha=0.12, linewidth=0)
+            axis.plot(n, mean, style, color=colors[strategy], label=label)
+            axis.fill_between(n, mean - spread, mean + spread, color=colors[strategy], alpha=0.12, linewidth=0)
         axis.set(title=TITLES[name], xlabel="answers", ylabel="accuracy on other rows, %")
         axis.grid(alpha=0.3)
     handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -151,8 +151,8 @@ def draw_figure(all_found, path):
 def latency(think, n_answers):
     """Return the seconds from each answer to the next question."""
     X, y = make_blobs(10_000, 60, centers=10, cluster_std=6.0, center_box=(-2, 2), random_state=0)
-    session = LabellingSession(X, classes=np.arange(10), background=True, random_state=0)
-    server = LabellingServer(session)
+    session = LabelingSession(X, classes=np.arange(10), background=True, random_state=0)
+    server = LabelingServer(session)
     thread = threading.Thread(target=server.run)
     thread.start()
     where = urlsplit(server.link)

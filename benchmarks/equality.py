@@ -1,0 +1,217 @@
+"""Record the results of every estimator, and compare two records number by number.
+
+A refactoring must not change a result. Record before and after it, and compare::
+
+    python -m benchmarks.equality record before.npz
+    python -m benchmarks.equality record after.npz
+    python -m benchmarks.equality compare before.npz after.npz
+
+A record has, for each estimator with each of its settings on each of five data sets, the predictions, the scores, the
+disambiguated labels with their confidences, the objective with its trace and the number of iterations. The exit code
+of ``compare`` is 1 if any number differs by more than 1e-12.
+"""
+
+import inspect
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import oneof
+
+TOLERANCE = 1e-12
+CLASSES = np.array(["ant", "bee", "cat", "dog"])
+
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "AvgPegasos": [{}, {"n_epochs": 3, "shuffle": True, "average": True, "fit_intercept": True, "shrink": "always"}],
+    "AvgPerceptron": [{}, {"eta0": 0.5, "n_epochs": 3, "shuffle": True, "average": True, "fit_intercept": True}],
+    "CLPL": [{}, {"C": 0.1, "fit_intercept": True}],
+    "GaussianEM": [
+        {"n_components": 2},
+        {"unlabeled_weight": "cv", "covariance": "tied"},
+        {"covariance": "diagonal", "shrinkage": 0.2, "partial_weight": 0.5},
+    ],
+    "GraphLogisticRegression": [
+        {},
+        {"prior": "graph", "precision": "em", "solver": "block", "alpha": 0.5},
+        {"prior": "graph+ard", "solver": "sequential", "per_class_precision": True, "max_iter": 20},
+        {"features": "kernel", "symmetrize": "mutual", "bandwidth": 1.0},
+        {"views": [[0, 1, 2], [3, 4, 5, 6, 7]], "coregularization": True},
+    ],
+    "HarmonicField": [{}, {"label_penalty": 2.0, "ridge": 0.1, "class_mass": False, "bandwidth": 2.0, "symmetrize": "sum"}],
+    "IPAL": [{}, {"class_mass": True, "prediction": "votes"}],
+    "LOORidge": [
+        {},
+        {"distractors": "cooccurring", "features": "quantile", "kernel": "rbf", "max_iter": 5},
+        {"distractors": "confusable", "features": "spherical", "unlabeled": "class_mass"},
+        {"approximation": "nystroem", "n_components": 40, "features": "l2", "kernel": "rbf"},
+    ],
+    "LocalGlobalConsistency": [{}, {"alpha": 0.5, "symmetrize": "mutual", "algorithm": "approximate"}],
+    "MarkovWalk": [{}, {"n_steps": 3, "radius": 2.0, "n_neighbors": 3}],
+    "MaxPegasos": [{}, {"n_epochs": 3, "shuffle": True, "average": True, "fit_intercept": True, "shrink": "always"}],
+    "MaxPerceptron": [{}, {"eta0": 0.5, "n_epochs": 3, "shuffle": True, "average": True, "fit_intercept": True}],
+    "MultinomialEM": [{"n_components": 2}, {"unlabeled_weight": "cv", "alpha": 0.5, "partial_weight": 0.5}],
+    "PLECOC": [{}, {"code_length": 6, "min_fraction": 0.05}],
+    "PLEM": [{}, {"lam": 0.1, "entropy_weight": 0.2, "fit_intercept": True}],
+    "PLGP": [
+        {},
+        {"sharpness": 5.0, "anneal": False, "solver": "cholesky", "temperature": "loo", "n_mc_samples": 50},
+        {"approximation": "nystroem", "n_components": 30, "optimizer": None, "optimizer_max_samples": 50},
+    ],
+    "PLKNN": [{}, {"weights": "uniform", "n_neighbors": 3}],
+    "PLSVM": [{}, {"kernel": "rbf", "fit_intercept": True}, {"solver": "pegasos"}],
+    "SpectralGraphTransducer": [{}, {"n_eigenvectors": 10, "C": 10.0, "n_neighbors": 6, "affinity": "gaussian"}],
+    "TransductiveSVM": [
+        {},
+        {"C": 1.0, "C_unlabeled": 0.5, "kernel": "rbf"},
+        {"label_switching": "single", "cost_ratio": "paper", "fit_intercept": False},
+    ],
+}
+
+FORMER_NAMES = {
+    ("*", "unlabeled_weight"): "unlabelled_weight",
+    ("*", "bandwidth"): "width",
+    ("*", "algorithm"): "neighbors",
+    ("*", "eta0"): "eta",
+    ("GraphLogisticRegression", "solver"): "mstep",
+    ("*", "per_class_precision"): "per_class",
+    ("*", "coregularization"): "agreement",
+    ("LOORidge", "max_iter"): "n_rounds",
+    ("LOORidge", "unlabeled"): "unlabelled",
+    ("*", "code_length"): "n_codes",
+    ("*", "min_fraction"): "min_share",
+    ("*", "n_mc_samples"): "n_draws",
+    ("*", "optimizer_max_samples"): "optimizer_rows",
+    ("SpectralGraphTransducer", "C"): "c",
+    ("*", "C_unlabeled"): "C_unlabelled",
+    ("*", "label_switching"): "switching",
+}
+FORMER_VALUES = {
+    "cooccurring": "scene", "confusable": "confusion", "quantile": "rank", "spherical": "angle", "l2": "unit",
+    "paper": "printed",
+}
+
+
+def data_sets() -> Iterator[tuple[str, Any, Any, Any]]:
+    """Yield the name, X, y and new rows of five small data sets: dense, CSR, float32, partial and unlabeled."""
+    rng = np.random.default_rng(0)
+    n, d, k = 120, 8, len(CLASSES)
+    truth = rng.integers(k, size=n + 40)
+    rates = rng.gamma(1.0, 2.0, size=(k, d))
+    X = rng.poisson(rates[truth]).astype(float) + rng.random((n + 40, d)).round(2)
+    counts = rng.poisson(0.4 * rates[truth]).astype(float)
+    exact = np.eye(k, dtype=bool)[truth[:n]]
+    partial = exact | (rng.random((n, k)) < 0.3)
+    missing = exact.copy()
+    missing[rng.random(n) < 0.6] = True
+    mixed = partial.copy()
+    mixed[rng.random(n) < 0.3] = True
+    yield "dense", X[:n], exact, X[n:]
+    yield "csr", sp.csr_array(counts[:n]), mixed, sp.csr_array(counts[n:])
+    yield "float32", X[:n].astype(np.float32), mixed, X[n:].astype(np.float32)
+    yield "partial", X[:n], partial, X[n:]
+    yield "unlabeled", X[:n], missing, X[n:]
+
+
+def as_sets(mask: np.ndarray) -> list[list[str]]:
+    """Return the rows of a mask as lists of class names."""
+    return [CLASSES[row].tolist() for row in mask]
+
+
+def make_estimator(name: str, setting: dict[str, Any]) -> Any:
+    """Return an estimator; parameters and values are spelled as this version of the library spells them."""
+    known = inspect.signature(getattr(oneof, name)).parameters
+    parameters = {}
+    for key, value in setting.items():
+        former = FORMER_NAMES.get((name, key), FORMER_NAMES.get(("*", key)))
+        if former in known and (key not in known or (name, key) in FORMER_NAMES):
+            parameters[former] = value
+        else:
+            parameters[key] = value
+    is_former = hasattr(oneof, "make_partial")
+    if is_former:
+        parameters = {key: FORMER_VALUES.get(value, value) if isinstance(value, str) else value for key, value in parameters.items()}
+        if parameters.get("neighbors") == "exact":
+            parameters.pop("neighbors")
+    if "random_state" in known:
+        parameters["random_state"] = 0
+    return getattr(oneof, name)(**parameters)
+
+
+def results(model: Any, X: Any, new: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the named results of a fitted model."""
+    yield "predict", np.asarray(model.predict(new))
+    for method in ("decision_function", "predict_proba"):
+        if hasattr(model, method):
+            yield method, np.asarray(getattr(model, method)(new))
+            yield f"{method} of fit", np.asarray(getattr(model, method)(X))
+    labels, confidence = model.disambiguate()
+    yield "labels", labels
+    yield "confidence", confidence
+    for name, former in (("objective_path_", "objective_"), ("n_iter_", "n_iter_"), ("transduction_", "transduction_"),
+                         ("label_distributions_", "label_confidence_")):
+        value = getattr(model, name, getattr(model, former, None))
+        if isinstance(value, list) and np.ndim(value[0]):  # one trace a class, each held at its end: their sum
+            length = max(map(len, value))
+            value = sum(np.pad(np.asarray(trace), (0, length - len(trace)), mode="edge") for trace in value)
+        if value is not None:
+            yield name, np.atleast_1d(np.asarray(value))
+
+
+def record(path: str) -> None:
+    """Fit every estimator with every setting on every data set, and write the results."""
+    arrays: dict[str, np.ndarray] = {}
+    warnings.simplefilter("ignore")
+    for data, X, mask, new in data_sets():
+        for name, settings in SETTINGS.items():
+            for number, setting in enumerate(settings):
+                key, start = f"{data} | {name} {number}", time.perf_counter()
+                try:
+                    model = make_estimator(name, setting).fit(X, as_sets(mask))
+                    arrays |= {f"{key} | {what}": value for what, value in results(model, X, new)}
+                except oneof.errors.OneofError as error:
+                    arrays[f"{key} | error"] = np.array([type(error).__name__])
+                    print(f"{key}: {error}", flush=True)
+                if time.perf_counter() - start > 5:
+                    print(f"{key}: {time.perf_counter() - start:.1f} s", flush=True)
+    np.savez_compressed(path, **{key: value.astype(str) if value.dtype == object else value for key, value in arrays.items()})
+    print(f"{len(arrays)} results in {path}")
+
+
+def difference(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the largest absolute difference, relative to the largest magnitude if that is above 1; inf if not comparable."""
+    if one.shape != other.shape or (one.dtype.kind in "US") != (other.dtype.kind in "US"):
+        return np.inf
+    if one.dtype.kind in "US":
+        return 0.0 if (one == other).all() else np.inf
+    if np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
+        return 0.0
+    return float(np.nanmax(np.abs(one.astype(float) - other)) / max(1.0, np.nanmax(np.abs(one))))
+
+
+def compare(before: str, after: str) -> int:
+    """Print a table of the largest difference of each estimator, and return the exit code."""
+    old, new = np.load(before), np.load(after)
+    missing = sorted(set(old.files) ^ set(new.files))
+    table: dict[str, list[float]] = {}
+    for key in sorted(set(old.files) & set(new.files)):
+        table.setdefault(key.split(" | ")[1].split()[0], []).append(difference(old[key], new[key]))
+        if table[key.split(" | ")[1].split()[0]][-1] > TOLERANCE:
+            print(f"differs: {key}")
+    print("| estimator | results | equal to the last bit | largest difference |\n|---|---|---|---|")
+    for name, values in table.items():
+        print(f"| `{name}` | {len(values)} | {values.count(0.0)} | {max(values):.1e} |")
+    for key in missing:
+        print(f"only in one record: {key}")
+    return int(bool(missing) or max(map(max, table.values())) > TOLERANCE)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "record":
+        record(sys.argv[2])
+    else:
+        sys.exit(compare(*sys.argv[2:4]))

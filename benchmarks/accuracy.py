@@ -1,7 +1,7 @@
 """Accuracies on Lost, BirdSong and MSRCv2 beside published ones: five random 80/20 splits.
 
 Features are standardized and parameters fixed, at the methods' defaults but for lam = 1 of PLSVM, as published. Lines
-of `PANEL` are as in `oneof.compare`, whose online settings were chosen while accuracies on these sets were seen.
+of `PANEL` are as in `oneof.comparison`, whose online settings were chosen while accuracies on these sets were seen.
 "tuned" chooses by the covering rate of three-fold cross-validation on the candidate sets of the training part, never by
 a true label. "[0, 1]" scales the features to that range, as is common in published runs of the neighbor methods: rows
 that explain a gap, and were added after test accuracies had been seen. True labels of the test parts are used for the
@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import oneof
-from oneof.compare import panel
+from oneof.comparison import panel
 from oneof.datasets import load
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
 
@@ -78,7 +78,7 @@ METHODS = {
     "PLECOC": oneof.PLECOC(random_state=0),
     "PLEM": oneof.PLEM(),
     "PLGP, kernel tuned": TunedGaussianProcess(),
-    "PLGP, evidence": oneof.PLGP(optimizer_rows=500, random_state=0),
+    "PLGP, evidence": oneof.PLGP(optimizer_max_samples=500, random_state=0),
 }
 PANEL = (
     "LOORidge",
@@ -95,7 +95,7 @@ PANEL = (
     "GaussianEM",
     "MultinomialEM",
 )
-"""Methods at the settings of `oneof.compare`, with their scalers."""
+"""Methods at the settings of `oneof.comparison`, with their scalers."""
 
 
 def method_of(label, n_rows):

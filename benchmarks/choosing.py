@@ -36,7 +36,7 @@ def tasks():
         else:
             for kind, options in AMBIGUITY.items():
                 if options["extra"] < len(set(y.tolist())) - 1:
-                    yield f"{name}, {kind}", X, oneof.make_partial(y, random_state=0, **options), y
+                    yield f"{name}, {kind}", X, oneof.make_partial_labels(y, random_state=0, **options), y
 
 
 def within_one_error(results, then):

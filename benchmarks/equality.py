@@ -42,7 +42,10 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"features": "kernel", "symmetrize": "mutual", "bandwidth": 1.0},
         {"views": [[0, 1, 2], [3, 4, 5, 6, 7]], "coregularization": True},
     ],
-    "HarmonicField": [{}, {"label_penalty": 2.0, "ridge": 0.1, "class_mass": False, "bandwidth": 2.0, "symmetrize": "sum"}],
+    "HarmonicField": [
+        {},
+        {"label_penalty": 2.0, "ridge": 0.1, "class_mass": False, "bandwidth": 2.0, "symmetrize": "sum"},
+    ],
     "IPAL": [{}, {"class_mass": True, "prediction": "votes"}],
     "LOORidge": [
         {},
@@ -91,7 +94,11 @@ FORMER_NAMES = {
     ("*", "label_switching"): "switching",
 }
 FORMER_VALUES = {
-    "cooccurring": "scene", "confusable": "confusion", "quantile": "rank", "spherical": "angle", "l2": "unit",
+    "cooccurring": "scene",
+    "confusable": "confusion",
+    "quantile": "rank",
+    "spherical": "angle",
+    "l2": "unit",
     "paper": "printed",
 }
 
@@ -134,7 +141,10 @@ def make_estimator(name: str, setting: dict[str, Any]) -> Any:
             parameters[key] = value
     is_former = hasattr(oneof, "make_partial")
     if is_former:
-        parameters = {key: FORMER_VALUES.get(value, value) if isinstance(value, str) else value for key, value in parameters.items()}
+        parameters = {
+            key: FORMER_VALUES.get(value, value) if isinstance(value, str) else value
+            for key, value in parameters.items()
+        }
         if parameters.get("neighbors") == "exact":
             parameters.pop("neighbors")
     if "random_state" in known:
@@ -152,8 +162,12 @@ def results(model: Any, X: Any, new: Any) -> Iterator[tuple[str, np.ndarray]]:
     labels, confidence = model.disambiguate()
     yield "labels", labels
     yield "confidence", confidence
-    for name, former in (("objective_path_", "objective_"), ("n_iter_", "n_iter_"), ("transduction_", "transduction_"),
-                         ("label_distributions_", "label_confidence_")):
+    for name, former in (
+        ("objective_path_", "objective_"),
+        ("n_iter_", "n_iter_"),
+        ("transduction_", "transduction_"),
+        ("label_distributions_", "label_confidence_"),
+    ):
         value = getattr(model, name, getattr(model, former, None))
         if isinstance(value, list) and np.ndim(value[0]):  # one trace a class, each held at its end: their sum
             length = max(map(len, value))
@@ -178,7 +192,9 @@ def record(path: str) -> None:
                     print(f"{key}: {error}", flush=True)
                 if time.perf_counter() - start > 5:
                     print(f"{key}: {time.perf_counter() - start:.1f} s", flush=True)
-    np.savez_compressed(path, **{key: value.astype(str) if value.dtype == object else value for key, value in arrays.items()})
+    np.savez_compressed(
+        path, **{key: value.astype(str) if value.dtype == object else value for key, value in arrays.items()}
+    )
     print(f"{len(arrays)} results in {path}")
 
 

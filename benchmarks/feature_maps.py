@@ -67,13 +67,13 @@ def splits():
         for seed in range(DRAWS):
             order = np.random.default_rng(seed).permutation(len(y))
             train, test = np.split(order, [round(0.7 * len(y))])
-            parts.append((X[train], oneof.make_partial(y[train], random_state=seed), X[test], y[test]))
+            parts.append((X[train], oneof.make_partial_labels(y[train], random_state=seed), X[test], y[test]))
         yield name, parts
     for n in (6, 8, 12, 20):
         parts = []
         for seed in range(4 * DRAWS):
             X, y = short_texts(n, seed)
-            parts.append((X[:n], oneof.make_partial(y[:n], share=0.5, random_state=seed), X[n:], y[n:]))
+            parts.append((X[:n], oneof.make_partial_labels(y[:n], share=0.5, random_state=seed), X[n:], y[n:]))
         yield f"{n} short texts", parts
 
 

@@ -18,7 +18,7 @@ from plgp import by_means, mnist, own_kernel
 from sides.results import load, machine, write
 
 import oneof
-from oneof import make_partial
+from oneof import make_partial_labels
 from oneof.kernels import covariance
 from oneof.solvers.laplace.evidence import evidence_gradient
 from oneof.solvers.laplace.factors import Factors
@@ -68,7 +68,7 @@ def tasks(kind, size, rows):
         return max(100, round(n * size))
 
     def sets(n):
-        return make_partial(y[:n], extra=2, random_state=0)
+        return make_partial_labels(y[:n], extra=2, random_state=0)
 
     def fit(n, **parameters):
         return lambda read: (
@@ -176,7 +176,7 @@ def main():
     before = load()
     X, y, *_ = rows = mnist(max(*EXACT[kind], LARGE[kind][0]))
     oneof.PLGP(optimizer=None, random_state=0).fit(
-        device.tensor(X[:500]), make_partial(y[:500], extra=2, random_state=0)
+        device.tensor(X[:500]), make_partial_labels(y[:500], extra=2, random_state=0)
     )
     lines = (on_device if kind == "cuda" else on_processor)(device, kind, options.size, rows)
     where = f"on {device.title}, torch {torch.__version__}; {machine()}"

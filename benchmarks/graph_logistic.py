@@ -1,6 +1,6 @@
 """Graph-prior logistic regression: what its parts cost.
 
-`python benchmarks/graph_logistic.py mstep` times the three M-steps from w = 0 to one optimum, K = 10 classes, d = 100
+`python benchmarks/graph_logistic.py solver` times the three M-steps from w = 0 to one optimum, K = 10 classes, d = 100
 features, 500 labeled rows of 2,000, in one run: at the precisions that the evidence sets, and at weaker ones. "alike"
 is how far the weights of block and sequential are from Newton's, in units of the largest.
 
@@ -34,12 +34,12 @@ def rows_and_terms(n=2000, m=500, d=100, n_classes=10):
     return X[:m], np.eye(n_classes, dtype=bool)[y[:m]], [Term("graph", matrix), Term("ridge", ridge)]
 
 
-def fastest(X, mask, terms, precisions, mstep, n_runs):
+def fastest(X, mask, terms, precisions, solver, n_runs):
     """Return the solution and the least time of some runs."""
     seconds = []
     for _ in range(n_runs):
         start = time.perf_counter()
-        found = solve_graph_logistic(X, mask, terms, precision="fixed", precisions=precisions, mstep=mstep)
+        found = solve_graph_logistic(X, mask, terms, precision="fixed", precisions=precisions, solver=solver)
         seconds.append(time.perf_counter() - start)
     return found, min(seconds)
 
@@ -47,12 +47,17 @@ def fastest(X, mask, terms, precisions, mstep, n_runs):
 def msteps():
     """Time the M-steps."""
     X, mask, terms = rows_and_terms()
-    for mstep in ("newton", "block", "sequential"):  # compiles
+    for solver in ("newton", "block", "sequential"):  # compiles
         solve_graph_logistic(
-            X[:20], mask[:20], terms[1:], precision="fixed", precisions={"ridge": np.array(10.0)}, mstep=mstep
+            X[:20], mask[:20], terms[1:], precision="fixed", precisions={"ridge": np.array(10.0)}, solver=solver
         )
         solve_graph_logistic(
-            X[:20], mask[:20], terms, precision="fixed", precisions={t.name: np.array(10.0) for t in terms}, mstep=mstep
+            X[:20],
+            mask[:20],
+            terms,
+            precision="fixed",
+            precisions={t.name: np.array(10.0) for t in terms},
+            solver=solver,
         )
     start = time.perf_counter()
     evidence = solve_graph_logistic(X, mask, terms)
@@ -62,10 +67,10 @@ def msteps():
         newton, own = fastest(X, mask, terms, precisions, "newton", 5)
         told = ", ".join(f"{name} {float(value):.3g}" for name, value in precisions.items())
         print(f"{told}: newton {own:.3f} s", end="")
-        for mstep, n_runs in (("block", 3), ("sequential", 1)):
-            found, seconds = fastest(X, mask, terms, precisions, mstep, n_runs)
+        for solver, n_runs in (("block", 3), ("sequential", 1)):
+            found, seconds = fastest(X, mask, terms, precisions, solver, n_runs)
             apart = np.abs(found.weights - newton.weights).max() / np.abs(newton.weights).max()
-            print(f" | {mstep} {seconds:.2f} s = {seconds / own:.0f} times (asked 5), alike to {apart:.0e}", end="")
+            print(f" | {solver} {seconds:.2f} s = {seconds / own:.0f} times (asked 5), alike to {apart:.0e}", end="")
         print(flush=True)
 
 
@@ -97,8 +102,8 @@ def wide():
 
 
 if __name__ == "__main__":
-    parts = sys.argv[1:] or ["mstep", "wide"]
-    if "mstep" in parts:
+    parts = sys.argv[1:] or ["solver", "wide"]
+    if "solver" in parts:
         msteps()
     if "wide" in parts:
         wide()

@@ -23,7 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk
-from oneof.graphs import GraphRule
+from oneof.graphs import NeighborGraph
 
 DEFAULT_ROWS = (20_000, 50_000)
 
@@ -71,7 +71,7 @@ def given(W):
 def solver(n):
     """Time what is left to do once the graph is there."""
     X, y, known = clusters(n)
-    W = GraphRule(n_neighbors=7).graph(X).affinity
+    W = NeighborGraph(n_neighbors=7).graph(X).affinity
     sample = np.random.default_rng(0).choice(n, 500, replace=False)
     rest = np.setdiff1d(np.arange(n), sample)
     print(f"{n} rows: 1-NN is right on {KNeighborsClassifier(1).fit(X[rest], y[rest]).score(X[sample], y[sample]):.3f}")
@@ -121,7 +121,7 @@ def solver(n):
 def whole(n):
     """Time from rows to labels."""
     X, y, known = clusters(n)
-    options = {"neighbors": "approximate", "n_neighbors": 7}
+    options = {"algorithm": "approximate", "n_neighbors": 7}
     show(
         f"{n} rows, from rows to labels",
         {
@@ -140,7 +140,7 @@ def large(n=200_000):
     X, y, known = clusters(n)
     show(
         f"{n} rows, from rows to labels",
-        {"HarmonicField(approximate)": lambda: HarmonicField(neighbors="approximate", n_neighbors=7).fit(X, known)},
+        {"HarmonicField(approximate)": lambda: HarmonicField(algorithm="approximate", n_neighbors=7).fit(X, known)},
         y,
         known,
         repeats=1,

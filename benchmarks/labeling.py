@@ -45,8 +45,8 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.preprocessing import normalize
 
 import oneof
-from oneof.web import LabelingSession
-from oneof.web.server import LabelingServer
+from oneof.labeling import LabelingSession
+from oneof.labeling.server import LabelingServer
 
 BATCH = 10
 ANSWERS = {"digits": 200, "news": 200}
@@ -98,7 +98,9 @@ def curves(name, draws):
         data = read(name, seed)
         X, y = data[:2]
         said = {"exact": [[label] for label in y.tolist()]}
-        partial = oneof.make_partial(y, extra=1, kind="confusable", confusion=confusions(X, y), random_state=seed)
+        partial = oneof.make_partial_labels(
+            y, extra=1, kind="confusable", confusion=confusions(X, y), random_state=seed
+        )
         said["sets"] = [sorted(labels) for labels in partial.to_sets()]
         for strategy, answers in ARMS:
             start = time.process_time()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from oneof import LOORidge, make_partial
+from oneof import LOORidge, make_partial_labels
 from oneof.datasets import load
 
 SETS = ("lost", "msrcv2", "birdsong")
@@ -65,17 +65,17 @@ def one_split(X, mask, truth, train, test):
     probabilities = model.predict_proba(X[test])
     plain = LOORidge(distractors="uniform").fit(X[train], mask[train])
     bound = LOORidge().fit(X[train], np.eye(mask.shape[1], dtype=int)[truth[train]])
-    decided = model.label_confidence_
+    decided = model.label_distributions_
     return model.kernel_weights_, {
         "LOORidge": (probabilities.argmax(axis=1) == truth[test]).mean(),
         "plain loop": (plain.predict(X[test]) == truth[test]).mean(),
         "equal shares": (equal_shares(model, X[train], mask[train], X[test]) == truth[test]).mean(),
         "true labels": (bound.predict(X[test]) == truth[test]).mean(),
         "training rows": (decided.argmax(axis=1) == truth[train]).mean(),
-        "part of scenes": model.distractor_parts_.get("scene", 0.0),
-        "part of confusion": model.distractor_parts_.get("confusion", 0.0),
-        "z of scenes": model.distractor_evidence_.get("scene", 0.0),
-        "z of confusion": model.distractor_evidence_.get("confusion", 0.0),
+        "part of scenes": model.distractor_weights_.get("scene", 0.0),
+        "part of confusion": model.distractor_weights_.get("confusion", 0.0),
+        "z of scenes": model.distractor_z_scores_.get("scene", 0.0),
+        "z of confusion": model.distractor_z_scores_.get("confusion", 0.0),
         "ECE": calibration_error(probabilities, truth[test]),
         "ECE, true labels": calibration_error(bound.predict_proba(X[test]), truth[test]),
         "mean confidence of training rows": decided.max(axis=1).mean(),
@@ -149,13 +149,13 @@ def large():
     """Print time and accuracy of the Nystroem form on letter, and time on 100,000 made-up rows."""
     data = load("letter")
     X, truth = np.asarray(data.X, dtype=np.float64), data.y
-    y = make_partial(truth, extra=2, random_state=0)
+    y = make_partial_labels(truth, extra=2, random_state=0)
     train, test = split(len(X), 0)
     report("letter, two extra labels", LOORidge(random_state=0), X[train], y[train], X[test], truth[test])
     random = np.random.default_rng(0)
     truth = random.integers(0, 10, 100_000)
     X = 1.5 * random.normal(size=(10, 20))[truth] + random.normal(size=(100_000, 20))
-    y, model = make_partial(truth, extra=2, random_state=0), LOORidge("rbf", features="standard", random_state=0)
+    y, model = make_partial_labels(truth, extra=2, random_state=0), LOORidge("rbf", features="standard", random_state=0)
     report("100,000 x 20, one kernel", model, X[:90_000], y[:90_000], X[90_000:], truth[90_000:])
 
 
@@ -166,7 +166,7 @@ def text():
     data = load("news20")
     some = np.random.default_rng(0).permutation(data.X.shape[0])[:5000]
     X = TfidfTransformer(sublinear_tf=True).fit_transform(data.X[some])
-    y = make_partial(data.y[some], extra=2, random_state=0)
+    y = make_partial_labels(data.y[some], extra=2, random_state=0)
     train, test = split(len(some), 0)
     report(f"news20, {X.shape[1]} features", LOORidge(), X[train], y[train], X[test], data.y[some][test])
 

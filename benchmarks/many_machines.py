@@ -118,7 +118,7 @@ def _same(part, value):
 
 def tasks():
     """Return what is fitted: a name, the model, the number of features, and the part of the rows that it gets."""
-    gp = PLGP(RBF(8.0), optimizer=None, approximation="nystroem", n_components=100, n_draws=50, random_state=0)
+    gp = PLGP(RBF(8.0), optimizer=None, approximation="nystroem", n_components=100, n_mc_samples=50, random_state=0)
     return [
         ("AvgPegasos, 5 epochs, d = 200", AvgPegasos(n_epochs=5, average=True), 200, 1),
         ("CLPL, d = 200: products", CLPL(), 200, 1),

@@ -16,12 +16,12 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import oneof
-from oneof.datasets import load, make_partial
+from oneof.datasets import load, make_partial_labels
 from oneof.errors import DataError
 from oneof.kernels import Kernel
+from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
 from oneof.solvers.plsvm import PLSVMProblem, solve_cccp, solve_pegasos
 from oneof.solvers.plsvm.annealing import TEMPERATURES
-from oneof.solvers.spaces import FeatureSpace, KernelSpace
 
 LAMS = (1e-2, 1e-3, 1e-4)
 SIZES = (2, 3, 5)
@@ -98,7 +98,7 @@ def compare_solvers(names, n_rows=None):
         ours(PLSVMProblem(space, y[:, None] == np.unique(y), 1.0))  # compiles
         for lam in LAMS:
             for size in SIZES:
-                mask = make_partial(y, extra=size - 1, random_state=0).mask
+                mask = make_partial_labels(y, extra=size - 1, random_state=0).mask
                 results.append(measure(f"{name} {lam:g} |S| {size}", PLSVMProblem(space, mask, lam)))
     summarize("kernel" if n_rows else "linear", results)
 
@@ -106,7 +106,10 @@ def compare_solvers(names, n_rows=None):
 def large():
     """Fit 60,000 x 784 x 10, and print time and memory."""
     data = load("mnist")
-    X, y = np.asarray(data.X[:60_000], dtype=np.float64) / 255, make_partial(data.y[:60_000], extra=2, random_state=0)
+    X, y = (
+        np.asarray(data.X[:60_000], dtype=np.float64) / 255,
+        make_partial_labels(data.y[:60_000], extra=2, random_state=0),
+    )
     oneof.PLSVM().fit(X[:1000], y[:1000])
     for lam in LAMS:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -48,15 +48,15 @@ def methods(n_jobs=1):
             known = kind().get_params()
             given = {"random_state": 0} if "random_state" in known else {}
             found[name] = kind(**given, **({"n_jobs": n_jobs} if "n_jobs" in known else {}))
-    found["PLGP"].set_params(optimizer=None, n_draws=200)
+    found["PLGP"].set_params(optimizer=None, n_mc_samples=200)
     more = {
         "PLSVM(rbf)": oneof.PLSVM(kernel="rbf"),
         "TransductiveSVM(rbf)": oneof.TransductiveSVM(kernel="rbf"),
-        "PLGP(optimizer)": oneof.PLGP(n_draws=200, random_state=0),
+        "PLGP(optimizer)": oneof.PLGP(n_mc_samples=200, random_state=0),
         "PLGP(nystroem)": oneof.PLGP(
-            optimizer=None, approximation="nystroem", n_components=50, n_draws=200, random_state=0
+            optimizer=None, approximation="nystroem", n_components=50, n_mc_samples=200, random_state=0
         ),
-        "HarmonicField(approximate)": oneof.HarmonicField(neighbors="approximate"),
+        "HarmonicField(approximate)": oneof.HarmonicField(algorithm="approximate"),
         "AvgPegasos(shuffle, average)": oneof.AvgPegasos(n_epochs=3, shuffle=True, average=True, random_state=0),
     }
     return found | more

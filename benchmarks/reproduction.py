@@ -13,10 +13,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from PIL import Image
+from reproduction.draws import say_draws, whole_draws
+from reproduction.outputs import count_verdicts, say_minutes, say_versions, write_outputs
 
-from oneof.experiments import NAMES, Records, Store, find
-from oneof.experiments.draws import say_draws, whole_draws
-from oneof.experiments.outputs import count_verdicts, say_minutes, say_versions, write_outputs
+from reproduction import NAMES, Records, Store, find
 
 DOCS = Path(__file__).parent.parent / "docs" / "reproduction"
 HEAD = """# Claims of the papers, and what we measured

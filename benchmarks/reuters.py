@@ -30,8 +30,8 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import SVC, LinearSVC
 
 import oneof
+from oneof.multilabel import breakeven_score
 from oneof.text import StemTokenizer
-from oneof.topics import score_topics
 
 LABELED, DRAWS = 17, 10
 TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship", "wheat", "corn")
@@ -94,7 +94,7 @@ def scores_of(method, counts, topics, n_train, splits):
             if method.endswith("-share"):
                 estimator.set_params(positive_fraction=share)
             known = topics[taken][:, [k]]
-            found.append(score_topics(estimator, X, known, np.arange(LABELED), transductive=transductive).mean)
+            found.append(breakeven_score(estimator, X, known, np.arange(LABELED), transductive=transductive).mean)
     return 100 * np.reshape(found, (len(splits), len(TOPICS)))
 
 

@@ -10,7 +10,7 @@ The ridge of `HarmonicField` is 0.03 by analogy: alpha = 0.99 of `LocalGlobalCon
 degree, and the mean degree of these graphs is near 3. Before it was fixed, errors in the unlabeled rows of other
 settings had been seen: ridge 1e-6, 0.01, 0.03 and 0.1, .01 of each degree, label_penalty 1 and 100, 10 neighbors,
 cosine and binary weights, and a ridge that pulls to equal shares, with and without class mass. On most sets 0.1 did
-somewhat better; even so, these rows are no clean estimates. Rows that say "10 neighbors" or "either"
+somewhat better; even so, these rows are no clean estimates. Rows that say "10 neighbors" or "union"
 show what the choice of the graph does, and were not chosen from.
 
 Run with `python benchmarks/semi_supervised.py [method ...]`; the sets are read from $ONEOF_DATA.
@@ -24,7 +24,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
 import oneof
-from oneof.graphs import GraphRule
+from oneof.graphs import NeighborGraph
 
 SETS = ("digit1", "usps", "g241c", "text")
 LABELED = (10, 100)
@@ -33,15 +33,15 @@ PUBLISHED = {
     "QC + class mass, tuned for each set": ((9.80, 3.15), (13.61, 6.36), (39.96, 22.05), (40.79, 25.71)),
     "SGT": ((8.92, 2.61), (25.36, 6.80), (22.76, 17.41), (29.02, 23.09)),
 }
-FEW, MANY = GraphRule(), GraphRule("cosine", 100, symmetrize="sum")
+FEW, MANY = NeighborGraph(), NeighborGraph("cosine", 100, symmetrize="sum")
 METHODS = {
     "1-NN": (None, None),
     "SpectralGraphTransducer": (oneof.SpectralGraphTransducer(), MANY),
     "SpectralGraphTransducer, 10 neighbors": (
         oneof.SpectralGraphTransducer(),
-        GraphRule("cosine", 10, symmetrize="sum"),
+        NeighborGraph("cosine", 10, symmetrize="sum"),
     ),
-    "SpectralGraphTransducer, either": (oneof.SpectralGraphTransducer(), GraphRule("cosine", 100)),
+    "SpectralGraphTransducer, either": (oneof.SpectralGraphTransducer(), NeighborGraph("cosine", 100)),
     "HarmonicField, no class mass": (oneof.HarmonicField(class_mass=False), FEW),
     "HarmonicField": (oneof.HarmonicField(), FEW),
     "HarmonicField, ridge, no class mass": (oneof.HarmonicField(ridge=0.03, class_mass=False), FEW),

@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 from oneof import AvgPegasos
 from oneof.kernels.feature_maps import Standard
 from oneof.kernels.radial import MappedKernel
+from oneof.parallel import parallel_map
 from oneof.solvers.laplace.expectation import draw_normals, expected_shares
 from oneof.solvers.loo_ridge.left_out import ExactRidge
-from oneof.threads import side_by_side
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(1500, 64))
@@ -105,7 +105,7 @@ def main():
 
 def _threads(part, number):
     with threadpool_limits(number, user_api="blas"):
-        side_by_side(part, range(2))
+        parallel_map(part, range(2))
 
 
 def _nothing_of(part):

@@ -72,9 +72,7 @@ def errors(X, parameters, y, splits):
         both = oneof.TransductiveSVM(**given).fit(X, known)
         given.pop("positive_fraction", None)
         square = given["kernel"] == "precomputed"
-        alone = oneof.TransductiveSVM(**given).fit(
-            X[np.ix_(labeled, labeled)] if square else X[labeled], y[labeled]
-        )
+        alone = oneof.TransductiveSVM(**given).fit(X[np.ix_(labeled, labeled)] if square else X[labeled], y[labeled])
         decided = alone.predict(X[:, labeled] if square else X)
         found.append((100 * (both.transduction_ != y)[rest].mean(), 100 * (decided != y)[rest].mean()))
     return np.array(found).T

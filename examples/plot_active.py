@@ -19,7 +19,7 @@ from oneof.active import simulate
 
 data = oneof.datasets.load("breast_cancer")
 X, y = StandardScaler().fit_transform(data.X), data.y
-n_draws, n_queries = 6, 40
+n_mc_samples, n_queries = 6, 40
 
 
 def learn(estimator, draw, **options):
@@ -33,7 +33,7 @@ def learn(estimator, draw, **options):
 # A start is larger where its first four rows have one class alone: the curves end together.
 curves = {}
 for strategy in ("entropy", "random"):
-    runs = [learn(LogisticRegression(C=0.1), draw, strategy=strategy) for draw in range(n_draws)]
+    runs = [learn(LogisticRegression(C=0.1), draw, strategy=strategy) for draw in range(n_mc_samples)]
     curves[strategy] = np.array([run.accuracy[-n_queries:] for run in runs])
 
 # %%
@@ -49,7 +49,9 @@ for (name, accuracy), dash in zip(curves.items(), ("-", "--", "-."), strict=True
     mean, error = accuracy.mean(axis=0), accuracy.std(axis=0) / len(accuracy) ** 0.5
     ax.plot(labels, mean, dash, label=name)
     ax.fill_between(labels, mean - error, mean + error, alpha=0.15, linewidth=0)
-ax.set(xlabel="labels", title=f"accuracy on held-out rows, ± one standard error of {n_draws} draws (graph prior: 2)")
+ax.set(
+    xlabel="labels", title=f"accuracy on held-out rows, ± one standard error of {n_mc_samples} draws (graph prior: 2)"
+)
 ax.grid(axis="y")
 ax.legend(loc="lower right")
 plt.show()

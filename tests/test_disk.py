@@ -12,21 +12,21 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
+from reproduction.records import Record
+from reproduction.store import Store
+from reproduction.trial import Trial
 
 import oneof
 from oneof.candidates import CandidateSets
 from oneof.cli.guard import TERMINATED, guarded
 from oneof.cli.outputs import staged
 from oneof.errors import DataError, InputError, WriteError
-from oneof.experiments.records import Record
-from oneof.experiments.store import Store
-from oneof.experiments.trial import Trial
-from oneof.files import replacing
+from oneof.files import atomic_write
+from oneof.labeling.log import AnswerLog, Entry
+from oneof.labeling.table import LabelTable
 from oneof.persistence import load, save
 from oneof.report.page import write_report
 from oneof.stream import checkpoint
-from oneof.web.log import AnswerLog, Entry
-from oneof.web.table import LabelTable
 from tests.report.data import sample
 
 SIZE = 2**20
@@ -81,7 +81,7 @@ def _checkpoint(path: Path, size: int) -> None:
 
 
 def _text(path: Path, size: int) -> None:
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text("a" * 1000 * size)
 
 
@@ -192,7 +192,7 @@ def test_a_process_that_is_ended_tidies_up(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_file_without_a_name_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="names no file"), replacing(""):
+    with pytest.raises(InputError, match="names no file"), atomic_write(""):
         pass
     (tmp_path / "folder").mkdir()
     with pytest.raises(WriteError, match="folder cannot be written"):

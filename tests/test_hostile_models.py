@@ -191,7 +191,7 @@ def test_a_model_of_zeros_is_saved_so_that_it_can_be_loaded(monkeypatch: pytest.
     """What would unfold like a bomb is written as it is: every file that is written is read."""
     model = a_model()
     model.coef_ = np.zeros((2, 2**18))
-    monkeypatch.setattr(oneof.archives, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(oneof.files, "MAX_BYTES", 2**20)
     save("m.skops", model)
     assert Path("m.skops").stat().st_size > model.coef_.nbytes
     assert load("m.skops").coef_.shape == model.coef_.shape
@@ -234,8 +234,8 @@ def machine_model(where: str) -> Any:
         "of a kernel": SVC(kernel="precomputed"),
         "of one class": OneClassSVM(),
         "in a pipeline": scaled,
-        "in PLECOC": oneof.PLECOC(n_codes=2, random_state=0),
-        "in a pipeline in PLECOC": oneof.PLECOC(scaled, n_codes=2, random_state=0),
+        "in PLECOC": oneof.PLECOC(code_length=2, random_state=0),
+        "in a pipeline in PLECOC": oneof.PLECOC(scaled, code_length=2, random_state=0),
     }
     rows = {"of sparse rows": sp.csr_array(X), "of a kernel": X @ X.T}
     return models[where].fit(rows.get(where, X), y)

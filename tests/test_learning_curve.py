@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from oneof import AvgPerceptron
-from oneof.compare import compare, learning_curve
+from oneof.comparison import compare, learning_curve
 from oneof.errors import InputError
 from tests.blobs import Frequencies, draw
 

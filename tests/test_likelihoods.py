@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from oneof.likelihoods import (
-    entropies,
-    entropy_bends,
-    entropy_slopes,
-    likelihood_slopes,
+    entropy,
+    entropy_gradient,
+    entropy_hvp,
+    log_likelihood_gradient,
     log_likelihoods,
-    restricted_softmax,
+    masked_softmax,
     softmax,
-    softmax_moves,
+    softmax_jvp,
 )
 from tests.estimators.panel import table
 from tests.oracles.laplace import log_likelihood
@@ -40,29 +40,29 @@ def test_values_are_those_of_the_definition(rows):
     np.testing.assert_allclose(softmax(scores), p)
     np.testing.assert_allclose(np.exp(log_likelihoods(scores, mask)), whole[:, 0])
     np.testing.assert_allclose(
-        entropies(restricted_softmax(scores, mask)), -np.where(mask, q * np.log(q), 0).sum(axis=1), atol=1e-12
+        entropy(masked_softmax(scores, mask)), -np.where(mask, q * np.log(q), 0).sum(axis=1), atol=1e-12
     )
 
 
 def test_the_gradient_of_the_likelihood_is_q_less_p(rows):
     """Along any move, the likelihood changes by its product with q - p, and the shares by `softmax_moves`."""
     scores, moves, mask = rows
-    q, p = restricted_softmax(scores, mask), softmax(scores)
-    np.testing.assert_allclose(likelihood_slopes(p, q, mask), q - p, atol=1e-15)
+    q, p = masked_softmax(scores, mask), softmax(scores)
+    np.testing.assert_allclose(log_likelihood_gradient(p, q, mask), q - p, atol=1e-15)
     numerical = derivative(lambda s: log_likelihoods(s, mask), scores, moves)
     np.testing.assert_allclose(((q - p) * moves).sum(axis=1), numerical, atol=1e-8)
-    for shares, function in ((p, softmax), (q, lambda s: restricted_softmax(s, mask))):
-        np.testing.assert_allclose(softmax_moves(shares, moves), derivative(function, scores, moves), atol=1e-8)
+    for shares, function in ((p, softmax), (q, lambda s: masked_softmax(s, mask))):
+        np.testing.assert_allclose(softmax_jvp(shares, moves), derivative(function, scores, moves), atol=1e-8)
 
 
 def test_slopes_and_bends_are_the_derivatives_of_the_entropies(rows):
     """The gradient and the Hessian product of the entropies are their numerical derivatives."""
     scores, moves, mask = rows
-    q = restricted_softmax(scores, mask)
-    slopes = derivative(lambda s: entropies(restricted_softmax(s, mask)), scores, moves)
-    np.testing.assert_allclose((entropy_slopes(q) * moves).sum(axis=1), slopes, atol=1e-8)
-    bends = derivative(lambda s: entropy_slopes(restricted_softmax(s, mask)), scores, moves)
-    np.testing.assert_allclose(entropy_bends(q, moves), bends, atol=1e-8)
+    q = masked_softmax(scores, mask)
+    slopes = derivative(lambda s: entropy(masked_softmax(s, mask)), scores, moves)
+    np.testing.assert_allclose((entropy_gradient(q) * moves).sum(axis=1), slopes, atol=1e-8)
+    bends = derivative(lambda s: entropy_gradient(masked_softmax(s, mask)), scores, moves)
+    np.testing.assert_allclose(entropy_hvp(q, moves), bends, atol=1e-8)
 
 
 def test_full_sets_have_likelihood_one_and_singletons_no_entropy(rows):
@@ -70,10 +70,10 @@ def test_full_sets_have_likelihood_one_and_singletons_no_entropy(rows):
     scores, moves, _ = rows
     full, single = np.ones((40, 5), dtype=bool), np.eye(5, dtype=bool)[np.arange(40) % 5]
     np.testing.assert_array_equal(log_likelihoods(scores, full), 0)
-    np.testing.assert_array_equal(likelihood_slopes(softmax(scores), restricted_softmax(scores, full), full), 0)
-    np.testing.assert_array_equal(restricted_softmax(scores, full), softmax(scores))
-    q = restricted_softmax(scores, single)
-    for nothing in (entropies(q), entropy_slopes(q), entropy_bends(q, moves), softmax_moves(q, moves)):
+    np.testing.assert_array_equal(log_likelihood_gradient(softmax(scores), masked_softmax(scores, full), full), 0)
+    np.testing.assert_array_equal(masked_softmax(scores, full), softmax(scores))
+    q = masked_softmax(scores, single)
+    for nothing in (entropy(q), entropy_gradient(q), entropy_hvp(q, moves), softmax_jvp(q, moves)):
         np.testing.assert_array_equal(nothing, 0)
 
 
@@ -81,9 +81,9 @@ def test_a_likelihood_close_to_one_keeps_its_precision():
     """Where all but exp(-60) lies within the set, the logarithm and its gradient are right to twelve digits, not 0."""
     scores, mask = np.array([[30.0, 29.0, -30.0]]), np.array([[True, True, False]])
     missed = np.exp(-60) / (1 + np.exp(-1))
-    q, p = restricted_softmax(scores, mask), softmax(scores)
+    q, p = masked_softmax(scores, mask), softmax(scores)
     np.testing.assert_allclose(log_likelihoods(scores, mask), -missed, rtol=1e-12)
-    np.testing.assert_allclose(likelihood_slopes(p, q, mask)[0], missed * np.append(q[0, :2], -1), rtol=1e-12)
+    np.testing.assert_allclose(log_likelihood_gradient(p, q, mask)[0], missed * np.append(q[0, :2], -1), rtol=1e-12)
 
 
 def test_scores_far_apart_stay_numbers():
@@ -91,8 +91,8 @@ def test_scores_far_apart_stay_numbers():
     scores = np.array([[0.0, 1e4, -1e4], [1e4, -1e4, 0.0]])
     mask = np.array([[True, False, True], [False, True, True]])
     np.testing.assert_allclose(log_likelihoods(scores, mask), [-1e4, -1e4])
-    q, moves = restricted_softmax(scores, mask), np.ones((2, 3))
-    for values in (q, entropies(q), entropy_slopes(q), entropy_bends(q, moves), softmax_moves(q, moves)):
+    q, moves = masked_softmax(scores, mask), np.ones((2, 3))
+    for values in (q, entropy(q), entropy_gradient(q), entropy_hvp(q, moves), softmax_jvp(q, moves)):
         assert np.isfinite(values).all()
 
 
@@ -117,7 +117,7 @@ def test_sharpness_one_is_the_marginal_likelihood_and_infinity_the_largest_share
     scores, _, mask = rows
     p = softmax(scores)
     np.testing.assert_array_equal(log_likelihoods(scores, mask, 1.0), log_likelihoods(scores, mask))
-    np.testing.assert_array_equal(restricted_softmax(scores, mask, 1.0), restricted_softmax(scores, mask))
+    np.testing.assert_array_equal(masked_softmax(scores, mask, 1.0), masked_softmax(scores, mask))
     told = ~mask.all(axis=1)
     largest = np.log(np.where(mask, p, 0.0).max(axis=1))
     np.testing.assert_allclose(log_likelihoods(scores, mask, np.inf)[told], largest[told], atol=1e-12)
@@ -139,7 +139,7 @@ def test_infinite_sharpness_takes_the_largest_and_shares_ties():
     scores = np.array([[2.0, 2.0, 5.0, 1.0], [0.0, 0.0, 0.0, 0.0], [1.0, 3.0, 2.0, 9.0]])
     mask = np.array([[True, True, False, True], [True, True, True, False], [True, True, True, False]])
     expected = [[0.5, 0.5, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3, 0.0], [0.0, 1.0, 0.0, 0.0]]
-    np.testing.assert_array_equal(restricted_softmax(scores, mask, np.inf), expected)
+    np.testing.assert_array_equal(masked_softmax(scores, mask, np.inf), expected)
 
 
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
@@ -150,13 +150,13 @@ def test_derivatives_at_every_sharpness(rows, sharpness):
     scores, moves, mask = scores[told], moves[told], mask[told]
 
     def slopes(s):
-        return restricted_softmax(s, mask, sharpness) - softmax(s)
+        return masked_softmax(s, mask, sharpness) - softmax(s)
 
     numerical = derivative(lambda s: log_likelihoods(s, mask, sharpness), scores, moves)
     np.testing.assert_allclose((slopes(scores) * moves).sum(axis=1), numerical, atol=1e-7)
-    bends = -softmax_moves(softmax(scores), moves)
+    bends = -softmax_jvp(softmax(scores), moves)
     if sharpness < np.inf:
-        bends += sharpness * softmax_moves(restricted_softmax(scores, mask, sharpness), moves)
+        bends += sharpness * softmax_jvp(masked_softmax(scores, mask, sharpness), moves)
     np.testing.assert_allclose(bends, derivative(slopes, scores, moves), atol=1e-6)
 
 
@@ -167,7 +167,7 @@ def test_sets_of_everything_have_likelihood_one_and_far_scores_stay_numbers(rows
     scores, _, mask = rows
     mask = mask | (np.arange(40) % 7 == 0)[:, None]
     scores = size * scores / np.abs(scores).max()
-    values, q = log_likelihoods(scores, mask, sharpness), restricted_softmax(scores, mask, sharpness)
+    values, q = log_likelihoods(scores, mask, sharpness), masked_softmax(scores, mask, sharpness)
     full = mask.all(axis=1)
     assert full.any()
     np.testing.assert_array_equal(values[full], 0)

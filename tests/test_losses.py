@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneof.losses import ambiguous_zero_one, average_prediction_hinge, best_outside, max_prediction_hinge
+from tests.oracles.losses import ambiguous_zero_one, average_prediction_hinge, best_outside, max_prediction_hinge
 
 LOSSES = (ambiguous_zero_one, average_prediction_hinge, max_prediction_hinge)
 seeds = st.integers(0, 2**32 - 1)

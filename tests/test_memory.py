@@ -11,7 +11,7 @@ import oneof
 from tests.held import arrays_of, bytes_beyond
 
 N, D, K = 300, 37, 4
-ESTIMATORS = sorted(name for name in oneof._HOME if hasattr(getattr(oneof, name), "fit"))
+ESTIMATORS = sorted(name for name in oneof._LAZY_NAMES if hasattr(getattr(oneof, name), "fit"))
 COPIES = {
     "GraphLogisticRegression": 1,  # the labeled rows with their constant, for the posterior that `query` asks
     "HarmonicField": 1,  # of graphs: the index of neighbors has the rows around their median

@@ -18,7 +18,7 @@ from oneof.metrics import (
     approximated_accuracy,
     covering_rate,
     exact_accuracy,
-    precision_recall_break_even,
+    precision_recall_breakeven_point,
     win_tie_loss,
 )
 from tests.oracles.break_even import break_even
@@ -187,9 +187,9 @@ def test_labels_that_were_not_learnt_are_never_covered():
         (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [2.0, -1.0]]), "not finite in row 1"),
         (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [np.nan, 1.0]]), "not finite in row 1"),
         (lambda: approximated_accuracy(["a", "b"], np.eye(2), classes=iter("a")), r"expected \(2, 1\)"),
-        (lambda: precision_recall_break_even([0, 1], [0.1]), "one shape"),
-        (lambda: precision_recall_break_even([0, 2], [0.1, 0.2]), "other than 0 and 1"),
-        (lambda: precision_recall_break_even([0, 1], [0.1, np.nan]), "NaN in row 1"),
+        (lambda: precision_recall_breakeven_point([0, 1], [0.1]), "one shape"),
+        (lambda: precision_recall_breakeven_point([0, 2], [0.1, 0.2]), "other than 0 and 1"),
+        (lambda: precision_recall_breakeven_point([0, 1], [0.1, np.nan]), "NaN in row 1"),
         (lambda: win_tie_loss([1.0], [2.0]), "cannot be paired"),
         (lambda: win_tie_loss([1.0, np.nan], [2.0, 3.0]), "NaN or infinite"),
         (lambda: win_tie_loss([1.0, 2.0], [2.0, 3.0], alpha=0), "alpha=0"),
@@ -212,7 +212,7 @@ def test_break_even_is_the_expected_precision_at_r(seed):
     positives = truth.sum()
     orders = [sorted(order, key=lambda i: -scores[i]) for order in itertools.permutations(range(n))]
     expected = np.mean([truth[order[:positives]].mean() for order in orders])
-    assert precision_recall_break_even(truth, scores) == pytest.approx(expected)
+    assert precision_recall_breakeven_point(truth, scores) == pytest.approx(expected)
 
 
 @given(seed=seeds)
@@ -226,7 +226,7 @@ def test_break_even_is_where_a_walk_along_the_curve_ends(seed):
     scores = rng.integers(0, rng.integers(1, 12), n).astype(float)
     scores[scores == 3] = np.inf
     scores[scores == 5] = -np.inf
-    assert precision_recall_break_even(truth, scores) == pytest.approx(float(break_even(truth, scores)), abs=1e-15)
+    assert precision_recall_breakeven_point(truth, scores) == pytest.approx(float(break_even(truth, scores)), abs=1e-15)
 
 
 @given(seed=seeds)
@@ -238,7 +238,7 @@ def test_break_even_lies_on_the_curve(seed):
     truth, scores = rng.integers(0, 2, n), rng.permutation(n).astype(float)
     truth[0] = 1
     precision, recall, _ = precision_recall_curve(truth, scores)
-    value = precision_recall_break_even(truth, scores)
+    value = precision_recall_breakeven_point(truth, scores)
     equal = np.isclose(precision, recall) & np.isclose(precision, value)
     assert equal.any() or value == 0.0  # scikit-learn ends its curve at (1, 0), so a meeting at 0 may be missing
 
@@ -251,11 +251,11 @@ def test_break_even_depends_on_the_ranking_alone(seed):
     n = rng.integers(2, 20)
     truth, scores = rng.integers(0, 2, (n, 3)), rng.integers(-2, 3, (n, 3)).astype(float)
     order = rng.permutation(n)
-    values = precision_recall_break_even(truth, scores)
-    np.testing.assert_allclose(precision_recall_break_even(truth[order], scores[order]), values)
-    np.testing.assert_allclose(precision_recall_break_even(truth, np.exp(scores) - 3), values)
+    values = precision_recall_breakeven_point(truth, scores)
+    np.testing.assert_allclose(precision_recall_breakeven_point(truth[order], scores[order]), values)
+    np.testing.assert_allclose(precision_recall_breakeven_point(truth, np.exp(scores) - 3), values)
     for k in range(3):
-        np.testing.assert_equal(precision_recall_break_even(truth[:, k], scores[:, k]), values[k])
+        np.testing.assert_equal(precision_recall_breakeven_point(truth[:, k], scores[:, k]), values[k])
     assert np.isnan(values[truth.sum(axis=0) == 0]).all()
 
 

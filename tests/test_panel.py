@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 
 from oneof import CLPL
-from oneof.compare import compare, left_out_of_auto, panel, without_slow
-from oneof.compare.methods import MOST_FEATURES_OF_A_CUBE, SLOW
+from oneof.comparison import compare, left_out_of_auto, panel, without_slow
+from oneof.comparison.methods import MOST_FEATURES_OF_A_CUBE, SLOW
 from oneof.errors import InputError
 from oneof.text import make_vectorizer
 from tests.blobs import draw

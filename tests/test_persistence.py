@@ -22,10 +22,10 @@ from sklearn.utils import get_tags
 import oneof
 from oneof import AvgPerceptron, MaxPegasos, persistence
 from oneof.errors import InputError, InputTypeError, ModelFileError
-from oneof.files import replacing
+from oneof.files import atomic_write
 from oneof.persistence import SavedModel, load, save
 
-ESTIMATORS = [name for name in oneof._HOME if hasattr(getattr(oneof, name), "fit")]
+ESTIMATORS = [name for name in oneof._LAZY_NAMES if hasattr(getattr(oneof, name), "fit")]
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     for ending in (ValueError, KeyboardInterrupt):
 
         def write(ending: type[BaseException] = ending) -> None:
-            with replacing(path) as temporary:
+            with atomic_write(path) as temporary:
                 temporary.write_text("half of the n")
                 raise ending
 
@@ -239,6 +239,6 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
             write()
         assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
         assert path.read_text() == "old"
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text("new")
     assert path.read_text() == "new"

@@ -4,14 +4,14 @@ import batch
 import numpy as np
 import online
 import scipy.sparse as sp
+from sides.arrays import write
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
 import graphs
-from oneof import make_partial
+from oneof import make_partial_labels
 from oneof.datasets import load
-from oneof.graphs import GraphRule
-from sides.arrays import write
+from oneof.graphs import NeighborGraph
 
 N_TEST = 5_000
 
@@ -73,7 +73,7 @@ def process_rows(n, n_test=1_000):
             np.searchsorted(data.classes, data.y[part]) for part in (slice(some), slice(60_000, 60_000 + n_test))
         )
         X_test = data.X[60_000 : 60_000 + n_test].astype(np.float64) / 255
-        write(folder, X=X, y=y, mask=make_partial(y, extra=2, random_state=0).mask, X_test=X_test, y_test=y_test)
+        write(folder, X=X, y=y, mask=make_partial_labels(y, extra=2, random_state=0).mask, X_test=X_test, y_test=y_test)
 
     return make
 
@@ -87,7 +87,7 @@ def length_of(n=2_000):
 def blobs(folder, size):
     """20,000 rows of 10 classes, 10 labels a class, and their graph of 7 neighbors."""
     X, y, known = graphs.clusters(_some(20_000, size))
-    write(folder, X=X, y=y, known=known, W=sp.csr_matrix(GraphRule(n_neighbors=7).graph(X).affinity))
+    write(folder, X=X, y=y, known=known, W=sp.csr_matrix(NeighborGraph(n_neighbors=7).graph(X).affinity))
 
 
 def counts(folder, size):

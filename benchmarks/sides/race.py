@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from sides.environments import PeerError
 from sides.process import Side
 

@@ -33,14 +33,14 @@ def online(data, learner, form, sets=False, n_rows=None, n_epochs=1, **parameter
 
 def row_by_row(data, learner, n_rows, hash_bits=12):
     """Learn from one row a call, given as a dictionary, as river is."""
-    from oneof.stream import OneByOne
+    from oneof.stream import RiverClassifier
 
     X, y = read(data, "X")[:n_rows], read(data, "y")[:n_rows].tolist()
     X_test, y_test = read(data, "X_test")[:1000], read(data, "y_test")[:1000]
     rows, classes = named(dictionaries(X)), sorted(set(y))
 
     def run(_):
-        model = OneByOne(getattr(oneof, learner)(), classes, hash_bits)
+        model = RiverClassifier(getattr(oneof, learner)(), classes, hash_bits)
         for row, label in zip(rows, y):
             model.learn_one(row, label)
         return model
@@ -111,7 +111,7 @@ def _diffusion(data, graph, make):
         W = read(data, "W")
         options = {"affinity": lambda *_: W}
     else:
-        options = {"neighbors": graph, "n_neighbors": 7}
+        options = {"algorithm": graph, "n_neighbors": 7}
     hidden = known == -1
     return (
         afresh,

@@ -19,7 +19,7 @@ WORDS = {"one label": "labeled", "one of three": "one of these", "no label": "no
 def learn() -> tuple[oneof.datasets.Dataset, oneof.CandidateSets, oneof.LOORidge]:
     """Return digits, their sets (a tenth exact, a tenth without a label), and what learned from these."""
     data = oneof.datasets.load("digits")
-    mask = oneof.make_partial(data.y[:600], extra=2, random_state=0).mask.copy()
+    mask = oneof.make_partial_labels(data.y[:600], extra=2, random_state=0).mask.copy()
     rng = np.random.default_rng(0)
     kind = rng.choice(3, size=600, p=[0.1, 0.1, 0.8])
     mask[kind == 0] = np.eye(10, dtype=bool)[data.y[:600]][kind == 0]
@@ -68,7 +68,7 @@ def main() -> None:
     rows = pick(y, np.asarray(data.y[:600]))
     body = [text(24, 36, "What was said of each row, and what LOORidge makes of it", size=17, kind="strong")]
     for at, (row, kind) in enumerate(zip(rows, KINDS, strict=True)):
-        shares = model.label_confidence_[row]
+        shares = model.label_distributions_[row]
         named = np.flatnonzero(y.mask[row]) if kind != "no label" else np.sort(np.argsort(-shares)[:3])
         found = {int(k): float(shares[k]) for k in named}
         body += card(24 + at * (CARD + GAP), data.X[row].reshape(8, 8), kind, found)

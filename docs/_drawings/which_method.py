@@ -96,7 +96,7 @@ def says() -> str:
         leaves = (f"{when} {' or '.join(names)}{', try first' * first}" for when, names, first in choices)
         answers.append(f"{heading}: {', '.join(leaves)}")
     known = f"What do you know of the labels? {'; '.join(answers)}."
-    return f"A decision tree. {known} If not sure, in all three cases: oneof.compare."
+    return f"A decision tree. {known} If not sure, in all three cases: oneof.comparison."
 
 
 def main() -> None:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from oneof.experiments.drawing import LOOKS
+from reproduction.drawing import LOOKS
+
 from oneof.plots.style import PALETTE
 
 READING = ("first_steps", "crowd", "disambiguation", "compare", "two_moons", "active", "stream", "gaussian_process")

@@ -8,18 +8,18 @@ import importlib
 import sys
 from typing import Any
 
-_HOME = {
+_LAZY_NAMES = {
     "AvgPegasos": "oneof.estimators.pegasos",
     "AvgPerceptron": "oneof.estimators.perceptron",
     "CLPL": "oneof.estimators.clpl",
     "CandidateSets": "oneof.candidates",
     "GaussianEM": "oneof.estimators.gaussian_em",
     "GraphLogisticRegression": "oneof.estimators.graph_logistic",
-    "HarmonicField": "oneof.estimators.harmonic",
+    "HarmonicField": "oneof.estimators.harmonic_field",
     "IPAL": "oneof.estimators.ipal",
     "LOORidge": "oneof.estimators.loo_ridge",
-    "LocalGlobalConsistency": "oneof.estimators.consistency",
-    "MarkovWalk": "oneof.estimators.walk",
+    "LocalGlobalConsistency": "oneof.estimators.local_global_consistency",
+    "MarkovWalk": "oneof.estimators.markov_walk",
     "MaxPegasos": "oneof.estimators.pegasos",
     "MaxPerceptron": "oneof.estimators.perceptron",
     "MultinomialEM": "oneof.estimators.multinomial_em",
@@ -28,36 +28,36 @@ _HOME = {
     "PLGP": "oneof.estimators.plgp",
     "PLKNN": "oneof.estimators.plknn",
     "PLSVM": "oneof.estimators.plsvm",
-    "SpectralGraphTransducer": "oneof.estimators.transducer",
+    "SpectralGraphTransducer": "oneof.estimators.spectral_graph_transducer",
     "TransductiveSVM": "oneof.estimators.transductive_svm",
-    "compare": "oneof.compare",
+    "compare": "oneof.comparison",
     "diffusion_kernel": "oneof.graphs",
-    "make_partial": "oneof.datasets",
+    "make_partial_labels": "oneof.datasets",
     "regularized_laplacian_kernel": "oneof.graphs",
 }
-_ROOMS = (
+_SUBMODULES = (
     "active",
     "datasets",
     "distributed",
     "errors",
     "graphs",
+    "labeling",
     "metrics",
     "model_selection",
     "persistence",
     "plots",
     "stream",
     "text",
-    "topics",
-    "web",
+    "multilabel",
 )
 
-__all__ = [*_HOME, *_ROOMS]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
+__all__ = [*_LAZY_NAMES, *_SUBMODULES]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(_HOME[name]), name)
-    elif name in _ROOMS:
+    if name in _LAZY_NAMES:
+        value = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
+    elif name in _SUBMODULES:
         value = importlib.import_module(f"oneof.{name}")
     elif name == "__version__":
         value = importlib.import_module("importlib.metadata").version("oneof")

@@ -84,7 +84,7 @@ class ConflictError(InputError):
     Examples
     --------
     >>> from oneof import errors
-    >>> from oneof.web import LabelingSession
+    >>> from oneof.labeling import LabelingSession
     >>> session = LabelingSession([[0.0], [1.0]], classes=["finch", "wren"], random_state=0)
     >>> one, other = session.look(0, "Ann"), session.look(0, "Ann", window="another")
     >>> _ = session.answer(one, "finch")
@@ -154,7 +154,7 @@ class MissingExtraError(OneofError, ImportError):
 
 
 @contextmanager
-def as_input_errors() -> Iterator[None]:
+def reraise_as_input_error() -> Iterator[None]:
     """Raise as our own what scikit-learn, NumPy or a table's library say of input that they are made to read.
 
     Their sentence is kept; the kind is a subclass of theirs, so that whoever caught it still does.
@@ -173,7 +173,7 @@ def as_input_errors() -> Iterator[None]:
     Examples
     --------
     >>> from oneof import errors
-    >>> with errors.as_input_errors():
+    >>> with errors.reraise_as_input_error():
     ...     float("one")
     Traceback (most recent call last):
     oneof.errors.InputError: could not convert string to float: 'one'; features are numbers: turn categories ...

@@ -1,13 +1,20 @@
-"""Files that are there whole or not at all."""
+"""Atomic file writes, and reading of archives whose declared sizes are not trusted."""
 
 import contextlib
+import itertools
+import math
 import os
 import secrets
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from oneof.errors import InputError, InputTypeError, WriteError
+import numpy as np
+
+from oneof.errors import DataError, InputError, InputTypeError, WriteError
+from oneof.typing import Labels, Mask
 
 
 def as_path(path: Any, name: str = "path") -> Path:
@@ -32,7 +39,7 @@ def as_path(path: Any, name: str = "path") -> Path:
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name in the folder of `path`, whose file takes the place of `path` at the end.
 
     It does so when it is on the disk, so that a machine that loses power has the old file or the new one. If the block
@@ -49,12 +56,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
-        sync(temporary)
+        fsync(temporary)
         temporary.replace(path)
     except WriteError:
         raise
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
     finally:
         # Where nothing can be written nothing can be removed either, and the first error is the one that tells.
         with contextlib.suppress(OSError):
@@ -62,7 +69,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def making(folder: Path) -> Iterator[None]:
+def create_directories(folder: Path) -> Iterator[None]:
     """Make a folder, and those above it that lack; if the block raises, or is interrupted, none of them is left.
 
     Raises
@@ -76,7 +83,7 @@ def making(folder: Path) -> Iterator[None]:
             made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise unwritable(folder, error) from error
+            raise write_error(folder, error) from error
         yield
         made = []
     finally:
@@ -85,7 +92,7 @@ def making(folder: Path) -> Iterator[None]:
                 parent.rmdir()
 
 
-def sync(path: Path) -> None:
+def fsync(path: Path) -> None:
     """Wait until a file is on the disk."""
     file = os.open(path, os.O_RDWR)  # Windows refuses to sync what was opened to be read
     try:
@@ -94,9 +101,175 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
-def unwritable(path: Path, error: OSError) -> WriteError:
+def write_error(path: Path, error: OSError) -> WriteError:
     """Return the error of a file that could not be written, and was left as it was."""
     return WriteError(
         f"{path} cannot be written ({error.strerror or error}): what was there before is unchanged; "
         "mend that, or give another place."
     )
+
+
+GZIP = b"\x1f\x8b"
+"""How files of gzip begin."""
+MAX_BYTES = 2**30
+"""An archive may unfold to so much, 1 GiB, whatever its own size."""
+MAX_COMPRESSION_RATIO = 100
+"""It may unfold to so many times its own size where that is more; compressed zeros reach 1,000."""
+
+_MAX_CODE_POINT = 0x10FFFF
+_SURROGATES = (0xD800, 0xE000)
+"""Halves of characters, which are no text."""
+_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def exceeds_compression_ratio(n_bytes: float, held: int) -> bool:
+    """Tell whether a file of `held` bytes that asks for so many is taken for an attack, or for damage."""
+    return n_bytes > max(MAX_BYTES, MAX_COMPRESSION_RATIO * held)
+
+
+def check_size(n_bytes: float, held: int, what: str) -> None:
+    """Raise if a file of `held` bytes asks for more than it can be trusted with.
+
+    Raises
+    ------
+    DataError
+    """
+    if exceeds_compression_ratio(n_bytes, held):
+        raise DataError(
+            f"{what} would take {n_bytes / 1e9:,.1f} GB, {n_bytes / max(held, 1):,.0f} times the size of the file: if "
+            "it is what it should be, save it uncompressed."
+        )
+
+
+def check_members(archive: zipfile.ZipFile, held: int) -> None:
+    """Raise if what an archive of `held` bytes holds is too large altogether."""
+    check_size(sum(member.file_size for member in archive.infolist()), held, "what it holds")
+
+
+def check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[int, ...]:
+    """Return the shape of a plain array; raise unless it is as large as it says, and text is text.
+
+    Of numbers only the header is read.
+
+    Raises
+    ------
+    DataError
+    """
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        if version not in _READERS:
+            raise DataError(f"{member.filename} is in form {version} of .npy, which plain arrays do not have")
+        shape, _, dtype = _READERS[version](file)
+        if dtype.hasobject:
+            raise DataError(f"{member.filename} holds pickled objects, which are never opened")
+        n_cells = math.prod(shape)
+        if min(shape, default=0) < 0 or n_cells * dtype.itemsize != member.file_size - file.tell():
+            raise DataError(f"{member.filename} is not as large as its header says")
+        if n_cells and not dtype.itemsize:
+            raise DataError(f"{member.filename} holds {n_cells} cells of nothing")
+        if dtype.kind == "U":  # NumPy makes text of any four bytes, and Python has no letters beyond these
+            letters = np.frombuffer(file.read(), dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+            if ((letters > _MAX_CODE_POINT) | ((letters >= _SURROGATES[0]) & (letters < _SURROGATES[1]))).any():
+                raise DataError(f"{member.filename} holds text in which some letters are none")
+        return tuple(shape)
+
+
+def read_arrays(path: Path, wanted: Callable[[str], bool] = lambda _: True) -> dict[str, np.ndarray[Any, Any]]:
+    """Read the plain arrays of an .npz file; pickles are never opened.
+
+    Parameters
+    ----------
+    path : Path
+    wanted : callable
+        Tells whether to read the array of a name; other members are left alone.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, is no such archive, or would not fit in memory; the message does not name the path.
+    OSError
+        If the file cannot be read.
+    """
+    with _members(path, wanted) as (archive, found):
+        check_size(sum(member.file_size for member in found.values()), path.stat().st_size, "what it holds")
+        arrays = {}
+        for key, member in found.items():
+            check_array(archive, member)
+            with archive.open(member) as content:
+                arrays[key] = np.lib.format.read_array(content, allow_pickle=False)
+                content.read()  # its checksum is compared at the end of a member
+        return arrays
+
+
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays of an .npz file, without reading them; errors are those of `read_arrays`."""
+    with _members(path, lambda _: True) as (archive, found):
+        return {key: check_array(archive, member) for key, member in found.items()}
+
+
+@contextmanager
+def _members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            names = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
+            yield archive, {key: archive.getinfo(name) for key, name in names.items() if wanted(key)}
+    except (DataError, OSError):
+        raise
+    except Exception as error:  # NumPy and zipfile raise whatever the damaged bytes lead them to
+        raise DataError(" ".join(str(error).split()).rstrip(".") or type(error).__name__) from error
+
+
+_Array = np.ndarray[Any, Any]
+
+
+def unpack_texts(text: _Array, offsets: _Array) -> list[str]:
+    """Return the texts of all rows, whose UTF-8 bytes are joined in `text`; row i lies between offsets i and i + 1.
+
+    Raises
+    ------
+    DataError
+        If the arrays are of another kind, do not fit together, or a text is not UTF-8.
+    """
+    if text.ndim != 1 or text.dtype != np.uint8:
+        raise DataError(f"text has shape {text.shape} and type {text.dtype}, expected the bytes of all rows.")
+    sound = offsets.ndim == 1 and offsets.dtype.kind in "iu" and len(offsets) > 0
+    ends = offsets.tolist() if sound else []
+    if not sound or ends[0] != 0 or ends[-1] != len(text) or any(a > b for a, b in itertools.pairwise(ends)):
+        raise DataError(f"text_offsets does not cut the {len(text)} bytes of text into rows.")
+    content, texts = text.tobytes(), []
+    for row, (start, end) in enumerate(itertools.pairwise(ends)):
+        try:
+            texts.append(content[start:end].decode())
+        except UnicodeDecodeError:
+            raise DataError(f"the text of row {row} is not UTF-8: save it as UTF-8.") from None
+    return texts
+
+
+def unpack_masks(packed: _Array, n_rows: int, n_classes: int) -> Mask:
+    """Return the (n_rows, n_classes) mask whose bits `np.packbits(mask, axis=1)` has packed.
+
+    Raises
+    ------
+    DataError
+        If the array is of another kind.
+    """
+    expected = (n_rows, -(-n_classes // 8))
+    if packed.shape != expected or packed.dtype != np.uint8:
+        raise DataError(
+            f"candidates has shape {packed.shape} and type {packed.dtype}, expected the packed bits of {n_classes} "
+            f"classes: uint8 of {expected}, as np.packbits(mask, axis=1) makes them."
+        )
+    return np.unpackbits(packed, axis=1, count=n_classes).astype(bool)
+
+
+def unpack_classes(classes: _Array) -> Labels:
+    """Return the names of the classes, text or whole numbers.
+
+    Raises
+    ------
+    DataError
+        If the array is of another kind, or names none.
+    """
+    if classes.ndim != 1 or classes.dtype.kind not in "Uiu" or not len(classes):
+        raise DataError(f"classes has shape {classes.shape} and type {classes.dtype}, expected a vector of names.")
+    return classes

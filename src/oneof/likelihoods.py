@@ -15,22 +15,22 @@ from array_api_compat import array_namespace
 from oneof.typing import Array
 
 
-def restrict(weights: Array, mask: Array) -> Array:
+def normalize_within_sets(weights: Array, mask: Array) -> Array:
     """Return q_ik = w_ik / sum_{j in S_i} w_ij within each row's set and 0 outside; uniform where nothing is left."""
     xp = array_namespace(weights)
     inside = xp.where(mask, weights, 0.0)
     total = xp.sum(inside, axis=1, keepdims=True)
-    return xp.where(total > 0, inside / xp.where(total > 0, total, 1.0), uniform(mask, weights.dtype))
+    return xp.where(total > 0, inside / xp.where(total > 0, total, 1.0), uniform_within_sets(mask, weights.dtype))
 
 
-def uniform(mask: Array, dtype: Any = None) -> Array:
+def uniform_within_sets(mask: Array, dtype: Any = None) -> Array:
     """Return q_ik = 1/|S_i| within each row's set and 0 outside, in float64 unless another type is asked for."""
     xp = array_namespace(mask)
     members = xp.astype(mask, xp.float64 if dtype is None else dtype)
     return members / xp.sum(members, axis=1, keepdims=True)
 
 
-def restricted_softmax(scores: Array, mask: Array, sharpness: float = 1.0) -> Array:
+def masked_softmax(scores: Array, mask: Array, sharpness: float = 1.0) -> Array:
     """Return q_ik = exp(L s_ik) / sum_{j in S_i} exp(L s_ij) within each row's set and 0 outside.
 
     With L = inf that is 1 at the largest score of the set, shared where several are.
@@ -38,7 +38,9 @@ def restricted_softmax(scores: Array, mask: Array, sharpness: float = 1.0) -> Ar
     xp = array_namespace(scores)
     inside = xp.where(mask, scores, -np.inf)
     below = inside - xp.max(inside, axis=1, keepdims=True)
-    return restrict(xp.astype(below == 0, scores.dtype) if np.isinf(sharpness) else xp.exp(sharpness * below), mask)
+    return normalize_within_sets(
+        xp.astype(below == 0, scores.dtype) if np.isinf(sharpness) else xp.exp(sharpness * below), mask
+    )
 
 
 def softmax(scores: Array) -> Array:
@@ -49,7 +51,7 @@ def softmax(scores: Array) -> Array:
     return shares
 
 
-def softmax_moves(shares: Array, moves: Array) -> Array:
+def softmax_jvp(shares: Array, moves: Array) -> Array:
     """Return q_ik (v_ik - sum_j q_ij v_ij): how the shares change along a move v of the scores.
 
     It is also the product of v with the Hessian of the logarithm of the sum of the exponentials, whose gradient q is.
@@ -78,7 +80,7 @@ def log_likelihoods(scores: Array, mask: Array, sharpness: float = 1.0) -> Array
     return xp.where(xp.all(mask, axis=1), 0.0, likelihoods + (top + above - inside))  # the bracket: 0 for one label
 
 
-def likelihood_slopes(shares: Array, inside: Array, mask: Array) -> Array:
+def log_likelihood_gradient(shares: Array, inside: Array, mask: Array) -> Array:
     """Return q_ik - p_ik, the gradient of the log likelihoods with L = 1 by the scores, from p and q.
 
     Within the set it is q_ik times the probability outside it, which keeps its precision where that is small. The
@@ -96,18 +98,18 @@ def _log_sum_exp(xp: Any, scores: Array) -> Array:
     return xp.where(total > 0, xp.log(xp.where(total > 0, total, 1.0)) + shift, -np.inf)
 
 
-def entropies(shares: Array) -> Array:
+def entropy(shares: Array) -> Array:
     """Return H_i = -sum_k q_ik log q_ik, (n,), of shares that sum to 1 in each row."""
     return array_namespace(shares).sum(_entropy_terms(shares), axis=1)
 
 
-def entropy_slopes(shares: Array) -> Array:
+def entropy_gradient(shares: Array) -> Array:
     """Return -q_ik (log q_ik + H_i): the gradient of the entropies by the scores of which q is the softmax."""
     terms = _entropy_terms(shares)
     return terms - shares * array_namespace(shares).sum(terms, axis=1, keepdims=True)
 
 
-def entropy_bends(shares: Array, moves: Array) -> Array:
+def entropy_hvp(shares: Array, moves: Array) -> Array:
     """Return how `entropy_slopes` change along a move v of the scores: the product of v with the entropies' Hessian."""
     xp = array_namespace(shares)
     terms = _entropy_terms(shares)

@@ -11,12 +11,11 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.candidates.dealing import deal
-from oneof.errors import InputError, InputTypeError, as_input_errors
+from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.likelihoods import softmax
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
-from oneof.parameters import check_flag
-from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Mask
+from oneof.validation import check_bool, check_random_state
 
 __all__ = [
     "CandidateKFold",
@@ -77,7 +76,7 @@ class CandidateKFold(BaseCrossValidator):
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
         if not isinstance(n_splits, numbers.Integral) or n_splits < 2:
             raise InputError(f"n_splits={n_splits!r} is not possible: give a whole number of at least 2 folds.")
-        check_flag("shuffle", shuffle)
+        check_bool("shuffle", shuffle)
         if not shuffle and random_state is not None:
             raise InputError("random_state has no effect without shuffle: leave it out, or set shuffle=True.")
         self.n_splits = int(n_splits)
@@ -124,7 +123,7 @@ class CandidateKFold(BaseCrossValidator):
         """
         del groups
         # Read here, since scikit-learn knows no length of some forms.
-        with as_input_errors():
+        with reraise_as_input_error():
             splits = list(super().split(X, as_candidates(y)))
         yield from splits
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
-from oneof.errors import InputError, InputTypeError, MissingExtraError, as_input_errors
+from oneof.errors import InputError, InputTypeError, MissingExtraError, reraise_as_input_error
 
 __all__ = ["StemTokenizer", "languages", "make_vectorizer", "stemming_package"]
 
@@ -134,7 +134,7 @@ def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **option
 
     listed = _check_words(stop_words)
     _check_options(options, in_lower_case=stem is not None or listed is not None)
-    with as_input_errors():
+    with reraise_as_input_error():
         vectorizer = TfidfVectorizer(token_pattern=WORD, **options)
         prepare = vectorizer.build_preprocessor()  # by which some options are looked at
     if isinstance(listed, tuple):

@@ -13,7 +13,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 Labels: TypeAlias = NDArray[Any]
 """(n,): values of one sortable type."""
 
-Rows: TypeAlias = Any
+FeatureMatrix: TypeAlias = Any
 """(n_samples, n_features): a dense array or a CSR matrix."""
 
 Array: TypeAlias = Any

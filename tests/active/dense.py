@@ -94,7 +94,7 @@ class RidgeLogistic(ClassifierMixin, BaseEstimator):
         self.posterior_ = DensePosterior(weights, H)
         return self
 
-    def posterior_instances(self, X):
+    def posterior_features(self, X):
         return [(np.arange(len(X)), self._instances(np.asarray(X)))]
 
     def predict_proba(self, X):

@@ -28,7 +28,7 @@ def fitted(request):
 
 def test_the_most_informative_row_is_that_of_brute_force(fitted):
     model, pool = fitted
-    told = [brute(model.posterior_, model.posterior_instances(pool), row) for row in range(len(pool))]
+    told = [brute(model.posterior_, model.posterior_features(pool), row) for row in range(len(pool))]
     found = query(model, pool)
     assert isinstance(found, Query)
     assert found.indices.tolist() == [np.argmax(told)]

@@ -63,7 +63,7 @@ def fitted():
 def test_the_best_questions_are_those_of_all_subsets(fitted):
     model, pool = fitted
     masks = np.array([m for m in itertools.product([True, False], repeat=4) if 0 < sum(m) < 4])
-    told = question_information(model.posterior_, [View(*model.posterior_instances(pool)[0])], 30, masks)
+    told = question_information(model.posterior_, [View(*model.posterior_features(pool)[0])], 30, masks)
     found = query_subsets(model, pool, 5)
     np.testing.assert_allclose(found.scores, np.sort(told.max(axis=1))[::-1][:5])
     for row, mask, score in zip(found.indices, found.subsets.mask, found.scores, strict=True):

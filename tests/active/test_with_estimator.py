@@ -28,7 +28,7 @@ def test_two_classes_and_one_view_give_the_equation_of_the_paper():
     X, pool = rng.normal(size=(60, 4)), rng.normal(size=(25, 4))
     y = np.where(np.arange(60) < 20, (X[:, 0] > 0).astype(int), -1)
     model = GraphLogisticRegression().fit(X, y)
-    ((_, x),) = model.posterior_instances(pool)
+    ((_, x),) = model.posterior_features(pool)
     p = probability(model, pool)
     told = 0.5 * np.log1p(p * (1 - p) * model.posterior_.covariance(x)[:, 0, 0])
     found = query(model, pool, 1)
@@ -43,7 +43,7 @@ def test_a_row_with_one_view_is_told_of_by_that_view_and_one_with_two_by_both(se
     found = query(model, rows.X[rest], 70)
     first = rest[found.indices[0]]
     views = [v for v in range(2) if has[first, v]]
-    instances = [model.posterior_instances(rows.X[[first]])[v][1] for v in views]
+    instances = [model.posterior_features(rows.X[[first]])[v][1] for v in views]
     M = np.array([[model.posterior_.covariance(a, b)[0, 0, 0] for b in instances] for a in instances])
     p = np.array([probability(model, rows.X[[first]], v)[0] for v in views])
     expected = 0.5 * np.log(np.linalg.det(np.eye(len(views)) + (p * (1 - p))[:, None] * M))

@@ -167,7 +167,7 @@ def test_a_separator_and_all_classes(run: Run, birds: Path) -> None:
 
 def test_best_takes_the_winner_of_compare(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`fit` and `compare` see the same folds: same table, same winner; only fit writes."""
-    room = importlib.import_module("oneof.compare")  # the package has a function of this name
+    room = importlib.import_module("oneof.comparison")  # the package has a function of this name
     known = room.panel
     few = ("CLPL", "LOORidge", "PLKNN", "PLSVM")
     monkeypatch.setattr(room, "panel", lambda **given: {name: known(**given)[name] for name in few})
@@ -190,7 +190,7 @@ def test_best_takes_the_winner_of_compare(run: Run, birds: Path, monkeypatch: py
 
 def test_the_first_choice_needs_no_comparison(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a method LOORidge is fitted; where rows are too many for it, or most have no label, the best of all."""
-    from oneof.compare import methods
+    from oneof.comparison import methods
 
     def fitted() -> dict[str, Any]:
         return json.loads(run("fit", birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--json").out)

@@ -13,10 +13,10 @@ import pytest
 
 from oneof.cli.labeling import Wanted, begin
 from oneof.cli.prepared import Reading, prepare
+from oneof.labeling.server import LabelingServer
 from oneof.tables import Overrides
-from oneof.web.server import LabelingServer
 from tests.cli.conftest import Run, make_birds
-from tests.web.serving import Client
+from tests.labeling.serving import Client
 
 CLASSES = ("--classes", "finch,owl,wren")
 LABEL = ("--labels", "species", "--hide", "truth")

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reproduction.papers import online, online_streams
 
-from oneof.experiments import NAMES
-from oneof.experiments.figures import online, online_streams
+from reproduction import NAMES
 from tests.cli.conftest import Run
 
 needs_data = pytest.mark.skipif(not Path(os.environ.get("ONEOF_DATA", "-")).is_dir(), reason="needs the field's data")

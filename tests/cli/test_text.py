@@ -124,7 +124,7 @@ def test_compare_takes_them_too(run: Run, table: Path) -> None:
 def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many words, the method that needs all pairs of them is compared only if it is named, which a note says."""
     from oneof.cli.prepared import Reading, find_methods, prepare
-    from oneof.compare import methods
+    from oneof.comparison import methods
 
     prepared = prepare(table, Reading(("topic",)))
     found, notes = find_methods(prepared, "best", 0)
@@ -143,7 +143,7 @@ def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_was_left_out_is_told(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note reaches the terminal and the summary, once."""
-    from oneof.compare import methods
+    from oneof.comparison import methods
 
     monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
     monkeypatch.setattr(methods, "SLOW", tuple({*methods.panel()} - {"CLPL", "GraphLogisticRegression"}))

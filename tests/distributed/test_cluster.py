@@ -23,7 +23,7 @@ MODELS = [
     AvgPegasos(n_epochs=4, average=True, shuffle=True, random_state=0),
     CLPL(C=0.7),
     PLSVM(lam=0.05, tol=0.01),
-    PLGP(RBF(2.0), optimizer=None, approximation="nystroem", n_components=20, n_draws=20, random_state=0),
+    PLGP(RBF(2.0), optimizer=None, approximation="nystroem", n_components=20, n_mc_samples=20, random_state=0),
 ]
 LENGTHS = [60, 40, 30, 50, 60]
 

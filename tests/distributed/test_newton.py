@@ -53,7 +53,7 @@ def machine(**options):
     kernel = ConstantKernel(2.0) * RBF(2.0)
     return PLGP(
         **{"kernel": kernel, "optimizer": None, "approximation": "nystroem", "n_components": 30, "tol": 1e-10}
-        | {"n_draws": 50, "random_state": 0}
+        | {"n_mc_samples": 50, "random_state": 0}
         | options
     )
 
@@ -67,7 +67,7 @@ OPTIONS = [
     {},
     {"sharpness": 2.0},
     {"anneal": False, "sharpness": 1.0},
-    {"optimizer": lower, "optimizer_rows": 60},
+    {"optimizer": lower, "optimizer_max_samples": 60},
     {"kernel": [RBF(1.0), RBF(2.0), RBF(3.0)]},
     {"kernel": None, "sharpness": 1.0},
 ]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import oneof
 
-# `oneof.compare` is a function and a package.
-ROOMS = (*oneof._ROOMS, "compare")
+# `oneof.compare` is a function; its package has other public names.
+ROOMS = (*oneof._SUBMODULES, "comparison")
 OF_SCIKIT_LEARN = {"get_metadata_routing", "set_score_request", "set_fit_request", "set_partial_fit_request"}
 
 
@@ -21,7 +21,7 @@ class Public(NamedTuple):
 
 def names() -> list[Public]:
     """Return every public name: of the package, and of each room what its `__all__` says or what is made in it."""
-    found = [Public(f"oneof.{name}", getattr(oneof, name)) for name in oneof._HOME if name != "compare"]
+    found = [Public(f"oneof.{name}", getattr(oneof, name)) for name in oneof._LAZY_NAMES if name != "compare"]
     for room in ROOMS:
         module = importlib.import_module(f"oneof.{room}")
         listed = getattr(module, "__all__", None) or [

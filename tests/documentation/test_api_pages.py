@@ -34,7 +34,7 @@ WRONG = {
 def test_each_public_name_is_on_an_api_page_once():
     """Every name that a user can import is in one autosummary table, by the room that it is imported from."""
     listed = [name for page in sorted(PAGES.glob("*.md")) for name in _listed(page.read_text())]
-    # make_partial and the kernels of graphs are public twice, of the package and of their room.
+    # make_partial_labels and the kernels of graphs are public twice, of the package and of their room.
     values: dict[int, set[str]] = {}
     for found in NAMES:
         values.setdefault(id(found.value), set()).add(found.name)

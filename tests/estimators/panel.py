@@ -6,8 +6,8 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 import oneof
+from oneof.estimators._online_base import OnlineLearner
 from oneof.estimators.base import CandidateClassifier
-from oneof.estimators.online import OnlineLearner
 
 ARGUMENTS = {
     # The suites state laws of the solution: libsvm's default tolerance makes it depend on the order of the rows, and
@@ -19,7 +19,7 @@ ARGUMENTS = {
     # Precisions are found to a tolerance, which the suites' laws are stricter than.
     "GraphLogisticRegression": {"tol": 1e-9},
     # The search for the kernel's parameters ends where its tolerance lets it, which is not the same for all forms.
-    "PLGP": {"optimizer": None, "tol": 1e-10, "n_draws": 200, "random_state": 0},
+    "PLGP": {"optimizer": None, "tol": 1e-10, "n_mc_samples": 200, "random_state": 0},
     # For the same reason this one goes on beyond its default tolerance; and on features in the thousands, which the
     # suites have, its default lam would be lost in rounding.
     "PLSVM": {"lam": 0.1, "tol": 1e-12},
@@ -37,9 +37,7 @@ def public_estimators():
 
 ALL = public_estimators()
 ONLINE = [e for e in ALL if isinstance(e, OnlineLearner)]
-TRANSDUCTIVE = [
-    type(e).__name__ for e in ALL if {"affinity", "C_unlabeled", "unlabeled_weight"} & set(e.get_params())
-]
+TRANSDUCTIVE = [type(e).__name__ for e in ALL if {"affinity", "C_unlabeled", "unlabeled_weight"} & set(e.get_params())]
 OF_NEIGHBORS = [type(e).__name__ for e in ALL if "n_neighbors" in e.get_params()]
 BATCH = [e for e in ALL if not isinstance(e, OnlineLearner)]
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oneof import CandidateSets, HarmonicField, LocalGlobalConsistency, MarkovWalk
 from oneof.errors import InputError
-from oneof.graphs import GraphRule
+from oneof.graphs import NeighborGraph
 from tests.estimators.panel import table
 from tests.oracles import diffusion as oracle
 
@@ -26,7 +26,7 @@ def rows_and_sets(n=80, share=0.25):
     labels = np.where(mask[:, 0], 0, np.where(mask[:, 1], 1, 2))
     exact = np.eye(3, dtype=bool)[labels]
     exact[full] = True
-    return X, exact, GraphRule(n_neighbors=7).graph(X).affinity.toarray()
+    return X, exact, NeighborGraph(n_neighbors=7).graph(X).affinity.toarray()
 
 
 def test_harmonic_field_is_that_of_the_paper():
@@ -40,7 +40,7 @@ def test_harmonic_field_is_that_of_the_paper():
     np.testing.assert_array_equal(model.transduction_, balanced.argmax(axis=1))
     np.testing.assert_array_equal(model.affinity_.toarray(), W)
     queries, _ = table(20, seed=1)
-    mean = GraphRule(n_neighbors=7).graph(X).to_new(queries) @ balanced
+    mean = NeighborGraph(n_neighbors=7).graph(X).to_new(queries) @ balanced
     np.testing.assert_allclose(model.predict_proba(queries), mean / mean.sum(axis=1, keepdims=True), atol=1e-9)
     plain = HarmonicField(n_neighbors=7, class_mass=False).fit(X, mask)
     np.testing.assert_array_equal(plain.transduction_, F.argmax(axis=1))
@@ -64,7 +64,7 @@ def test_markov_walk_is_that_of_the_paper():
     model = MarkovWalk(4, n_neighbors=7).fit(X, mask)
     Q = oracle.start_probabilities(W, 4)
     theta, _ = oracle.walk_em(Q, mask, model.n_iter_)
-    np.testing.assert_allclose(model.start_posteriors_, theta, atol=1e-9)
+    np.testing.assert_allclose(model.start_label_posteriors_, theta, atol=1e-9)
     np.testing.assert_allclose(model.label_distributions_, Q.T @ theta, atol=1e-9)
 
 

@@ -11,8 +11,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from oneof import CandidateSets, GraphLogisticRegression
 from oneof.errors import InputError
-from oneof.graphs import GraphRule, laplacian
-from oneof.likelihoods import restricted_softmax, softmax
+from oneof.graphs import NeighborGraph, laplacian
+from oneof.likelihoods import masked_softmax, softmax
 from tests.estimators.panel import table
 
 
@@ -27,14 +27,14 @@ def few_labels(n=90, known=15, d=4, K=3, seed=0):
 
 def literal_prior(X, **rule):
     """Return A = X^T L X."""
-    return X.T @ laplacian(GraphRule(**rule).graph(X).affinity).toarray() @ X
+    return X.T @ laplacian(NeighborGraph(**rule).graph(X).affinity).toarray() @ X
 
 
 def gradient(model, X, mask):
     """Return the gradient of the log likelihood by weights and intercepts, (K - 1, d) and (K - 1,)."""
     p = model.predict_proba(X)
     with np.errstate(divide="ignore"):
-        q = restricted_softmax(np.log(p), mask)
+        q = masked_softmax(np.log(p), mask)
     slopes = (q - p)[~mask.all(axis=1), :-1]
     return slopes.T @ X[~mask.all(axis=1)], slopes.sum(axis=0)
 
@@ -102,18 +102,18 @@ def test_unlabeled_rows_matter_through_the_graph_alone():
 def test_a_given_affinity_is_that_of_the_rule(form):
     """The links of the default rule, given as a matrix or by a function, give the default model."""
     X, y = few_labels()
-    W = GraphRule().graph(X).affinity
-    given = {"matrix": W.toarray(), "sparse": W, "function": lambda rows: GraphRule().graph(rows).affinity}[form]
+    W = NeighborGraph().graph(X).affinity
+    given = {"matrix": W.toarray(), "sparse": W, "function": lambda rows: NeighborGraph().graph(rows).affinity}[form]
     expected = GraphLogisticRegression().fit(X, y).predict_proba(X)
     np.testing.assert_allclose(GraphLogisticRegression(affinity=given).fit(X, y).predict_proba(X), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("mstep", ["block", "sequential"])
-def test_all_m_steps_reach_the_same_weights(mstep):
+@pytest.mark.parametrize("solver", ["block", "sequential"])
+def test_all_m_steps_reach_the_same_weights(solver):
     """The published steps end where Newton's do."""
     X, y = few_labels()
     expected = GraphLogisticRegression("graph+ridge", tol=1e-8).fit(X, y)
-    model = GraphLogisticRegression("graph+ridge", mstep=mstep, tol=1e-8).fit(X, y)
+    model = GraphLogisticRegression("graph+ridge", solver=solver, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-5)
 
 
@@ -126,7 +126,7 @@ def test_kernel_features_are_kernels_with_the_labeled_rows():
     assert model.coef_.shape == (2, told.sum())
     scores = np.column_stack([phi @ model.coef_.T + model.intercept_, np.zeros(len(X))])
     np.testing.assert_allclose(model.predict_proba(X), softmax(scores), atol=1e-8)
-    A = phi.T @ laplacian(GraphRule().graph(X).affinity).toarray() @ phi
+    A = phi.T @ laplacian(NeighborGraph().graph(X).affinity).toarray() @ phi
     p = model.predict_proba(X)
     slopes = (np.eye(3)[y[told]] - p[told])[:, :2].T @ phi[told]
     np.testing.assert_allclose(slopes, model.precisions_["graph"] * model.coef_ @ A, atol=1e-3)
@@ -202,7 +202,7 @@ def test_sparse_text_keeps_its_form():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
     assert model.score(X, y) > 0.9
-    ((_, instances),) = model.posterior_instances(X)
+    ((_, instances),) = model.posterior_features(X)
     assert sp.issparse(instances)
 
 
@@ -210,7 +210,7 @@ def test_the_posterior_is_that_of_the_instances():
     """The posterior's curvature holds the labeled instances; a pickled model has none and says so."""
     X, y = few_labels()
     model = GraphLogisticRegression().fit(X, y)
-    ((here, instances),) = model.posterior_instances(X)
+    ((here, instances),) = model.posterior_features(X)
     np.testing.assert_array_equal(here, np.arange(len(X)))
     covariance = model.posterior_.covariance(instances)
     assert covariance.shape == (len(X), 2, 2)
@@ -225,7 +225,7 @@ def test_the_posterior_is_that_of_the_instances():
     [
         ({"prior": "ridge"}, "prior='ridge'"),
         ({"precision": "map"}, "precision='map'"),
-        ({"mstep": 3}, "mstep=3"),
+        ({"solver": 3}, "solver=3"),
         ({"features": "poly"}, "features='poly'"),
         ({"alpha": -1.0}, "alpha=-1.0"),
         ({"beta": "much"}, "beta='much'"),

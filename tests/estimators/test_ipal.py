@@ -38,7 +38,7 @@ def test_fit_and_prediction_equal_the_definition(k, alpha, class_mass, form):
     F, known, labels = literal(X, mask, k, alpha, class_mass=class_mass)
     model = IPAL(k, alpha, class_mass=class_mass, tol=1e-300).fit(form(X), mask)
     assert model.n_iter_ <= 100
-    np.testing.assert_allclose(model.label_confidence_, F, atol=1e-9)
+    np.testing.assert_allclose(model.label_distributions_, F, atol=1e-9)
     decided, confidence = model.disambiguate()
     np.testing.assert_array_equal(decided, F.argmax(axis=1))
     np.testing.assert_allclose(confidence, F.max(axis=1), atol=1e-9)
@@ -83,7 +83,7 @@ def test_features_know_no_unit(size, form):
     """Scaling all features alike, however much, changes neither confidences nor decision values."""
     X, mask = table(80)
     plain, scaled = IPAL().fit(X, mask), IPAL().fit(form(X * size), mask)
-    np.testing.assert_allclose(scaled.label_confidence_, plain.label_confidence_, atol=1e-7)
+    np.testing.assert_allclose(scaled.label_distributions_, plain.label_distributions_, atol=1e-7)
     np.testing.assert_allclose(scores(scaled, form(X * size)), scores(plain, X), atol=1e-7)
 
 
@@ -101,7 +101,7 @@ def test_exact_labels_stay_and_rows_predict_their_own():
     X, _ = table(60, 20)
     y = np.arange(60) % 3
     model = IPAL().fit(X, y)
-    np.testing.assert_array_equal(model.label_confidence_, np.eye(3)[y])
+    np.testing.assert_array_equal(model.label_distributions_, np.eye(3)[y])
     np.testing.assert_array_equal(model.predict(X), y)
     np.testing.assert_allclose(model.decision_function(X).max(axis=1), 0, atol=1e-9)
 
@@ -131,7 +131,7 @@ def test_a_row_alone_is_uniform_over_its_set():
     """With one labeled row there is no other to ask: its candidates share equally, and an unlabeled row follows."""
     y = CandidateSets([[True, True, False], [True, True, True], [True, True, True]], ["a", "b", "c"])
     model = IPAL().fit([[1.0], [2.0], [-1.0]], y)
-    np.testing.assert_allclose(model.label_confidence_, [[0.5, 0.5, 0], [0.5, 0.5, 0], [1 / 3] * 3])
+    np.testing.assert_allclose(model.label_distributions_, [[0.5, 0.5, 0], [0.5, 0.5, 0], [1 / 3] * 3])
     assert model.predict([[1.0]]).tolist() == ["a"]
 
 

@@ -40,7 +40,7 @@ def test_kernels_are_averaged():
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
     told = mask[~mask.all(axis=1)]
-    exact = X[~mask.all(axis=1)], model.label_confidence_[~mask.all(axis=1)]
+    exact = X[~mask.all(axis=1)], model.label_distributions_[~mask.all(axis=1)]
     expected = 0.0
     for name, weight in model.kernel_weights_.items():
         features, kernel = name.split("-")
@@ -55,13 +55,13 @@ def test_the_parts_of_the_accounts():
     """Parts sum to 1, that of the scenes is the exponent, and where the account is given there is one alone."""
     X, mask = table(120)
     model = LOORidge("rbf").fit(X, mask)
-    assert sum(model.distractor_parts_.values()) == pytest.approx(1)
-    assert model.distractor_exponent_ == model.distractor_parts_["scene"]
-    assert set(model.distractor_evidence_) == {"scene", "confusion"}
+    assert sum(model.distractor_weights_.values()) == pytest.approx(1)
+    assert model.distractor_exponent_ == model.distractor_weights_["scene"]
+    assert set(model.distractor_z_scores_) == {"scene", "confusion"}
     for account in ("uniform", "scene", "confusion"):
         alone = LOORidge("rbf", distractors=account).fit(X, mask)
-        assert alone.distractor_parts_[account] == 1
-        assert alone.distractor_evidence_ == {}
+        assert alone.distractor_weights_[account] == 1
+        assert alone.distractor_z_scores_ == {}
 
 
 def test_predictions_of_a_row_of_fit_without_it():
@@ -70,7 +70,7 @@ def test_predictions_of_a_row_of_fit_without_it():
     mask = mask[~mask.all(axis=1)]
     X = X[: len(mask)]
     model = LOORidge(rbf_kernel).fit(X, mask)
-    P = model.label_confidence_
+    P = model.label_distributions_
     np.testing.assert_allclose(model.loo_scores_, oracle.left_out(rbf_kernel(X), P, 0.05), atol=1e-8)
 
 
@@ -79,16 +79,16 @@ def test_bounds():
     X, mask = table(120)
     for options in ({}, {"distractors": "scene"}, {"distractors": "uniform"}, {"unlabeled": "class_mass"}):
         model = LOORidge("rbf", **options).fit(X, mask)
-        for shares in (model.label_confidence_, model.predict_proba(X)):
+        for shares in (model.label_distributions_, model.predict_proba(X)):
             assert np.all((shares >= 0) & (shares <= 1))
             np.testing.assert_allclose(shares.sum(axis=1), 1)
         exact = mask.sum(axis=1) == 1
-        np.testing.assert_array_equal(model.label_confidence_[exact], mask[exact])
-        assert np.all(model.label_confidence_[~mask] == 0)
+        np.testing.assert_array_equal(model.label_distributions_[exact], mask[exact])
+        assert np.all(model.label_distributions_[~mask] == 0)
         assert 0 <= model.distractor_exponent_ <= 1
-        assert np.all((model.changes_ >= 0) & (model.changes_ <= 1))
+        assert np.all((model.label_changes_ >= 0) & (model.label_changes_ <= 1))
     scene, even = (LOORidge("rbf", distractors=account).fit(X, mask) for account in ("scene", "uniform"))
-    assert np.abs(scene.label_confidence_ - even.label_confidence_).max() > 1e-3
+    assert np.abs(scene.label_distributions_ - even.label_distributions_).max() > 1e-3
 
 
 def test_all_rows_as_landmarks_are_the_exact_form():
@@ -97,7 +97,7 @@ def test_all_rows_as_landmarks_are_the_exact_form():
     exact = LOORidge("rbf", approximation=None).fit(X, mask)
     landmarks = LOORidge("rbf", approximation="nystroem", n_components=500).fit(X, mask)
     np.testing.assert_allclose(landmarks.predict_proba(X), exact.predict_proba(X), atol=1e-5)
-    np.testing.assert_allclose(landmarks.label_confidence_, exact.label_confidence_, atol=1e-5)
+    np.testing.assert_allclose(landmarks.label_distributions_, exact.label_distributions_, atol=1e-5)
 
 
 def test_many_rows_take_landmarks(monkeypatch):
@@ -143,7 +143,7 @@ def test_unlabeled_rows_join_where_asked():
     X, _ = table(150)
     labels = [["a", "b", "c"][i % 3] if i < 12 else None for i in range(150)]
     ignored = LOORidge("rbf").fit(X, labels)
-    np.testing.assert_allclose(ignored.label_confidence_[12:], ignored.predict_proba(X[12:]), rtol=1e-9)
+    np.testing.assert_allclose(ignored.label_distributions_[12:], ignored.predict_proba(X[12:]), rtol=1e-9)
     joined = LOORidge("rbf", unlabeled="class_mass").fit(X, labels)
     assert joined.n_iter_ == 25
     assert ignored.n_iter_ == 0
@@ -156,7 +156,7 @@ def test_decisions_on_the_rows_of_fit():
     model = LOORidge("rbf").fit(X, CandidateSets(mask, ["a", "b", "c"]))
     labels, confidence = model.disambiguate()
     np.testing.assert_array_equal(labels, model.transduction_)
-    np.testing.assert_allclose(confidence, model.label_confidence_.max(axis=1))
+    np.testing.assert_allclose(confidence, model.label_distributions_.max(axis=1))
 
 
 def test_who_speaks_for_each_label():
@@ -164,14 +164,14 @@ def test_who_speaks_for_each_label():
     X, mask = table(90)
     model = LOORidge("rbf").fit(X, mask)
     ignored = mask.all(axis=1)
-    assert np.all(model.vouchers_[ignored] == -1)
-    assert not np.isin(model.vouchers_[~ignored], np.flatnonzero(ignored)).any()
-    assert np.all(model.vouchers_[~ignored] != np.flatnonzero(~ignored)[:, None])
-    assert np.all(np.diff(model.voucher_margins_, axis=1) <= 0)
-    assert np.all(model.rivals_ != model.transduction_)
+    assert np.all(model.influential_rows_[ignored] == -1)
+    assert not np.isin(model.influential_rows_[~ignored], np.flatnonzero(ignored)).any()
+    assert np.all(model.influential_rows_[~ignored] != np.flatnonzero(~ignored)[:, None])
+    assert np.all(np.diff(model.influences_, axis=1) <= 0)
+    assert np.all(model.runner_up_ != model.transduction_)
     several = (mask.sum(axis=1) > 1).nonzero()[0]
-    assert mask[several, model.rivals_[several]].all()
-    assert model.set_params(approximation="nystroem").fit(X, mask).vouchers_ is None
+    assert mask[several, model.runner_up_[several]].all()
+    assert model.set_params(approximation="nystroem").fit(X, mask).influential_rows_ is None
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_who_speaks_for_each_label():
         ({"approximation": "svd"}, "approximation='svd' is not possible"),
         ({"kernel": "precomputed", "approximation": "nystroem"}, "taken as it is"),
         ({"lam": 0.0}, "lam=0.0 is not possible"),
-        ({"n_rounds": 0}, "n_rounds=0 is not possible"),
+        ({"max_iter": 0}, "max_iter=0 is not possible"),
         ({"n_components": 1.5}, "n_components=1.5 is not possible"),
         ({"kernel": lambda X, Y: -linear_kernel(X, Y)}, "no kernel is below 0"),
         ({"kernel": lambda X, Y: linear_kernel(X, Y) * np.nan}, "NaN or infinity"),
@@ -202,7 +202,7 @@ def test_refused_parameters(options, message):
 
 def test_what_would_not_fit_in_memory_is_refused(monkeypatch):
     """What a machine of 10 kB cannot hold is refused in one sentence that names the way out."""
-    monkeypatch.setattr("oneof.memory.os.sysconf", lambda _: 100)
+    monkeypatch.setattr("oneof.validation.os.sysconf", lambda _: 100)
     X, mask = table(60)
     with pytest.raises(InputError, match='pass approximation="nystroem"'):
         LOORidge("rbf").fit(X, mask)

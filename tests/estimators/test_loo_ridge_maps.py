@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof import LOORidge, make_partial
+from oneof import LOORidge, make_partial_labels
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, GaussianRank, Standard, suited_maps
 from oneof.kernels.radial import MappedKernel
 from tests.estimators.panel import table
@@ -17,7 +17,7 @@ def counts(n=120, d=400, K=4, seed=0):
     rate = np.full((K, d), 0.01)
     rate[np.arange(K)[:, None], np.arange(K)[:, None] * 10 + np.arange(10)] = 0.4
     X = random.poisson(rate[truth]).astype(np.float64)
-    return X, truth, make_partial(truth, random_state=seed).mask
+    return X, truth, make_partial_labels(truth, random_state=seed).mask
 
 
 def test_rows_of_mostly_zeros_stay_sparse():
@@ -50,7 +50,7 @@ def test_rare_words_beside_others_do_not_drown_them():
     words = np.zeros((72, 3 + 18))
     words[np.arange(72), truth], words[np.arange(18), 3 + np.arange(18)] = 1.0, 1.0
     X = np.hstack([words / np.linalg.norm(words, axis=1, keepdims=True), rng.random((72, 3))])
-    sets = make_partial(truth[:18], share=0.5, random_state=6)
+    sets = make_partial_labels(truth[:18], share=0.5, random_state=6)
     model = LOORidge().fit(X[:18], sets)
     assert len(model.kernel_weights_) == 8
     assert (model.predict(X[18:]) == truth[18:]).all()

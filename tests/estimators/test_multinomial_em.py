@@ -73,12 +73,13 @@ def test_a_sample_weight_is_a_repetition(unlabeled_weight, sparse):
     model = MultinomialEM(unlabeled_weight, n_folds=3, tol=1e-12)
     weighted = model.fit(X, mask, sample_weight=w)
     theta, prior, chosen, rates = (
-        getattr(weighted, a) for a in ("feature_log_prob_", "class_log_prior_", "unlabeled_weight_", "cv_coverings_")
+        getattr(weighted, a)
+        for a in ("feature_log_prob_", "class_log_prior_", "unlabeled_weight_", "cv_covering_rates_")
     )
     order = np.repeat(np.arange(60), w)
     repeated = model.fit(X[order], mask[order])
     assert repeated.unlabeled_weight_ == chosen
-    np.testing.assert_allclose(repeated.cv_coverings_, rates)
+    np.testing.assert_allclose(repeated.cv_covering_rates_, rates)
     np.testing.assert_allclose(repeated.feature_log_prob_, theta, rtol=1e-9)
     np.testing.assert_allclose(repeated.class_log_prior_, prior, rtol=1e-9)
 
@@ -99,7 +100,7 @@ def test_unlabeled_documents_help_where_classes_are_topics():
     assert errors[1] < 0.5 * errors[0]
     known = np.where(np.arange(600) < 12, y, -1)
     model = MultinomialEM("cv").fit(X, known)
-    rates = dict(zip(model.cv_weights, model.cv_coverings_, strict=True))
+    rates = dict(zip(model.cv_weights, model.cv_covering_rates_, strict=True))
     assert rates[model.unlabeled_weight_] >= rates[0.0]
     assert (model.predict(X) != y).mean() <= (MultinomialEM(0.0).fit(X, known).predict(X) != y).mean()
 
@@ -109,10 +110,10 @@ def test_one_label_a_class_gives_the_smallest_weight():
     X, y = topics(100)
     model = MultinomialEM("cv", cv_weights=[1.0, 0.5]).fit(X, np.where(np.arange(100) < 2, y, -1))
     assert model.unlabeled_weight_ == 0.5
-    np.testing.assert_array_equal(model.cv_coverings_, 0.0)
+    np.testing.assert_array_equal(model.cv_covering_rates_, 0.0)
     exact = MultinomialEM("cv").fit(X, y)
     assert exact.unlabeled_weight_ == 0.0
-    assert np.isnan(exact.cv_coverings_).all()
+    assert np.isnan(exact.cv_covering_rates_).all()
 
 
 def test_several_components_fit_a_class_of_two_topics():

@@ -31,7 +31,7 @@ def test_fit_and_prediction_are_those_of_the_definition():
         known.append(machine.decision_function(X[told]))
         asked.append(machine.decision_function(queries))
     H = oracle.performance(np.transpose(known), mask[told], model.code_book_)
-    np.testing.assert_allclose(model.performance_, H)
+    np.testing.assert_allclose(model.code_weights_, H)
     expected = -np.array(oracle.losses(np.transpose(asked), model.code_book_, H))
     np.testing.assert_allclose(model.decision_function(queries), expected)
     np.testing.assert_array_equal(model.predict(queries), expected.argmax(axis=1))
@@ -84,7 +84,7 @@ def test_probabilities_serve_as_margins():
     X, mask = table(60)
     model = PLECOC(GaussianNB(), random_state=0).fit(X, mask)
     margins = np.transpose([2 * e.predict_proba(X)[:, 1] - 1 for e in model.estimators_])
-    expected = -np.array(oracle.losses(margins, model.code_book_, model.performance_))
+    expected = -np.array(oracle.losses(margins, model.code_book_, model.code_weights_))
     np.testing.assert_allclose(model.decision_function(X), expected)
 
 
@@ -150,7 +150,7 @@ def test_margins_that_are_no_numbers_are_refused():
 
 @pytest.mark.parametrize(
     "options",
-    [{"n_codes": 0}, {"n_codes": 2.5}, {"min_share": 0.0}, {"min_share": 1.5}, {"estimator": Ridge()}],
+    [{"code_length": 0}, {"code_length": 2.5}, {"min_fraction": 0.0}, {"min_fraction": 1.5}, {"estimator": Ridge()}],
 )
 def test_refused_parameters(options):
     """Parameters that mean nothing are refused in fit, by name."""
@@ -171,8 +171,8 @@ def test_sets_too_large_for_the_share_are_an_error():
     mask = np.ones((60, 8), dtype=bool)
     mask[np.arange(60), np.arange(60) % 8] = False
     mask[0], mask[1] = np.eye(8, dtype=bool)[:2]
-    with pytest.raises(InputError, match="lower min_share"):
-        PLECOC(min_share=0.5, random_state=0).fit(X, mask)
+    with pytest.raises(InputError, match="lower min_fraction"):
+        PLECOC(min_fraction=0.5, random_state=0).fit(X, mask)
 
 
 def test_dense_and_sparse_rows_mix():

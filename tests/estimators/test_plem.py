@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from oneof import CLPL, PLEM
 from oneof.errors import InputError
-from oneof.likelihoods import entropies, restricted_softmax
+from oneof.likelihoods import entropy, masked_softmax
 from tests.estimators.panel import table
 
 intercepts = pytest.mark.parametrize("fit_intercept", [False, True])
@@ -59,7 +59,7 @@ def test_an_entropy_weight_makes_decisions_clearer():
     sizes = []
     for entropy_weight in (0.0, 0.1, 0.5):
         model = PLEM(entropy_weight=entropy_weight).fit(X, mask)
-        sizes.append(entropies(restricted_softmax(X @ model.coef_.T, mask)).sum())
+        sizes.append(entropy(masked_softmax(X @ model.coef_.T, mask)).sum())
     assert sizes[0] > sizes[1] > sizes[2]
 
 

@@ -12,9 +12,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from oneof import PLGP
-from oneof.datasets import load, make_partial
+from oneof.datasets import load, make_partial_labels
 from oneof.errors import DataError, InputError
-from oneof.likelihoods import restricted_softmax, softmax
+from oneof.likelihoods import masked_softmax, softmax
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
 from oneof.solvers.laplace import posterior
 from tests.estimators.panel import further, scores, table
@@ -31,7 +31,7 @@ def test_the_mode_is_stationary(kernel, sharpness):
     model = PLGP(kernel, sharpness=sharpness, **FIXED).fit(X, mask)
     told = ~mask.all(axis=1)
     F = model.latent_mode_
-    slopes = restricted_softmax(F, mask, sharpness)[told] - softmax(F)[told]
+    slopes = masked_softmax(F, mask, sharpness)[told] - softmax(F)[told]
     np.testing.assert_allclose(kernel(X[told]) @ slopes, F[told], atol=2e-6 * max(1, np.abs(F).max()))
     np.testing.assert_allclose(kernel(X[~told], X[told]) @ slopes, F[~told], atol=1e-4)
     assert np.diff(model.objective_).min() >= -1e-9
@@ -116,7 +116,7 @@ def test_the_search_raises_the_evidence(approximation):
     assert found.log_marginal_likelihood_value_ > start.log_marginal_likelihood_value_ + 1.0
     assert found.kernel_.k1.k1.constant_value == 1.0
     assert kernel.theta[0] == np.log(0.2)
-    some = PLGP(kernel, optimizer_rows=40, n_restarts_optimizer=1, **options).fit(X, mask)
+    some = PLGP(kernel, optimizer_max_samples=40, n_restarts_optimizer=1, **options).fit(X, mask)
     assert not np.array_equal(some.kernel_.theta, found.kernel_.theta)
 
 
@@ -219,7 +219,7 @@ def test_probabilities_are_calibrated():
     X = random.uniform(-3, 3, size=(900, 1))
     root = np.linalg.cholesky(9.0 * RBF(1.0)(X) + 1e-8 * np.eye(900))
     truth = (root @ random.normal(size=(900, 3)) + random.gumbel(size=(900, 3))).argmax(axis=1)
-    sets = make_partial(truth, share=0.5, extra=1, random_state=0)
+    sets = make_partial_labels(truth, share=0.5, extra=1, random_state=0)
     model = PLGP(9.0 * RBF(1.0), sharpness=1.0, **FIXED).fit(X[:600], sets[:600])
     proba = model.predict_proba(X[600:])
     hit = proba.argmax(axis=1) == truth[600:]

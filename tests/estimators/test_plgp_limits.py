@@ -91,7 +91,7 @@ def test_many_rows_fit_in_memory():
     """Probabilities of 100,000 rows take a fraction of the memory that their covariances would."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(60, 2)), np.arange(60) % 20
-    model = PLGP(n_draws=4, **FIXED).fit(X, y)
+    model = PLGP(n_mc_samples=4, **FIXED).fit(X, y)
     rows = random.normal(size=(100_000, 2))
     model.predict_proba(rows[:1])
     tracemalloc.start()
@@ -119,11 +119,11 @@ def test_a_kernel_beyond_memory(monkeypatch):
         {"approximation": "fourier"},
         {"approximation": "nystroem", "solver": "cholesky"},
         {"optimizer": "adam"},
-        {"n_draws": 0},
+        {"n_mc_samples": 0},
         {"temperature": 0.0},
         {"temperature": "auto"},
         {"n_components": 1.5},
-        {"optimizer_rows": 0},
+        {"optimizer_max_samples": 0},
         {"tol": 0.0},
     ],
 )

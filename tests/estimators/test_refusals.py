@@ -37,7 +37,7 @@ def test_a_fit_that_fails_leaves_no_half_of_two_models(estimator):
     X, mask = table(20, like=estimator)
     model = clone(estimator).fit(X, mask)
     expected = model.predict(X)
-    parameter = next(p for p in ("n_neighbors", "max_iter", "n_epochs", "n_rounds", "n_codes") if hasattr(model, p))
+    parameter = next(p for p in ("n_neighbors", "max_iter", "n_epochs", "max_iter", "code_length") if hasattr(model, p))
     given = getattr(model, parameter)
     with pytest.raises(InputError, match=parameter):
         model.set_params(**{parameter: -1}).fit(np.hstack([X, X]), mask)

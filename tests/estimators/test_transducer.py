@@ -6,7 +6,7 @@ from sklearn.datasets import make_moons
 
 from oneof import CandidateSets, SpectralGraphTransducer
 from oneof.errors import InputError
-from oneof.graphs import GraphRule
+from oneof.graphs import NeighborGraph
 from oneof.solvers.transducer import transduce
 from tests.estimators.panel import scores, table
 from tests.oracles import transducer as oracle
@@ -68,7 +68,7 @@ def test_new_rows_take_the_mean_of_their_neighbors():
     X, mask = table()
     new, _ = table(20, seed=1)
     model = SpectralGraphTransducer(n_neighbors=7).fit(X, mask)
-    weights = GraphRule("cosine", 7).graph(X).to_new(new).toarray()
+    weights = NeighborGraph("cosine", 7).graph(X).to_new(new).toarray()
     expected = weights @ model.label_distributions_ / weights.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(new), expected, atol=1e-12)
     np.testing.assert_array_equal(model.predict(new), expected.argmax(axis=1))
@@ -78,7 +78,7 @@ def test_new_rows_take_the_mean_of_their_neighbors():
 def test_a_given_affinity_is_the_graph():
     """The affinity of the rows of fit, and a function that returns it, give what the solver gives for it."""
     X, mask = table()
-    W = GraphRule("gaussian", 8).graph(X).affinity
+    W = NeighborGraph("gaussian", 8).graph(X).affinity
     expected = transduce(W, mask, n_eigenvectors=30).distributions
     for given in (W, W.toarray(), lambda _: W):
         model = SpectralGraphTransducer(30, affinity=given).fit(X, mask)
@@ -118,7 +118,7 @@ def test_more_eigenvectors_than_rows_are_all_there_are():
         ("n_neighbors", 0),
         ("radius", -1.0),
         ("symmetrize", "sometimes"),
-        ("neighbors", "some"),
+        ("algorithm", "some"),
     ],
 )
 def test_impossible_parameters_are_named(name, value):

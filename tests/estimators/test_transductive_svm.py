@@ -118,7 +118,7 @@ def test_transduction_keeps_to_the_sets():
     scores = np.where(mask, model.decision_function(X), -np.inf)
     np.testing.assert_array_equal(model.transduction_, NAMES[scores.argmax(axis=1)])
     np.testing.assert_array_equal(model.disambiguate().labels, model.transduction_)
-    assert [len(trace) for trace in model.objective_] == [len(costs) for costs in model.unlabeled_costs_]
+    assert [len(trace) for trace in model.objective_] == [len(costs) for costs in model.C_unlabeled_path_]
     assert model.n_iter_ == max(map(len, model.objective_))
 
 
@@ -129,7 +129,7 @@ def test_defaults_do_not_depend_on_the_scale_of_the_features():
     scaled = TransductiveSVM(tol=1e-9).fit(1000 * X, labels)
     np.testing.assert_allclose(scaled.decision_function(1000 * X), plain.decision_function(X), atol=1e-6)
     C = 1 / (X**2).sum(axis=1).mean()
-    np.testing.assert_allclose(plain.unlabeled_costs_[0][-1], C)
+    np.testing.assert_allclose(plain.C_unlabeled_path_[0][-1], C)
     given = TransductiveSVM(C, C, tol=1e-9).fit(X, labels)
     np.testing.assert_allclose(given.decision_function(X), plain.decision_function(X), atol=1e-6)
 

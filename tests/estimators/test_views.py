@@ -215,7 +215,7 @@ def test_instances_of_the_posterior():
     X, _, y = two_views()
     X, lack = with_gaps(X)
     model = GraphLogisticRegression(views=HALVES).fit(X, y)
-    for view, (here, instances) in enumerate(model.posterior_instances(X)):
+    for view, (here, instances) in enumerate(model.posterior_features(X)):
         np.testing.assert_array_equal(here, np.flatnonzero(lack != view))
         assert instances.shape == (len(here), 8)
         assert not instances[:, 4 * (1 - view) : 4 * (2 - view)].any()

@@ -14,7 +14,7 @@ LEARNERS = (
     PLSVM(max_iter=5),
     AvgPerceptron(n_epochs=2, shuffle=True, random_state=0),
     MaxPegasos(average=True),
-    PLGP(approximation="nystroem", n_components=2, optimizer=None, n_draws=20, max_iter=5),
+    PLGP(approximation="nystroem", n_components=2, optimizer=None, n_mc_samples=20, max_iter=5),
 )
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from oneof import CLPL, PLKNN, AvgPerceptron, MaxPegasos, datasets, persistence, stream, text
+from oneof.labeling import LabelTable
 from oneof.tables import Overrides, Words
-from oneof.web import LabelTable
 from tests.fuzz.drawn import SCALARS, Case, either, fitted, optional, several
 from tests.fuzz.labels import NAMES
 
@@ -80,7 +80,7 @@ def single_rows(draw: st.DrawFn) -> Case:
 
 
 def _one_by_one(learner: Any, classes: Any, lines: Any, **named: Any) -> Any:
-    model = stream.OneByOne(learner, classes, **named)
+    model = stream.RiverClassifier(learner, classes, **named)
     found = []
     for row, label in lines:
         found.append(model.predict_proba_one(row))
@@ -167,7 +167,7 @@ def _opened(source: Any, **named: Any) -> Any:
 
 def _streamed(source: Any, estimator: Any, named: Any, kept: Any, **further: Any) -> Any:
     with tempfile.TemporaryDirectory() as scratch:
-        checkpoints = None if kept is None else stream.Checkpoints(Path(scratch, "kept"), **kept)
+        checkpoints = None if kept is None else stream.CheckpointConfig(Path(scratch, "kept"), **kept)
         found = stream.fit_stream(source, estimator, stream.StreamOptions(**named), checkpoints=checkpoints, **further)
     return found.model.steps[-1][1].coef_
 

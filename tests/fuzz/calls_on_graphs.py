@@ -65,8 +65,8 @@ def links(draw: st.DrawFn) -> Case:
             affinity=either(affinity),
             n_neighbors=several(1, 5),
             radius=either(st.sampled_from([None, 0.1, 2.0])),
-            width=either(st.sampled_from(["local", *NUMBERS])),
-            symmetrize=either(st.sampled_from(["either", "mutual", "sum"])),
+            bandwidth=either(st.sampled_from(["local", *NUMBERS])),
+            symmetrize=either(st.sampled_from(["union", "mutual", "sum"])),
         )
     )
     return _linked, (_rows(n, d, draw), _rows(draw(st.integers(1, 3)), d, draw)), named
@@ -79,7 +79,7 @@ def _rows(n: int, d: int, draw: st.DrawFn) -> Any:
 
 
 def _linked(X: Any, Z: Any, **named: Any) -> Any:
-    graph = graphs.GraphRule(**named).graph(X)
+    graph = graphs.NeighborGraph(**named).graph(X)
     assert isinstance(graph, graphs.Graph)
     repr(graph)
     return graph.affinity, graph.to_new(Z)

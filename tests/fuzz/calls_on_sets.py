@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from oneof import CandidateSets, make_partial, metrics, model_selection
+from oneof import CandidateSets, make_partial_labels, metrics, model_selection
 from oneof.datasets import make_two_sensors
 from tests.fuzz.drawn import (
     ROWS,
@@ -121,7 +121,11 @@ def rankings(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(1, 3))
     if draw(st.booleans()):
         truths = st.sampled_from([np.ones((n, K)), np.eye(n, K), np.arange(n * K).reshape(n, K) % 2 == 0])
-        return metrics.precision_recall_break_even, (draw(either(truths, features(n, K))), draw(features(n, K))), {}
+        return (
+            metrics.precision_recall_breakeven_point,
+            (draw(either(truths, features(n, K))), draw(features(n, K))),
+            {},
+        )
     named = draw(optional(alpha=either(st.floats(0.01, 0.5), st.floats())))
     return metrics.win_tie_loss, (draw(features(n, K + 1)), draw(features(n, K + 1))), named
 
@@ -147,7 +151,7 @@ def hidings(draw: st.DrawFn) -> Case:
     if kind == "cooccurring" or draw(SPOILT):
         named |= draw(optional(groups=either(just(np.arange(n) // 3), features(n, 1))))
     named["kind"] = draw(either(st.just(kind)))
-    return make_partial, (y,), named
+    return make_partial_labels, (y,), named
 
 
 def _two_sensors(**named: Any) -> Any:

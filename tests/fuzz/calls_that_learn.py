@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from oneof import PLKNN, AvgPerceptron, active, model_selection, topics
-from oneof.compare import (
+from oneof import PLKNN, AvgPerceptron, active, model_selection, multilabel
+from oneof.comparison import (
     compare,
     first_choice,
     holds_negative,
@@ -16,7 +16,7 @@ from oneof.compare import (
     panel,
     without_slow,
 )
-from oneof.web import LabelingSession
+from oneof.labeling import LabelingSession
 from tests.fuzz.drawn import (
     ROWS,
     SCALARS,
@@ -142,7 +142,7 @@ def documents(draw: st.DrawFn) -> Case:
     )
     Y = draw(either(st.sampled_from([topic, topic.astype(int), topic.tolist()]), features(n, K)))
     X = draw(features(n, 2))
-    return topics.score_topics, (PLKNN(n_neighbors=2), X, Y, named), {"transductive": draw(st.booleans())}
+    return multilabel.breakeven_score, (PLKNN(n_neighbors=2), X, Y, named), {"transductive": draw(st.booleans())}
 
 
 def _odd_rows(n: int) -> Any:

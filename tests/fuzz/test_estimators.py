@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof.estimators.online import OnlineLearner
+from oneof.estimators._online_base import OnlineLearner
 from tests.estimators.panel import ALL, name, takes_counts
 from tests.fuzz.labels import supervision
 from tests.fuzz.outcome import DOCUMENTED, outcome
@@ -69,7 +69,14 @@ def play(estimator: Any, case: tuple[Any, ...]) -> None:
 
 def hold_attributes(model: Any) -> None:
     """Assert that what a model tells of itself is finite: a NaN there comes out later."""
-    for attribute in ("coef_", "intercept_", "objective_", "label_confidence_", "label_distributions_", "dual_coef_"):
+    for attribute in (
+        "coef_",
+        "intercept_",
+        "objective_",
+        "label_distributions_",
+        "label_distributions_",
+        "dual_coef_",
+    ):
         value = getattr(model, attribute, None)
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
             assert np.isfinite(value).all(), attribute

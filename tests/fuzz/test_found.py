@@ -29,22 +29,22 @@ from oneof import (
     datasets,
     distributed,
     graphs,
-    make_partial,
+    make_partial_labels,
     metrics,
     model_selection,
+    multilabel,
     persistence,
     plots,
     stream,
-    topics,
 )
-from oneof.compare import LearningCurve, compare, learning_curve
+from oneof.comparison import LearningCurve, compare, learning_curve
 from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.web import LabelingSession, LabelTable
+from oneof.labeling import LabelingSession, LabelTable
 from tests.estimators.panel import table
 from tests.fuzz.outcome import outcome
 
 X, MASK = table(20, d=2)
-compare_ = importlib.import_module("oneof.compare")
+compare_ = importlib.import_module("oneof.comparison")
 UNSORTABLE = np.array([1.0, 2.0])
 
 
@@ -92,7 +92,7 @@ def test_tolerances_of_any_size():
     assert isinstance(outcome(PLSVM(solver="pegasos", tol=1e300).fit, X, MASK), PLSVM)
 
 
-@pytest.mark.parametrize("model", [CLPL(C=10**400), PLEM(lam=10**400), HarmonicField(width=10**400)])
+@pytest.mark.parametrize("model", [CLPL(C=10**400), PLEM(lam=10**400), HarmonicField(bandwidth=10**400)])
 def test_integers_beyond_floats(model):
     """They are numbers above 0, of which no float can be made."""
     said = str(outcome(model.fit, X, MASK))
@@ -171,8 +171,8 @@ def test_what_is_no_label():
         lambda: CandidateSets.from_annotations(sp.csr_matrix(np.eye(2))),
         lambda: CandidateSets.from_labels(["a", "b"])[np.array([True])],
         lambda: metrics.win_tie_loss([1, 2], [2, 1], alpha=None),
-        lambda: make_partial([0, 1], kind=UNSORTABLE),
-        lambda: make_partial([0, 1], share="half"),
+        lambda: make_partial_labels([0, 1], kind=UNSORTABLE),
+        lambda: make_partial_labels([0, 1], share="half"),
         lambda: model_selection.CandidateKFold(shuffle=UNSORTABLE),
         lambda: list(model_selection.CandidateKFold(2).split(X[:1], MASK)),
         lambda: compare(X, MASK, cv=np.inf),
@@ -184,8 +184,8 @@ def test_what_is_no_label():
         lambda: active.query(len, X, strategy="entropy"),
         lambda: LabelingSession(X[:0], classes=["a", "b"]),
         lambda: LabelingSession(X, classes=["a", "b"], estimator=PLKNN(), strategy=UNSORTABLE),
-        lambda: stream.OneByOne(AvgPerceptron(), object()),
-        lambda: stream.OneByOne(AvgPerceptron(), ["a", "b"]).learn_one({"x": []}, "a"),
+        lambda: stream.RiverClassifier(AvgPerceptron(), object()),
+        lambda: stream.RiverClassifier(AvgPerceptron(), ["a", "b"]).learn_one({"x": []}, "a"),
     ],
 )
 def test_arguments_of_another_kind(call):
@@ -213,7 +213,7 @@ def test_parameters_of_another_kind_are_named(estimator, parameter, value):
 
 def test_counts_may_be_of_any_integer_type():
     """Products of small ones do not overflow."""
-    codes = [PLECOC(n_codes=n, random_state=0).fit(X, MASK).code_book_ for n in (1, np.int8(1))]
+    codes = [PLECOC(code_length=n, random_state=0).fit(X, MASK).code_book_ for n in (1, np.int8(1))]
     np.testing.assert_array_equal(*codes)
     graph = np.ones((len(X), len(X)))  # more links than an int8 holds
     shares = [MarkovWalk(n_steps=n, affinity=graph).fit(X, MASK).label_distributions_ for n in (2, np.int8(2))]
@@ -232,7 +232,7 @@ def test_entries_in_parts_may_overflow(model):
 def test_classes_may_be_a_tuple():
     """Also where candidate sets are given."""
     sets = CandidateSets.from_labels(["ant", "bee"])
-    assert make_partial(sets, classes=("ant", "bee", "cat"), random_state=0).shape == (2, 3)
+    assert make_partial_labels(sets, classes=("ant", "bee", "cat"), random_state=0).shape == (2, 3)
 
 
 def test_a_memoryview_is_a_table():
@@ -240,7 +240,7 @@ def test_a_memoryview_is_a_table():
     rows = memoryview(np.ascontiguousarray(X))
     assert len(active.query(GraphLogisticRegression().fit(X, MASK), rows, n=2).indices) == 2
     topic = (X[:, :1] > np.median(X[:, 0])).astype(int)
-    assert topics.score_topics(PLKNN(), rows, topic, np.arange(20) % 2 == 0, transductive=False).mean >= 0
+    assert multilabel.breakeven_score(PLKNN(), rows, topic, np.arange(20) % 2 == 0, transductive=False).mean >= 0
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_a_memoryview_is_a_table():
     [
         lambda: model_selection.covering_rate_scorer(None, X, MASK),
         lambda: model_selection.exact_accuracy_scorer(PLKNN, X, MASK),
-        lambda: graphs.GraphRule().graph(X[:0]),
+        lambda: graphs.NeighborGraph().graph(X[:0]),
         lambda: compare_.left_out_of_auto(None),
         lambda: compare_.panel(n_rows="many"),
         lambda: compare_.without_slow(3, 5),
@@ -262,9 +262,9 @@ def test_a_memoryview_is_a_table():
         lambda: persistence.save("\0", PLKNN().fit(X, MASK)),
         lambda: persistence.save("\ud800", PLKNN().fit(X, MASK)),
         lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", hidden=len),
-        lambda: topics.score_topics(PLKNN(), None, np.eye(4)[:, :1], [0, 1], transductive=True),
-        lambda: topics.score_topics(PLKNN(), np.array(3.0), np.eye(4)[:, :1], [0, 1], transductive=True),
-        lambda: stream.OneByOne(AvgPerceptron(), ["a", "b"]).learn_one({"x": 1}, "a").predict_one({"x": np.inf}),
+        lambda: multilabel.breakeven_score(PLKNN(), None, np.eye(4)[:, :1], [0, 1], transductive=True),
+        lambda: multilabel.breakeven_score(PLKNN(), np.array(3.0), np.eye(4)[:, :1], [0, 1], transductive=True),
+        lambda: stream.RiverClassifier(AvgPerceptron(), ["a", "b"]).learn_one({"x": 1}, "a").predict_one({"x": np.inf}),
         lambda: stream.open_source("-", []),
         lambda: stream.StreamOptions(labels=(3,)),
         lambda: CandidateSets.from_strings(["a|b"], separator=[[]]),
@@ -275,13 +275,13 @@ def test_a_memoryview_is_a_table():
         lambda: compare_.panel(sparse=np.array([1.0, 2.0])),
         lambda: LabelingSession(X, estimator=-1, classes=["a", "b"]),
         lambda: graphs.diffusion_kernel(sp.csr_array(1.0 - np.eye(4)), kind=np.array([1.0, 2.0])),
-        lambda: make_partial([0, 1, 0, 1], kind="cooccurring", groups=sp.csr_array(np.ones((4, 1)))),
+        lambda: make_partial_labels([0, 1, 0, 1], kind="cooccurring", groups=sp.csr_array(np.ones((4, 1)))),
         lambda: stream.StreamOptions(classes=3),
         lambda: stream.StreamOptions(separator=""),
         lambda: stream.StreamOptions(overrides="x"),
         lambda: stream.StreamOptions(words=None),
-        lambda: stream.Checkpoints(3),
-        lambda: stream.Checkpoints("x", every_rows="many"),
+        lambda: stream.CheckpointConfig(3),
+        lambda: stream.CheckpointConfig("x", every_rows="many"),
         lambda: persistence.save(3, PLKNN().fit(X, MASK)),
         lambda: persistence.load([]),
         lambda: LabelTable(3, "a"),

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from reproduction.records import Record
+from reproduction.store import Store
+from reproduction.trial import Trial
 
 import oneof
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_extent, read_npz
 from oneof.errors import DataError, InputError
-from oneof.experiments.records import Record
-from oneof.experiments.store import Store
-from oneof.experiments.trial import Trial
+from oneof.labeling.answers import Answers
+from oneof.labeling.importing import read_label_studio
+from oneof.labeling.log import AnswerLog, Entry
+from oneof.labeling.log_file import kept_classes
 from oneof.persistence import SavedModel, load, save
-from oneof.stream import Checkpoints, StreamOptions, fit_stream, read_batches
+from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
 from oneof.tables import choose_columns, conform, read_labels, read_table
-from oneof.web.answers import Answers
-from oneof.web.importing import read_label_studio
-from oneof.web.log import AnswerLog, Entry
-from oneof.web.log_file import kept_classes
 from tests.fuzz_files.containers import GZIP, PLAIN, RECORDS, ZIP, Container, json_lines
 
 
@@ -230,7 +230,7 @@ def _model(path: Path) -> None:
 
 def _checkpoint_seeds(folder: Path) -> list[bytes]:
     (folder / "birds.csv").write_bytes(b"span,text,species\n" + b"3.1,a b,wren\n2.9,c,wren|owl\n1,b c,owl\n" * 4)
-    kept = Checkpoints(folder / "seed.npz", every_rows=3)
+    kept = CheckpointConfig(folder / "seed.npz", every_rows=3)
     fit_stream(folder / "birds.csv", _learner(), _STREAM, checkpoints=kept)
     return [kept.path.read_bytes()]
 
@@ -244,7 +244,7 @@ def _learner() -> Any:
 
 def _checkpoint(path: Path) -> None:
     source = path.parent / "birds.csv"
-    fit_stream(source, _learner(), _STREAM, checkpoints=Checkpoints(path, resume=True))
+    fit_stream(source, _learner(), _STREAM, checkpoints=CheckpointConfig(path, resume=True))
 
 
 def _given(*files: bytes) -> Callable[[Path], list[bytes]]:

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reproduction.store import Store
 
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_extent
 from oneof.errors import DataError
-from oneof.experiments.store import Store
+from oneof.labeling.importing import read_label_studio
+from oneof.labeling.log import AnswerLog
+from oneof.labeling.log_file import kept_classes
 from oneof.stream import lines, read_batches
 from oneof.tables import read_table
-from oneof.web.importing import read_label_studio
-from oneof.web.log import AnswerLog
-from oneof.web.log_file import kept_classes
 from tests.fuzz_files.targets import _FACTS, TARGETS
 
 
@@ -93,7 +93,7 @@ def test_an_element_of_a_type_that_is_none_does_not_end_the_process(tmp_path: Pa
 def test_a_compressed_element_that_unfolds_to_gigabytes_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oneof.archives.MOST_BYTES", 2**20)
+    monkeypatch.setattr("oneof.files.MAX_BYTES", 2**20)
     packed = zlib.compress(b"\x00" * 2**24)
     head = b"MATLAB 5.0".ljust(124) + struct.pack("<H", 0x100) + b"IM"
     (tmp_path / "a.mat").write_bytes(head + struct.pack("<II", 15, len(packed)) + packed)

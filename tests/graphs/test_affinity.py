@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.graphs import GraphRule, check_affinity
+from oneof.graphs import NeighborGraph, check_affinity
 from tests.graphs.test_graph import assert_well_formed, rows
 
 
@@ -113,13 +113,13 @@ def test_what_is_no_affinity_of_the_rows_is_refused(given, complaint):
 def test_given_affinities_and_functions_are_the_graph():
     """A matrix, or what a function makes of the rows, is the graph; new rows have self-tuning Gaussian weights."""
     X, W = rows(12), weights()
-    wanted = GraphRule(n_neighbors=4).graph(X).to_new(rows(3, seed=1)).toarray()
+    wanted = NeighborGraph(n_neighbors=4).graph(X).to_new(rows(3, seed=1)).toarray()
     for affinity in (W, sp.csc_matrix(W), lambda given: check_affinity(W) if given is X else None):
-        rule = GraphRule(affinity, n_neighbors=4, radius=0.1, width=3.0, symmetrize="mutual")
+        rule = NeighborGraph(affinity, n_neighbors=4, radius=0.1, bandwidth=3.0, symmetrize="mutual")
         graph = rule.graph(X)
         np.testing.assert_array_equal(graph.affinity.toarray(), W)
         np.testing.assert_array_equal(graph.to_new(rows(3, seed=1)).toarray(), wanted)
     with pytest.raises(InputError, match=r"shape \(13, 13\)"):
-        GraphRule(weights(13)).graph(X)
+        NeighborGraph(weights(13)).graph(X)
     with pytest.raises(InputError, match="cannot be read"):
-        GraphRule(lambda _: "no").graph(X)
+        NeighborGraph(lambda _: "no").graph(X)

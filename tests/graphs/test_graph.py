@@ -7,14 +7,14 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.graphs import GraphRule
+from oneof.graphs import NeighborGraph
 from tests.oracles import graphs as oracle
 
 RULES = [
     {"affinity": "gaussian"},
-    {"affinity": "gaussian", "n_neighbors": 3, "width": 0.8},
+    {"affinity": "gaussian", "n_neighbors": 3, "bandwidth": 0.8},
     {"affinity": "gaussian", "radius": 1.5},
-    {"affinity": "gaussian", "radius": 1.5, "width": 2.0},
+    {"affinity": "gaussian", "radius": 1.5, "bandwidth": 2.0},
     {"affinity": "cosine", "n_neighbors": 7},
     {"affinity": "cosine", "radius": 0.4},
     {"affinity": "cosine", "radius": 1.5},
@@ -39,11 +39,11 @@ def assert_well_formed(W):
     assert W.has_canonical_format
 
 
-@pytest.mark.parametrize("symmetrize", ["either", "mutual"])
+@pytest.mark.parametrize("symmetrize", ["union", "mutual"])
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_the_affinity_is_that_of_the_definition(rule, symmetrize):
     X = rows()
-    W = GraphRule(**rule, symmetrize=symmetrize).graph(X).affinity
+    W = NeighborGraph(**rule, symmetrize=symmetrize).graph(X).affinity
     assert_well_formed(W)
     np.testing.assert_allclose(W.toarray(), oracle.undirected(X, symmetrize, **rule), rtol=1e-10, atol=1e-14)
 
@@ -52,7 +52,7 @@ def test_the_affinity_is_that_of_the_definition(rule, symmetrize):
 def test_summed_links_count_twice_where_they_are_mutual(rule):
     """A + A^T is the graph of links that either row has, plus that of those both have."""
     X = rows()
-    either, mutual, both = (GraphRule(**rule, symmetrize=s).graph(X).affinity for s in ("either", "mutual", "sum"))
+    either, mutual, both = (NeighborGraph(**rule, symmetrize=s).graph(X).affinity for s in ("union", "mutual", "sum"))
     assert_well_formed(both)
     np.testing.assert_allclose(both.toarray(), either.toarray() + mutual.toarray(), rtol=1e-15)
 
@@ -60,7 +60,7 @@ def test_summed_links_count_twice_where_they_are_mutual(rule):
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_new_rows_are_linked_by_the_same_definition(rule):
     X, new = rows(), rows(9, seed=1)
-    B = GraphRule(**rule).graph(X).to_new(new)
+    B = NeighborGraph(**rule).graph(X).to_new(new)
     assert B.shape == (9, 60)
     np.testing.assert_allclose(B.toarray(), oracle.directed(X, new, **rule), rtol=1e-10, atol=1e-14)
 
@@ -69,9 +69,9 @@ def test_new_rows_are_linked_by_the_same_definition(rule):
 def test_csr_and_single_precision_make_the_same_graph(rule):
     """Rows in CSR form, or of numbers that single precision holds exactly, have the graph of dense double ones."""
     X, new = rows().astype(np.float32), rows(9, seed=1).astype(np.float32)
-    graph = GraphRule(**rule).graph(X.astype(np.float64))
+    graph = NeighborGraph(**rule).graph(X.astype(np.float64))
     for form in (sp.csr_array, sp.csr_matrix, np.asarray, lambda R: sp.csr_array(R.astype(np.float64))):
-        other = GraphRule(**rule).graph(form(X))
+        other = NeighborGraph(**rule).graph(form(X))
         np.testing.assert_allclose(other.affinity.toarray(), graph.affinity.toarray(), rtol=1e-9, atol=1e-14)
         for given in (new, sp.csr_array(new)):
             np.testing.assert_allclose(
@@ -82,46 +82,46 @@ def test_csr_and_single_precision_make_the_same_graph(rule):
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_the_order_of_rows_does_not_matter(rule):
     X, order = rows(), np.random.default_rng(2).permutation(60)
-    W, permuted = GraphRule(**rule).graph(X).affinity, GraphRule(**rule).graph(X[order]).affinity
+    W, permuted = NeighborGraph(**rule).graph(X).affinity, NeighborGraph(**rule).graph(X[order]).affinity
     np.testing.assert_allclose(permuted.toarray(), W.toarray()[np.ix_(order, order)], rtol=1e-10, atol=1e-14)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_graph_survives_pickling_without_its_index(rule):
     """A pickle holds arrays and parameters alone, and new rows are linked as before."""
-    graph = GraphRule(**rule).graph(rows())
+    graph = NeighborGraph(**rule).graph(rows())
     file = pickle.dumps(graph)
     assert b"sklearn" not in file
     again = pickle.loads(file)
     assert (again.affinity != graph.affinity).nnz == 0
     assert (again.to_new(rows(5, seed=3)) != graph.to_new(rows(5, seed=3))).nnz == 0
-    assert pickle.loads(pickle.dumps(GraphRule(**rule))).graph(rows()).affinity.nnz == graph.affinity.nnz
+    assert pickle.loads(pickle.dumps(NeighborGraph(**rule))).graph(rows()).affinity.nnz == graph.affinity.nnz
 
 
-@pytest.mark.parametrize("rule", [r for r in RULES if r.get("width") is None and r.get("radius") is None], ids=str)
+@pytest.mark.parametrize("rule", [r for r in RULES if r.get("bandwidth") is None and r.get("radius") is None], ids=str)
 @pytest.mark.parametrize("scale", [1e-305, 1e-150, 1e-20, 1e20, 1e150, 1e300])
 def test_extreme_features_have_the_same_graph(rule, scale):
     """Weights that have no scale of their own do not change where all features are multiplied, however much."""
     X, new = rows(), rows(9, seed=1)
-    graph, other = GraphRule(**rule).graph(X), GraphRule(**rule).graph(X * scale)
+    graph, other = NeighborGraph(**rule).graph(X), NeighborGraph(**rule).graph(X * scale)
     np.testing.assert_allclose(other.affinity.toarray(), graph.affinity.toarray(), rtol=1e-8)
     np.testing.assert_allclose(other.to_new(new * scale).toarray(), graph.to_new(new).toarray(), rtol=1e-8)
 
 
 @pytest.mark.parametrize("scale", [1e-305, 1e-150, 1e150, 1e300])
-@pytest.mark.parametrize("rule", [{"width": 0.8}, {"radius": 1.2, "width": 2.0}, {"radius": 1.2}], ids=str)
+@pytest.mark.parametrize("rule", [{"bandwidth": 0.8}, {"radius": 1.2, "bandwidth": 2.0}, {"radius": 1.2}], ids=str)
 def test_widths_and_radii_are_in_the_units_of_the_features(rule, scale):
     X, new = rows(), rows(9, seed=1)
-    graph = GraphRule(**rule).graph(X)
-    other = GraphRule(**{name: value * scale for name, value in rule.items()}).graph(X * scale)
+    graph = NeighborGraph(**rule).graph(X)
+    other = NeighborGraph(**{name: value * scale for name, value in rule.items()}).graph(X * scale)
     np.testing.assert_allclose(other.affinity.toarray(), graph.affinity.toarray(), rtol=1e-8)
     np.testing.assert_allclose(other.to_new(new * scale).toarray(), graph.to_new(new).toarray(), rtol=1e-8)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
-@pytest.mark.parametrize("width", [1e-300, 1.0, 1e300])
-def test_widths_far_from_the_features_give_no_nan(width, scale):
-    graph = GraphRule(width=width).graph(rows() * scale)
+@pytest.mark.parametrize("bandwidth", [1e-300, 1.0, 1e300])
+def test_widths_far_from_the_features_give_no_nan(bandwidth, scale):
+    graph = NeighborGraph(bandwidth=bandwidth).graph(rows() * scale)
     assert_well_formed(graph.affinity)
     B = graph.to_new(rows(9, seed=1) * scale)
     assert np.isfinite(B.data).all()
@@ -132,7 +132,7 @@ def test_widths_far_from_the_features_give_no_nan(width, scale):
 def test_new_rows_far_away_have_their_nearest_or_are_refused(far):
     """The weights of a row far from all others are scaled up; where distances overflow, a sentence says so."""
     for width in ("local", 1.0):
-        graph = GraphRule(width=width).graph(rows())
+        graph = NeighborGraph(bandwidth=width).graph(rows())
         new = rows(3, seed=1) + far
         if far > 1e150:
             with pytest.raises(InputError, match="distances between rows overflow"):
@@ -147,7 +147,7 @@ def test_a_large_offset_loses_no_neighbors():
     """Rows far from the origin, beside their spread, have the neighbors that they have at the origin."""
     X = np.round(rows(200, 20) * 2**10) / 2**10
     for rule in ({}, {"radius": 5.0}):
-        W, moved = GraphRule(**rule).graph(X).affinity, GraphRule(**rule).graph(X + 2.0**30).affinity
+        W, moved = NeighborGraph(**rule).graph(X).affinity, NeighborGraph(**rule).graph(X + 2.0**30).affinity
         np.testing.assert_allclose(moved.toarray(), W.toarray(), rtol=1e-12)
 
 
@@ -155,7 +155,7 @@ def test_a_large_offset_loses_no_neighbors():
 def test_duplicates_are_neighbors_and_never_of_themselves(rule):
     """Rows that are there many times link to each other with the largest weight; no width is 0, no weight NaN."""
     X = np.repeat(rows(6), 12, axis=0)
-    graph = GraphRule(**rule).graph(X)
+    graph = NeighborGraph(**rule).graph(X)
     W = graph.affinity
     assert_well_formed(W)
     same = np.repeat(np.arange(6), 12)
@@ -170,7 +170,7 @@ def test_duplicates_are_neighbors_and_never_of_themselves(rule):
 def test_all_rows_equal():
     """One point, many times: every link has weight 1."""
     for affinity in ("gaussian", "cosine", "binary"):
-        W = GraphRule(affinity, n_neighbors=3).graph(np.ones((10, 2))).affinity
+        W = NeighborGraph(affinity, n_neighbors=3).graph(np.ones((10, 2))).affinity
         assert_well_formed(W)
         np.testing.assert_allclose(W.data, 1.0)
         assert (np.diff(W.indptr) >= 3).all()
@@ -179,14 +179,14 @@ def test_all_rows_equal():
 @pytest.mark.parametrize("affinity", ["gaussian", "cosine", "binary"])
 def test_more_neighbors_than_rows_link_all(affinity):
     X = np.abs(rows(7))
-    W = GraphRule(affinity, n_neighbors=50).graph(X).affinity
+    W = NeighborGraph(affinity, n_neighbors=50).graph(X).affinity
     assert W.nnz == 42
-    assert GraphRule(affinity, n_neighbors=50).graph(X).to_new(X).nnz == 49
+    assert NeighborGraph(affinity, n_neighbors=50).graph(X).to_new(X).nnz == 49
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_one_row_is_a_vertex_without_links(rule):
-    graph = GraphRule(**rule).graph(np.array([[1.0, 2.0]]))
+    graph = NeighborGraph(**rule).graph(np.array([[1.0, 2.0]]))
     assert graph.affinity.shape == (1, 1)
     assert graph.affinity.nnz == 0
     np.testing.assert_allclose(graph.to_new(np.array([[1.0, 2.0]])).toarray(), [[1.0]])
@@ -197,7 +197,7 @@ def test_rows_of_zeros_have_no_direction():
     """By cosine a row of zeros is linked to none, and takes no neighbor's place; neither are rows at right angles."""
     X = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0], [-1.0, 0.0]])
     for form in (np.asarray, sp.csr_array):
-        graph = GraphRule("cosine", n_neighbors=5).graph(form(X))
+        graph = NeighborGraph("cosine", n_neighbors=5).graph(form(X))
         root = np.sqrt(0.5)
         wanted = np.zeros((6, 6))
         wanted[0, [3, 4]] = wanted[2, [3, 4]] = root
@@ -205,7 +205,7 @@ def test_rows_of_zeros_have_no_direction():
         np.testing.assert_allclose(graph.affinity.toarray(), wanted + wanted.T, atol=1e-15)
         assert graph.affinity.nnz == 10
         assert graph.to_new(form(np.zeros((2, 2)))).nnz == 0
-        assert GraphRule("cosine").graph(form(np.zeros((4, 2)))).affinity.nnz == 0
+        assert NeighborGraph("cosine").graph(form(np.zeros((4, 2)))).affinity.nnz == 0
 
 
 @pytest.mark.parametrize(
@@ -218,23 +218,23 @@ def test_rows_of_zeros_have_no_direction():
         {"radius": 0.0},
         {"radius": np.nan},
         {"radius": "1"},
-        {"width": -1.0},
-        {"width": np.inf},
-        {"width": "global"},
-        {"width": None},
-        {"width": np.array([1.0, 2.0])},
-        {"width": 1j},
+        {"bandwidth": -1.0},
+        {"bandwidth": np.inf},
+        {"bandwidth": "global"},
+        {"bandwidth": None},
+        {"bandwidth": np.array([1.0, 2.0])},
+        {"bandwidth": 1j},
         {"radius": np.array([1.0, 2.0])},
         {"symmetrize": "both"},
         {"symmetrize": None},
-        {"neighbors": "some"},
-        {"neighbors": "approximate", "radius": 1.0},
+        {"algorithm": "some"},
+        {"algorithm": "approximate", "radius": 1.0},
     ],
     ids=str,
 )
 def test_impossible_parameters_are_named(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
-        GraphRule(**wrong)
+        NeighborGraph(**wrong)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -244,12 +244,14 @@ def test_rows_that_are_not_finite_are_refused(value):
     for affinity in ("gaussian", "cosine"):
         for given in (X, sp.csr_array(X)):
             with pytest.raises(InputError, match="NaN or infinity"):
-                GraphRule(affinity).graph(given)
+                NeighborGraph(affinity).graph(given)
             with pytest.raises(InputError, match="NaN or infinity"):
-                GraphRule(affinity).graph(rows()).to_new(given)
+                NeighborGraph(affinity).graph(rows()).to_new(given)
 
 
-@pytest.mark.parametrize("rule", [GraphRule(), GraphRule(radius=1.5), GraphRule(width=0.5), GraphRule("cosine")])
+@pytest.mark.parametrize(
+    "rule", [NeighborGraph(), NeighborGraph(radius=1.5), NeighborGraph(bandwidth=0.5), NeighborGraph("cosine")]
+)
 def test_new_rows_do_not_feel_one_another(rule):
     """Weights of a new row are the same alone and beside any others, also where it equals many rows of fit."""
     X = np.concatenate([np.ones((6, 2)), rows(20)[:, :2]])
@@ -268,6 +270,6 @@ def test_one_row_far_off_leaves_the_links_of_the_others(far):
     with_outlier = X.copy()
     with_outlier[70] = far
     others = np.delete(np.arange(200), 70)
-    expected = GraphRule("binary").graph(X[others]).affinity.toarray()
-    W = GraphRule("binary").graph(with_outlier).affinity.toarray()[np.ix_(others, others)]
+    expected = NeighborGraph("binary").graph(X[others]).affinity.toarray()
+    W = NeighborGraph("binary").graph(with_outlier).affinity.toarray()[np.ix_(others, others)]
     np.testing.assert_array_equal(W, expected)

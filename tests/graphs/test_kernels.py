@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 from oneof import PLGP, PLSVM, diffusion_kernel, regularized_laplacian_kernel
 from oneof.errors import InputError
-from oneof.graphs import GraphRule, PrecomputedKernel, laplacian
+from oneof.graphs import NeighborGraph, PrecomputedKernel, laplacian
 from oneof.persistence import load, save
 from tests.graphs.test_graph import rows
 
@@ -20,7 +20,7 @@ KERNELS = [diffusion_kernel, regularized_laplacian_kernel]
 
 
 def affinity(n=40):
-    return GraphRule().graph(rows(n)).affinity
+    return NeighborGraph().graph(rows(n)).affinity
 
 
 @pytest.mark.parametrize("kind", ["plain", "symmetric"])
@@ -119,7 +119,7 @@ def two_groups():
     y = np.full(60, -1)
     told = [0, 1, 30, 31]
     y[told] = truth[told]
-    return GraphRule().graph(X).affinity, truth, y
+    return NeighborGraph().graph(X).affinity, truth, y
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.graphs import GraphRule, check_affinity, laplacian
+from oneof.graphs import NeighborGraph, check_affinity, laplacian
 from tests.graphs.test_graph import rows
 from tests.oracles import graphs as oracle
 
@@ -14,7 +14,7 @@ KINDS = ["plain", "random_walk", "symmetric"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_laplacians_are_those_of_the_definition(kind):
-    W = GraphRule().graph(rows()).affinity
+    W = NeighborGraph().graph(rows()).affinity
     L = laplacian(W, kind)
     assert isinstance(L, sp.csr_array)
     np.testing.assert_allclose(L.toarray(), oracle.laplacian(W.toarray(), kind), atol=1e-15)
@@ -25,7 +25,7 @@ def test_laplacians_are_those_of_the_definition(kind):
 def test_null_vectors_and_eigenvalues():
     """Every part of the graph has one null vector; no eigenvalue is below 0, nor above 2 where L is normalized."""
     X = np.concatenate([rows(20), rows(30, seed=1) + 100.0])
-    W = GraphRule(n_neighbors=6).graph(X).affinity
+    W = NeighborGraph(n_neighbors=6).graph(X).affinity
     degrees, parts = W.sum(axis=1), np.repeat(np.eye(2), (20, 30), axis=0)
     for kind, null in (("plain", 1.0), ("random_walk", 1.0), ("symmetric", np.sqrt(degrees))):
         np.testing.assert_allclose(laplacian(W, kind) @ (parts.T * null).T, 0.0, atol=1e-13)
@@ -57,7 +57,7 @@ def test_vertices_without_links_are_rows_of_zeros(kind):
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-150, 1e150, 1e300])
 def test_normalized_laplacians_have_no_scale(scale):
-    W = (GraphRule("binary").graph(rows()).affinity).astype(float)
+    W = (NeighborGraph("binary").graph(rows()).affinity).astype(float)
     for kind in ("random_walk", "symmetric"):
         np.testing.assert_allclose(laplacian(W * scale, kind).toarray(), laplacian(W, kind).toarray(), rtol=1e-3)
 

@@ -25,16 +25,16 @@ def local_width(X, x, n_neighbors, leave_out=None):
     return neighbors(X, x, n_neighbors, None, "euclidean", leave_out)[-1][0]
 
 
-def weight(d, affinity, width, own, other):
+def weight(d, affinity, bandwidth, own, other):
     """Return the weight of a link of length d."""
     if affinity == "binary":
         return 1.0
     if affinity == "cosine":
         return max(0.0, 1.0 - d)
-    return math.exp(-(d**2) / (own * other)) if width == "local" else math.exp(-(d**2) / (2 * width**2))
+    return math.exp(-(d**2) / (own * other)) if bandwidth == "local" else math.exp(-(d**2) / (2 * bandwidth**2))
 
 
-def directed(X, others, affinity="gaussian", n_neighbors=5, radius=None, width="local"):
+def directed(X, others, affinity="gaussian", n_neighbors=5, radius=None, bandwidth="local"):
     """Return the weights (t, n) of the links of other rows to those near them; without others, of X to itself."""
     own = others is None
     rows = X if own else others
@@ -44,14 +44,14 @@ def directed(X, others, affinity="gaussian", n_neighbors=5, radius=None, width="
     for i, x in enumerate(rows):
         here = widths[i] if own else local_width(X, x, n_neighbors)
         for d, j in neighbors(X, x, n_neighbors, radius, metric, i if own else None):
-            W[i, j] = weight(d, affinity, width, here, widths[j])
+            W[i, j] = weight(d, affinity, bandwidth, here, widths[j])
     return W
 
 
-def undirected(X, symmetrize="either", **rule):
+def undirected(X, symmetrize="union", **rule):
     """Return the affinity (n, n)."""
     W = directed(X, None, **rule)
-    return np.maximum(W, W.T) if symmetrize == "either" else np.minimum(W, W.T)
+    return np.maximum(W, W.T) if symmetrize == "union" else np.minimum(W, W.T)
 
 
 def laplacian(W, kind):

@@ -35,20 +35,20 @@ def groups(S):
     return [[j for j in range(len(S)) if tuple(S[j]) == tuple(S[i])] for i in range(len(S))]
 
 
-def even_rounds(gram, S, lam, n_rounds):
+def even_rounds(gram, S, lam, max_iter):
     """Return P of the loop that takes the predictions as they are."""
     P = S / S.sum(axis=1, keepdims=True)
-    for _ in range(n_rounds):
+    for _ in range(max_iter):
         P = S * np.maximum(left_out(gram, P, lam), 1e-6)
         P /= P.sum(axis=1, keepdims=True)
     return P
 
 
-def scene_rounds(gram, S, lam, n_rounds, power):
+def scene_rounds(gram, S, lam, max_iter, power):
     """Return P of the loop that balances classes and groups; no row of S is full."""
     P = S / S.sum(axis=1, keepdims=True)
     same = groups(S)
-    for _ in range(n_rounds):
+    for _ in range(max_iter):
         M = P.sum(axis=0) + 1
         Q = S * np.maximum(left_out(gram, P, lam), 1e-6) ** power / np.sqrt(M)
         Q /= Q.sum(axis=1, keepdims=True)
@@ -89,11 +89,11 @@ def confusion_rates(P, S):
     return np.clip(C, 1e-4, 1 - 1e-4)
 
 
-def confused_rounds(gram, S, lam, n_rounds):
+def confused_rounds(gram, S, lam, max_iter):
     """Return P of the loop that weighs each candidate with how the others would have got beside it."""
     P = S / S.sum(axis=1, keepdims=True)
     n, K = S.shape
-    for t in range(n_rounds):
+    for t in range(max_iter):
         Q = S * np.maximum(left_out(gram, P, lam), 1e-6)
         if t >= 5:
             C = confusion_rates(P, S)
@@ -131,10 +131,10 @@ def standard_score(d, S):
     return d.mean() * len(d) / np.sqrt(sum(value**2 for value in sums.values()))
 
 
-def judged(gram, S, lam, n_rounds):
+def judged(gram, S, lam, max_iter):
     """Return P of the mixture of accounts, and the two standard scores."""
-    even = even_rounds(gram, S, lam, n_rounds)
-    scene, confused = scene_rounds(gram, S, lam, n_rounds, 1), confused_rounds(gram, S, lam, n_rounds)
+    even = even_rounds(gram, S, lam, max_iter)
+    scene, confused = scene_rounds(gram, S, lam, max_iter, 1), confused_rounds(gram, S, lam, max_iter)
     gain = {
         name: gains(P, left_out(gram, P, lam), S)
         for name, P in (("even", even), ("scene", scene), ("confused", confused))
@@ -144,4 +144,4 @@ def judged(gram, S, lam, n_rounds):
     noise = confused if other > 1 and np.abs(confused - even).sum(axis=1).mean() / 2 > 0.01 else even
     if w < 0.001:
         return noise, z, other
-    return w * scene_rounds(gram, S, lam, n_rounds, 2) + (1 - w) * noise, z, other
+    return w * scene_rounds(gram, S, lam, max_iter, 2) + (1 - w) * noise, z, other

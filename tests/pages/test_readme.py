@@ -13,7 +13,7 @@ def test_every_method_has_a_row() -> None:
     """The table of methods names each public estimator once, and nothing else."""
     public = {
         name
-        for name in oneof._HOME
+        for name in oneof._LAZY_NAMES
         if isinstance(getattr(oneof, name), type) and issubclass(getattr(oneof, name), CandidateClassifier)
     }
     table = README.read_text(encoding="utf-8").partition("| estimator |")[2].partition("\n\n")[0]

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from oneof.solvers import compiled as module
+from oneof.solvers import jit as module
 
 
 def test_without_a_folder_for_the_cache_loops_compile_all_the_same(monkeypatch):

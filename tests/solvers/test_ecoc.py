@@ -16,8 +16,8 @@ def labeled():
     return mask[~mask.all(axis=1)]
 
 
-def draw(mask, n_codes=30, min_share=0.1, seed=0):
-    return draw_codings(mask, n_codes, min_share, np.random.default_rng(seed))
+def draw(mask, code_length=30, min_fraction=0.1, seed=0):
+    return draw_codings(mask, code_length, min_fraction, np.random.default_rng(seed))
 
 
 def test_a_row_takes_the_side_of_its_whole_set(labeled):
@@ -27,16 +27,16 @@ def test_a_row_takes_the_side_of_its_whole_set(labeled):
     np.testing.assert_array_equal(row_sides(labeled, codes), expected)
 
 
-@pytest.mark.parametrize("min_share", [0.1, 0.5, 0.6])
-def test_every_coding_keeps_enough_rows_on_both_sides(labeled, min_share):
+@pytest.mark.parametrize("min_fraction", [0.1, 0.5, 0.6])
+def test_every_coding_keeps_enough_rows_on_both_sides(labeled, min_fraction):
     """Codings that are kept part the rows, keep the share that is asked for, and put the first class on side +1."""
-    codes = draw(labeled, min_share=min_share)
+    codes = draw(labeled, min_fraction=min_fraction)
     assert codes.shape == (5, 30)
     assert set(np.unique(codes)) == {-1, 1}
     assert np.all(codes[0] == 1)
     sides = row_sides(labeled, codes)
     assert np.all((sides > 0).any(axis=0) & (sides < 0).any(axis=0))
-    assert np.all((sides != 0).mean(axis=0) >= min_share)
+    assert np.all((sides != 0).mean(axis=0) >= min_fraction)
 
 
 def test_a_share_that_is_met_exactly_is_enough():
@@ -78,8 +78,10 @@ def test_too_few_rows_are_an_error_that_says_what_can_be_had():
     """Where sets are too large for the share, the message names the largest share that a draw had."""
     mask = np.array([[True, True, True, False]] * 4)
     mask[:2] = np.eye(4, dtype=bool)[:2]  # once these two rows part, no other has its set on one side
-    with pytest.raises(InputError, match=r"have min_share=0\.9 of the 4 .* lower min_share \(the best had 0\.5\)"):
-        draw(mask, min_share=0.9)
+    with pytest.raises(
+        InputError, match=r"have min_fraction=0\.9 of the 4 .* lower min_fraction \(the best had 0\.5\)"
+    ):
+        draw(mask, min_fraction=0.9)
 
 
 def test_performance_and_losses_are_those_of_the_definition(labeled):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.graphs.neighbors import Neighborhood
-from oneof.likelihoods import restrict, uniform
+from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
 from tests.estimators.panel import table
 
@@ -31,7 +31,7 @@ def test_links_are_shares_without_a_diagonal():
 def test_without_neighbors_the_sets_stay_uniform():
     """At alpha = 0, in the limit alpha -> 0, and for rows that no neighbor rebuilds, F is F_0."""
     links, mask = graph()
-    start = uniform(mask)
+    start = uniform_within_sets(mask)
     np.testing.assert_allclose(propagate(links, mask, alpha=0.0).confidence, start, atol=1e-15)
     assert np.abs(propagate(links, mask, alpha=1e-9).confidence - start).max() < 1e-8
     nothing = sp.csr_array(links.shape)
@@ -47,7 +47,7 @@ def test_the_end_is_a_fixed_point(alpha):
     assert found.n_iter < 10_000
     assert found.change <= 1e-10
     F = found.confidence
-    again = restrict(alpha * (links @ F) + (1 - alpha) * uniform(mask), mask)
+    again = normalize_within_sets(alpha * (links @ F) + (1 - alpha) * uniform_within_sets(mask), mask)
     np.testing.assert_allclose(again, F, atol=1e-10)
     np.testing.assert_allclose(F.sum(axis=1), 1)
     assert not F[~mask].any()
@@ -69,7 +69,7 @@ def test_balanced_classes_have_the_odds_of_f_by_their_mass():
     links, mask = graph()
     F = propagate(links, mask, alpha=0.95).confidence
     balanced = balance_classes(F, mask)
-    q = uniform(mask).sum(axis=0) / F.sum(axis=0)
+    q = uniform_within_sets(mask).sum(axis=0) / F.sum(axis=0)
     pairs = (F[:, 0] > 0) & (F[:, 1] > 0)
     assert pairs.any()
     odds = balanced[pairs, 0] / balanced[pairs, 1]

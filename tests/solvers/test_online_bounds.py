@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from oneof.losses import average_prediction_hinge
 from oneof.solvers.online import OnlineState, pegasos, perceptron
+from tests.oracles.losses import average_prediction_hinge
 
 
 def start(X, K):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.solvers.spaces import FeatureSpace, KernelSpace
+from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
 from tests.estimators.panel import table
 from tests.solvers.plsvm.problems import SPACES, problem, random_weights
 

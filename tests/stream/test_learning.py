@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron
 from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.stream import Checkpoints, StreamOptions, fit_stream, open_source
+from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, open_source
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.validation import MOST_WINDOWS, Validation
 from oneof.tables import Overrides, conform
@@ -199,7 +199,7 @@ def test_standard_input_is_a_stream_like_any_other(files, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"checkpoints": "c.npz"}, r"checkpoints='c.npz' is not possible: give Checkpoints\(...\)"),
+        ({"checkpoints": "c.npz"}, r"checkpoints='c.npz' is not possible: give CheckpointConfig\(...\)"),
         ({"options": "species"}, r"options='species' is not possible: give StreamOptions\(...\)"),
         ({"options": {}}, r"options={} is not possible: give StreamOptions\(...\)"),
         ({"watch": "loudly"}, "watch='loudly' is not possible: give a function, or None"),
@@ -213,10 +213,10 @@ def test_arguments_of_another_kind_are_named(files, given, said):
 @pytest.mark.parametrize(
     ("kind", "given"),
     [
-        (Checkpoints, {"resume": "no"}),
-        (Checkpoints, {"every_rows": 0.5}),
-        (Checkpoints, {"every_rows": True}),
-        (Checkpoints, {"every_seconds": "60"}),
+        (CheckpointConfig, {"resume": "no"}),
+        (CheckpointConfig, {"every_rows": 0.5}),
+        (CheckpointConfig, {"every_rows": True}),
+        (CheckpointConfig, {"every_seconds": "60"}),
         (StreamOptions, {"hash_bits": 31}),
         (StreamOptions, {"n_epochs": 0}),
         (StreamOptions, {"batch_rows": 1e4}),
@@ -224,12 +224,12 @@ def test_arguments_of_another_kind_are_named(files, given, said):
 )
 def test_options_out_of_range_are_named(kind, given):
     with pytest.raises(InputError, match=f"{next(iter(given))}=.* is not possible"):
-        kind(**({"path": "c.npz"} if kind is Checkpoints else {}), **given)
+        kind(**({"path": "c.npz"} if kind is CheckpointConfig else {}), **given)
 
 
 def test_integers_of_numpy_are_integers(numbers, tmp_path):
     """A checkpoint, which is JSON, can hold them."""
     options = StreamOptions(("label",), batch_rows=np.int64(100), hash_bits=np.int8(3), n_epochs=np.int16(1))
-    kept = Checkpoints(tmp_path / "c.npz", every_rows=np.int64(100))
+    kept = CheckpointConfig(tmp_path / "c.npz", every_rows=np.int64(100))
     assert fit_stream(numbers, AvgPerceptron(), options, checkpoints=kept).validation.total.rows == N_ROWS
     assert kept.path.exists()

@@ -14,7 +14,7 @@ import pytest
 
 from oneof import AvgPegasos, MaxPegasos, persistence
 from oneof.errors import DataError, InputError, WriteError
-from oneof.stream import Checkpoints, StreamOptions, checkpoint, fit_stream
+from oneof.stream import CheckpointConfig, StreamOptions, checkpoint, fit_stream
 from oneof.tables import Overrides
 from tests.stream.bits import assert_same_bits
 from tests.stream.conftest import make_frame
@@ -46,8 +46,8 @@ def test_an_interrupted_run_goes_on_bit_by_bit(files, tmp_path, name, n_batches)
     unbroken = fit_stream(files[name], ESTIMATOR, OPTIONS)
     kept = tmp_path / "checkpoint.npz"
     with pytest.raises(KeyboardInterrupt):
-        fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept), watch=_stop_after(n_batches))
-    fit = fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept, resume=True))
+        fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept), watch=_stop_after(n_batches))
+    fit = fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, resume=True))
     assert_same_bits(fit, unbroken)
     assert fit.resumed_at > 0
     assert unbroken.resumed_at is None
@@ -63,18 +63,18 @@ def test_checkpoints_come_every_so_many_rows(files, tmp_path):
     """At the first end of a batch after so many rows; a run that ends without one leaves none."""
     kept = tmp_path / "checkpoint.npz"
     for every, rows in ((250, 300), (100, 500), (500, 500)):
-        checkpoints = Checkpoints(kept, every_rows=every, every_seconds=None)
+        checkpoints = CheckpointConfig(kept, every_rows=every, every_seconds=None)
         with pytest.raises(_Stop):
             fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=checkpoints, watch=_stop_after(6, _Stop))
         assert checkpoint.read(kept)[0]["rows_in_all"] == rows
         kept.unlink()
-    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept, every_seconds=None))
-    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept, every_seconds=1e9))
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=None))
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=1e9))
     assert not kept.exists()
-    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept, every_seconds=1e-9))
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=1e-9))
     assert kept.exists()
     with pytest.raises(InputError, match="every_rows=0"):
-        Checkpoints(kept, every_rows=0)
+        CheckpointConfig(kept, every_rows=0)
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, monkeypatch):
@@ -87,7 +87,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, m
 
     monkeypatch.setattr(checkpoint.np, "savez", fail)
     for folder in ("there/new/newer", "used/new"):
-        kept = Checkpoints(tmp_path / folder / "c.npz", every_rows=1)
+        kept = CheckpointConfig(tmp_path / folder / "c.npz", every_rows=1)
         with pytest.raises(WriteError, match=r"c.npz cannot be written \(No space left"):
             fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=kept)
         if folder.startswith("there"):
@@ -95,7 +95,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, m
     found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
     assert found == ["there", "used", "used/by others"]
     (tmp_path / "file").touch()
-    kept = Checkpoints(tmp_path / "file/new/c.npz", every_rows=1)
+    kept = CheckpointConfig(tmp_path / "file/new/c.npz", every_rows=1)
     with pytest.raises(WriteError, match=r"file/new cannot be written"):
         fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=kept)
 
@@ -106,12 +106,12 @@ def left(tmp_path):
     path, kept = tmp_path / "t.csv", tmp_path / "checkpoint.npz"
     make_frame(300).write_csv(path)
     with pytest.raises(KeyboardInterrupt):
-        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept), watch=_stop_after(2))
+        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept), watch=_stop_after(2))
     return path, kept
 
 
 def _go_on(path, kept, estimator=ESTIMATOR, options=OPTIONS):
-    return fit_stream(path, estimator, options, checkpoints=Checkpoints(kept, resume=True))
+    return fit_stream(path, estimator, options, checkpoints=CheckpointConfig(kept, resume=True))
 
 
 def test_other_streams_and_options_are_refused(left, tmp_path):
@@ -119,7 +119,7 @@ def test_other_streams_and_options_are_refused(left, tmp_path):
     path, kept = left
     before = kept.read_bytes()
     with pytest.raises(DataError, match="left of a run that did not end: go on with --resume, or begin anew"):
-        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=Checkpoints(kept))
+        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept))
     cases = [
         (path, MaxPegasos(average=True), OPTIONS, "is of AvgPegasos, not of MaxPegasos"),
         (path, AvgPegasos(lam=0.1, average=True, fit_intercept=True), OPTIONS, "parameter lam '0.0001'"),
@@ -190,12 +190,12 @@ def test_standard_input_must_begin_as_before(tmp_path):
 import sys
 from oneof import AvgPegasos
 from oneof.errors import OneofError
-from oneof.stream import Checkpoints, StreamOptions, fit_stream
+from oneof.stream import CheckpointConfig, StreamOptions, fit_stream
 def watch(found, share):
     if sys.argv[2] == "stop" and found.total.rows == 200: raise KeyboardInterrupt
 try:
     fit = fit_stream("-", AvgPegasos(), StreamOptions(("species",), batch_rows=100, hash_bits=4), format="csv",
-                     checkpoints=Checkpoints(__import__("pathlib").Path(sys.argv[1]), resume=True), watch=watch)
+                     checkpoints=CheckpointConfig(__import__("pathlib").Path(sys.argv[1]), resume=True), watch=watch)
     print(fit.model[-1].coef_.tobytes().hex(), fit.resumed_at)
 except OneofError as error:
     print(error)

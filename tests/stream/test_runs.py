@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oneof import MaxPerceptron
-from oneof.stream import Checkpoints, StreamOptions, Validation, fit_stream
+from oneof.stream import CheckpointConfig, StreamOptions, Validation, fit_stream
 from oneof.stream.runs import Runs, from_facts
 from tests.stream.conftest import make_numbers
 
@@ -93,7 +93,7 @@ def test_a_run_that_was_stopped_notes_the_same(tmp_path, in_runs):
     (frame.sort("label") if in_runs else frame).write_csv(tmp_path / "t.csv")
     options = StreamOptions(("label",), batch_rows=90, n_epochs=2)
     unbroken = fit_stream(tmp_path / "t.csv", MaxPerceptron(), options)
-    kept = Checkpoints(tmp_path / "c.npz", resume=True)
+    kept = CheckpointConfig(tmp_path / "c.npz", resume=True)
 
     def stop(validation, _):
         if validation.total.rows == 270:

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import oneof
-from oneof.graphs import GraphRule, check_affinity
+from oneof.graphs import NeighborGraph, check_affinity
 from oneof.solvers.diffusion import solve_consistency
 from oneof.solvers.graph_logistic.matrices import smoothness
 from oneof.solvers.graph_logistic.openings import VAGUE, Openings
@@ -33,7 +33,7 @@ def walk(problem):
     W, K = model.affinity_.toarray(), half.mask.shape[1]
     starts, ends = exact_graphs.walk(W, labels, K, model.n_steps, model.n_iter_)
     return max(
-        exact.difference(model.start_posteriors_, starts),
+        exact.difference(model.start_label_posteriors_, starts),
         exact.difference(model.label_distributions_, ends),
     )
 
@@ -61,6 +61,6 @@ def graph_logistic(problem):
         rows.instances[first], rows.mask[first], count, learned.solution.weights, Lambda
     )
     vertices, counts = np.unique(half.X, axis=0, return_counts=True)
-    features, links = model._model.features[0].of_part(vertices), GraphRule().graph(vertices).affinity
+    features, links = model._model.features[0].of_part(vertices), NeighborGraph().graph(vertices).affinity
     found = smoothness(features, links, counts.astype(float))
     return max(weights, exact_logistic.smoothness_error(features, links.toarray(), counts, found))

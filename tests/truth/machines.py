@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import oneof
-from oneof.solvers.spaces import FeatureSpace
+from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive import solve_classes
 from tests.oracles import exact, exact_gaussian, exact_machines
 from tests.truth.problems import Problem, distinct, fit, half_labeled, scores

@@ -24,7 +24,7 @@ class Known(NamedTuple):
 
 
 def known_of(estimator: Any, pool: Any) -> Known:
-    """Read an estimator that has ``posterior_`` and ``posterior_instances``, alone or at the end of a pipeline.
+    """Read an estimator that has ``posterior_`` and ``posterior_features``, alone or at the end of a pipeline.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def known_of(estimator: Any, pool: Any) -> Known:
         If it is not fitted.
     """
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if not hasattr(last, "posterior_instances"):
+    if not hasattr(last, "posterior_features"):
         raise InputError(
             f"{type(last).__name__} has no posterior of its weights, which queries by information need: take "
             "strategy='entropy', 'margin' or 'random', or GraphLogisticRegression."
@@ -50,7 +50,7 @@ def known_of(estimator: Any, pool: Any) -> Known:
     def views_of(rows: Ints) -> list[View]:
         some = _safe_indexing(pool, rows)
         some = some if scaled is None else scaled.transform(some)
-        views = [View(*view) for view in last.posterior_instances(some)]
+        views = [View(*view) for view in last.posterior_features(some)]
         for view in views:
             _check_finite(view, rows)
         return views

@@ -8,13 +8,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from oneof.active.posterior import known_of
-from oneof.errors import InputError, as_input_errors
-from oneof.likelihoods import entropies
-from oneof.parameters import check_choice, check_positive
-from oneof.randomness import check_random_state
-from oneof.reading import read_array
+from oneof.errors import InputError, reraise_as_input_error
+from oneof.likelihoods import entropy
 from oneof.solvers.graph_logistic.greedy import choose_batch
 from oneof.typing import Floats, Ints
+from oneof.validation import as_array, check_choice, check_positive, check_random_state
 
 
 class Query(NamedTuple):
@@ -112,14 +110,14 @@ def read_rows(X: Any) -> Any:
     """Return rows that can be indexed."""
     if sp.issparse(X):
         return X.tocsr()
-    return X if hasattr(X, "shape") and not isinstance(X, memoryview) else read_array(X, "X")
+    return X if hasattr(X, "shape") and not isinstance(X, memoryview) else as_array(X, "X")
 
 
 def read_pool(X: Any, n: int) -> tuple[Any, int]:
     """Return the rows of a pool and their number, after refusing to choose `n` of them where that is impossible."""
     check_positive("n", n, integer=True)
     pool = read_rows(X)
-    with as_input_errors():
+    with reraise_as_input_error():
         n_rows = _num_samples(pool)
     if n_rows == 0:
         raise InputError("the pool is empty: X needs at least one row to choose from.")
@@ -129,7 +127,7 @@ def read_pool(X: Any, n: int) -> tuple[Any, int]:
 
 
 def _entropy(shares: Floats) -> Floats:
-    return np.asarray(entropies(shares))
+    return np.asarray(entropy(shares))
 
 
 def _margin(shares: Floats) -> Floats:
@@ -159,7 +157,7 @@ def check_strategy(strategy: Any) -> None:
 
 
 def _probabilities(estimator: Any, pool: Any, strategy: str) -> Floats:
-    with as_input_errors():
+    with reraise_as_input_error():
         check_is_fitted(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise InputError(

@@ -14,11 +14,10 @@ from sklearn.utils.validation import _num_samples
 from oneof.active.oracle import Oracle
 from oneof.active.queries import check_strategy, query, read_rows
 from oneof.candidates.labels import is_missing
-from oneof.errors import InputError, as_input_errors
+from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators.base import CandidateClassifier
-from oneof.parameters import check_estimator, check_positive
-from oneof.randomness import check_random_state
 from oneof.typing import Floats, Ints, Labels
+from oneof.validation import check_estimator, check_positive, check_random_state
 
 _NO_START = "start should be a number, or the rows labeled at the start, every row once."
 
@@ -130,10 +129,10 @@ def simulate(
     """
     check_estimator(estimator)
     X = read_rows(X)
-    with as_input_errors():
+    with reraise_as_input_error():
         n_rows = _num_samples(X)
         n_tests = 0 if X_test is None else _num_samples(read_rows(X_test))
-    check_positive("n_queries", n_queries, integer=True, or_zero=True)
+    check_positive("n_queries", n_queries, integer=True, allow_zero=True)
     check_positive("batch", batch, integer=True)
     if (X_test is None) != (y_test is None):
         raise InputError("X_test and y_test belong together: give both, or neither.")

@@ -15,8 +15,8 @@ from oneof.candidates.labels import (
     unknown_label,
 )
 from oneof.errors import InputError, LabelError
-from oneof.parameters import check_positive
 from oneof.typing import Labels, Mask
+from oneof.validation import check_positive
 
 
 def read_annotations(answers: Any, classes: Any, *, min_votes: int, top: int | None) -> tuple[Mask, Labels]:

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from oneof.candidates.labels import as_classes, pack_classes
 from oneof.errors import LabelError
-from oneof.reading import read_array
 from oneof.typing import Labels, Mask
+from oneof.validation import as_array
 
 
 def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
@@ -21,7 +21,7 @@ def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
         Y = Y.to_numpy()
         if Y.dtype.kind == "O":  # nullable columns: pandas' NA and None become NaN
             Y = _objects_to_floats(Y)
-    mask = _mask_of_sparse(Y) if sp.issparse(Y) else _mask_of_dense(read_array(Y, "the indicator"))
+    mask = _mask_of_sparse(Y) if sp.issparse(Y) else _mask_of_dense(as_array(Y, "the indicator"))
     classes = np.arange(mask.shape[1]) if classes is None else as_classes(classes)
     if len(classes) != mask.shape[1]:
         raise LabelError(f"the indicator has {mask.shape[1]} columns, but there are {len(classes)} classes.")

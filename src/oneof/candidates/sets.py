@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from oneof.candidates import annotations, indicator, named_sets, strings
 from oneof.candidates.labels import encode_labels, mask_of_codes
 from oneof.errors import InputError, InputTypeError
-from oneof.reading import read_array
 from oneof.typing import Ints, Labels, Mask
+from oneof.validation import as_array
 
 
 class CandidateSets:
@@ -42,7 +42,7 @@ class CandidateSets:
     __slots__ = ("_classes", "_mask")
 
     def __init__(self, mask: Any, classes: Any) -> None:
-        mask, classes = indicator.read_indicator(read_array(mask, "the mask"), classes)
+        mask, classes = indicator.read_indicator(as_array(mask, "the mask"), classes)
         self._keep(mask, classes)
 
     @classmethod

@@ -43,7 +43,7 @@ def run(
     with guarded(debug=debug):
         from oneof.cli import terminal
         from oneof.cli.prepared import Reading, find_methods, prepare
-        from oneof.compare import compare
+        from oneof.comparison import compare
         from oneof.tables import Overrides
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))

@@ -10,6 +10,10 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.cli.prepared import Prepared, Reading, find_methods
 from oneof.errors import DataError, InputError
+from oneof.labeling.images import ImageFolder
+from oneof.labeling.log_file import kept_classes
+from oneof.labeling.session import LabelingSession
+from oneof.labeling.table import LabelTable
 from oneof.tables import (
     Overrides,
     Table,
@@ -23,10 +27,6 @@ from oneof.tables import (
     read_table,
     read_words,
 )
-from oneof.web.images import ImageFolder
-from oneof.web.log_file import kept_classes
-from oneof.web.session import LabelingSession
-from oneof.web.table import LabelTable
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,7 +16,7 @@ from oneof.errors import InputError
 from oneof.tables import read_words
 
 if TYPE_CHECKING:
-    from oneof.stream import StreamFit, Validation
+    from oneof.stream import StreamResult, Validation
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
 CHECKPOINT = "checkpoint.npz"
@@ -39,11 +39,11 @@ class Online:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class Learned:
     """What came out of `learn`: the facts for JSON, and what was learned."""
 
     summary: dict[str, Any]
-    fit: "StreamFit"
+    fit: "StreamResult"
     files: list[str]
 
 
@@ -61,12 +61,12 @@ def learn(
     method: str,
     folder: Path,
     watch: Callable[[str], AbstractContextManager[Progress | None]],
-) -> Learnt:
+) -> Learned:
     """Learn from a stream; write model, summary and curve into a folder, and while it runs a checkpoint.
 
     The checkpoint is removed when the other files are there.
     """
-    from oneof.stream import Checkpoints, StreamOptions, fit_stream, open_source
+    from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, open_source
 
     check_writable(folder)
     source = open_source(path, online.format)
@@ -87,7 +87,9 @@ def learn(
     kept = folder / CHECKPOINT
     if online.resume is False:
         kept.unlink(missing_ok=True)
-    checkpoints = Checkpoints(kept, online.checkpoint_rows, online.checkpoint_seconds, resume=online.resume is True)
+    checkpoints = CheckpointConfig(
+        kept, online.checkpoint_rows, online.checkpoint_seconds, resume=online.resume is True
+    )
     with watch("Learning") as progress:
         shown = None if progress is None else lambda found, share: _show(progress, found, share)
         fit = fit_stream(source, learner, options, checkpoints=checkpoints, watch=shown)
@@ -98,7 +100,7 @@ def learn(
         facts.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         _write_curve(curve, fit.validation)
     kept.unlink(missing_ok=True)
-    return Learnt(summary, fit, [str(folder / name) for name in OUTPUTS])
+    return Learned(summary, fit, [str(folder / name) for name in OUTPUTS])
 
 
 def how_to_resume(folder: Path, words: list[str]) -> str | None:
@@ -127,7 +129,7 @@ def _show(progress: Progress, found: "Validation", share: float | None) -> None:
     progress(rows, None if not share else round(rows / share), text)
 
 
-def _summarize(name: str, fit: "StreamFit", options: Any, learner: Any, online: Online) -> dict[str, Any]:
+def _summarize(name: str, fit: "StreamResult", options: Any, learner: Any, online: Online) -> dict[str, Any]:
     counts = fit.validation
     return {
         "stream": name,
@@ -150,7 +152,7 @@ def _summarize(name: str, fit: "StreamFit", options: Any, learner: Any, online: 
     }
 
 
-def _write_model(path: Path, fit: "StreamFit", reading: Reading, summary: dict[str, Any]) -> None:
+def _write_model(path: Path, fit: "StreamResult", reading: Reading, summary: dict[str, Any]) -> None:
     from oneof.persistence import SavedModel, save
 
     told = ("rows", "exact", "partial", "unlabeled", "words", "separator", "progressive_validation")

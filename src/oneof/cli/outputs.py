@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from oneof.errors import DataError, WriteError
-from oneof.files import making, sync, unwritable
+from oneof.files import create_directories, fsync, write_error
 
 _UNFINISHED = ".oneof-unfinished-"
 
@@ -78,10 +78,10 @@ def staged(folder: Path) -> Iterator[Path]:
     """
     check_writable(folder)
     _remove_stale(folder)
-    with making(folder), _stage_in(folder) as stage:
+    with create_directories(folder), _stage_in(folder) as stage:
         yield stage
         for file in sorted(stage.iterdir()):
-            sync(file)
+            fsync(file)
         for file in sorted(stage.iterdir()):
             file.replace(folder / file.name)
 
@@ -98,7 +98,7 @@ def _stage_in(folder: Path) -> Iterator[Path]:
         raise WriteError(str(error).replace(str(stage), str(folder))) from error
     except OSError as error:
         if error.filename is None or stage is None or str(error.filename).startswith(str(stage)):
-            raise unwritable(folder, error) from error
+            raise write_error(folder, error) from error
         raise
     finally:
         if stage is not None:

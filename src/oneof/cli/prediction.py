@@ -10,7 +10,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.cli.outputs import check_writable, reject_inputs
 from oneof.errors import DataError, ModelFileError, OneofError
-from oneof.files import replacing
+from oneof.files import atomic_write
 from oneof.metrics import covering_rate
 from oneof.persistence import SavedModel, load
 from oneof.tables import Column, Kind, Table, conform, read_labels, read_table, read_truth
@@ -66,7 +66,7 @@ def predict(model: SavedModel, table_file: Path, *, truth: str | None = None) ->
 def write_predictions(path: Path, predicted: Predicted, *, read: Sequence[Path]) -> None:
     """Write the predictions as CSV; an older file there is replaced as a whole, unless it was just read."""
     check_output(path, read=read)
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         predicted.frame.write_csv(temporary)
 
 

@@ -94,7 +94,7 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> tuple[dict[str, 
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.compare import holds_negative, left_out_of_auto, panel, without_slow
+    from oneof.comparison import holds_negative, left_out_of_auto, panel, without_slow
 
     encoder = make_encoder(prepared.columns, prepared.words)
     encoded = encoder.fit_transform(prepared.frame)

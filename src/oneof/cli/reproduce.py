@@ -9,7 +9,7 @@ from oneof.cli import options
 from oneof.cli.guard import guarded
 
 if TYPE_CHECKING:
-    from oneof.experiments import Claim, Experiment
+    from reproduction import Claim, Experiment
 
 NAME = "reproduce"
 EXAMPLES = """\b
@@ -51,7 +51,7 @@ def run(
     """
     with guarded(debug=debug):
         from oneof.cli import terminal
-        from oneof.experiments import find
+        from reproduction import find
 
         if name is None:
             _list_experiments(json=json)
@@ -83,11 +83,12 @@ def _reproduce(
     retry: bool,
 ) -> "tuple[list[Claim], int]":
     """Run what is left, write the outputs, and return the claims and the number of trials that failed."""
+    from reproduction.draws import first_draws
+    from reproduction.outputs import say_minutes, write_outputs
+
     from oneof.cli import terminal
     from oneof.cli.outputs import check_writable, staged
-    from oneof.experiments import Store, left_of, run
-    from oneof.experiments.draws import first_draws
-    from oneof.experiments.outputs import say_minutes, write_outputs
+    from reproduction import Store, left_of, run
 
     check_writable(folder)
     experiment.check_data()
@@ -111,9 +112,10 @@ def _reproduce(
 
 
 def _list_experiments(*, json: bool) -> None:
+    from reproduction.outputs import say_minutes
+
     from oneof.cli import terminal
-    from oneof.experiments import listed
-    from oneof.experiments.outputs import say_minutes
+    from reproduction import listed
 
     experiments = list(listed())
     if json:

@@ -75,12 +75,12 @@ def _write_tables(training_file: Path, test_file: Path, seed: int) -> int:
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
-    from oneof.datasets import make_partial
+    from oneof.datasets import make_partial_labels
 
     X, digits = load_digits(return_X_y=True)
     truth = np.asarray(_NAMES)[digits]
     generator = np.random.default_rng(seed)
-    candidates = make_partial(
+    candidates = make_partial_labels(
         truth, share=_PARTIAL / (1 - _UNLABELED), extra=2, kind="confusable", random_state=generator
     )
     labels = candidates.to_strings()

@@ -9,7 +9,7 @@ import numpy as np
 
 from oneof.cli.prediction import as_frame, check_output, other_stems
 from oneof.errors import DataError, InputError, OneofError
-from oneof.files import replacing
+from oneof.files import atomic_write
 from oneof.persistence import SavedModel
 from oneof.stream import Source
 from oneof.stream.batches import BATCH_ROWS, Batch, Wanted, iterate
@@ -122,7 +122,7 @@ class StreamPrediction:
 def write_stream(found: StreamPrediction, path: Path, *, read: list[Path]) -> None:
     """Write all predictions as CSV; an older file there is replaced as a whole, unless it is just being read."""
     check_output(path, read=read)
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         write_frames(found, file)
 
 

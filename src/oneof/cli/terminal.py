@@ -106,7 +106,7 @@ def percent(share: float | None, spread: float | None = None) -> str:
 
 
 def show_comparison(title: str, comparison: Any) -> None:
-    """Write the table of a `oneof.compare.Comparison`, the best method first."""
+    """Write the table of a `oneof.comparison.Comparison`, the best method first."""
     judged = any(result.accuracy is not None for result in comparison.results)
     columns = ["method", "covering rate", *["accuracy"] * judged, "approx. accuracy", "fit time"]
     rows = []

@@ -14,7 +14,7 @@ from oneof.cli.prepared import Prepared, Reading, find_methods, prepare
 from oneof.cli.terminal import Progress
 
 if TYPE_CHECKING:
-    from oneof.compare import Comparison, LearningCurve
+    from oneof.comparison import Comparison, LearningCurve
 
 Watch = Callable[[str], AbstractContextManager[Progress | None]]
 """Makes something that watches one piece of work: see `oneof.cli.terminal.progress`."""
@@ -42,7 +42,7 @@ def train(
 
     The numbers in the summary are from held-out rows, also where one method is named.
     """
-    from oneof.compare import compare, first_choice, learning_curve
+    from oneof.comparison import compare, first_choice, learning_curve
 
     check_writable(folder)
     reject_inputs((folder / name for name in OUTPUTS), [path])

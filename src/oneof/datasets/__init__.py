@@ -4,7 +4,7 @@ from oneof.datasets.dataset import Dataset
 from oneof.datasets.listing import DatasetInfo, describe, names
 from oneof.datasets.loading import load
 from oneof.datasets.matlab import load_mat
-from oneof.datasets.partial import make_partial
+from oneof.datasets.partial import make_partial_labels
 from oneof.datasets.sensors import TwoSensors, make_two_sensors
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
     "names",
     "describe",
     "load_mat",
-    "make_partial",
+    "make_partial_labels",
     "make_two_sensors",
     "Dataset",
     "DatasetInfo",

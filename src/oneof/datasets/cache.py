@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oneof.datasets.npz import Arrays, write_npz
 from oneof.errors import DataError
-from oneof.files import as_path, making, replacing
+from oneof.files import as_path, atomic_write, create_directories
 
 
 def cache_folder() -> Path:
@@ -45,8 +45,8 @@ def store(name: str, arrays: Arrays) -> Path:
     processes that store a set at once do no harm, since the same download gives the same bytes.
     """
     path = cache_folder() / f"{name}.npz"
-    with making(path.parent):
-        with replacing(path) as written:
+    with create_directories(path.parent):
+        with atomic_write(path) as written:
             with written.open("wb") as file:
                 write_npz(file, arrays)
             new = _digest(written)
@@ -59,7 +59,7 @@ def store(name: str, arrays: Arrays) -> Path:
 
 
 def _list(path: Path, digests: Sequence[str]) -> None:
-    with replacing(checksum_path(path)) as written:
+    with atomic_write(checksum_path(path)) as written:
         written.write_text("".join(f"{digest}\n" for digest in digests), encoding="ascii")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError
-from oneof.typing import Ints, Labels, Mask, Rows
+from oneof.typing import FeatureMatrix, Ints, Labels, Mask
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +47,7 @@ class Dataset:
     """
 
     name: str
-    X: Rows | None
+    X: FeatureMatrix | None
     y: Labels
     candidates: CandidateSets
     classes: Labels
@@ -63,7 +63,7 @@ class Dataset:
 
 
 def from_codes(
-    name: str, X: Rows | None, codes: Ints, classes: Labels, mask: Mask | None = None, **rest: Any
+    name: str, X: FeatureMatrix | None, codes: Ints, classes: Labels, mask: Mask | None = None, **rest: Any
 ) -> Dataset:
     """Build a data set from class codes (-1 where unknown) and, where there are any, candidate sets.
 

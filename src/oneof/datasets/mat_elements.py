@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Collection
 from typing import NamedTuple
 
-from oneof.archives import check_size
 from oneof.errors import DataError
+from oneof.files import check_size
 
 _HEADER = 128
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}

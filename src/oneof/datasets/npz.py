@@ -14,10 +14,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.archives import read_arrays, read_shapes
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
-from oneof.packed import read_names, read_sets, read_texts
+from oneof.files import read_arrays, read_shapes, unpack_classes, unpack_masks, unpack_texts
 from oneof.typing import Ints
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
@@ -93,7 +92,7 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
     for key in ("y", "classes"):
         if key not in arrays:
             raise DataError(f"the key {key!r} is missing.")
-    codes, classes = arrays["y"], read_names(arrays["classes"])
+    codes, classes = arrays["y"], unpack_classes(arrays["classes"])
     codes = _whole_numbers("y", codes, (len(codes) if codes.ndim else 0,))
     X, text = _rows(arrays), _text(arrays, len(codes))
     if X is None and text is None:
@@ -103,7 +102,7 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
         X,
         codes,
         classes,
-        read_sets(arrays["candidates"], len(codes), len(classes)) if "candidates" in arrays else None,
+        unpack_masks(arrays["candidates"], len(codes), len(classes)) if "candidates" in arrays else None,
         n_train=_n_train(arrays, len(codes)),
         splits=_splits(arrays, len(codes)),
         Y=_multi_label(arrays, (len(codes), len(classes))),
@@ -211,4 +210,4 @@ def _text(arrays: Arrays, n_samples: int) -> np.ndarray[Any, Any] | None:
     if "text_offsets" not in arrays:
         raise DataError("there is text, but the key 'text_offsets' is missing.")
     ends = _whole_numbers("text_offsets", arrays["text_offsets"], (n_samples + 1,))
-    return np.array(read_texts(arrays["text"], ends), dtype=object)
+    return np.array(unpack_texts(arrays["text"], ends), dtype=object)

@@ -9,14 +9,13 @@ from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.candidates.labels import label_vector
 from oneof.datasets.distractors import add_partners, add_scenes, add_uniform, add_weighted
 from oneof.errors import InputError, LabelError
-from oneof.parameters import check_choice, check_share, is_whole
-from oneof.reading import read_floats
 from oneof.typing import Floats, Ints, Labels
+from oneof.validation import as_float_array, check_choice, check_fraction, is_integer
 
 _KINDS = ("uniform", "confusable", "cooccurring")
 
 
-def make_partial(
+def make_partial_labels(
     y: Any,
     *,
     share: float = 1.0,
@@ -87,18 +86,18 @@ def make_partial(
 
     Examples
     --------
-    >>> from oneof.datasets import make_partial
-    >>> y = make_partial(["finch", "wren", "robin", "wren"], extra=1, random_state=0)
+    >>> from oneof.datasets import make_partial_labels
+    >>> y = make_partial_labels(["finch", "wren", "robin", "wren"], extra=1, random_state=0)
     >>> y.sizes
     array([2, 2, 2, 2])
-    >>> make_partial(["finch", "wren", "robin", None], share=0.0)
+    >>> make_partial_labels(["finch", "wren", "robin", None], share=0.0)
     <CandidateSets of 4 rows, 3 classes: 3 exact, 0 partial, 1 unlabeled>
     """
     exact = _read(y, classes)
     known, codes = exact.is_exact, np.argmax(exact.mask, axis=1)
     codes[~known] = -1
     count = _check(share, extra, size, kind, exact.shape[1], confusion=confusion, groups=groups)
-    check_share("epsilon", epsilon)
+    check_fraction("epsilon", epsilon)
     rng = _generator(random_state)
     # A permutation, cut: the rows of a smaller share are among those of a larger one under the same seed.
     rows = rng.permutation(np.flatnonzero(known))[: round(share * int(known.sum()))]
@@ -122,7 +121,7 @@ def _read(y: Any, classes: Any) -> CandidateSets:
         partial = np.flatnonzero(~(exact.is_exact | exact.is_unlabeled))
         if len(partial):
             raise InputError(
-                f"row {partial[0]} has {exact.sizes[partial[0]]} candidates already: make_partial needs exact labels."
+                f"row {partial[0]} has {exact.sizes[partial[0]]} candidates already: make_partial_labels needs exact labels."
             )
         return exact
     return CandidateSets.from_labels(y, classes=classes)
@@ -133,22 +132,22 @@ def _check(
 ) -> int:
     """Return the number of false labels, 0 where `groups` decides it, after refusing what cannot be meant."""
     check_choice("kind", kind, _KINDS)
-    check_share("share", share)
+    check_fraction("share", share)
     if confusion is not None and kind != "confusable":
         raise InputError(f"confusion belongs to kind='confusable', not to kind={kind!r}.")
     if groups is not None and kind != "cooccurring":
         raise InputError(f"groups belongs to kind='cooccurring', not to kind={kind!r}.")
     if size is not None:
-        if not is_whole(extra) or extra != 1:
+        if not is_integer(extra) or extra != 1:
             raise InputError("size and extra say the same thing (size = extra + 1): give one of them.")
         if kind == "cooccurring":
             raise InputError("size cannot be promised for kind='cooccurring': give extra or groups.")
-        if not is_whole(size) or not 1 <= size <= n_classes:
+        if not is_integer(size) or not 1 <= size <= n_classes:
             raise InputError(f"size={size!r} is not possible: with {n_classes} classes, a set holds 1 to {n_classes}.")
         return int(size) - 1
     if groups is not None:
         return 0
-    if not is_whole(extra) or not 0 <= extra < n_classes:
+    if not is_integer(extra) or not 0 <= extra < n_classes:
         raise InputError(
             f"extra={extra!r} is not possible: with {n_classes} classes a set can hold 0 to {n_classes - 1} false ones."
         )
@@ -157,7 +156,7 @@ def _check(
 
 def _weights(confusion: Any, classes: Labels, codes: Ints, count: int) -> Floats:
     n_classes = len(classes)
-    weights = read_floats(confusion, "confusion")
+    weights = as_float_array(confusion, "confusion")
     if weights.shape != (n_classes, n_classes):
         raise InputError(f"confusion has shape {weights.shape}, expected ({n_classes}, {n_classes}).")
     wrong = np.argwhere(~np.isfinite(weights) | (weights < 0))

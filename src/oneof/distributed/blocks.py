@@ -13,8 +13,8 @@ from oneof.candidates import as_candidates, as_classes, common_classes, named_va
 from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
 from oneof.distributed.reduction import compute, persist, shared, task
 from oneof.errors import InputError, LabelError
-from oneof.reading import check_finite_rows
-from oneof.typing import Ints, Labels, Mask, Rows
+from oneof.typing import FeatureMatrix, Ints, Labels, Mask
+from oneof.validation import check_finite
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Block:
     """What a worker holds."""
 
     number: int
-    X: Rows
+    X: FeatureMatrix
     """(n_b, d): checked, in the precision that all blocks have."""
     mask: Mask
     """(n_b, K)."""
@@ -32,7 +32,7 @@ class Block:
         """(n_b,): the rows whose set does not hold every class."""
         return np.asarray(~self.mask.all(axis=1))
 
-    def told_rows(self) -> tuple[Rows, Mask]:
+    def told_rows(self) -> tuple[FeatureMatrix, Mask]:
         """Return them with their sets."""
         told = self.told
         return (self.X, self.mask) if told.all() else (self.X[told], self.mask[told])
@@ -113,7 +113,7 @@ class Blocks:
         if self.facts[0].names is not None:
             estimator.feature_names_in_ = np.array(self.facts[0].names, dtype=object)
 
-    def take(self, told: Ints) -> tuple[Rows, Mask]:
+    def take(self, told: Ints) -> tuple[FeatureMatrix, Mask]:
         """Return some of the rows that say something, counted over all blocks, in rising order."""
         ends = np.cumsum([own.n_told for own in self.facts])
         cuts = np.split(told, np.searchsorted(told, ends[:-1]))
@@ -210,7 +210,7 @@ def _checked(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple
             return empty, Facts(0, 0, np.dtype(np.float64), X.shape[1], None)
         own = clone(reader)
         rows = own._read_rows(X, reset=True, finite=False)
-        check_finite_rows(rows)
+        check_finite(rows)
         names = tuple(own.feature_names_in_) if hasattr(own, "feature_names_in_") else None
         block = Block(number, rows, np.array(candidates.mask))
         return block, Facts(n_rows, int(block.told.sum()), rows.dtype, rows.shape[1], names)
@@ -225,6 +225,6 @@ def _head(block: Block) -> Any:
     return head.toarray() if sp.issparse(head) else head
 
 
-def _taken(block: Block, told: Ints) -> tuple[Rows, Mask]:
+def _taken(block: Block, told: Ints) -> tuple[FeatureMatrix, Mask]:
     rows, mask = block.told_rows()
     return rows[told], mask[told]

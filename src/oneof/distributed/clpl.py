@@ -16,7 +16,7 @@ from oneof.distributed.reduction import LARGEST_HESSIAN, each_held, sum_over
 from oneof.estimators.clpl import CLPL
 from oneof.solvers.clpl import CLPLProblem, minimize
 from oneof.solvers.clpl.problem import blocks_fit
-from oneof.solvers.linear import Block, penalized, penalized_diagonal
+from oneof.solvers.linear_objective import Block, penalized, penalized_diagonal
 from oneof.typing import Floats
 
 

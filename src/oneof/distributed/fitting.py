@@ -10,8 +10,8 @@ from oneof.distributed.mixing import check_online, fit_online
 from oneof.distributed.plgp import check_plgp, fit_plgp
 from oneof.distributed.plsvm import check_plsvm, fit_plsvm
 from oneof.errors import InputTypeError
+from oneof.estimators._online_base import OnlineLearner
 from oneof.estimators.clpl import CLPL
-from oneof.estimators.online import OnlineLearner
 from oneof.estimators.plgp import PLGP
 from oneof.estimators.plsvm import PLSVM
 

@@ -13,11 +13,10 @@ import numpy as np
 from oneof.distributed.blocks import Block, Blocks, in_block
 from oneof.distributed.reduction import compute, shared, sum_over, summed, task
 from oneof.errors import InputError
-from oneof.estimators.online import OnlineLearner
-from oneof.parameters import check_positive
-from oneof.randomness import check_random_state
-from oneof.solvers.mixing import Share, begin, mixed, share
+from oneof.estimators._online_base import OnlineLearner
 from oneof.solvers.online import OnlineState
+from oneof.solvers.parameter_mixing import Share, begin, mixed, share
+from oneof.validation import check_positive, check_random_state
 
 Learner = Callable[..., OnlineState]
 

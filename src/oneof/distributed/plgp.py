@@ -18,7 +18,6 @@ from oneof.estimators.gp_parameters import check_parameters
 from oneof.estimators.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.spread import checked_variance
-from oneof.memory import check_memory
 from oneof.solvers.laplace.approximation import check_variances, landmark_features
 from oneof.solvers.laplace.landmarks import NystroemFeatures
 from oneof.solvers.laplace.likelihood import Shares
@@ -27,6 +26,7 @@ from oneof.solvers.laplace.weight_posterior import WeightPosterior
 from oneof.solvers.laplace.weight_space import FeatureRows, find_weights
 from oneof.solvers.laplace.weights import WeightCovariance
 from oneof.typing import Floats
+from oneof.validation import check_memory
 
 
 def check_plgp(model: PLGP) -> None:
@@ -72,7 +72,7 @@ def _kernels(model: PLGP, blocks: Blocks, random: np.random.Generator) -> list[A
     kernels = read_kernels_by(model.kernel, lambda: _total_variance(blocks), n_classes)
     if model.optimizer is None or not any(kernel.n_dims for kernel in kernels):
         return kernels
-    drawn = drawn_rows(n_told, model.optimizer_rows, random)
+    drawn = drawn_rows(n_told, model.optimizer_max_samples, random)
     rows, mask = blocks.take(np.arange(n_told) if drawn is None else drawn)
     return learnt_kernels(
         kernels,

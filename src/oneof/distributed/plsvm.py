@@ -10,10 +10,10 @@ from oneof.distributed.reduction import compute, each_held, persist, shared, sum
 from oneof.errors import InputError
 from oneof.estimators.plsvm import PLSVM
 from oneof.kernels import Kernel
+from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp
 from oneof.solvers.plsvm.mixing import BlockDuals, Share, go_on, start
 from oneof.solvers.plsvm.problem import Trace
-from oneof.solvers.spaces import FeatureSpace
 from oneof.typing import Floats
 
 ENOUGH = 20

@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any
 
 from oneof.distributed.alignment import OnAligned
-from oneof.threads import one_thread_each
+from oneof.parallel import single_threaded_blas
 
 LARGEST_HESSIAN = 512
 """Most weights for which the whole Hessian is summed (2 MB), where there is one."""
@@ -85,5 +85,5 @@ def _quietly() -> Iterator[None]:
     import dask
 
     settings = {"distributed.admin.large-graph-warning-threshold": "1GB"}
-    with dask.config.set(settings), one_thread_each():
+    with dask.config.set(settings), single_threaded_blas():
         yield

@@ -10,11 +10,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from oneof.candidates import CandidateSets, as_candidates
-from oneof.errors import InputError, LabelError, as_input_errors
-from oneof.likelihoods import restricted_softmax
+from oneof.errors import InputError, LabelError, reraise_as_input_error
+from oneof.likelihoods import masked_softmax
 from oneof.metrics import covering_rate
-from oneof.reading import check_finite_rows
-from oneof.typing import Floats, Labels, Rows
+from oneof.typing import FeatureMatrix, Floats, Labels
+from oneof.validation import check_finite
 
 
 class Disambiguation(NamedTuple):
@@ -110,16 +110,16 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
 
     # -- for subclasses -------------------------------------------------------------------------------------------
 
-    def _scores(self, rows: Rows) -> Floats:
+    def _scores(self, rows: FeatureMatrix) -> Floats:
         """Return the (n, K) scores of checked rows; the largest is predicted."""
         raise NotImplementedError
 
-    def _finite_scores(self, rows: Rows) -> Floats:
+    def _finite_scores(self, rows: FeatureMatrix) -> Floats:
         """Return the scores; where rows are beyond the arithmetic, the error names one."""
         with np.errstate(over="ignore", invalid="ignore"):
             return check_scores(self._scores(rows))
 
-    def _read_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[Rows, CandidateSets]:
+    def _read_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[FeatureMatrix, CandidateSets]:
         """Check X and y for `fit`, and set what describes X; without `finite`, the solver meets NaN and infinity.
 
         What was fitted before no longer counts: where `fit` fails from here on, the estimator is not fitted.
@@ -139,40 +139,40 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         self._fitted_on: Any = (X, y)
         return self
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> Rows:
+    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
         if not reset:
             check_is_fitted(self)
         # Numbers that float64 does not hold become infinite, which is then refused in words.
         form: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C"}
         form["accept_sparse"] = "csr" if get_tags(self).input_tags.sparse else False
-        with as_input_errors(), np.errstate(over="ignore", invalid="ignore"):
+        with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
             try:
                 rows = validate_data(self, X, **form, ensure_all_finite=finite, reset=reset)
             except ValueError as error:
                 if str(error).startswith(("Input X contains NaN", "Input X contains infinity")):  # not where
-                    check_finite_rows(check_array(X, **form, ensure_all_finite=False), or_nan=finite == "allow-nan")
+                    check_finite(check_array(X, **form, ensure_all_finite=False), or_nan=finite == "allow-nan")
                 raise
         if sp.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
             with np.errstate(over="ignore"):
                 rows.sum_duplicates()  # an entry given in parts is their sum
             if finite is not False:
-                check_finite_rows(rows, or_nan=finite == "allow-nan")
+                check_finite(rows, or_nan=finite == "allow-nan")
         return rows
 
-    def _read_candidates(self, y: Any, rows: Rows) -> CandidateSets:
+    def _read_candidates(self, y: Any, rows: FeatureMatrix) -> CandidateSets:
         """Read sets over the classes that were learned."""
         candidates = as_candidates(y, classes=self.classes_)
         check_lengths(rows, candidates)
         return candidates
 
-    def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return (n, K) shares that are 0 outside the set and sum to 1 in each row.
 
         `training` tells that these are the rows of `fit`, for methods in which a row must not vouch for itself.
         """
         del training
-        return restricted_softmax(np.asarray(self._finite_scores(rows), dtype=np.float64), candidates.mask)
+        return masked_softmax(np.asarray(self._finite_scores(rows), dtype=np.float64), candidates.mask)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -192,8 +192,8 @@ class DecisionValues:
     """Mixin of the methods whose scores are no probabilities."""
 
     classes_: Labels
-    _read_rows: Callable[..., Rows]
-    _finite_scores: Callable[[Rows], Floats]
+    _read_rows: Callable[..., FeatureMatrix]
+    _finite_scores: Callable[[FeatureMatrix], Floats]
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores of the classes.
@@ -226,7 +226,7 @@ class LinearScores(DecisionValues):
         self.coef_ = weights[:, :d]
         self.intercept_ = weights[:, d].copy() if weights.shape[1] > d else np.zeros(len(weights), weights.dtype)
 
-    def _scores(self, rows: Rows) -> Floats:
+    def _scores(self, rows: FeatureMatrix) -> Floats:
         return np.asarray(rows @ self.coef_.T) + self.intercept_
 
 
@@ -244,7 +244,7 @@ def check_scores(scores: Floats) -> Floats:
     return scores
 
 
-def check_lengths(rows: Rows, candidates: CandidateSets) -> None:
+def check_lengths(rows: FeatureMatrix, candidates: CandidateSets) -> None:
     """Raise unless there is one candidate set for each row."""
     if not rows.shape:
         raise InputError("X is no table, expected (n_samples, n_features): give a row of features each.")

@@ -6,9 +6,8 @@ from typing import Any, Self
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.estimators.base import CandidateClassifier, LinearScores
-from oneof.parameters import check_flag, check_positive
 from oneof.solvers.clpl import CLPLSolution, solve_clpl
-from oneof.weights import read_sample_weight
+from oneof.validation import check_bool, check_positive, check_sample_weight
 
 
 class CLPL(LinearScores, CandidateClassifier):
@@ -84,7 +83,7 @@ class CLPL(LinearScores, CandidateClassifier):
         """
         self._check_parameters()
         rows, candidates = self._read_fit(X, y)
-        weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
+        weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
         found = solve_clpl(
             rows,
             candidates.mask,
@@ -99,7 +98,7 @@ class CLPL(LinearScores, CandidateClassifier):
 
     def _check_parameters(self) -> None:
         check_positive("C", self.C)
-        check_flag("fit_intercept", self.fit_intercept)
+        check_bool("fit_intercept", self.fit_intercept)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
 

@@ -6,13 +6,12 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.estimators.generative import GenerativeClassifier
-from oneof.memory import check_memory
-from oneof.parameters import check_choice, check_positive
+from oneof.estimators._em_base import GenerativeClassifier
 from oneof.solvers.generative.covariances import FORMS, Form
 from oneof.solvers.generative.em import EMSolution, Family
 from oneof.solvers.generative.gaussian import Gaussian, GaussianParameters, gaussian_log_likelihoods
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
+from oneof.validation import check_choice, check_memory, check_positive
 
 
 class GaussianEM(GenerativeClassifier):
@@ -65,7 +64,7 @@ class GaussianEM(GenerativeClassifier):
         With several components: their shares of their class.
     unlabeled_weight_ : float
         lambda, as given or chosen.
-    cv_coverings_ : ndarray
+    cv_covering_rates_ : ndarray
         With "cv", for each of `cv_weights` in ascending order: how often held-out predictions lay in the row's set.
         NaN where nothing was to be chosen.
     transduction_ : ndarray of shape (n_samples,)
@@ -138,16 +137,16 @@ class GaussianEM(GenerativeClassifier):
         super()._check_parameters()
         check_choice("covariance", self.covariance, FORMS)
         if self.shrinkage is not None:
-            check_positive("shrinkage", self.shrinkage, or_zero=True)
+            check_positive("shrinkage", self.shrinkage, allow_zero=True)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> Rows:
+    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
         rows = super()._read_rows(X, reset=reset, finite=finite)
         if sp.issparse(rows):
             check_memory(16.0 * rows.shape[0] * rows.shape[1], "making the rows dense", "give fewer features")
             rows = rows.toarray()
         return rows.astype(np.float64, copy=False)
 
-    def _family(self, rows: Rows, weight: Floats) -> Family[GaussianParameters]:
+    def _family(self, rows: FeatureMatrix, weight: Floats) -> Family[GaussianParameters]:
         return Gaussian.of(rows, weight, form=self.covariance, shrinkage=self.shrinkage)
 
     def _keep(self, found: EMSolution[GaussianParameters], n_classes: int) -> None:
@@ -158,5 +157,5 @@ class GaussianEM(GenerativeClassifier):
         covariances = found.parameters.covariances_of_features()
         self.covariances_ = covariances if self.covariance == "tied" else self._of_classes(covariances)
 
-    def _log_likelihoods(self, rows: Rows) -> Floats:
+    def _log_likelihoods(self, rows: FeatureMatrix) -> Floats:
         return gaussian_log_likelihoods(self._parameters.units.read(rows), self._parameters)

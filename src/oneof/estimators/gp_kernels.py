@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from oneof.errors import InputError, InputTypeError
 from oneof.kernels import total_variance
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
-from oneof.typing import Ints, Mask, Rows
+from oneof.typing import FeatureMatrix, Ints, Mask
 
 
-def read_kernels(kernel: Any, rows: Rows, n_classes: int) -> list[Any]:
+def read_kernels(kernel: Any, rows: FeatureMatrix, n_classes: int) -> list[Any]:
     """Return clones of the kernels, one or as many as there are classes; None makes one from the rows to be fitted."""
     return read_kernels_by(kernel, lambda: total_variance(rows), n_classes)
 
@@ -52,7 +52,7 @@ def drawn_rows(n_rows: int, most: int | None, random: np.random.Generator) -> In
 
 def learnt_kernels(
     kernels: list[Any],
-    rows: Rows,
+    rows: FeatureMatrix,
     mask: Mask,
     sharpness: float,
     *,

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.estimators.distinct import merge_rows
+from oneof.estimators.deduplicate import merge_rows
 from oneof.estimators.view_features import ViewFeatures
 from oneof.estimators.view_model import stack
 from oneof.estimators.views import rows_with
-from oneof.graphs import GraphRule, check_affinity
+from oneof.graphs import NeighborGraph, check_affinity
 from oneof.kernels import Kernel
 from oneof.solvers.graph_logistic.matrices import smoothness
 from oneof.solvers.graph_logistic.views import Labeled
-from oneof.typing import Floats, Ints, Labels, Mask, Rows
+from oneof.typing import FeatureMatrix, Floats, Ints, Labels, Mask
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class View:
 
 
 def encode_views(
-    rows: Rows,
+    rows: FeatureMatrix,
     groups: list[Any],
     names: Labels | None,
     told: Mask,
     weight: Floats,
-    rule: GraphRule,
+    rule: NeighborGraph,
     *,
-    kernel: Callable[[Rows], Kernel] | None,
+    kernel: Callable[[FeatureMatrix], Kernel] | None,
     has_constant: bool,
 ) -> list[View]:
     """Encode each group of columns as a view, of which None stands for one of all columns; see `read_view`."""
@@ -74,14 +74,14 @@ def encode_views(
 
 
 def read_view(
-    rows: Rows,
+    rows: FeatureMatrix,
     columns: Ints | None,
     here: Mask,
     told: Mask,
     weight: Floats,
-    rule: GraphRule,
+    rule: NeighborGraph,
     *,
-    kernel: Callable[[Rows], Kernel] | None,
+    kernel: Callable[[FeatureMatrix], Kernel] | None,
     has_constant: bool,
     name: str,
 ) -> View:
@@ -96,7 +96,7 @@ def read_view(
         The rows that have the view, and those that are not full.
     weight : ndarray of shape (n,)
         A row of weight w stands for w equal rows.
-    rule : GraphRule
+    rule : NeighborGraph
     kernel : callable or None
         From rows to the kernel that is fitted to them, for kernel features.
     has_constant : bool
@@ -132,7 +132,7 @@ def read_view(
     return View(features, here, smoothness(features.of_part(part[among]), affinity, weight[among]))
 
 
-def labeled_instances(rows: Rows, mask: Mask, weight: Floats, views: list[View]) -> Labeled:
+def labeled_instances(rows: FeatureMatrix, mask: Mask, weight: Floats, views: list[View]) -> Labeled:
     """Gather what the likelihood is made of: rows that have a weight, and a set that is not full."""
     told = ~mask.all(axis=1) & (weight > 0)
     members = [np.flatnonzero(view.here & told) for view in views]

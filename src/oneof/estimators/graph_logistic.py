@@ -16,13 +16,13 @@ from oneof.estimators.graph_parameters import check_choices, hyper_prior
 from oneof.estimators.graph_terms import ScaledTerm, prior_terms
 from oneof.estimators.view_model import ViewModel
 from oneof.estimators.views import read_views
-from oneof.graphs import GraphRule
+from oneof.graphs import NeighborGraph
 from oneof.kernels import Kernel
-from oneof.likelihoods import restricted_softmax, softmax
+from oneof.likelihoods import masked_softmax, softmax
 from oneof.solvers.graph_logistic import LaplacePosterior
 from oneof.solvers.graph_logistic.views import Learned, learn_views
-from oneof.typing import Floats, Ints, Rows
-from oneof.weights import read_sample_weight
+from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.validation import check_sample_weight
 
 
 class GraphLogisticRegression(DecisionValues, CandidateClassifier):
@@ -41,7 +41,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     precision : {"evidence", "em"}, default="evidence"
         How precisions are found: by the Laplace evidence, or by the paper's EM algorithm, for which they are missing
         data, and which runs to weights of 0 where labels are few: see Notes.
-    mstep : {"newton", "block", "sequential"}, default="newton"
+    solver : {"newton", "block", "sequential"}, default="newton"
         How weights are found, given the precisions: by Newton's steps, or by the paper's steps with Böhning's bound, of
         all weights together or one after the other. All reach the same weights where labels are exact, "newton" many
         times faster; with candidate sets, of whose likelihood there may be several maxima, each reaches one. Classes
@@ -62,17 +62,17 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     kernel, gamma, degree, coef0
         Of kernel features, as for scikit-learn's SVC.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.GraphRule`, also for the
+        Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the
         five parameters that follow. A callable gets the distinct rows of a view; a matrix is that of all rows, and each
         view takes its links among the rows that have it.
     n_neighbors : int, default=5
         Where there are fewer rows, all are linked.
     radius : float, optional
         Links within this distance, in place of the nearest neighbors.
-    width : "local" or float, default="local"
+    bandwidth : "local" or float, default="local"
         Of Gaussian weights.
-    symmetrize : {"either", "mutual", "sum"}, default="either"
-    neighbors : {"exact", "approximate"}, default="exact"
+    symmetrize : {"union", "mutual", "sum"}, default="union"
+    algorithm : {"exact", "approximate"}, default="exact"
     alpha, beta : float or "auto", default="auto"
         Of the Gamma hyper-prior of every precision, at least 0; both 0 is the limit that knows no scale. "auto": 1 and
         10 by the evidence, .01 and .1 with ARD, which is to switch weights off, and 0 by EM. In units such that 1 is
@@ -166,7 +166,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self,
         prior: Literal["graph", "graph+ridge", "graph+ard"] = "graph+ridge",
         precision: Literal["evidence", "em"] = "evidence",
-        mstep: Literal["newton", "block", "sequential"] = "newton",
+        solver: Literal["newton", "block", "sequential"] = "newton",
         features: Literal["raw", "kernel"] = "raw",
         views: Any = None,
         *,
@@ -180,9 +180,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         affinity: Any = "gaussian",
         n_neighbors: int = 5,
         radius: float | None = None,
-        width: float | Literal["local"] = "local",
-        symmetrize: Literal["either", "mutual", "sum"] = "either",
-        neighbors: Literal["exact", "approximate"] = "exact",
+        bandwidth: float | Literal["local"] = "local",
+        symmetrize: Literal["union", "mutual", "sum"] = "union",
+        algorithm: Literal["exact", "approximate"] = "exact",
         alpha: float | Literal["auto"] = "auto",
         beta: float | Literal["auto"] = "auto",
         max_iter: int = 200,
@@ -190,7 +190,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     ) -> None:
         self.prior = prior
         self.precision = precision
-        self.mstep = mstep
+        self.solver = solver
         self.features = features
         self.views = views
         self.agreement = agreement
@@ -203,9 +203,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.radius = radius
-        self.width = width
+        self.bandwidth = bandwidth
         self.symmetrize = symmetrize
-        self.neighbors = neighbors
+        self.algorithm = algorithm
         self.alpha = alpha
         self.beta = beta
         self.max_iter = max_iter
@@ -234,10 +234,12 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         """
         check_choices(self)
         alpha, beta = hyper_prior(self.alpha, self.beta, self.prior, self.precision)
-        rule = GraphRule(self.affinity, self.n_neighbors, self.radius, self.width, self.symmetrize, self.neighbors)
+        rule = NeighborGraph(
+            self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
+        )
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabeled
-        weight = read_sample_weight(sample_weight, rows.shape[0], told=told)
+        weight = check_sample_weight(sample_weight, rows.shape[0], told=told)
         names = getattr(self, "feature_names_in_", None)
         views = encode_views(
             rows,
@@ -265,7 +267,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             len(views),
             agreement=self.agreement if isinstance(self.agreement, str) else bool(self.agreement),
             precision=self.precision,
-            mstep=self.mstep,
+            solver=self.solver,
             alpha=alpha,
             beta=beta,
             tol=float(self.tol),
@@ -295,7 +297,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             return softmax(self._finite_scores(rows))
         return softmax(self._model.scores_of(rows, self._model.place(view))[0])
 
-    def posterior_instances(self, X: Any) -> list[tuple[Ints, Rows]]:
+    def posterior_features(self, X: Any) -> list[tuple[Ints, FeatureMatrix]]:
         """Return, for each view, the rows that have it, and their instances in the features of `posterior_`.
 
         Parameters
@@ -320,10 +322,10 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
 
     # -- how it is done ---------------------------------------------------------------------------------------------
 
-    def _kernel_of(self, rows: Rows) -> Kernel:
+    def _kernel_of(self, rows: FeatureMatrix) -> Kernel:
         return Kernel.of(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
-    def _warn(self, learned: Learnt) -> None:
+    def _warn(self, learned: Learned) -> None:
         found = learned.solution
         if found.collapsed:
             warnings.warn(
@@ -340,7 +342,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
                 stacklevel=3,
             )
 
-    def _keep(self, views: list[View], prior: list[ScaledTerm], learned: Learnt) -> None:
+    def _keep(self, views: list[View], prior: list[ScaledTerm], learned: Learned) -> None:
         found, cuts = learned.solution, np.cumsum([view.size for view in views])[:-1]
         features, weights = tuple(view.features for view in views), tuple(np.split(found.weights, cuts, axis=1))
         raw = [own.in_units_of_rows(part) for own, part in zip(features, weights, strict=True)]
@@ -355,14 +357,14 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self.view_weights_ = learned.trust
         self._model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
 
-    def _decide(self, rows: Rows, candidates: CandidateSets) -> None:
-        shares = restricted_softmax(self._finite_scores(rows), candidates.mask)
+    def _decide(self, rows: FeatureMatrix, candidates: CandidateSets) -> None:
+        shares = masked_softmax(self._finite_scores(rows), candidates.mask)
         self.transduction_ = candidates.classes[np.where(candidates.mask, shares, -1.0).argmax(axis=1)]
 
-    def _scores(self, rows: Rows) -> Floats:
+    def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._model.scores(rows)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> Rows:
+    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
         return super()._read_rows(X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -6,12 +6,12 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.kernels.svc import KERNELS
-from oneof.parameters import check_choice, check_flag, check_positive
+from oneof.validation import check_bool, check_choice, check_positive
 
 CHOICES = {
     "prior": ("graph", "graph+ridge", "graph+ard"),
     "precision": ("evidence", "em"),
-    "mstep": ("newton", "block", "sequential"),
+    "solver": ("newton", "block", "sequential"),
     "features": ("raw", "kernel"),
 }
 
@@ -29,8 +29,8 @@ def check_choices(estimator: Any) -> None:
     value = estimator.agreement
     if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
         raise InputError(f'agreement={value!r} is not possible: choose "auto", True or False.')
-    check_flag("per_class", estimator.per_class)
-    check_flag("fit_intercept", estimator.fit_intercept)
+    check_bool("per_class", estimator.per_class)
+    check_bool("fit_intercept", estimator.fit_intercept)
     check_positive("max_iter", estimator.max_iter, integer=True)
     check_positive("tol", estimator.tol)
 
@@ -43,6 +43,6 @@ def hyper_prior(alpha: Any, beta: Any, prior: str, precision: str) -> tuple[floa
         if isinstance(value, str) and value == "auto":
             found.append(auto)
             continue
-        check_positive(name, value, or_zero=True)
+        check_positive(name, value, allow_zero=True)
         found.append(float(value))
     return found[0], found[1]

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from oneof.estimators.graph_encoding import View
 from oneof.solvers.graph_logistic import Term
 from oneof.solvers.graph_logistic.matrices import blocks, disagreement
-from oneof.typing import Floats, Mask, Rows
+from oneof.typing import FeatureMatrix, Floats, Mask
 
 _USUAL_FEATURES = 100
 """Number of features beyond which a precision counts in units that grow with it. What scores may be beforehand, of
@@ -41,7 +41,7 @@ class ScaledTerm:
 
 
 def prior_terms(
-    rows: Rows, told: Mask, weight: Floats, views: list[View], *, prior: str, per_class: bool, numbered: bool
+    rows: FeatureMatrix, told: Mask, weight: Floats, views: list[View], *, prior: str, per_class: bool, numbered: bool
 ) -> list[ScaledTerm]:
     """Return the terms of the prior: of each view its graph, and ridge or ARD; and the agreement of the views."""
     sizes = [view.size for view in views]
@@ -75,7 +75,7 @@ def prior_terms(
 
 
 def _disagreements(
-    rows: Rows, told: Mask, weight: Floats, views: list[View]
+    rows: FeatureMatrix, told: Mask, weight: Floats, views: list[View]
 ) -> tuple[dict[tuple[int, int], Any], float]:
     """Return how much views disagree on unlabeled rows that have two, and the total weight of such pairs.
 

@@ -7,12 +7,12 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, DecisionValues, rows_where
 from oneof.graphs.neighbors import Neighborhood
-from oneof.likelihoods import restrict
-from oneof.parameters import check_choice, check_flag, check_positive, check_share
+from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
+from oneof.solvers.neighbor_votes import neighbor_weights, vote_shares
 from oneof.solvers.reconstruction import reconstruction_errors
-from oneof.solvers.votes import neighbor_weights, vote_shares
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
+from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
 
 class IPAL(DecisionValues, CandidateClassifier):
@@ -44,7 +44,7 @@ class IPAL(DecisionValues, CandidateClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    label_confidence_ : ndarray of shape (n_samples, n_classes)
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
         F for the rows of fit (scaled, with `class_mass`), 0 outside the set of each; the largest is the label. A row
         without a label, which took no part, is rebuilt from its nearest labeled rows: it has the mean of their shares
         by its weights, and equal shares if all of these are 0.
@@ -62,7 +62,7 @@ class IPAL(DecisionValues, CandidateClassifier):
 
     One factor for all features changes nothing; factors of their own do, and weights at least 0 know where the origin
     is: standardize the features first, or scale them to [0, 1]. Where there are more neighbors than features, many
-    weights may be equally good; see `oneof.solvers.nonnegative`. Where no neighbor helps to rebuild a row, all classes
+    weights may be equally good; see `oneof.solvers.nnls`. Where no neighbor helps to rebuild a row, all classes
     tie, and the first is predicted. Which of several rows at the same distance are taken is arbitrary; but for ties the
     order of the rows does not matter.
 
@@ -119,8 +119,8 @@ class IPAL(DecisionValues, CandidateClassifier):
         check_positive("n_neighbors", self.n_neighbors, integer=True)
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
-        check_share("alpha", self.alpha)
-        check_flag("class_mass", self.class_mass)
+        check_fraction("alpha", self.alpha)
+        check_bool("class_mass", self.class_mass)
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabeled
@@ -128,16 +128,16 @@ class IPAL(DecisionValues, CandidateClassifier):
         links = reconstruction_links(known, self.n_neighbors)
         found = propagate(links, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
         confidence = balance_classes(found.confidence, mask) if self.class_mass else found.confidence
-        self.label_confidence_ = np.zeros(candidates.shape)
-        self.label_confidence_[told] = confidence
+        self.label_distributions_ = np.zeros(candidates.shape)
+        self.label_distributions_[told] = confidence
         if not told.all():
             links = reconstruction_links(known, self.n_neighbors, rows[~told])
-            self.label_confidence_[~told] = restrict(links @ confidence, candidates.mask[~told])
+            self.label_distributions_[~told] = normalize_within_sets(links @ confidence, candidates.mask[~told])
         self._known, self._labels = known, confidence.argmax(axis=1)
         self.n_iter_ = found.n_iter
         return self._finish_fit(X, y, candidates)
 
-    def _scores(self, rows: Rows) -> Floats:
+    def _scores(self, rows: FeatureMatrix) -> Floats:
         distances, neighbors = self._known.nearest(self.n_neighbors, rows).by_row(rows.shape[0])
         n_classes = len(self.classes_)
         if self.prediction == "votes":
@@ -146,8 +146,8 @@ class IPAL(DecisionValues, CandidateClassifier):
             self._known.points(), self._known.points(rows), neighbors, self._labels, n_classes
         )
 
-    def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Take what the sweeps of fit found for its own rows."""
         if training:
-            return restrict(self.label_confidence_, candidates.mask)
+            return normalize_within_sets(self.label_distributions_, candidates.mask)
         return super()._candidate_shares(rows, candidates, training=training)

@@ -11,8 +11,8 @@ from oneof.errors import InputError
 from oneof.kernels import Kernel, check_gram, check_square
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, suited_maps
 from oneof.kernels.radial import RADIAL, MappedKernel
-from oneof.memory import check_memory
-from oneof.typing import Array, Floats, Rows
+from oneof.typing import Array, FeatureMatrix, Floats
+from oneof.validation import check_memory
 
 
 @dataclass(frozen=True)
@@ -21,18 +21,18 @@ class GivenKernel:
 
     kernel: Kernel
 
-    def mapped(self, X: Rows) -> Rows:
+    def mapped(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the rows."""
         return X
 
-    def gram(self, mapped: Rows, others: Rows | None = None) -> Floats:
+    def gram(self, mapped: FeatureMatrix, others: FeatureMatrix | None = None) -> Floats:
         """Return what the function says."""
         if others is not None:
             return self.kernel.gram(mapped, others)
         gram = check_gram(self.kernel.gram(mapped, mapped), np.arange(mapped.shape[0]))
         return np.array(gram, order="C")  # it will be written to, and may be the function's own
 
-    def kept(self, mapped: Rows) -> Rows:
+    def kept(self, mapped: FeatureMatrix) -> FeatureMatrix:
         """Return the rows."""
         return mapped
 
@@ -44,17 +44,17 @@ class PrecomputedGram:
     used: Array
     """Their numbers."""
 
-    def mapped(self, X: Rows) -> Rows:
+    def mapped(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the columns of the rows that were used."""
         return X[:, self.used]
 
-    def gram(self, mapped: Rows, others: Rows | None = None) -> Floats:
+    def gram(self, mapped: FeatureMatrix, others: FeatureMatrix | None = None) -> Floats:
         """Return the kernel as given."""
         if others is not None:
             return mapped
         return np.array(check_gram(mapped, self.used), dtype=np.float64, order="C")
 
-    def kept(self, mapped: Rows) -> Rows:
+    def kept(self, mapped: FeatureMatrix) -> FeatureMatrix:
         """Return nothing: other rows come with their kernel."""
         return mapped[:0]
 
@@ -75,7 +75,9 @@ def check_kernel(kernel: Any, features: Any) -> None:
         )
 
 
-def named_kernels(kernel: Any, features: str, rows: Rows, used: Array) -> Iterator[tuple[str, tuple[Any, Rows]]]:
+def named_kernels(
+    kernel: Any, features: str, rows: FeatureMatrix, used: Array
+) -> Iterator[tuple[str, tuple[Any, FeatureMatrix]]]:
     """Give each kernel that is to be fitted, by a name, and with it the used rows in its form.
 
     CSR rows are made dense for the maps that do not keep zeros.
@@ -103,7 +105,7 @@ def named_kernels(kernel: Any, features: str, rows: Rows, used: Array) -> Iterat
             yield f"{map_name}-{kind}", (MappedKernel.of(fitted, kind, mapped), mapped)
 
 
-def _dense(rows: Rows) -> Floats:
+def _dense(rows: FeatureMatrix) -> Floats:
     n, d = rows.shape
     check_memory(32.0 * n * d, f"{d} features of {n} rows, not sparse,", 'pass features="unit"')
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)

@@ -9,9 +9,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionValues
 from oneof.estimators.loo_kernels import check_kernel, named_kernels
-from oneof.likelihoods import restrict, restricted_softmax, softmax
-from oneof.parameters import check_choice, check_positive
-from oneof.randomness import check_random_state
+from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.solvers.loo_ridge import (
     ACCOUNTS,
     CandidateGroups,
@@ -20,7 +18,8 @@ from oneof.solvers.loo_ridge import (
     rivals,
     solve_loo_ridge,
 )
-from oneof.typing import Floats, Ints, Mask, Rows
+from oneof.typing import FeatureMatrix, Floats, Ints, Mask
+from oneof.validation import check_choice, check_positive, check_random_state
 
 MOST_EXACT_ROWS = 6000
 """Most labeled rows for which approximation="auto" takes the kernel as it is."""
@@ -48,7 +47,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         what annotators take one class for.
     lam : float, default=0.05
         Ridge penalty, above 0. For kernels with k(x, x) = 1 the default seldom needs a change.
-    n_rounds : int, default=25
+    max_iter : int, default=25
         Of each of the five loops: one weighs the kernels, three are judged, and that of the scenes is run anew with
         clearer labels. If all rows are exact, none is made.
     features : {"auto", "standard", "rank", "angle", "unit", "scaled_unit"}, default="auto"
@@ -70,33 +69,33 @@ class LOORidge(DecisionValues, CandidateClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    label_confidence_ : ndarray of shape (n_samples, n_classes)
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
         P: 0 outside a row's set, rows sum to 1. Of rows that were ignored, their probabilities.
     loo_scores_ : ndarray of shape (n_samples, n_classes)
         Scores of each row by a model that was not told its label.
     transduction_ : ndarray of shape (n_samples,)
         The label of the largest confidence of each row of fit.
-    rivals_ : ndarray of shape (n_samples,)
+    runner_up_ : ndarray of shape (n_samples,)
         The candidate that comes next by the left-out scores; of all classes, where a row has one candidate alone.
-    vouchers_ : ndarray of shape (n_samples, 5), or (n_samples, n - 1) if fewer than six rows teach
+    influential_rows_ : ndarray of shape (n_samples, 5), or (n_samples, n - 1) if fewer than six rows teach
         The rows of fit that speak most for each row's label against its rival; -1 for rows that were ignored. With an
         approximation this and the next are None.
-    voucher_margins_ : ndarray of shape (n_samples, 5)
+    influences_ : ndarray of shape (n_samples, 5)
         How much of the margin between the two left-out scores each of them brings; 0 for rows that were ignored. The
         whole margin is below 0 where an account of the distractors overruled the scores.
-    distractor_parts_ : dict of str to float
+    distractor_weights_ : dict of str to float
         The part of "uniform", "scene" and "confusion" in the labels; they sum to 1. A weight that does for the labels,
         and no finding of how the sets arose: where two accounts lead to like labels, either may have it.
-    distractor_evidence_ : dict of str to float
+    distractor_z_scores_ : dict of str to float
         Standard scores of "scene" and "confusion" against "uniform": by how many standard errors rows are better
         foretold. Empty where nothing was judged.
     distractor_exponent_ : float
         The part of the scenes, from 0 to 1, in which the rate of false candidates goes with the rows of the class.
     kernel_weights_ : dict of str to float
         What each kernel counts, by the names of features and kernel, such as "rank-laplacian"; they sum to 1.
-    changes_ : ndarray of shape (n_iter_,)
+    label_changes_ : ndarray of shape (n_iter_,)
         The share of label mass that was moved in each round of the account with the largest part.
-    sharpness_ : float
+    inverse_temperature_ : float
         b of `predict_proba`: the softmax of b times the scores. Between .1 and 1,000; 1 where no row has a label.
     n_iter_ : int
         Rounds made of each account.
@@ -120,7 +119,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
     Platt's smoothing keeps them from certainty. A set is taken to tell no more than that, so where wrong predictions
     come to lie in the sets they are too high.
 
-    Without an approximation the row order matters to rounding alone. Rounds need not converge; `changes_` tells. The
+    Without an approximation the row order matters to rounding alone. Rounds need not converge; `label_changes_` tells. The
     model, and its file, keep the rows of fit or the landmarks. More of when to trust it: docs/loo_ridge.md; how the
     accounts are judged: docs/decisions/0022-how-false-candidates-arise.md.
 
@@ -140,7 +139,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         kernel: str | Callable[[Any, Any], Any] = "auto",
         distractors: Literal["auto", "uniform", "scene", "confusion"] = "auto",
         lam: float = 0.05,
-        n_rounds: int = 25,
+        max_iter: int = 25,
         *,
         features: Literal["auto", "standard", "rank", "angle", "unit", "scaled_unit"] = "auto",
         unlabeled: Literal["ignore", "class_mass"] = "ignore",
@@ -151,7 +150,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         self.kernel = kernel
         self.distractors = distractors
         self.lam = lam
-        self.n_rounds = n_rounds
+        self.max_iter = max_iter
         self.features = features
         self.unlabeled = unlabeled
         self.approximation = approximation
@@ -188,7 +187,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
             kernels,
             sets,
             lam=float(self.lam),
-            n_rounds=int(self.n_rounds),
+            max_iter=int(self.max_iter),
             account=None if self.distractors == "auto" else self.distractors,
             landmarks=landmarks,
             weighed=weighed,
@@ -207,15 +206,15 @@ class LOORidge(DecisionValues, CandidateClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The softmax of the scores times ``sharpness_``; rows sum to 1.
+            The softmax of the scores times ``inverse_temperature_``; rows sum to 1.
         """
         rows = self._read_rows(X)
-        return softmax(self.sharpness_ * self._finite_scores(rows))
+        return softmax(self.inverse_temperature_ * self._finite_scores(rows))
 
     def _check_parameters(self) -> None:
         check_kernel(self.kernel, self.features)
         check_positive("lam", self.lam)
-        for name in ("n_rounds", "n_components"):
+        for name in ("max_iter", "n_components"):
             check_positive(name, getattr(self, name), integer=True)
         for name, known in (("distractors", ("auto", *ACCOUNTS)), ("unlabeled", ("ignore", "class_mass"))):
             check_choice(name, getattr(self, name), known)
@@ -223,30 +222,30 @@ class LOORidge(DecisionValues, CandidateClassifier):
         if self._is_precomputed() and self.approximation == "nystroem":
             raise InputError("a precomputed kernel is taken as it is: pass approximation=None.")
 
-    def _keep(self, found: LOORidgeSolution, rows: Rows, used: Ints, candidates: CandidateSets) -> None:
+    def _keep(self, found: LOORidgeSolution, rows: FeatureMatrix, used: Ints, candidates: CandidateSets) -> None:
         """Keep a solution; rows that were ignored have what is predicted of them."""
         shape, judgment = candidates.shape, found.judgment
         self._model = found.model
-        self.sharpness_ = best_sharpness(found.scores, found.sets.mask, found.odds)
+        self.inverse_temperature_ = best_sharpness(found.scores, found.sets.mask, found.odds)
         self.loo_scores_, others = np.empty(shape), np.ones(shape[0], dtype=bool)
         self.loo_scores_[used], others[used] = found.scores, False
         if others.any():
             self.loo_scores_[others] = self._model.scores(rows[others])
-        self.label_confidence_ = softmax(self.sharpness_ * self.loo_scores_)
-        rival = rivals(self.label_confidence_, self.loo_scores_, candidates.mask)
-        self.label_confidence_[used], rival[used] = judgment.shares, found.rivals
-        self.transduction_ = candidates.classes[self.label_confidence_.argmax(axis=1)]
-        self.rivals_ = candidates.classes[rival]
-        self.vouchers_ = self.voucher_margins_ = None
+        self.label_distributions_ = softmax(self.inverse_temperature_ * self.loo_scores_)
+        rival = rivals(self.label_distributions_, self.loo_scores_, candidates.mask)
+        self.label_distributions_[used], rival[used] = judgment.shares, found.rivals
+        self.transduction_ = candidates.classes[self.label_distributions_.argmax(axis=1)]
+        self.runner_up_ = candidates.classes[rival]
+        self.influential_rows_ = self.influences_ = None
         if found.vouchers is not None:
             named = found.vouchers.rows.shape[1]
-            self.vouchers_, self.voucher_margins_ = np.full((shape[0], named), -1), np.zeros((shape[0], named))
-            self.vouchers_[used] = used[found.vouchers.rows]
-            self.voucher_margins_[used] = found.vouchers.brought
-        self.distractor_parts_, self.distractor_evidence_ = dict(judgment.parts), dict(judgment.evidence)
+            self.influential_rows_, self.influences_ = np.full((shape[0], named), -1), np.zeros((shape[0], named))
+            self.influential_rows_[used] = used[found.vouchers.rows]
+            self.influences_[used] = found.vouchers.brought
+        self.distractor_weights_, self.distractor_z_scores_ = dict(judgment.parts), dict(judgment.evidence)
         self.distractor_exponent_ = judgment.parts["scene"]
-        self.changes_ = judgment.changes
-        self.n_iter_ = len(self.changes_)
+        self.label_changes_ = judgment.changes
+        self.n_iter_ = len(self.label_changes_)
 
     def _drawn_rows(self, unlabeled: Mask) -> tuple[Ints | None, Ints | None]:
         """Return the landmarks, and the labeled rows on which kernels are weighed; None where all rows are taken."""
@@ -258,14 +257,14 @@ class LOORidge(DecisionValues, CandidateClassifier):
         order = random.permutation(n)
         return np.sort(order[: int(self.n_components)]), np.sort(order[~unlabeled[order]][:MOST_WEIGHED_ROWS])
 
-    def _scores(self, rows: Rows) -> Floats:
+    def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._model.scores(rows)
 
-    def _candidate_shares(self, rows: Rows, candidates: Any, *, training: bool) -> Floats:
+    def _candidate_shares(self, rows: FeatureMatrix, candidates: Any, *, training: bool) -> Floats:
         """Take what the rounds of fit settled for its own rows."""
         if training:
-            return restrict(self.label_confidence_, candidates.mask)
-        return restricted_softmax(self.sharpness_ * self._finite_scores(rows), candidates.mask)
+            return normalize_within_sets(self.label_distributions_, candidates.mask)
+        return masked_softmax(self.inverse_temperature_ * self._finite_scores(rows), candidates.mask)
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"

@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oneof.estimators.generative import GenerativeClassifier
-from oneof.parameters import check_positive
+from oneof.estimators._em_base import GenerativeClassifier
 from oneof.solvers.generative.em import EMSolution, Family
 from oneof.solvers.generative.multinomial import Multinomial, check_counts, multinomial_log_likelihoods
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
+from oneof.validation import check_positive
 
 
 class MultinomialEM(GenerativeClassifier):
@@ -53,7 +53,7 @@ class MultinomialEM(GenerativeClassifier):
         With several components: their shares of their class.
     unlabeled_weight_ : float
         lambda, as given or chosen.
-    cv_coverings_ : ndarray
+    cv_covering_rates_ : ndarray
         With "cv", for each of `cv_weights` in ascending order: how often held-out predictions lay in the row's set.
         NaN where nothing was to be chosen.
     transduction_ : ndarray of shape (n_samples,)
@@ -117,12 +117,12 @@ class MultinomialEM(GenerativeClassifier):
         super()._check_parameters()
         check_positive("alpha", self.alpha)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> Rows:
+    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
         rows = super()._read_rows(X, reset=reset, finite=finite)
         check_counts(rows)
         return rows
 
-    def _family(self, rows: Rows, weight: Floats) -> Family[Floats]:
+    def _family(self, rows: FeatureMatrix, weight: Floats) -> Family[Floats]:
         del weight  # the prior is the same whatever the rows
         return Multinomial(rows.astype(np.float64, copy=False), float(self.alpha))
 
@@ -131,7 +131,7 @@ class MultinomialEM(GenerativeClassifier):
         self.class_log_prior_ = self._class_log_weights(n_classes)
         self.feature_log_prob_ = self._of_classes(found.parameters)
 
-    def _log_likelihoods(self, rows: Rows) -> Floats:
+    def _log_likelihoods(self, rows: FeatureMatrix) -> Floats:
         return multinomial_log_likelihoods(rows, self.feature_log_prob_.reshape(-1, self.n_features_in_))
 
     def __sklearn_tags__(self) -> Any:

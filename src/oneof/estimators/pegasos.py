@@ -4,10 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
+from oneof.estimators._online_base import OnlineLearner
 from oneof.estimators.base import CandidateClassifier, LinearScores
-from oneof.estimators.online import OnlineLearner
-from oneof.parameters import check_choice, check_positive
 from oneof.solvers.online import OnlineState, Prediction, pegasos
+from oneof.validation import check_choice, check_positive
 
 
 class _Pegasos(OnlineLearner, LinearScores, CandidateClassifier):

@@ -16,11 +16,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier, DecisionValues
 from oneof.kernels.spread import scale_gamma
-from oneof.parameters import check_n_jobs, check_positive
-from oneof.randomness import check_random_state
+from oneof.parallel import single_threaded_blas
 from oneof.solvers.ecoc import code_performance, decode, draw_codings, row_sides
-from oneof.threads import one_thread_each
-from oneof.typing import Floats, Ints, Rows
+from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.validation import check_n_jobs, check_positive, check_random_state
 
 OVERFLOW = "{} overflow: scale the features, for example with StandardScaler."
 
@@ -38,10 +37,10 @@ class PLECOC(DecisionValues, CandidateClassifier):
     estimator : classifier, default=None
         Any binary classifier of scikit-learn, cloned for each coding; None is ``SVC()``, with its RBF kernel. The
         margin is its `decision_function`, or 2 p - 1 from `predict_proba` where it has none.
-    n_codes : int, default=None
+    code_length : int, default=None
         Number of codings L; None is the published ceil(10 log2 n_classes). Where classes are few, codings recur: each
         is trained once, and counts in the sum as often as it was drawn.
-    min_share : float, default=0.1
+    min_fraction : float, default=0.1
         Codings are drawn again unless they keep this share of the rows, in (0, 1], with rows on either side. Codings
         keep fewer the larger the sets are. Only where a class is in every set do they make do with one side.
     n_jobs : int, default=None
@@ -53,13 +52,13 @@ class PLECOC(DecisionValues, CandidateClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    code_book_ : ndarray of shape (n_classes, n_codes)
+    code_book_ : ndarray of shape (n_classes, code_length)
         M, of -1 and +1; the first class is always +1, as a coding and its negative are one.
-    estimators_ : list of n_codes classifiers
+    estimators_ : list of code_length classifiers
         Of the classes -1 and +1; equal codings share one. Where all rows have one side, a DummyClassifier that says so.
         Those of ``estimator=None`` are trained on dense rows less their median: the kernel does not change by that, but
         far from the origin its distances would be rounding.
-    performance_ : ndarray of shape (n_classes, n_codes)
+    code_weights_ : ndarray of shape (n_classes, code_length)
         H; uniform for a class that no row names, or on whose code no classifier is ever right. A margin of 0 counts as
         the side -1.
     n_features_in_ : int
@@ -88,14 +87,14 @@ class PLECOC(DecisionValues, CandidateClassifier):
         self,
         estimator: Any = None,
         *,
-        n_codes: int | None = None,
-        min_share: float = 0.1,
+        code_length: int | None = None,
+        min_fraction: float = 0.1,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
-        self.n_codes = n_codes
-        self.min_share = min_share
+        self.code_length = code_length
+        self.min_fraction = min_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -115,14 +114,16 @@ class PLECOC(DecisionValues, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used, if too few codings keep `min_share` of the rows, or if none parts
+            If X, y or a parameter cannot be used, if too few codings keep `min_fraction` of the rows, or if none parts
             them, as where each set holds nearly all classes.
         """
-        check_positive("min_share", self.min_share)
-        if self.min_share > 1:
-            raise InputError(f"min_share={self.min_share!r} is not possible: give a share of the rows, at most 1.")
-        if self.n_codes is not None:
-            check_positive("n_codes", self.n_codes, integer=True)
+        check_positive("min_fraction", self.min_fraction)
+        if self.min_fraction > 1:
+            raise InputError(
+                f"min_fraction={self.min_fraction!r} is not possible: give a share of the rows, at most 1."
+            )
+        if self.code_length is not None:
+            check_positive("code_length", self.code_length, integer=True)
         check_n_jobs(self.n_jobs)
         learner = self._learner()
         rows, candidates = self._read_fit(X, y)
@@ -131,10 +132,10 @@ class PLECOC(DecisionValues, CandidateClassifier):
         _check_size(rows)
         own = self.estimator is None
         self._origin = np.median(rows, axis=0).astype(np.float64) if own and not sp.issparse(rows) else None
-        n_codes = int(np.ceil(10 * np.log2(mask.shape[1]))) if self.n_codes is None else self.n_codes
+        code_length = int(np.ceil(10 * np.log2(mask.shape[1]))) if self.code_length is None else self.code_length
         random = check_random_state(self.random_state)
         codings = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
-        codes = draw_codings(mask, int(n_codes), self.min_share, codings)
+        codes = draw_codings(mask, int(code_length), self.min_fraction, codings)
         distinct, place = np.unique(codes, axis=1, return_inverse=True)
         trained = self._each(
             delayed(_train)(_seeded(learner, random), rows, row_sides(mask, code[:, None])[:, 0], own, self._origin)
@@ -144,22 +145,22 @@ class PLECOC(DecisionValues, CandidateClassifier):
         self._takes_sparse = sp.issparse(rows)
         self.estimators_ = [estimators[j] for j in place.ravel()]
         self.code_book_ = codes
-        self.performance_ = code_performance(np.column_stack(margins)[:, place.ravel()], mask, codes)
+        self.code_weights_ = code_performance(np.column_stack(margins)[:, place.ravel()], mask, codes)
         return self._finish_fit(X, y, candidates)
 
-    def _scores(self, rows: Rows) -> Floats:
+    def _scores(self, rows: FeatureMatrix) -> Floats:
         _, first, place = np.unique(self.code_book_, axis=1, return_index=True, return_inverse=True)
         # Classifiers trained on dense rows may not take sparse ones.
         rows = _small_indices(rows if self._takes_sparse or not sp.issparse(rows) else rows.toarray())
         origin = getattr(self, "_origin", None)  # models of before have none
         rows = rows if origin is None else rows - origin
         margins = self._each(delayed(_margin)(self.estimators_[j], rows) for j in first)
-        return -decode(np.column_stack(margins)[:, place.ravel()], self.code_book_, self.performance_)
+        return -decode(np.column_stack(margins)[:, place.ravel()], self.code_book_, self.code_weights_)
 
     def _each(self, calls: Iterable[Any]) -> list[Any]:
         """Make calls side by side; then each has one thread of BLAS, so that no core is asked for twice."""
         several = effective_n_jobs(self.n_jobs) > 1
-        with one_thread_each() if several else nullcontext():
+        with single_threaded_blas() if several else nullcontext():
             return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(calls))
 
     def _learner(self) -> Any:
@@ -187,7 +188,7 @@ def _seeded(learner: Any, random: np.random.RandomState) -> Any:
     return clone(learner).set_params(**{name: random.randint(np.iinfo(np.int32).max) for name in names})
 
 
-def _train(learner: Any, rows: Rows, side: Ints, own: bool, origin: Floats | None) -> tuple[Any, Floats]:
+def _train(learner: Any, rows: FeatureMatrix, side: Ints, own: bool, origin: Floats | None) -> tuple[Any, Floats]:
     """Fit a classifier, our own or the caller's, to the rows that have a side; return it, and its margins on all."""
     kept = np.flatnonzero(side)
     rows_kept, side = rows[kept], side[kept]
@@ -202,7 +203,7 @@ def _train(learner: Any, rows: Rows, side: Ints, own: bool, origin: Floats | Non
     return learner, _margin(learner, rows)
 
 
-def _margin(classifier: Any, rows: Rows) -> Floats:
+def _margin(classifier: Any, rows: FeatureMatrix) -> Floats:
     """Return the margins of the rows, positive on the side +1."""
     with np.errstate(over="ignore", invalid="ignore"):
         if len(classifier.classes_) == 1:
@@ -216,7 +217,7 @@ def _margin(classifier: Any, rows: Rows) -> Floats:
     return margin.reshape(rows.shape[0])
 
 
-def _check_size(rows: Rows) -> None:
+def _check_size(rows: FeatureMatrix) -> None:
     """Raise if squared lengths of rows overflow, of which some classifiers make scores that are only wrong."""
     values = rows.data if sp.issparse(rows) else rows.ravel()
     with np.errstate(over="ignore"):
@@ -224,7 +225,7 @@ def _check_size(rows: Rows) -> None:
             raise InputError(OVERFLOW.format("squared lengths of the rows"))
 
 
-def _small_indices(rows: Rows) -> Rows:
+def _small_indices(rows: FeatureMatrix) -> FeatureMatrix:
     """Return sparse rows with indices of 32 bits where they fit, as libsvm wants them."""
     if not sp.issparse(rows) or rows.indices.dtype == np.int32 or max(rows.shape[1], rows.nnz) > np.iinfo(np.int32).max:
         return rows

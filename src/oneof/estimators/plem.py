@@ -8,10 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oneof.estimators.base import CandidateClassifier, LinearScores
 from oneof.likelihoods import softmax
-from oneof.parameters import check_flag, check_positive
 from oneof.solvers.plem import solve_plem
 from oneof.typing import Floats
-from oneof.weights import read_sample_weight
+from oneof.validation import check_bool, check_positive, check_sample_weight
 
 
 class PLEM(LinearScores, CandidateClassifier):
@@ -112,12 +111,12 @@ class PLEM(LinearScores, CandidateClassifier):
             If X, y or a parameter cannot be used.
         """
         check_positive("lam", self.lam)
-        check_positive("entropy_weight", self.entropy_weight, or_zero=True)
-        check_flag("fit_intercept", self.fit_intercept)
+        check_positive("entropy_weight", self.entropy_weight, allow_zero=True)
+        check_bool("fit_intercept", self.fit_intercept)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
         rows, candidates = self._read_fit(X, y)
-        weight = read_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
+        weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
         found = solve_plem(
             rows,
             candidates.mask,

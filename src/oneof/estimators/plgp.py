@@ -16,16 +16,15 @@ from oneof.estimators.gp_kernels import learnt_kernels, read_kernels
 from oneof.estimators.gp_parameters import check_parameters
 from oneof.estimators.gp_width import warn_of_wide_posteriors
 from oneof.estimators.tensors import as_numpy, like, read_tensor
-from oneof.likelihoods import restrict
-from oneof.parameters import check_positive
-from oneof.randomness import check_random_state
+from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.laplace.approximation import approximate_posterior
 from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sample
 from oneof.solvers.laplace.leave_one_out import best_temperature, tempered
 from oneof.solvers.laplace.mode import LaplaceMode
 from oneof.solvers.laplace.posterior import LaplacePosterior
 from oneof.solvers.laplace.weight_space import WeightMode
-from oneof.typing import Array, Floats, Mask, Rows
+from oneof.typing import Array, FeatureMatrix, Floats, Mask
+from oneof.validation import check_positive, check_random_state
 
 
 class PLGP(CandidateClassifier):
@@ -59,14 +58,14 @@ class PLGP(CandidateClassifier):
     n_components : int, default=1000
         Of "nystroem": m, or the number of labeled rows if that is less. Probabilities are cheaper than without an
         approximation where m is well below n / sqrt(n_classes).
-    n_draws : int, default=1000
-        Draws of the Monte Carlo mean, whose error is at most 0.5 / sqrt(n_draws). All rows share them.
+    n_mc_samples : int, default=1000
+        Draws of the Monte Carlo mean, whose error is at most 0.5 / sqrt(n_mc_samples). All rows share them.
     temperature : float or "loo", default=1.0
         Probabilities are raised to 1 / temperature and scaled to sum 1, which leaves `predict` as it is. "loo" finds it
         by the likelihood of the sets under leave-one-out probabilities; see the notes.
     n_restarts_optimizer : int, default=0
         Further starts of the optimizer, drawn log-uniformly within the bounds.
-    optimizer_rows : int or None, default=1000
+    optimizer_max_samples : int or None, default=1000
         Most labeled rows, drawn at random, on which the kernel's parameters are found: the evidence takes K n^3
         operations. None takes all.
     max_iter : int, default=1000
@@ -147,10 +146,10 @@ class PLGP(CandidateClassifier):
         solver: Literal["cg", "cholesky"] = "cg",
         approximation: Literal["nystroem"] | None = None,
         n_components: int = 1000,
-        n_draws: int = 1000,
+        n_mc_samples: int = 1000,
         temperature: float | Literal["loo"] = 1.0,
         n_restarts_optimizer: int = 0,
-        optimizer_rows: int | None = 1000,
+        optimizer_max_samples: int | None = 1000,
         max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: Any = None,
@@ -162,10 +161,10 @@ class PLGP(CandidateClassifier):
         self.solver = solver
         self.approximation = approximation
         self.n_components = n_components
-        self.n_draws = n_draws
+        self.n_mc_samples = n_mc_samples
         self.temperature = temperature
         self.n_restarts_optimizer = n_restarts_optimizer
-        self.optimizer_rows = optimizer_rows
+        self.optimizer_max_samples = optimizer_max_samples
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -204,7 +203,7 @@ class PLGP(CandidateClassifier):
                 float(self.sharpness),
                 optimizer=self.optimizer,
                 n_restarts=int(self.n_restarts_optimizer),
-                most_rows=self.optimizer_rows,
+                most_rows=self.optimizer_max_samples,
                 random=random,
             )
         posterior, mode = approximate_posterior(
@@ -233,7 +232,7 @@ class PLGP(CandidateClassifier):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         # One for the draws, so that their number does not decide which rows are drawn.
         random, draws = np.random.default_rng(seed).spawn(2)
-        return seed, random, draw_normals(int(self.n_draws), n_classes, draws)
+        return seed, random, draw_normals(int(self.n_mc_samples), n_classes, draws)
 
     def _keep(
         self, posterior: LaplacePosterior, mode: LaplaceMode | WeightMode, mask: Mask, normals: Floats, seed: int
@@ -331,7 +330,7 @@ class PLGP(CandidateClassifier):
             warn_of_wide_posteriors(self._posterior, self._cache["spread"], self._normals)
         return self._cache["spread"]
 
-    def _means_and_covariances(self, rows: Rows) -> Iterator[tuple[Array, Array]]:
+    def _means_and_covariances(self, rows: FeatureMatrix) -> Iterator[tuple[Array, Array]]:
         return self._posterior.means_and_covariances(rows, self._spread())
 
     def _expected(self, moments: Iterator[tuple[Array, Array]]) -> Array:
@@ -339,17 +338,17 @@ class PLGP(CandidateClassifier):
         parts = [expected_shares(means, covariances, normals) for means, covariances in moments]
         return array_namespace(normals).concat(parts, axis=0)
 
-    def _probabilities(self, rows: Rows) -> Array:
+    def _probabilities(self, rows: FeatureMatrix) -> Array:
         return tempered(self._expected(self._means_and_covariances(rows)), self.temperature_)
 
-    def _scores(self, rows: Rows) -> Floats:
+    def _scores(self, rows: FeatureMatrix) -> Floats:
         return as_numpy(self._expected(self._means_and_covariances(rows)))  # the temperature changes no order
 
-    def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         del training
-        return restrict(as_numpy(self._probabilities(rows)), candidates.mask)
+        return normalize_within_sets(as_numpy(self._probabilities(rows)), candidates.mask)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> Rows:
+    def _read_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> FeatureMatrix:
         fitted = None if reset else getattr(self, "_posterior", None)
         if is_torch_array(X):
             return read_tensor(self, X, reset=reset, fitted=None if fitted is None else fitted.rows)

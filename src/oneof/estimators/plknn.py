@@ -7,10 +7,10 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, rows_where
 from oneof.graphs.neighbors import Neighborhood
-from oneof.likelihoods import restrict
-from oneof.parameters import check_choice, check_positive
-from oneof.solvers.votes import neighbor_weights, vote_shares
-from oneof.typing import Floats, Rows
+from oneof.likelihoods import normalize_within_sets
+from oneof.solvers.neighbor_votes import neighbor_weights, vote_shares
+from oneof.typing import FeatureMatrix, Floats
+from oneof.validation import check_choice, check_positive
 
 
 class PLKNN(CandidateClassifier):
@@ -96,24 +96,24 @@ class PLKNN(CandidateClassifier):
         """
         return self._finite_scores(self._read_rows(X))
 
-    def _scores(self, rows: Rows) -> Floats:
+    def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._vote(rows)
 
-    def _vote(self, rows: Rows | None) -> Floats:
+    def _vote(self, rows: FeatureMatrix | None) -> Floats:
         """Return the shares of the votes; without rows, those of the index, none of which is its own neighbor."""
         n_rows = len(self._known) if rows is None else rows.shape[0]
         distances, neighbors = self._known.nearest(self.n_neighbors, rows).by_row(n_rows)
         weights = neighbor_weights(distances) if self.weights == "distance" else np.ones_like(distances)
         return vote_shares(neighbors, weights, self._mask)
 
-    def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Leave a training row out of its own neighbors, so that it does not vouch for itself."""
         if not training:
-            return restrict(self._finite_scores(rows), candidates.mask)
+            return normalize_within_sets(self._finite_scores(rows), candidates.mask)
         labeled = ~candidates.is_unlabeled
         shares = np.ones(candidates.shape)
         if len(self._known) > 1:
             shares[labeled] = self._vote(None)
         if not labeled.all():
             shares[~labeled] = self._finite_scores(rows[~labeled])
-        return restrict(shares, candidates.mask)
+        return normalize_within_sets(shares, candidates.mask)

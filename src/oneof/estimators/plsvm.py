@@ -7,11 +7,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.estimators._svm_base import KernelMachine
 from oneof.estimators.base import CandidateClassifier
-from oneof.estimators.kernel_machine import KernelMachine
-from oneof.parameters import check_choice, check_flag, check_positive
+from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
-from oneof.solvers.spaces import FeatureSpace
+from oneof.validation import check_bool, check_choice, check_positive
 
 
 class PLSVM(KernelMachine, CandidateClassifier):
@@ -59,7 +59,7 @@ class PLSVM(KernelMachine, CandidateClassifier):
     objective_ : ndarray
         J over time, from W = 0. "cccp": one entry for each step of the start that found a new lowest J, and for each
         outer step; it never rises. "pegasos": one entry for each iterate.
-    objective_time_ : ndarray
+    objective_times_ : ndarray
         Seconds after which each entry was reached, without those for the Gram matrix.
     n_iter_ : int
         "cccp": outer steps. "pegasos": iterates after the first.
@@ -149,12 +149,12 @@ class PLSVM(KernelMachine, CandidateClassifier):
     def _check_parameters(self) -> None:
         check_positive("lam", self.lam)
         check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol, or_zero=True)
-        check_flag("fit_intercept", self.fit_intercept)
+        check_positive("tol", self.tol, allow_zero=True)
+        check_bool("fit_intercept", self.fit_intercept)
         check_choice("solver", self.solver, ("cccp", "pegasos"))
 
     def _keep_trace(self, found: PLSVMSolution) -> None:
-        self.objective_, self.objective_time_, self.n_iter_ = found.objective, found.seconds, found.n_iter
+        self.objective_, self.objective_times_, self.n_iter_ = found.objective, found.seconds, found.n_iter
         if self.solver == "cccp" and not found.converged:
             warnings.warn(
                 f"PLSVM did not converge in {found.n_iter} steps: scale the features, or raise lam, tol or max_iter.",

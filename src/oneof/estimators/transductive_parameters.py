@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.parameters import check_choice, check_flag, check_positive, check_share
+from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
 CHOICES = {"switching": ("multiple", "single"), "cost_ratio": ("balanced", "printed")}
 
@@ -18,7 +18,7 @@ def check_parameters(estimator: Any) -> None:
             check_positive(name, getattr(estimator, name))
     check_positive("max_iter", estimator.max_iter, integer=True)
     check_positive("tol", estimator.tol)
-    check_flag("fit_intercept", estimator.fit_intercept)
+    check_bool("fit_intercept", estimator.fit_intercept)
     for name, choices in CHOICES.items():
         check_choice(name, getattr(estimator, name), choices)
 
@@ -31,7 +31,7 @@ def read_fractions(value: Any, n_classes: int) -> list[float] | None:
         value = value[()]
     kind: Any = numbers.Real
     if n_classes == 2 and isinstance(value, kind | str | bytes):
-        check_share("positive_fraction", value)
+        check_fraction("positive_fraction", value)
         return [1.0 - float(value), float(value)]
     shares = None if isinstance(value, kind | str | bytes) else np.asarray(value)
     if shares is None or shares.shape != (n_classes,) or shares.dtype.kind not in "iuf":
@@ -39,5 +39,5 @@ def read_fractions(value: Any, n_classes: int) -> list[float] | None:
             f"positive_fraction={value!r} is not possible for {n_classes} classes: give one number for each of them."
         )
     for k, share in enumerate(shares):
-        check_share(f"positive_fraction[{k}]", share)
+        check_fraction(f"positive_fraction[{k}]", share)
     return [float(share) for share in shares]

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
+from oneof.estimators._svm_base import KernelMachine
 from oneof.estimators.base import CandidateClassifier
-from oneof.estimators.kernel_machine import KernelMachine
 from oneof.estimators.transductive_parameters import check_parameters, read_fractions
-from oneof.solvers.spaces import FeatureSpace
+from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive import solve_classes
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 _REASONS = {
     "passes": "a machine was not solved to its tolerance; lower C, scale the features, or raise tol.",
@@ -84,8 +84,8 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         exactly the given number of unlabeled rows are positive; of more, that of the highest score.
     objective_ : list of ndarray
         For each class solved for (for two classes the second alone), the objective after each machine. It never rises
-        while `unlabeled_costs_` stay the same.
-    unlabeled_costs_ : list of ndarray of shape (n_machines, 2)
+        while `C_unlabeled_path_` stay the same.
+    C_unlabeled_path_ : list of ndarray of shape (n_machines, 2)
         The costs of negative and positive unlabeled rows that belong to it.
     n_iter_ : int
         Machines solved, without that of the labeled rows alone, for the class that took most.
@@ -200,12 +200,12 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         else:
             self._keep_coefficients(found.coefficients, found.intercepts, kernel, rows, every)
         self.objective_ = [solution.objective for solution in found.solutions]
-        self.unlabeled_costs_ = [solution.costs for solution in found.solutions]
+        self.C_unlabeled_path_ = [solution.costs for solution in found.solutions]
         self.n_iter_ = found.n_iter
         self.transduction_ = candidates.classes[found.labels]
         return self._finish_fit(X, y, candidates)
 
-    def _candidate_shares(self, rows: Rows, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Take the softmax of the scores within each set; for the rows of fit, the label that they got comes first."""
         shares = super()._candidate_shares(rows, candidates, training=training)
         if training:

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from oneof.errors import InputError
 from oneof.kernels import Kernel
-from oneof.typing import Floats, Ints, Rows
+from oneof.typing import FeatureMatrix, Floats, Ints
 
 _ROUNDING = 1e-12
 """Share of a feature's mean square below which its variance counts as 0."""
@@ -39,7 +39,7 @@ class ViewFeatures:
 
     columns: Ints | None
     kernel: Kernel | None
-    basis: Rows | None
+    basis: FeatureMatrix | None
     power: int
     offset: Floats | None
     scale: float
@@ -48,12 +48,12 @@ class ViewFeatures:
     @classmethod
     def of(
         cls,
-        rows: Rows,
+        rows: FeatureMatrix,
         weight: Floats,
         *,
         columns: Ints | None = None,
         kernel: Kernel | None = None,
-        basis: Rows | None = None,
+        basis: FeatureMatrix | None = None,
         has_constant: bool = True,
     ) -> "ViewFeatures":
         """Find origin and unit from distinct rows of the view, (m, p), and their weights."""
@@ -75,11 +75,11 @@ class ViewFeatures:
         with np.errstate(over="ignore", under="ignore"):
             return float(np.ldexp(self.scale, self.power))
 
-    def instances(self, rows: Rows) -> Rows:
+    def instances(self, rows: FeatureMatrix) -> FeatureMatrix:
         """Return the features of rows that have the view, (t, p) or, with a constant, (t, p + 1), in float64."""
         return self.of_part(rows if self.columns is None else rows[:, self.columns])
 
-    def of_part(self, part: Rows) -> Rows:
+    def of_part(self, part: FeatureMatrix) -> FeatureMatrix:
         """Return the features of rows of which only the view's columns are given."""
         plain = _divided(_kernel_or_raw(part, self.kernel, self.basis), self.power)
         if sp.issparse(plain) and self.offset is not None:  # fit had dense rows, which were centered
@@ -111,19 +111,19 @@ class ViewFeatures:
         return weights, intercept
 
 
-def _kernel_or_raw(part: Rows, kernel: Kernel | None, basis: Rows | None) -> Rows:
+def _kernel_or_raw(part: FeatureMatrix, kernel: Kernel | None, basis: FeatureMatrix | None) -> FeatureMatrix:
     values = part if kernel is None or basis is None else kernel.gram(part, basis)
     return values.astype(np.float64, copy=False)
 
 
-def _power(values: Rows) -> int:
+def _power(values: FeatureMatrix) -> int:
     stored = values.data if sp.issparse(values) else values
     largest = float(max(stored.max(initial=0.0), -stored.min(initial=0.0)))
     power = int(np.frexp(largest)[1])
     return power if abs(power) > 256 else 0  # within, neither squares nor sums of them overflow or vanish
 
 
-def _divided(values: Rows, power: int) -> Rows:
+def _divided(values: FeatureMatrix, power: int) -> FeatureMatrix:
     if power == 0:
         return values
     with np.errstate(over="ignore", under="ignore"):
@@ -134,7 +134,7 @@ def _divided(values: Rows, power: int) -> Rows:
         return np.ldexp(values, -power)
 
 
-def _moments(values: Rows, weight: Floats) -> tuple[Floats, Floats, Floats]:
+def _moments(values: FeatureMatrix, weight: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the weighted means of the features, of their squares, and their variances."""
     share = weight / weight.sum()
     mean = np.asarray(values.T @ share).ravel()

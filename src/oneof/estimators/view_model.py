@@ -10,7 +10,7 @@ from oneof.errors import InputError
 from oneof.estimators.view_features import ViewFeatures
 from oneof.estimators.views import rows_with
 from oneof.solvers.graph_logistic.views import shares_of_views
-from oneof.typing import Floats, Ints, Labels, Mask, Rows
+from oneof.typing import FeatureMatrix, Floats, Ints, Labels, Mask
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class ViewModel:
     trust: Floats
     names: Labels | None
 
-    def rows_with(self, rows: Rows, place: int) -> Mask:
+    def rows_with(self, rows: FeatureMatrix, place: int) -> Mask:
         """Return which rows have a view."""
         columns = self.features[place].columns
         return np.ones(rows.shape[0], dtype=bool) if columns is None else rows_with(rows, columns, self.names)
 
-    def scores_of(self, rows: Rows, place: int) -> tuple[Floats, Mask]:
+    def scores_of(self, rows: FeatureMatrix, place: int) -> tuple[Floats, Mask]:
         """Return (n, K) log-odds against the last class by one view, 0 in rows that lack it; and which rows have it."""
         weights, here = self.weights[place], self.rows_with(rows, place)
         out = np.zeros((rows.shape[0], len(weights) + 1))
@@ -46,7 +46,7 @@ class ViewModel:
             out[here, :-1] = self.features[place].instances(rows if here.all() else rows[here]) @ weights.T
         return out, here
 
-    def scores(self, rows: Rows) -> Floats:
+    def scores(self, rows: FeatureMatrix) -> Floats:
         """Return (n, K) log-odds against the last class: the mean of the views that a row has, 0 where it has none.
 
         Views count as they are trusted; where a row has only such as are not trusted at all, all that it has alike.
@@ -55,7 +55,7 @@ class ViewModel:
         share = shares_of_views(np.column_stack([here for _, here in found]), self.trust)
         return np.sum([share[:, [place]] * scores for place, (scores, _) in enumerate(found)], axis=0)
 
-    def instances(self, rows: Rows, place: int) -> tuple[Ints, Rows]:
+    def instances(self, rows: FeatureMatrix, place: int) -> tuple[Ints, FeatureMatrix]:
         """Return the rows that have a view, and their features in the columns of all views, (t, D)."""
         here = np.flatnonzero(self.rows_with(rows, place))
         sizes = [weights.shape[1] for weights in self.weights]
@@ -70,7 +70,7 @@ class ViewModel:
         return int(view)
 
 
-def stack(parts: list[Rows], places: list[int], sizes: list[int]) -> Rows:
+def stack(parts: list[FeatureMatrix], places: list[int], sizes: list[int]) -> FeatureMatrix:
     """Return instances in the columns of all views: those of `parts[i]` in the block `places[i]`, and 0 elsewhere."""
     if len(sizes) == 1:
         return parts[0]

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.typing import Ints, Labels, Mask, Rows
+from oneof.typing import FeatureMatrix, Ints, Labels, Mask
 
 
 def read_views(views: Any, n_features: int, names: Labels | None = None) -> list[Ints]:
@@ -103,7 +103,7 @@ def _named(members: Labels, place: int, names: Labels | None) -> Ints:
     return np.array([places[name] for name in members.tolist()], dtype=np.int64)
 
 
-def rows_with(rows: Rows, columns: Ints, names: Labels | None = None) -> Mask:
+def rows_with(rows: FeatureMatrix, columns: Ints, names: Labels | None = None) -> Mask:
     """Return which rows have a view: those whose columns are not all NaN.
 
     Parameters
@@ -144,5 +144,5 @@ def rows_with(rows: Rows, columns: Ints, names: Labels | None = None) -> Mask:
     return counts == 0
 
 
-def _dense(rows: Rows) -> Any:
+def _dense(rows: FeatureMatrix) -> Any:
     return rows.toarray() if sp.issparse(rows) else rows

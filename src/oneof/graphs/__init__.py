@@ -5,11 +5,11 @@ from oneof.graphs.gaussian_process import PrecomputedKernel
 from oneof.graphs.graph import Graph
 from oneof.graphs.kernels import diffusion_kernel, regularized_laplacian_kernel
 from oneof.graphs.laplacian import laplacian
-from oneof.graphs.rule import GraphRule
+from oneof.graphs.rule import NeighborGraph
 
 __all__ = [
     "Graph",
-    "GraphRule",
+    "NeighborGraph",
     "PrecomputedKernel",
     "check_affinity",
     "diffusion_kernel",

@@ -74,7 +74,7 @@ def symmetrized(directed: sp.csr_array, symmetrize: str) -> sp.csr_array:
     other = directed.T.tocsr()
     if symmetrize == "sum":
         return undirected(directed + other)
-    return undirected(directed.maximum(other) if symmetrize == "either" else directed.minimum(other))
+    return undirected(directed.maximum(other) if symmetrize == "union" else directed.minimum(other))
 
 
 def affinity_of(source: Ints, target: Ints, weights: Any, shape: tuple[int, int]) -> sp.csr_array:

@@ -37,7 +37,7 @@ class ApproximateIndex:
     There are sqrt(n) / 8 cells, of which 5 are visited. Cells are taken in turn: all rows that visit one are compared
     with its own by one matrix product, in single precision around its center. It finds the same neighbors every time,
     for any number of threads. How many it misses depends on the rows: 1 % of 10 among 20,000 in blobs of 50 features,
-    34 % where the features are nothing but noise; see `oneof.graphs.GraphRule`.
+    34 % where the features are nothing but noise; see `oneof.graphs.NeighborGraph`.
 
     Parameters
     ----------

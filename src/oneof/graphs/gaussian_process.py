@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from oneof.errors import InputError
-from oneof.reading import read_array
 from oneof.typing import Floats, Ints
+from oneof.validation import as_array
 
 
 class PrecomputedKernel(Kernel):
@@ -70,7 +70,7 @@ class PrecomputedKernel(Kernel):
         return f"PrecomputedKernel(<{len(self._matrix())} rows>)"
 
     def _matrix(self) -> Floats:
-        gram = read_array(self.gram, "the matrix of a precomputed kernel")
+        gram = as_array(self.gram, "the matrix of a precomputed kernel")
         if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
             raise InputError(f"a precomputed kernel has shape {gram.shape}: give a square matrix.")
         return gram

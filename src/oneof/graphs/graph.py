@@ -7,17 +7,17 @@ import scipy.sparse as sp
 
 from oneof.graphs.neighbors import Links, Neighborhood
 from oneof.graphs.weights import binary, cosine, gaussian, local_widths
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 
 @dataclass(frozen=True)
 class Weighting:
-    """Which rows are linked to which, and with what weight: the parameters of `GraphRule` that say so, checked."""
+    """Which rows are linked to which, and with what weight: the parameters of `NeighborGraph` that say so, checked."""
 
     kind: Literal["gaussian", "cosine", "binary"]
     n_neighbors: int
     radius: float | None
-    width: float | Literal["local"]
+    bandwidth: float | Literal["local"]
 
     def of_rows(self, rows: Neighborhood) -> tuple[sp.csr_array, Floats | None]:
         """Return the weights (n, n) of the links that each row has to its neighbors, and the local widths (n,)."""
@@ -26,25 +26,27 @@ class Weighting:
         widths = self.widths(rows, links)
         return self._weights(links, (n, n), rows, widths, widths), widths
 
-    def to_rows(self, rows: Neighborhood, widths: Floats | None, others: Rows) -> sp.csr_array:
+    def to_rows(self, rows: Neighborhood, widths: Floats | None, others: FeatureMatrix) -> sp.csr_array:
         """Return the weights (t, n) of the links that other rows have to these, whose local widths are given."""
         t = others.shape[0]
         links = self._links(rows, others)
         own = None
-        if widths is not None:  # the typical width is that of the rows of fit: rows beside it do not change a new row's
+        if (
+            widths is not None
+        ):  # the typical bandwidth is that of the rows of fit: rows beside it do not change a new row's
             near = links if self.radius is None else rows.nearest(self.n_neighbors, others)
             own = local_widths(near, t, typical=float(widths.mean()))
         return self._weights(links, (t, rows.rows.shape[0]), rows, own, widths, keep_nearest=True)
 
     def widths(self, rows: Neighborhood, links: Links | None = None) -> Floats | None:
         """Return the local widths of rows; None where the weights take none."""
-        if self.kind != "gaussian" or self.width != "local":
+        if self.kind != "gaussian" or self.bandwidth != "local":
             return None
         if links is None or self.radius is not None:
             links = rows.nearest(self.n_neighbors)
         return local_widths(links, rows.rows.shape[0])
 
-    def _links(self, rows: Neighborhood, others: Rows | None = None) -> Links:
+    def _links(self, rows: Neighborhood, others: FeatureMatrix | None = None) -> Links:
         if self.radius is None:
             return rows.nearest(self.n_neighbors, others)
         return rows.within(self.radius, others)
@@ -63,8 +65,8 @@ class Weighting:
             return cosine(links, shape)
         if self.kind == "binary":
             return binary(links, shape)
-        width = self.width if self.width == "local" else rows.in_units(self.width)
-        return gaussian(links, shape, width, own, others, keep_nearest=keep_nearest)
+        bandwidth = self.bandwidth if self.bandwidth == "local" else rows.in_units(self.bandwidth)
+        return gaussian(links, shape, bandwidth, own, others, keep_nearest=keep_nearest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +87,8 @@ class Graph:
     Examples
     --------
     >>> import numpy as np
-    >>> from oneof.graphs import GraphRule
-    >>> graph = GraphRule("binary", n_neighbors=1).graph(np.array([[0.0], [1.0], [5.0]]))
+    >>> from oneof.graphs import NeighborGraph
+    >>> graph = NeighborGraph("binary", n_neighbors=1).graph(np.array([[0.0], [1.0], [5.0]]))
     >>> graph.to_new(np.array([[4.0]])).toarray()
     array([[0., 0., 1.]])
     """
@@ -96,7 +98,7 @@ class Graph:
     weighting: Weighting
     widths: Floats | None = field(repr=False)
 
-    def to_new(self, X: Rows) -> sp.csr_array:
+    def to_new(self, X: FeatureMatrix) -> sp.csr_array:
         """Link new rows to those of fit, by the rule that linked these.
 
         Neighbors of a new row are sought among the rows of fit, and only from its side: there is nothing to make

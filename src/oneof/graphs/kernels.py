@@ -10,9 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity
 from oneof.graphs.laplacian import Kind, laplacian
-from oneof.memory import check_memory
-from oneof.parameters import check_choice, check_positive
 from oneof.typing import Floats
+from oneof.validation import check_choice, check_memory, check_positive
 
 LARGEST_PRODUCT = 1e13
 """Of beta and the largest degree: beyond, rounding of I + beta L would be felt in the third digit of its inverse."""

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.graphs.affinity import check_affinity
-from oneof.parameters import check_choice
+from oneof.validation import check_choice
 
 Kind = Literal["plain", "random_walk", "symmetric"]
 

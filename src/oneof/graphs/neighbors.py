@@ -11,8 +11,8 @@ from sklearn.neighbors import NearestNeighbors
 from oneof.errors import InputError
 from oneof.graphs.approximate import FEW_FEATURES, ApproximateIndex, cells_are_faster
 from oneof.graphs.points import distances, normalized, products, scale_of, scaled
-from oneof.threads import mind_fork, one_thread_each
-from oneof.typing import Floats, Ints, Rows
+from oneof.parallel import limit_openmp_after_fork, single_threaded_blas
+from oneof.typing import FeatureMatrix, Floats, Ints
 
 _ROUNDING = 1e-7  # of squared distances that are worked out from products, as a distance between points of norm 1
 _DROWNED = 1e-4  # nearer than this, between points of norm 1, neighbors are not told apart by products
@@ -71,7 +71,7 @@ class Neighborhood:
         If a value is not finite.
     """
 
-    def __init__(self, rows: Rows, *, cosine: bool = False, approximate: bool = False) -> None:
+    def __init__(self, rows: FeatureMatrix, *, cosine: bool = False, approximate: bool = False) -> None:
         self.rows, self.cosine, self.approximate = rows, cosine, approximate
         scale = scale_of(rows)
         self.unit = 0 if cosine else scale
@@ -80,7 +80,7 @@ class Neighborhood:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def nearest(self, n_neighbors: int, rows: Rows | None = None) -> Links:
+    def nearest(self, n_neighbors: int, rows: FeatureMatrix | None = None) -> Links:
         """Link each row to its nearest neighbors, where there are fewer to all.
 
         Parameters
@@ -103,7 +103,7 @@ class Neighborhood:
         source = np.repeat(np.arange(len(members)), k)
         return self._measured(there, members, source, np.asarray(targets, dtype=np.int64).ravel())
 
-    def within(self, radius: float, rows: Rows | None = None) -> Links:
+    def within(self, radius: float, rows: FeatureMatrix | None = None) -> Links:
         """Link each row to all within a distance, or by cosine a distance 1 - cos; parameters as those of `nearest`."""
         here = self._points()
         there, members = (here.points, here.members) if rows is None else self._like(rows)
@@ -117,7 +117,7 @@ class Neighborhood:
         kept = (links.values >= 1.0 - limit) if self.cosine else (links.values <= limit)
         return Links(links.source[kept], links.target[kept], links.values[kept])
 
-    def points(self, rows: Rows | None = None) -> Rows:
+    def points(self, rows: FeatureMatrix | None = None) -> FeatureMatrix:
         """Return these rows, or others in the form of these, in the unit of the distances; by cosine, of norm 1."""
         return self._points().points if rows is None else self._like(rows)[0]
 
@@ -126,7 +126,7 @@ class Neighborhood:
         with np.errstate(over="ignore", under="ignore"):
             return float(np.ldexp(length, -self.unit))
 
-    def _measured(self, there: Rows, members: Ints, source: Ints, target: Ints) -> Links:
+    def _measured(self, there: FeatureMatrix, members: Ints, source: Ints, target: Ints) -> Links:
         here = self._points()
         measure = products if self.cosine else distances
         values = measure(there, source, here.points, target)
@@ -138,14 +138,14 @@ class Neighborhood:
             self._prepared = _Prepared(points, members, _index(points, self.approximate))
         return self._prepared
 
-    def _like(self, rows: Rows) -> tuple[Rows, Ints]:
+    def _like(self, rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
         """Return other rows in the form of these: neither trees nor products mix dense and CSR."""
         if sp.issparse(rows) != sp.issparse(self.rows):
             rows = sp.csr_array(rows) if sp.issparse(self.rows) else rows.toarray()
         scale_of(rows)  # refuses what is not finite
         return normalized(rows) if self.cosine else self._scaled(rows)
 
-    def _scaled(self, rows: Rows) -> tuple[Rows, Ints]:
+    def _scaled(self, rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
         return scaled(rows, self.unit), np.arange(rows.shape[0])
 
     def __getstate__(self) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class Neighborhood:
 
 @dataclass(frozen=True)
 class _Prepared:
-    points: Rows
+    points: FeatureMatrix
     members: Ints  # the numbers of their rows
     index: Any
 
@@ -166,7 +166,7 @@ class _Prepared:
 class _ExactIndex:
     """A tree in few dimensions, and all pairs in more, where a tree hardly leaves any out."""
 
-    def __init__(self, points: Rows) -> None:
+    def __init__(self, points: FeatureMatrix) -> None:
         # Distances are worked out from products, which lose digits where points lie far from the origin. No one row
         # moves a median far from all the others.
         self._origin = None if sp.issparse(points) else np.median(points, axis=0)
@@ -175,10 +175,10 @@ class _ExactIndex:
         self._index = NearestNeighbors(algorithm="kd_tree" if few else "brute").fit(self._centered(points))
         self._size = _largest_norm(self._index._fit_X)
 
-    def nearest(self, points: Rows | None, k: int) -> Ints:
-        mind_fork()
+    def nearest(self, points: FeatureMatrix | None, k: int) -> Ints:
+        limit_openmp_after_fork()
         centered = self._centered(points)
-        with one_thread_each():  # as scikit-learn does, of whose calls two that overlap would leave it so for good
+        with single_threaded_blas():  # as scikit-learn does, of whose calls two that overlap would leave it so for good
             found = self._index.kneighbors(centered, k, return_distance=False)
         if self._by_products:
             self._settle(centered, found)
@@ -204,24 +204,24 @@ class _ExactIndex:
             order = np.take_along_axis(apart, near, axis=1).argsort(axis=1, kind="stable")
             found[rows] = np.take_along_axis(near, order, axis=1)
 
-    def within(self, points: Rows | None, radius: float) -> list[Ints]:
+    def within(self, points: FeatureMatrix | None, radius: float) -> list[Ints]:
         points = self._centered(points)
         size = self._size if points is None else max(self._size, _largest_norm(points))
-        mind_fork()
-        with one_thread_each():
+        limit_openmp_after_fork()
+        with single_threaded_blas():
             return list(self._index.radius_neighbors(points, radius + _ROUNDING * size, return_distance=False))
 
-    def _centered(self, points: Rows | None) -> Rows | None:
+    def _centered(self, points: FeatureMatrix | None) -> FeatureMatrix | None:
         return points if points is None or self._origin is None else points - self._origin
 
 
-def _index(points: Rows, approximate: bool) -> Any:
+def _index(points: FeatureMatrix, approximate: bool) -> Any:
     if points.shape[0] == 0:
         return None
     if approximate:
         if sp.issparse(points):
             raise InputError(
-                'neighbors="approximate" takes dense rows: pass neighbors="exact", or reduce the features first, for '
+                'algorithm="approximate" takes dense rows: pass algorithm="exact", or reduce the features first, for '
                 "example with TruncatedSVD."
             )
         if cells_are_faster(points):
@@ -229,6 +229,6 @@ def _index(points: Rows, approximate: bool) -> Any:
     return _ExactIndex(points)
 
 
-def _largest_norm(points: Rows) -> float:
+def _largest_norm(points: FeatureMatrix) -> float:
     squares = points.multiply(points) if sp.issparse(points) else points.astype(np.float64) ** 2
     return float(np.sqrt(np.asarray(squares.sum(axis=1)).max(initial=0.0)))

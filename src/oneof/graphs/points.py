@@ -6,14 +6,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.typing import Floats, Ints, Rows
+from oneof.typing import FeatureMatrix, Floats, Ints
 
 OVERFLOW = "distances between rows overflow: scale the features, for example with StandardScaler."
 _BLOCK = 1 << 16  # numbers of the rows at one end of the links that are measured at a time: they stay in the cache
 _SAFE = {4: 30, 8: 256}  # powers of 2, by bytes: rows within them have squares that neither overflow nor vanish
 
 
-def scale_of(rows: Rows) -> int:
+def scale_of(rows: FeatureMatrix) -> int:
     """Return the power of 2 by which rows are divided before they are measured: 0 but for extreme features."""
     values = rows.data if sp.issparse(rows) else rows
     largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
@@ -23,7 +23,7 @@ def scale_of(rows: Rows) -> int:
     return 0 if abs(power) <= _SAFE[values.dtype.itemsize] else power
 
 
-def scaled(rows: Rows, power: int) -> Rows:
+def scaled(rows: FeatureMatrix, power: int) -> FeatureMatrix:
     """Return rows / 2^power, in double precision where they change; the rows themselves where they do not.
 
     Raises
@@ -47,7 +47,7 @@ def scaled(rows: Rows, power: int) -> Rows:
     return out
 
 
-def normalized(rows: Rows) -> tuple[Rows, Ints]:
+def normalized(rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
     """Return the rows that are not 0, of Euclidean norm 1, and their numbers."""
     values = rows.astype(np.float64)
     largest = np.abs(values).max(axis=1)
@@ -64,17 +64,17 @@ def normalized(rows: Rows) -> tuple[Rows, Ints]:
     return values / np.sqrt(np.einsum("ij,ij->i", values, values))[:, None], members
 
 
-def distances(A: Rows, i: Ints, B: Rows, j: Ints) -> Floats:
+def distances(A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints) -> Floats:
     """Return ||a_i - b_j|| for pairs of rows, from differences: that of equal rows is 0, of close ones precise."""
     return np.sqrt(_by_blocks(_squares, A, i, B, j))
 
 
-def products(A: Rows, i: Ints, B: Rows, j: Ints) -> Floats:
+def products(A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints) -> Floats:
     """Return <a_i, b_j> for pairs of rows; rows that share no feature have exactly 0."""
     return _by_blocks(_inner, A, i, B, j)
 
 
-def _by_blocks(measure: Any, A: Rows, i: Ints, B: Rows, j: Ints) -> Floats:
+def _by_blocks(measure: Any, A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints) -> Floats:
     out = np.empty(len(i))
     across = A.shape[1] if not sp.issparse(A) else (A.nnz + B.nnz) // max(A.shape[0] + B.shape[0], 1)
     step = max(1, _BLOCK // max(across, 1))
@@ -84,7 +84,7 @@ def _by_blocks(measure: Any, A: Rows, i: Ints, B: Rows, j: Ints) -> Floats:
     return out
 
 
-def _squares(A: Rows, B: Rows) -> Floats:
+def _squares(A: FeatureMatrix, B: FeatureMatrix) -> Floats:
     difference = A - B
     if sp.issparse(difference):
         difference.data **= 2
@@ -92,5 +92,5 @@ def _squares(A: Rows, B: Rows) -> Floats:
     return np.einsum("ij,ij->i", difference, difference)
 
 
-def _inner(A: Rows, B: Rows) -> Floats:
+def _inner(A: FeatureMatrix, B: FeatureMatrix) -> Floats:
     return np.asarray(A.multiply(B).sum(axis=1)).ravel() if sp.issparse(A) else np.einsum("ij,ij->i", A, B)

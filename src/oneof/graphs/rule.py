@@ -7,20 +7,20 @@ from oneof.errors import InputError
 from oneof.graphs.affinity import check_affinity, symmetrized
 from oneof.graphs.graph import Graph, Weighting
 from oneof.graphs.neighbors import Neighborhood
-from oneof.parameters import check_choice, check_positive
-from oneof.typing import Rows
+from oneof.typing import FeatureMatrix
+from oneof.validation import check_choice, check_positive
 
 AFFINITIES = ("gaussian", "cosine", "binary")
 
 
 @dataclass(frozen=True, eq=False)
-class GraphRule:
+class NeighborGraph:
     """How rows become the vertices of a weighted graph.
 
     Parameters
     ----------
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Weights of the links: "gaussian" as `width` says; "cosine", the cosine similarity, where neighbors too are
+        Weights of the links: "gaussian" as `bandwidth` says; "cosine", the cosine similarity, where neighbors too are
         those of the largest similarity, and those below 0 count as 0; "binary", 1. Or the affinity of the rows of fit,
         (n, n), as it is, or a function of the rows that returns one: then no other parameter changes the graph.
     n_neighbors : int, default=5
@@ -29,13 +29,13 @@ class GraphRule:
     radius : float, optional
         Links to all rows within this Euclidean distance (for "cosine", within a distance 1 - cos) in place of the
         nearest neighbors. Memory goes with the number of links.
-    width : "local" or float, default="local"
-        A number: exp(-d^2 / (2 width^2)). "local": exp(-d^2 / (s_i s_j)), s_i the distance of row i to its
+    bandwidth : "local" or float, default="local"
+        A number: exp(-d^2 / (2 bandwidth^2)). "local": exp(-d^2 / (s_i s_j)), s_i the distance of row i to its
         `n_neighbors`-th neighbor, where that is 0 the mean of the others'.
-    symmetrize : {"either", "mutual", "sum"}, default="either"
+    symmetrize : {"union", "mutual", "sum"}, default="union"
         Rows are linked if either, or if each, is a neighbor of the other. With "sum" the former, and where each is,
         the link has twice its weight: A + A^T, as for Joachims' transducer.
-    neighbors : {"exact", "approximate"}, default="exact"
+    algorithm : {"exact", "approximate"}, default="exact"
         "approximate" is faster for more than some 5,000 rows of more than 5 features (for others all neighbors are
         found), and misses neighbors. Of the 10 nearest in 50 features it missed, for 20,000, 50,000 and 200,000 rows,
         1 %, 2 % and 6 % among ten wide Gaussian blobs, but 34 %, 45 % and 55 % in one: isotropic noise, where no row
@@ -54,7 +54,7 @@ class GraphRule:
     Examples
     --------
     >>> import numpy as np
-    >>> rule = GraphRule("binary", n_neighbors=1)
+    >>> rule = NeighborGraph("binary", n_neighbors=1)
     >>> rule.graph(np.array([[0.0], [1.0], [5.0]])).affinity.toarray()
     array([[0., 1., 0.],
            [1., 0., 1.],
@@ -64,9 +64,9 @@ class GraphRule:
     affinity: Any = "gaussian"
     n_neighbors: int = 5
     radius: float | None = None
-    width: float | Literal["local"] = "local"
-    symmetrize: Literal["either", "mutual", "sum"] = "either"
-    neighbors: Literal["exact", "approximate"] = "exact"
+    bandwidth: float | Literal["local"] = "local"
+    symmetrize: Literal["union", "mutual", "sum"] = "union"
+    algorithm: Literal["exact", "approximate"] = "exact"
 
     def __post_init__(self) -> None:
         if isinstance(self.affinity, str):
@@ -74,14 +74,14 @@ class GraphRule:
         check_positive("n_neighbors", self.n_neighbors, integer=True)
         if self.radius is not None:
             check_positive("radius", self.radius, others=" or None")
-        if not (isinstance(self.width, str) and self.width == "local"):
-            check_positive("width", self.width, others=' or "local"')
-        check_choice("symmetrize", self.symmetrize, ("either", "mutual", "sum"))
-        check_choice("neighbors", self.neighbors, ("exact", "approximate"))
-        if self.neighbors == "approximate" and self.radius is not None:
-            raise InputError('neighbors="approximate" finds no radius: pass radius=None, or neighbors="exact".')
+        if not (isinstance(self.bandwidth, str) and self.bandwidth == "local"):
+            check_positive("bandwidth", self.bandwidth, others=' or "local"')
+        check_choice("symmetrize", self.symmetrize, ("union", "mutual", "sum"))
+        check_choice("algorithm", self.algorithm, ("exact", "approximate"))
+        if self.algorithm == "approximate" and self.radius is not None:
+            raise InputError('algorithm="approximate" finds no radius: pass radius=None, or algorithm="exact".')
 
-    def graph(self, X: Rows) -> Graph:
+    def graph(self, X: FeatureMatrix) -> Graph:
         """Link rows.
 
         Parameters
@@ -105,14 +105,14 @@ class GraphRule:
             raise InputError("X has no rows: there is nothing to link.")
         named = isinstance(self.affinity, str)
         rows = Neighborhood(
-            X, cosine=named and self.affinity == "cosine", approximate=named and self.neighbors == "approximate"
+            X, cosine=named and self.affinity == "cosine", approximate=named and self.algorithm == "approximate"
         )
         # Of new rows a given affinity says nothing: they are linked by self-tuning weights of nearest neighbors.
         weighting = Weighting(
             kind=self.affinity if named else "gaussian",
             n_neighbors=int(self.n_neighbors),
             radius=float(self.radius) if named and self.radius is not None else None,
-            width=float(self.width) if named and self.width != "local" else "local",
+            bandwidth=float(self.bandwidth) if named and self.bandwidth != "local" else "local",
         )
         if named:
             directed, widths = weighting.of_rows(rows)

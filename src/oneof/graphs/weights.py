@@ -16,7 +16,7 @@ _GONE = 690.0  # exp(-690) is the last power that is neither 0 nor short of digi
 def local_widths(links: Links, n: int, typical: float | None = None) -> Floats:
     """Return the distance of each row to the last of its nearest neighbors, (n,).
 
-    A row all of whose nearest neighbors equal it has none; a typical width stands in, if none is given the mean of the
+    A row all of whose nearest neighbors equal it has none; a typical bandwidth stands in, if none is given the mean of the
     others, so that it is linked to what lies near it as an ordinary row would be.
     """
     widths = np.zeros(n)
@@ -31,24 +31,24 @@ def local_widths(links: Links, n: int, typical: float | None = None) -> Floats:
 def gaussian(
     links: Links,
     shape: tuple[int, int],
-    width: float | Literal["local"],
+    bandwidth: float | Literal["local"],
     own: Floats | None = None,
     others: Floats | None = None,
     *,
     keep_nearest: bool = False,
 ) -> sp.csr_array:
-    """Return exp(-d^2 / (2 width^2)), or with the local widths of both ends exp(-d^2 / (s_i s_j)).
+    """Return exp(-d^2 / (2 bandwidth^2)), or with the local widths of both ends exp(-d^2 / (s_i s_j)).
 
     With `keep_nearest`, rows whose weights would all be too small for the arithmetic have them scaled up together.
     """
     d = links.values
     with np.errstate(over="ignore", under="ignore"):
-        if width == "local":
+        if bandwidth == "local":
             assert own is not None
             assert others is not None
             exponents = (d / own[links.source]) * (d / others[links.target])
         else:
-            t = d / max(float(width), _SMALLEST)
+            t = d / max(float(bandwidth), _SMALLEST)
             exponents = 0.5 * t * t
         if keep_nearest:
             least = np.full(shape[0], np.inf)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.special import ndtri
 
 from oneof.errors import InputError
-from oneof.typing import Array, Floats, Rows
+from oneof.typing import Array, FeatureMatrix, Floats
 
 _OVERFLOW = "squares of the features over- or underflow: scale the features, for example with StandardScaler."
 _CONSTANT = 1e-12
@@ -29,7 +29,7 @@ class Standard:
     scale: Floats
 
     @classmethod
-    def of(cls, X: Rows) -> "Standard":
+    def of(cls, X: FeatureMatrix) -> "Standard":
         """Learn means and deviations."""
         X = _dense(X)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -40,7 +40,7 @@ class Standard:
             raise InputError(_OVERFLOW)
         return found
 
-    def __call__(self, X: Rows) -> Floats:
+    def __call__(self, X: FeatureMatrix) -> Floats:
         """Return the (n, d') z-scores."""
         with np.errstate(over="ignore", invalid="ignore"):
             return _finite((_dense(X)[:, self.columns] - self.mean) / self.scale)
@@ -58,13 +58,13 @@ class GaussianRank:
     standard: Standard
 
     @classmethod
-    def of(cls, X: Rows) -> "GaussianRank":
+    def of(cls, X: FeatureMatrix) -> "GaussianRank":
         """Learn the order of the rows in each feature."""
         X = _dense(X)
         known = np.sort(X, axis=0)
         return cls(known, Standard.of(_normal_ranks(known, X)))
 
-    def __call__(self, X: Rows) -> Floats:
+    def __call__(self, X: FeatureMatrix) -> Floats:
         """Return the (n, d') normal ranks."""
         return self.standard(_normal_ranks(self.known, _dense(X)))
 
@@ -77,12 +77,12 @@ class Angle:
     after: Standard
 
     @classmethod
-    def of(cls, X: Rows) -> "Angle":
+    def of(cls, X: FeatureMatrix) -> "Angle":
         """Learn means and deviations, before and after."""
         before = Standard.of(X)
         return cls(before, Standard.of(_on_a_sphere(before(X))))
 
-    def __call__(self, X: Rows) -> Floats:
+    def __call__(self, X: FeatureMatrix) -> Floats:
         """Return the (n, d') directions."""
         return self.after(_on_a_sphere(self.before(X)))
 
@@ -92,12 +92,12 @@ class UnitRows:
     """Rows scaled to length 1; zeros stay zeros."""
 
     @classmethod
-    def of(cls, X: Rows) -> "UnitRows":
+    def of(cls, X: FeatureMatrix) -> "UnitRows":
         """Learn nothing."""
         del X
         return cls()
 
-    def __call__(self, X: Rows) -> Rows:
+    def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the (n, d) rows."""
         X = _divided(X.astype(np.float64), _largest(X, axis=1)[:, None])  # so that no square over- or underflows
         squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
@@ -112,11 +112,11 @@ class ScaledUnitRows:
     """(d,); 1 where a feature is always 0."""
 
     @classmethod
-    def of(cls, X: Rows) -> "ScaledUnitRows":
+    def of(cls, X: FeatureMatrix) -> "ScaledUnitRows":
         """Learn the largest absolute values."""
         return cls(_largest(X, axis=0))
 
-    def __call__(self, X: Rows) -> Rows:
+    def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the (n, d) rows."""
         return UnitRows()(_divided(X.astype(np.float64), self.largest[None, :]))
 
@@ -129,7 +129,7 @@ _MOST_FEATURES = 5000
 _MOSTLY_ZEROS, _HALF_ZEROS = 0.1, 0.5
 
 
-def suited_maps(X: Rows) -> dict[str, Any]:
+def suited_maps(X: FeatureMatrix) -> dict[str, Any]:
     """Return the maps that suit rows, by the share of entries that are not 0.
 
     Up to a tenth, or above 5,000 features, those that keep zeros: to the others a rare word is as large as any. Above
@@ -151,14 +151,14 @@ def _normal_ranks(known: Floats, X: Floats) -> Floats:
     return ndtri(np.clip(ranks / (2.0 * n), 0.5 / n, 1.0 - 0.5 / n))
 
 
-def _largest(X: Rows, *, axis: int) -> Floats:
+def _largest(X: FeatureMatrix, *, axis: int) -> Floats:
     """Return the largest absolute values of features or rows, and 1 where all are 0."""
     largest = abs(X).max(axis=axis)
     largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest, dtype=np.float64).ravel()
     return np.where(largest > 0, largest, 1.0)
 
 
-def _divided(X: Rows, by: Floats) -> Rows:
+def _divided(X: FeatureMatrix, by: Floats) -> FeatureMatrix:
     """Divide features or rows; not multiply by inverses, which may be infinite."""
     if not sp.issparse(X):
         return X / by
@@ -172,7 +172,7 @@ def _on_a_sphere(Z: Floats) -> Floats:
     return Z / np.where(size > 0, size, 1.0)
 
 
-def _dense(X: Rows) -> Floats:
+def _dense(X: FeatureMatrix) -> Floats:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 

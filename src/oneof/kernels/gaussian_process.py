@@ -13,7 +13,7 @@ from array_api_compat import is_numpy_array
 from oneof.errors import InputError
 from oneof.kernels.gram import NOT_FINITE, OVERFLOW, check_finite, check_shape
 from oneof.kernels.rows import center, device_of, namespace, of_one_kind, products, squared_distances, squares
-from oneof.typing import Array, Floats, Rows
+from oneof.typing import Array, FeatureMatrix, Floats
 
 _TILE = 1024  # rows: a product of two tiles is as fast as that of all rows, and what is made on the way stays small
 _PARTS: dict[str, tuple[str, ...]] = {"Sum": ("k1", "k2"), "Product": ("k1", "k2"), "Exponentiation": ("kernel",)}
@@ -21,7 +21,7 @@ _STATIONARY = ("RBF", "Matern", "RationalQuadratic", "ExpSineSquared")
 _KINDS = ("ConstantKernel", "WhiteKernel", "DotProduct", *_STATIONARY, *_PARTS)
 
 
-def covariance(kernel: Any, X: Rows, Y: Rows | None = None) -> Array:
+def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) -> Array:
     """Return k(x_i, y_j), (n, m), as `kernel(X, Y)` does.
 
     Parameters
@@ -73,7 +73,7 @@ def covariance(kernel: Any, X: Rows, Y: Rows | None = None) -> Array:
     return gram
 
 
-def variances(kernel: Any, X: Rows) -> Array:
+def variances(kernel: Any, X: FeatureMatrix) -> Array:
     """Return k(x_i, x_i), (n,), as `kernel.diag(X)` does; rows, precision and errors are those of `covariance`."""
     X, _ = of_one_kind(X, None)
     if not _is_evaluated_here(kernel, X):
@@ -118,7 +118,7 @@ def _parts(kernel: Any) -> list[Any]:
     return [getattr(kernel, name) for name in _PARTS.get(_kind(kernel), ())]
 
 
-def _is_evaluated_here(kernel: Any, X: Rows) -> bool:
+def _is_evaluated_here(kernel: Any, X: FeatureMatrix) -> bool:
     if _kind(kernel) == "" and not (sp.issparse(X) or is_numpy_array(X)):
         raise InputError(
             f"{type(kernel).__name__} is evaluated for NumPy rows only: give those, or a kernel made of scikit-learn's "
@@ -128,7 +128,7 @@ def _is_evaluated_here(kernel: Any, X: Rows) -> bool:
     return _kind(kernel) != "" and all(_is_evaluated_here(part, X) for part in _parts(kernel))
 
 
-def _complaint(kernel: Any, X: Rows) -> str:
+def _complaint(kernel: Any, X: FeatureMatrix) -> str:
     return OVERFLOW if is_psd_by_construction(kernel, X.shape[1]) else NOT_FINITE
 
 
@@ -141,7 +141,7 @@ def _called(function: Callable[..., Any], shape: tuple[int, ...], *rows: Any) ->
     return values.astype(rows[0].dtype, copy=False) if rows[0].dtype.kind == "f" else values
 
 
-def _values(kernel: Any, X: Rows, Y: Rows | None, origin: Array | None) -> Any:
+def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array | None) -> Any:
     """Return k(x_i, y_j) as an array of its own, or as a number where all are the same; without Y, of X with itself."""
     kind, xp = _kind(kernel), namespace(X)
     if kind in _PARTS:
@@ -174,7 +174,7 @@ def _values(kernel: Any, X: Rows, Y: Rows | None, origin: Array | None) -> Any:
     return decay
 
 
-def _variances(kernel: Any, X: Rows) -> Any:
+def _variances(kernel: Any, X: FeatureMatrix) -> Any:
     kind = _kind(kernel)
     if kind in _PARTS:
         return _together(kernel, [_variances(part, X) for part in _parts(kernel)])

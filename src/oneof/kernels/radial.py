@@ -11,7 +11,7 @@ from oneof.errors import InputError
 from oneof.kernels.gaussian_process import covariance
 from oneof.kernels.rows import squares
 from oneof.kernels.spread import total_variance
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 RADIAL = ("rbf", "laplacian")
 RBF_RATE = 0.3
@@ -34,21 +34,21 @@ class MappedKernel:
     spread: float
 
     @classmethod
-    def of(cls, feature_map: Any, name: str, mapped: Rows) -> "MappedKernel":
+    def of(cls, feature_map: Any, name: str, mapped: FeatureMatrix) -> "MappedKernel":
         """Take the spread of mapped rows."""
         spread = total_variance(mapped) if name == "rbf" else float(mapped.shape[1])
         size = float(squares(mapped).mean()) if name == "rbf" else 1.0
         return cls(feature_map, name, spread if spread > _LEAST_SPREAD * size else 1.0)
 
-    def mapped(self, X: Rows) -> Rows:
+    def mapped(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the features between which distances are taken."""
         return self.feature_map(X)
 
-    def kept(self, mapped: Rows) -> Rows:
+    def kept(self, mapped: FeatureMatrix) -> FeatureMatrix:
         """Return the features between which distances are taken."""
         return mapped
 
-    def gram(self, mapped: Rows, others: Rows | None = None) -> Floats:
+    def gram(self, mapped: FeatureMatrix, others: FeatureMatrix | None = None) -> Floats:
         """Return k of mapped rows, (n, m); without `others`, of the rows with themselves, exactly symmetric.
 
         Raises

@@ -6,12 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace, device
 
-from oneof.typing import Array, Floats, Rows
+from oneof.typing import Array, FeatureMatrix, Floats
 
 _PAIRED = 2**18  # elements of rows that are subtracted pair by pair at a time: few enough to stay in the cache
 
 
-def of_one_kind(X: Rows, Y: Rows | None) -> tuple[Any, Any]:
+def of_one_kind(X: FeatureMatrix, Y: FeatureMatrix | None) -> tuple[Any, Any]:
     """Return both as dense arrays, or both as CSR, in one floating precision."""
     rows = [X] if Y is None else [X, Y]
     if any(sp.issparse(R) for R in rows):
@@ -24,17 +24,17 @@ def of_one_kind(X: Rows, Y: Rows | None) -> tuple[Any, Any]:
     return rows[0], None if Y is None else rows[1]
 
 
-def namespace(X: Rows) -> Any:
+def namespace(X: FeatureMatrix) -> Any:
     """Return the array namespace of rows: NumPy's for CSR."""
     return array_namespace(_stored(X))
 
 
-def device_of(X: Rows) -> Any:
+def device_of(X: FeatureMatrix) -> Any:
     """Return the device that the rows are on."""
     return device(_stored(X))
 
 
-def center(X: Rows) -> Array | None:
+def center(X: FeatureMatrix) -> Array | None:
     """Return an origin amid the rows, from where few distances lose digits; None for CSR, which must stay sparse.
 
     It is the median of a sample: a mean would be drawn away from all the other rows by a single one far off.
@@ -45,17 +45,17 @@ def center(X: Rows) -> Array | None:
     return namespace(X).sort(sample, axis=0)[sample.shape[0] // 2, :]
 
 
-def products(X: Rows, Y: Rows) -> Array:
+def products(X: FeatureMatrix, Y: FeatureMatrix) -> Array:
     """Return x_i . y_j, dense, (n, m)."""
     return (X @ Y.T).toarray() if sp.issparse(X) else X @ Y.T
 
 
-def squares(X: Rows) -> Array:
+def squares(X: FeatureMatrix) -> Array:
     """Return ||x_i||^2, (n,)."""
     return np.asarray(X.multiply(X).sum(axis=1)) if sp.issparse(X) else namespace(X).vecdot(X, X)
 
 
-def squared_distances(X: Rows, Y: Rows | None, origin: Array | None, scale: Floats) -> Array:
+def squared_distances(X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array | None, scale: Floats) -> Array:
     """Return ||(x_i - y_j) / scale||^2, (n, m), at the speed of a matrix product; without Y, of X with itself.
 
     Expanded to ||x||^2 + ||y||^2 - 2 x.y, a distance that is small beside its rows has lost digits: those pairs are
@@ -79,15 +79,15 @@ def squared_distances(X: Rows, Y: Rows | None, origin: Array | None, scale: Floa
     return d2
 
 
-def _scaled(X: Rows, origin: Array | None, scale: Floats) -> Rows:
+def _scaled(X: FeatureMatrix, origin: Array | None, scale: Floats) -> FeatureMatrix:
     if sp.issparse(X):
         return sp.csr_array(X.multiply((1.0 / scale).astype(X.dtype)))
     return (X - origin) / namespace(X).asarray(scale, dtype=X.dtype, device=device_of(X))
 
 
-def _taken(X: Rows, rows: Array) -> Rows:
+def _taken(X: FeatureMatrix, rows: Array) -> FeatureMatrix:
     return X[rows] if sp.issparse(X) else namespace(X).take(X, rows, axis=0)
 
 
-def _stored(X: Rows) -> Array:
+def _stored(X: FeatureMatrix) -> Array:
     return X.data if sp.issparse(X) else X

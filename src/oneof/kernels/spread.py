@@ -6,10 +6,10 @@ from array_api_compat import array_namespace
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from oneof.errors import InputError
-from oneof.typing import Rows
+from oneof.typing import FeatureMatrix
 
 
-def total_variance(X: Rows) -> float:
+def total_variance(X: FeatureMatrix) -> float:
     """Return the sum of the variances of the features, of rows of any namespace or in CSR."""
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
@@ -18,7 +18,7 @@ def total_variance(X: Rows) -> float:
         return checked_variance(float(xp.sum(xp.var(xp.astype(X, xp.float64), axis=0))))
 
 
-def entry_variance(X: Rows) -> float:
+def entry_variance(X: FeatureMatrix) -> float:
     """Return the variance of all entries, of NumPy or CSR rows."""
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
@@ -27,7 +27,7 @@ def entry_variance(X: Rows) -> float:
         return checked_variance(float(X.var(dtype=np.float64)))
 
 
-def scale_gamma(X: Rows) -> float:
+def scale_gamma(X: FeatureMatrix) -> float:
     """Return the gamma that scikit-learn's SVC calls "scale", 1/(d Var(X)); its own is below 0 for some sparse rows."""
     variance = entry_variance(X)
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0

@@ -11,8 +11,8 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kerne
 from oneof.errors import InputError
 from oneof.kernels.gram import NOT_FINITE, OVERFLOW, check_finite, check_shape
 from oneof.kernels.spread import scale_gamma
-from oneof.parameters import check_positive
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
+from oneof.validation import check_positive
 
 KERNELS = ("linear", "poly", "rbf")
 
@@ -28,7 +28,7 @@ class Kernel:
     coef0: float
 
     @classmethod
-    def of(cls, name: Any, X: Rows, *, gamma: Any, degree: Any, coef0: Any) -> "Kernel":
+    def of(cls, name: Any, X: FeatureMatrix, *, gamma: Any, degree: Any, coef0: Any) -> "Kernel":
         """Check the parameters, and work out gamma from the rows to be fitted.
 
         Parameters
@@ -46,11 +46,11 @@ class Kernel:
             names = ", ".join(KERNELS)
             raise InputError(f"kernel={name!r} is not possible: choose one of {names}, precomputed, or a function.")
         check_positive("degree", degree, integer=True)
-        check_positive("coef0", coef0, or_zero=True)
+        check_positive("coef0", coef0, allow_zero=True)
         used = isinstance(name, str) and name in ("poly", "rbf")
         return cls(name, _gamma(gamma, X) if used else 1.0, int(degree), float(coef0))
 
-    def gram(self, X: Rows, Y: Rows) -> Floats:
+    def gram(self, X: FeatureMatrix, Y: FeatureMatrix) -> Floats:
         """Return k(x_i, y_j), of shape (n, m), in float64.
 
         Raises
@@ -73,7 +73,7 @@ class Kernel:
         return gram.astype(np.float64, copy=False)
 
 
-def _gamma(gamma: Any | Literal["scale", "auto"], X: Rows) -> float:
+def _gamma(gamma: Any | Literal["scale", "auto"], X: FeatureMatrix) -> float:
     if isinstance(gamma, str) and gamma == "auto":
         return 1.0 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.reading import read_array, read_floats
 from oneof.typing import Floats, Mask
+from oneof.validation import as_array, as_float_array
 
 
-def precision_recall_break_even(y_true: Any, y_score: Any) -> Any:
+def precision_recall_breakeven_point(y_true: Any, y_score: Any) -> Any:
     """Return the point of the precision/recall curve where both are equal.
 
     With R positives it is the precision among the R highest scores; among equal scores the positives are taken to be
@@ -38,11 +38,11 @@ def precision_recall_break_even(y_true: Any, y_score: Any) -> Any:
 
     Examples
     --------
-    >>> from oneof.metrics import precision_recall_break_even
-    >>> precision_recall_break_even([1, 1, 0, 0], [0.9, 0.4, 0.6, 0.1])
+    >>> from oneof.metrics import precision_recall_breakeven_point
+    >>> precision_recall_breakeven_point([1, 1, 0, 0], [0.9, 0.4, 0.6, 0.1])
     0.5
     """
-    truth, scores = read_array(y_true, "y_true"), read_floats(y_score, "y_score")
+    truth, scores = as_array(y_true, "y_true"), as_float_array(y_score, "y_score")
     if truth.shape != scores.shape or truth.ndim not in (1, 2):
         raise InputError(f"y_true has shape {truth.shape} and y_score {scores.shape}: give two arrays of one shape.")
     if not np.isin(truth, (0, 1)).all():

@@ -7,9 +7,8 @@ import numpy as np
 from oneof.candidates import CandidateSets, align, as_classes, over_all_labels
 from oneof.candidates.labels import distinct_labels, pack_classes
 from oneof.errors import InputError, LabelError
-from oneof.reading import read_array, read_floats
 from oneof.typing import Floats, Mask
-from oneof.weights import read_sample_weight
+from oneof.validation import as_array, as_float_array, check_sample_weight
 
 
 def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -43,7 +42,7 @@ def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_
     0.25
     """
     covered, _ = _covered(y, y_pred, classes)
-    return _mean_over(~covered, np.ones(len(covered), dtype=bool), read_sample_weight(sample_weight, len(covered)))
+    return _mean_over(~covered, np.ones(len(covered), dtype=bool), check_sample_weight(sample_weight, len(covered)))
 
 
 def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -79,7 +78,7 @@ def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: An
     0.667
     """
     covered, candidates = _covered(y, y_pred, classes)
-    return _mean_over(covered, ~_says_nothing(candidates), read_sample_weight(sample_weight, len(covered)))
+    return _mean_over(covered, ~_says_nothing(candidates), check_sample_weight(sample_weight, len(covered)))
 
 
 def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -117,7 +116,7 @@ def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: A
     covered, candidates = _covered(y, y_pred, classes)
     if not candidates.is_exact.any():
         raise LabelError("no row of y is exactly labeled: use the covering rate, which takes every labeled row.")
-    return _mean_over(covered, candidates.is_exact, read_sample_weight(sample_weight, len(covered)))
+    return _mean_over(covered, candidates.is_exact, check_sample_weight(sample_weight, len(covered)))
 
 
 def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -159,7 +158,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     >>> round(approximated_accuracy([["finch", "owl"], ["wren"]], proba, classes=["finch", "owl", "wren"]), 3)
     0.333
     """
-    proba = read_floats(proba, "proba")
+    proba = as_float_array(proba, "proba")
     classes = None if classes is None else as_classes(classes)
     candidates = over_all_labels(y, [], classes)
     expected = (len(candidates), candidates.shape[1] if classes is None else len(classes))
@@ -177,12 +176,12 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     inside = np.where(candidates.mask, proba, 0.0).sum(axis=1)
     hit = candidates.mask[rows, best] & (inside > 0)
     shares = np.where(hit, proba[rows, best] / np.where(hit, inside, 1.0), 0.0)
-    return _mean_over(shares, ~_says_nothing(candidates), read_sample_weight(sample_weight, len(proba)))
+    return _mean_over(shares, ~_says_nothing(candidates), check_sample_weight(sample_weight, len(proba)))
 
 
 def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
     """Return which predictions their sets cover, and the sets."""
-    predicted = read_array(y_pred, "y_pred")
+    predicted = as_array(y_pred, "y_pred")
     listed = predicted.ravel().tolist()
     distinct_labels(listed, range(len(listed)))  # raises for what is no label
     candidates = over_all_labels(y, listed, classes)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.reading import read_floats
+from oneof.validation import as_float_array
 
 
 class WinTieLoss(NamedTuple):
@@ -54,7 +54,7 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     >>> win_tie_loss([[0.9, 0.91, 0.92], [0.7, 0.6, 0.8]], [[0.5, 0.52, 0.51], [0.8, 0.6, 0.7]])
     WinTieLoss(win=1, tie=1, loss=0)
     """
-    a, b = np.atleast_2d(read_floats(ours, "ours")), np.atleast_2d(read_floats(theirs, "theirs"))
+    a, b = np.atleast_2d(as_float_array(ours, "ours")), np.atleast_2d(as_float_array(theirs, "theirs"))
     if a.shape != b.shape or a.ndim != 2 or a.shape[1] < 2:
         raise InputError(f"scores of shapes {a.shape} and {b.shape} cannot be paired: give the same two or more runs.")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):

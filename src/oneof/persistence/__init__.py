@@ -16,7 +16,7 @@ from typing import Any
 from array_api_compat import is_torch_array
 
 from oneof.errors import InputError, InputTypeError, ModelFileError
-from oneof.files import as_path, replacing
+from oneof.files import as_path, atomic_write
 from oneof.persistence import archive
 from oneof.persistence.machines import machines_fit
 from oneof.persistence.trusted import TRUSTED
@@ -135,7 +135,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         raise InputTypeError(f"{type(estimator).__name__} cannot be saved: {_first_line(error)}") from error
     if foreign:
         raise InputTypeError(f"the model cannot be saved, since loading it would not trust {foreign}.")
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_bytes(data)
 
 

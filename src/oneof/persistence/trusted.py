@@ -7,7 +7,7 @@ _PROCESS_KERNELS = (
 TRUSTED: tuple[str, ...] = (
     "builtins.range",  # columns of a view
     "oneof.estimators.clpl.CLPL",
-    "oneof.estimators.consistency.LocalGlobalConsistency",
+    "oneof.estimators.local_global_consistency.LocalGlobalConsistency",
     "oneof.estimators.gaussian_em.GaussianEM",
     "oneof.solvers.generative.covariances.Covariances",
     "oneof.solvers.generative.gaussian.GaussianParameters",
@@ -15,7 +15,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.graph_logistic.GraphLogisticRegression",
     "oneof.estimators.view_features.ViewFeatures",
     "oneof.estimators.view_model.ViewModel",
-    "oneof.estimators.harmonic.HarmonicField",
+    "oneof.estimators.harmonic_field.HarmonicField",
     "oneof.estimators.ipal.IPAL",
     "oneof.estimators.loo_kernels.GivenKernel",
     "oneof.estimators.loo_kernels.PrecomputedGram",
@@ -43,9 +43,9 @@ TRUSTED: tuple[str, ...] = (
     "oneof.solvers.laplace.weights.WeightCovariance",
     "oneof.estimators.plknn.PLKNN",
     "oneof.estimators.plsvm.PLSVM",
-    "oneof.estimators.transducer.SpectralGraphTransducer",
+    "oneof.estimators.spectral_graph_transducer.SpectralGraphTransducer",
     "oneof.estimators.transductive_svm.TransductiveSVM",
-    "oneof.estimators.walk.MarkovWalk",
+    "oneof.estimators.markov_walk.MarkovWalk",
     "oneof.graphs.gaussian_process.PrecomputedKernel",
     "oneof.graphs.graph.Graph",  # plain arrays and parameters: the rows of fit without an index of them
     "oneof.graphs.graph.Weighting",

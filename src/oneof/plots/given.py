@@ -4,7 +4,7 @@ from typing import Any
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError, InputTypeError
-from oneof.reading import read_floats
+from oneof.validation import as_float_array
 
 
 def check_sets(candidates: Any) -> None:
@@ -17,8 +17,10 @@ def check_curve(curve: Any) -> None:
     """Raise unless there are arrays of one length."""
     names = ["n_rows", "covering_rate", "covering_rate_std", "accuracy", "accuracy_std"]
     if lacking := [name for name in names if not hasattr(curve, name)]:
-        raise InputTypeError(f"the learning curve has no {lacking[0]}: give what oneof.compare.learning_curve returns.")
+        raise InputTypeError(
+            f"the learning curve has no {lacking[0]}: give what oneof.comparison.learning_curve returns."
+        )
     known = {name: getattr(curve, name) for name in names if getattr(curve, name) is not None}
-    shapes = {name: read_floats(value, name).shape for name, value in known.items()}
+    shapes = {name: as_float_array(value, name).shape for name, value in known.items()}
     if "covering_rate" not in shapes or len(set(shapes.values())) > 1 or len(shapes["n_rows"]) != 1:
         raise InputError(f"the learning curve has arrays of shapes {shapes}: give vectors of one length.")

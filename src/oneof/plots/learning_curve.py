@@ -59,7 +59,7 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from oneof.compare import LearningCurve
+    >>> from oneof.comparison import LearningCurve
     >>> curve = LearningCurve((10, 100), (0.6, 0.8), (0.1, 0.05), None, None)
     >>> ax = plot_learning_curve(curve, ax=Figure().subplots())
     >>> ax.lines[0].get_ydata().tolist()

@@ -4,7 +4,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from oneof.files import replacing
+from oneof.files import atomic_write
 from oneof.pages import environment
 from oneof.plots.heatmap import MAX_CLASSES
 from oneof.plots.style import clean
@@ -87,7 +87,7 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> None:
         If the file cannot be written.
     """
     page = render_report(data)
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 

@@ -26,16 +26,16 @@ def row_sides(mask: Mask, codes: Ints) -> Ints:
     return (total == size).astype(np.int64) - (total == -size)
 
 
-def draw_codings(mask: Mask, n_codes: int, min_share: float, random: np.random.Generator) -> Ints:
+def draw_codings(mask: Mask, code_length: int, min_fraction: float, random: np.random.Generator) -> Ints:
     """Draw codings by chance and keep those with enough rows.
 
     Parameters
     ----------
     mask : ndarray of shape (n, K), bool
         Rows that are not full.
-    n_codes : int
+    code_length : int
         L, >= 1. A coding may come several times.
-    min_share : float
+    min_fraction : float
         Least share of the rows that a coding takes, in (0, 1]; they have to lie on both sides. Only where no draw has
         rows on both sides at all, and a class that is in every set explains that, are codings kept that have them on
         one.
@@ -52,13 +52,13 @@ def draw_codings(mask: Mask, n_codes: int, min_share: float, random: np.random.G
         If there are not enough codings among the draws.
     """
     n, n_classes = mask.shape
-    min_rows = max(1, np.ceil(min_share * n - 1e-9))  # 0.1 * 70 is above 7 by rounding
+    min_rows = max(1, np.ceil(min_fraction * n - 1e-9))  # 0.1 * 70 is above 7 by rounding
     sets, counts = _distinct(mask)
     batch = int(np.clip(LARGEST_BATCH // len(sets), 1, 1000))
     on_both: list[Ints] = []
     on_one: list[Ints] = []
     most_rows = n_found = n_drawn = 0
-    while n_found < n_codes and n_drawn < TRIES * n_codes:
+    while n_found < code_length and n_drawn < TRIES * code_length:
         draws = random.choice([-1, 1], size=(n_classes, batch))
         draws *= draws[0]
         n_drawn += batch
@@ -70,18 +70,18 @@ def draw_codings(mask: Mask, n_codes: int, min_share: float, random: np.random.G
         on_both.append(draws[:, both & (n_rows >= min_rows)])
         n_found += on_both[-1].shape[1]
         most_rows = max(most_rows, int(n_rows[both].max(initial=0)))
-        if not most_rows and sum(part.shape[1] for part in on_one) < n_codes:
-            on_one.append(draws[:, ~both & parted & (n_rows >= min_rows)][:, :n_codes])
+        if not most_rows and sum(part.shape[1] for part in on_one) < code_length:
+            on_one.append(draws[:, ~both & parted & (n_rows >= min_rows)][:, :code_length])
     if not most_rows and not sets.all(axis=0).any():
         raise InputError(
             "no coding parts the sets: every one leaves rows on one side alone, as where each set holds nearly all "
             "classes; choose another method, such as PLEM."
         )
-    codes = np.hstack(on_both if most_rows else on_one)[:, :n_codes]
-    if codes.shape[1] < n_codes:
+    codes = np.hstack(on_both if most_rows else on_one)[:, :code_length]
+    if codes.shape[1] < code_length:
         raise InputError(
-            f"of {n_drawn} random codings only {codes.shape[1]} have min_share={min_share:g} of the {n} labeled rows "
-            f"with their whole set on one side or the other, and {n_codes} are needed: lower min_share"
+            f"of {n_drawn} random codings only {codes.shape[1]} have min_fraction={min_fraction:g} of the {n} labeled rows "
+            f"with their whole set on one side or the other, and {code_length} are needed: lower min_fraction"
             + (f" (the best had {most_rows / n:.2g})." if most_rows else ".")
         )
     return codes

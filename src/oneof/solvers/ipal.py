@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.graphs.neighbors import Neighborhood
-from oneof.likelihoods import restrict, uniform
+from oneof.likelihoods import normalize_within_sets, uniform_within_sets
+from oneof.solvers.neighbor_votes import link
 from oneof.solvers.reconstruction import reconstruction_weights
-from oneof.solvers.votes import link
-from oneof.typing import Floats, Mask, Rows
+from oneof.typing import FeatureMatrix, Floats, Mask
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Propagation:
     """Largest change of an entry of F in the last sweep."""
 
 
-def reconstruction_links(known: Neighborhood, n_neighbors: int, rows: Rows | None = None) -> sp.csr_array:
+def reconstruction_links(known: Neighborhood, n_neighbors: int, rows: FeatureMatrix | None = None) -> sp.csr_array:
     """Return the weights with which the nearest known rows rebuild each row, scaled to sum 1.
 
     Parameters
@@ -81,11 +81,11 @@ def propagate(
     -------
     Propagation
     """
-    start = uniform(mask)
+    start = uniform_within_sets(mask)
     confidence = start if initial is None else initial
     n_iter, change = 0, np.inf
     while n_iter < max_iter and change > tol:
-        swept = restrict(alpha * np.asarray(links @ confidence) + (1.0 - alpha) * start, mask)
+        swept = normalize_within_sets(alpha * np.asarray(links @ confidence) + (1.0 - alpha) * start, mask)
         change = float(np.abs(swept - confidence).max())
         confidence = swept
         n_iter += 1
@@ -109,5 +109,5 @@ def balance_classes(confidence: Floats, mask: Mask) -> Floats:
     """
     mass = confidence.sum(axis=0)
     alive = mass > np.finfo(np.float64).eps * mass.sum()  # with alpha=1 classes die out, and what is left is no share
-    factor = np.divide(uniform(mask).sum(axis=0), mass, out=np.zeros(len(mass)), where=alive)
-    return restrict(confidence * factor, mask)
+    factor = np.divide(uniform_within_sets(mask).sum(axis=0), mass, out=np.zeros(len(mass)), where=alive)
+    return normalize_within_sets(confidence * factor, mask)

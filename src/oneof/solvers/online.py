@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.reading import check_finite_rows
 from oneof.solvers.online_loop import pass_over
-from oneof.solvers.rows import SparseRows, read_only, view_rows, weights_order
-from oneof.typing import Floats, Ints, Mask, Rows
+from oneof.solvers.row_accessors import SparseRows, read_only, view_rows, weights_order
+from oneof.typing import FeatureMatrix, Floats, Ints, Mask
+from oneof.validation import check_finite
 
 Prediction = Literal["average", "max"]
 """Which candidate score the hinge looks at: the mean over the set, or its largest."""
@@ -79,7 +79,7 @@ class OnlineState:
 
 
 def perceptron(
-    X: Rows | SparseRows,
+    X: FeatureMatrix | SparseRows,
     mask: Mask,
     *,
     prediction: Prediction,
@@ -129,7 +129,7 @@ def perceptron(
 
 
 def pegasos(
-    X: Rows | SparseRows,
+    X: FeatureMatrix | SparseRows,
     mask: Mask,
     *,
     prediction: Prediction,
@@ -153,7 +153,7 @@ def pegasos(
 
 
 def _run(
-    X: Rows | SparseRows,
+    X: FeatureMatrix | SparseRows,
     mask: Mask,
     prediction: Prediction,
     initial: OnlineState,
@@ -188,7 +188,7 @@ def _run(
         prediction == "average", eta, lam, shrink_always, V.shape[1] > d, keep_mean, predicted,
     )  # fmt: skip
     if overflowed >= 0:
-        check_finite_rows(X)
+        check_finite(X)
         raise InputError(f"row {overflowed}: the scores overflow; scale the features, for example with StandardScaler.")
     return replace(
         initial, V=V, U=U if keep_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],

@@ -5,8 +5,8 @@ What it computes, and why the weights are kept as scale * V, is told in `oneof.s
 
 import numpy as np
 
-from oneof.solvers.compiled import compiled
-from oneof.solvers.rows import add_multiple, multiply, row_add, row_scores, row_square, total_square
+from oneof.solvers.jit import compiled
+from oneof.solvers.row_accessors import add_multiple, multiply, row_add, row_scores, row_square, total_square
 
 # A power of two: moving it from the scale to V rounds nothing.
 _SMALL = 2.0**-20

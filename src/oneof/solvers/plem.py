@@ -24,17 +24,17 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from oneof.errors import InputError
 from oneof.likelihoods import (
-    entropies,
-    entropy_bends,
-    entropy_slopes,
-    likelihood_slopes,
+    entropy,
+    entropy_gradient,
+    entropy_hvp,
+    log_likelihood_gradient,
     log_likelihoods,
-    restricted_softmax,
+    masked_softmax,
     softmax,
-    softmax_moves,
+    softmax_jvp,
 )
-from oneof.solvers.linear import OVERFLOW, Block, LinearProblem
-from oneof.typing import Floats, Mask, Rows
+from oneof.solvers.linear_objective import OVERFLOW, Block, LinearProblem
+from oneof.typing import FeatureMatrix, Floats, Mask
 
 STEPS_A_ROUND = 10
 LARGEST_BLOCK = 4e6
@@ -81,7 +81,14 @@ class PLEMProblem(LinearProblem):
 
     @classmethod
     def of(
-        cls, X: Rows, mask: Mask, lam: float, entropy_weight: float, sample_weight: Floats, *, fit_intercept: bool
+        cls,
+        X: FeatureMatrix,
+        mask: Mask,
+        lam: float,
+        entropy_weight: float,
+        sample_weight: Floats,
+        *,
+        fit_intercept: bool,
     ) -> "PLEMProblem":
         """Leave out rows without weight and, where entropies do not count, full rows."""
         told = sample_weight > 0
@@ -98,28 +105,28 @@ class PLEMProblem(LinearProblem):
 
     def point(self, scores: Floats) -> Point:
         """Return the shares at these scores."""
-        return Point(softmax(scores), restricted_softmax(scores, self.mask))
+        return Point(softmax(scores), masked_softmax(scores, self.mask))
 
     def objective(self, weights: Floats, scores: Floats, at: Point) -> float:
         """Return F."""
         losses = -log_likelihoods(scores, self.mask)
         if self.entropy_weight:
-            losses += self.entropy_weight * entropies(at.inside)
+            losses += self.entropy_weight * entropy(at.inside)
         return 0.5 * float((self.penalized(weights) ** 2).sum()) + float(self.cost[:, 0] @ losses)
 
     def gradient(self, weights: Floats, at: Point) -> Floats:
         """Return the (K, D) gradient of F."""
-        slopes = -likelihood_slopes(at.shares, at.inside, self.mask)
+        slopes = -log_likelihood_gradient(at.shares, at.inside, self.mask)
         if self.entropy_weight:
-            slopes += self.entropy_weight * entropy_slopes(at.inside)
+            slopes += self.entropy_weight * entropy_gradient(at.inside)
         return self.penalized(weights) + self.gather(self.cost * slopes, self.X)
 
     def product(self, direction: Floats, at: Point) -> Floats:
         """Return the Hessian of F times a direction, both (K, D)."""
         moves = self.scores(direction)
-        bends = softmax_moves(at.shares, moves) - softmax_moves(at.inside, moves)
+        bends = softmax_jvp(at.shares, moves) - softmax_jvp(at.inside, moves)
         if self.entropy_weight:
-            bends += self.entropy_weight * entropy_bends(at.inside, moves)
+            bends += self.entropy_weight * entropy_hvp(at.inside, moves)
         return self.penalized(direction) + self.gather(self.cost * bends, self.X)
 
     def metric(self, at: Point, *, whole: bool) -> Block:
@@ -196,7 +203,7 @@ class Search:
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is looked for, and said in one sentence
 def solve_plem(
-    X: Rows,
+    X: FeatureMatrix,
     mask: Mask,
     *,
     lam: float,
@@ -238,10 +245,10 @@ def solve_plem(
     weights: Floats = np.zeros(problem.shape) if initial is None else np.array(initial, dtype=np.float64)
     nothing = np.zeros((len(problem.cost), problem.n_classes))
     least = NEARLY_NOTHING * problem.objective(np.zeros(problem.shape), nothing, problem.point(nothing))
-    n_iter, n_rounds = 0, 0
+    n_iter, n_passes = 0, 0
     trace: list[float] = []
     while True:
-        search = Search(problem, weights, whole=n_rounds % 2 == 1)
+        search = Search(problem, weights, whole=n_passes % 2 == 1)
         found = minimize(
             search.value,
             np.zeros(weights.size),
@@ -256,7 +263,7 @@ def solve_plem(
         )
         trace += search.trace if trace else [search.unit, *search.trace]
         n_iter += found.nit
-        n_rounds += 1
+        n_passes += 1
         goal = tol * np.sqrt(max(found.fun, least / search.unit))
         converged = bool(np.linalg.norm(search.gradient(found.x)) <= goal)
         if converged and search.metric.factor is None and problem.shape[1] ** 2 <= LARGEST_BLOCK:

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.compiled import compiled
-from oneof.solvers.nonnegative import nonnegative_least_squares
-from oneof.solvers.rows import DenseRows, SparseRows, row_product, row_square, view_rows
-from oneof.solvers.votes import count_votes
-from oneof.typing import Floats, Ints, Rows
+from oneof.solvers.jit import compiled
+from oneof.solvers.neighbor_votes import count_votes
+from oneof.solvers.nnls import nonnegative_least_squares
+from oneof.solvers.row_accessors import DenseRows, SparseRows, row_product, row_square, view_rows
+from oneof.typing import FeatureMatrix, Floats, Ints
 
 LARGEST_PART = 2**22
 """Most numbers in the Gram matrices that stand in memory at once (32 MB)."""
 _LARGEST_SQUARE = 1e300
 
 
-def reconstruction_weights(rows: Rows, targets: Rows, neighbors: Ints) -> Floats:
+def reconstruction_weights(rows: FeatureMatrix, targets: FeatureMatrix, neighbors: Ints) -> Floats:
     """Return the weights with which neighbors rebuild each target.
 
     Parameters
@@ -48,7 +48,9 @@ def reconstruction_weights(rows: Rows, targets: Rows, neighbors: Ints) -> Floats
     return weights
 
 
-def reconstruction_errors(rows: Rows, targets: Rows, neighbors: Ints, labels: Ints, n_classes: int) -> Floats:
+def reconstruction_errors(
+    rows: FeatureMatrix, targets: FeatureMatrix, neighbors: Ints, labels: Ints, n_classes: int
+) -> Floats:
     """Return how much of each target every class leaves unexplained: ||x - sum_{j: label_j = k} w_j x_j||^2 / ||x||^2.
 
     All neighbors are weighed together; then each class has to do with its own. A class without neighbors leaves 1; a
@@ -80,7 +82,9 @@ def reconstruction_errors(rows: Rows, targets: Rows, neighbors: Ints, labels: In
     return np.divide(errors, squares[:, None], out=np.zeros_like(errors), where=squares[:, None] > 0)
 
 
-def _problems(rows: Rows, targets: Rows, neighbors: Ints) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
+def _problems(
+    rows: FeatureMatrix, targets: FeatureMatrix, neighbors: Ints
+) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
     """Yield, part by part of the targets, G (c, k, k), the products with the target (c, k), and ||x||^2 (c,)."""
     n, k = neighbors.shape
     m, d = rows.shape

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError, InputError
-from oneof.parameters import check_positive
 from oneof.stream import columnar, indexed, separated
 from oneof.stream.indexed import IndexedRows
 from oneof.stream.lines import Block, Lines, Place
 from oneof.stream.source import OF_TEXT, Source, open_source
 from oneof.tables import Column, find_column
 from oneof.tables.json_lines import as_frame, read_objects
+from oneof.validation import check_positive
 
 if TYPE_CHECKING:
     import polars as pl

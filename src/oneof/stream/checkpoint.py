@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from oneof.archives import read_arrays
 from oneof.errors import DataError
-from oneof.files import as_path, making, replacing
-from oneof.parameters import check_flag, check_positive
+from oneof.files import as_path, atomic_write, create_directories, read_arrays
+from oneof.validation import check_bool, check_positive
 
 FORMAT = "oneof-checkpoint"
 FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)
-class Checkpoints:
+class CheckpointConfig:
     """Where and how often a run is kept.
 
     Attributes
@@ -38,8 +37,8 @@ class Checkpoints:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from oneof.stream import Checkpoints
-    >>> Checkpoints(Path("birds.npz"), every_rows=1_000_000).is_due(rows=500_000, seconds=61.0)
+    >>> from oneof.stream import CheckpointConfig
+    >>> CheckpointConfig(Path("birds.npz"), every_rows=1_000_000).is_due(rows=500_000, seconds=61.0)
     True
     """
 
@@ -54,7 +53,7 @@ class Checkpoints:
             check_positive("every_rows", self.every_rows, integer=True)
         if self.every_seconds is not None:
             check_positive("every_seconds", self.every_seconds)
-        check_flag("resume", self.resume)
+        check_bool("resume", self.resume)
 
     def is_due(self, rows: int, seconds: float) -> bool:
         """Tell whether to write after so many rows and seconds since the last time.
@@ -76,7 +75,7 @@ class Checkpoints:
 def write(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write facts, as far as JSON can hold them, and arrays; an older file is replaced once the new one is on disk."""
     header = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **facts}, allow_nan=False)
-    with making(path.parent), replacing(path) as temporary, temporary.open("wb") as file:
+    with create_directories(path.parent), atomic_write(path) as temporary, temporary.open("wb") as file:
         np.savez(file, header=np.frombuffer(header.encode(), dtype=np.uint8), **arrays)
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from oneof.errors import InputError
 from oneof.stream.moments import Moments
 from oneof.tables import Words
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 
 class StreamEncoder(TransformerMixin, BaseEstimator):
@@ -57,7 +57,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         self.moments_, self.marked_ = after.moments_, after.marked_
         return self
 
-    def take(self, frame: Any) -> tuple["StreamEncoder", Rows]:
+    def take(self, frame: Any) -> tuple["StreamEncoder", FeatureMatrix]:
         """Return the encoder after a batch, and the batch as rows that are scaled by all so far, itself included.
 
         The batch is taken in first, since no number among n lies more than sqrt(n) deviations from their mean, whereas
@@ -73,7 +73,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         _check_squares(after.moments_, numbers, self._named("number", "yes/no"))
         return after, after._rows(frame, numbers)
 
-    def transform(self, frame: Any) -> Rows:
+    def transform(self, frame: Any) -> FeatureMatrix:
         """Return a batch as rows, scaled by the rows met so far."""
         return self._rows(frame, self._numbers(frame))
 
@@ -82,7 +82,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
             frame.height, -1
         )
 
-    def _rows(self, frame: Any, numbers: Floats) -> Rows:
+    def _rows(self, frame: Any, numbers: Floats) -> FeatureMatrix:
         lacking = np.isnan(numbers[:, self.marked_])
         dense = np.hstack([self.moments_.scale(numbers), lacking])
         hashed = [self._categories(frame[name]) for name in self._named("category")]

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oneof.errors import DataError, InputError, InputTypeError
-from oneof.estimators.online import OnlineLearner, check_online
-from oneof.parameters import check_kind
+from oneof.estimators._online_base import OnlineLearner, check_online
 from oneof.solvers.online import OnlineState
 from oneof.stream import checkpoint, standing
 from oneof.stream.batches import Batch, Position, Wanted, extents, iterate, share_read
-from oneof.stream.checkpoint import Checkpoints
+from oneof.stream.checkpoint import CheckpointConfig
 from oneof.stream.columns import first_columns
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.labels import LabelReader, settle
@@ -20,13 +19,14 @@ from oneof.stream.source import Source, open_source
 from oneof.stream.standing import Standing
 from oneof.stream.validation import Validation
 from oneof.tables import Column, Overrides, Words, conform, odd_labels
+from oneof.validation import check_instance
 
 Watch = Callable[[Validation, float | None], None]
 """Told after each batch what was counted, and which part of the pass is done, where that is known."""
 
 
 @dataclass(frozen=True)
-class StreamFit:
+class StreamResult:
     r"""What was learned from a stream.
 
     Attributes
@@ -71,9 +71,9 @@ def fit_stream(
     options: StreamOptions | None = None,
     *,
     format: str | None = None,  # noqa: A002 - the option's name
-    checkpoints: Checkpoints | None = None,
+    checkpoints: CheckpointConfig | None = None,
     watch: Watch | None = None,
-) -> StreamFit:
+) -> StreamResult:
     r"""Fit an online learner to a stream, in memory that does not grow with the number of rows.
 
     Each row is predicted before it is learned from, by the weights just before it, and each batch by the model just
@@ -89,14 +89,14 @@ def fit_stream(
     options : StreamOptions, optional
     format : str, optional
         See `open_source`.
-    checkpoints : Checkpoints, optional
+    checkpoints : CheckpointConfig, optional
         Where to keep how far the run has come. A run that is taken up from there ends with the same weights, bit by
         bit, as one that was never stopped. The file is left to who called.
     watch : callable, optional
 
     Returns
     -------
-    StreamFit
+    StreamResult
 
     Raises
     ------
@@ -124,9 +124,9 @@ def fit_stream(
     True
     """
     options = StreamOptions() if options is None else options
-    check_kind("options", options, StreamOptions)
+    check_instance("options", options, StreamOptions)
     if checkpoints is not None:
-        check_kind("checkpoints", checkpoints, Checkpoints)
+        check_instance("checkpoints", checkpoints, CheckpointConfig)
     if watch is not None and not callable(watch):
         raise InputTypeError(f"watch={watch!r} is not possible: give a function, or None.")
     source = source if isinstance(source, Source) else open_source(source, format)
@@ -251,7 +251,7 @@ def _settled(names: set[str], reader: LabelReader, where: str) -> list[str]:
         raise type(error)(f"{where}: {error}") from None
 
 
-def _taken_up(checkpoints: Checkpoints | None, identity: dict[str, Any]) -> Standing | None:
+def _taken_up(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> Standing | None:
     """Return where the kept run stands, if there is one and it is asked for."""
     if checkpoints is None or not checkpoints.path.exists():
         return None
@@ -276,7 +276,7 @@ def _check(source: Source, estimator: Any, options: StreamOptions) -> None:
         raise InputError("--labels names no column: name that of the labels.")
 
 
-def _finish(at: Standing, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamFit:
+def _finish(at: Standing, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamResult:
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
@@ -290,7 +290,7 @@ def _finish(at: Standing, estimator: Any, options: StreamOptions, resumed_at: in
     steps = [("columns", at.encoder)] if at.encoder is not None else []
     odd = odd_labels(at.classes, options.separator) if options.classes is None else []  # what is named is meant
     in_runs = at.validation.runs.note()
-    return StreamFit(
+    return StreamResult(
         Pipeline([*steps, ("method", learner)]),
         list(at.classes),
         list(at.columns or []),

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from oneof.archives import GZIP
 from oneof.errors import DataError
+from oneof.files import GZIP
 from oneof.stream.source import STANDARD_INPUT, shown
 
 _CHUNK = 2**16

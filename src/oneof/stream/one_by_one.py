@@ -9,20 +9,20 @@ import numpy as np
 from oneof.candidates import CandidateSets, as_classes
 from oneof.candidates.named_sets import is_collection
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.online import check_online
+from oneof.estimators._online_base import check_online
 from oneof.likelihoods import softmax
-from oneof.parameters import check_positive
 from oneof.solvers.online import OnlineState
-from oneof.solvers.rows import SparseRows, read_only
+from oneof.solvers.row_accessors import SparseRows, read_only
 from oneof.stream.indexed import MOST_BITS
 from oneof.typing import Floats, Ints, Mask
+from oneof.validation import check_positive
 
 _MOST_NAMES, _MOST_SETS = 2**20, 2**12
 """That are remembered; beyond them memory would grow with the stream."""
 _NUMBERS = {int, float}
 
 
-class OneByOne:
+class RiverClassifier:
     """Learns from single rows, ``{"span": 3.1, "color": "red"}``, and is driven as river's classifiers are.
 
     River itself is not needed. Numbers are taken as they come; text is a category. Both are hashed.
@@ -44,8 +44,8 @@ class OneByOne:
     Examples
     --------
     >>> from oneof import AvgPerceptron
-    >>> from oneof.stream import OneByOne
-    >>> model = OneByOne(AvgPerceptron(), classes=["finch", "wren"])
+    >>> from oneof.stream import RiverClassifier
+    >>> model = RiverClassifier(AvgPerceptron(), classes=["finch", "wren"])
     >>> rows = [({"size": 1.0, "song": "trill"}, {"wren"}), ({"size": 2.0, "song": "call"}, {"finch"})]
     >>> for x, y in rows * 3 + [({"size": 1.5}, None)]:
     ...     _ = model.learn_one(x, y)
@@ -61,7 +61,7 @@ class OneByOne:
         check_online(estimator)
         if len(as_classes(classes)) < 2:
             raise InputError("classes names only one class: a classifier needs at least two classes.")
-        check_positive("hash_bits", hash_bits, integer=True, most=MOST_BITS)
+        check_positive("hash_bits", hash_bits, integer=True, max_value=MOST_BITS)
         self.estimator = estimator
         self.classes = as_classes(classes).tolist()
         self.hash_bits = int(hash_bits)
@@ -143,7 +143,7 @@ class OneByOne:
         from sklearn.exceptions import NotFittedError
 
         if self._state is None:
-            raise NotFittedError("OneByOne has learned from no row: call learn_one first.")
+            raise NotFittedError("RiverClassifier has learned from no row: call learn_one first.")
         return clone(self.estimator).take(deepcopy(self._state), self.classes, 2**self.hash_bits)
 
     def _scores(self, state: OnlineState, x: Mapping[str, Any]) -> Floats:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from oneof.errors import InputError, InputTypeError
-from oneof.parameters import check_kind, check_positive
 from oneof.stream.batches import BATCH_ROWS
 from oneof.stream.indexed import MOST_BITS
 from oneof.tables import Overrides, Words
+from oneof.validation import check_instance, check_positive
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class StreamOptions:
                 raise InputTypeError(f"{name}={value!r} is not possible: give a tuple of names.")
         if not isinstance(self.separator, str) or not self.separator:
             raise InputError(f"separator={self.separator!r} is not possible: give the text between two labels.")
-        check_kind("overrides", self.overrides, Overrides)
-        check_kind("words", self.words, Words)
+        check_instance("overrides", self.overrides, Overrides)
+        check_instance("words", self.words, Words)
         for name, most in (("batch_rows", 2**30), ("hash_bits", MOST_BITS), ("n_epochs", 2**30)):
             value = getattr(self, name)
-            check_positive(name, value, integer=True, most=most)
+            check_positive(name, value, integer=True, max_value=most)
             object.__setattr__(self, name, int(value))  # a checkpoint is JSON, which has no numbers of NumPy

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneof.archives import read_arrays
 from oneof.errors import DataError
-from oneof.packed import read_names, read_sets, read_texts
+from oneof.files import read_arrays, unpack_classes, unpack_masks, unpack_texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,13 +37,13 @@ def _as_table(parts: dict[str, Any]) -> tuple["pl.DataFrame", tuple[str, ...]]:
 
     frame = _features(parts)
     labels: list[pl.Series] = []
-    classes = read_names(parts["classes"]).tolist() if "classes" in parts else None
+    classes = unpack_classes(parts["classes"]).tolist() if "classes" in parts else None
     if "y" in parts:
         labels.append(pl.Series("y", _name(parts["y"], classes, frame.height)))
     if "candidates" in parts:
         if classes is None:
             raise DataError("candidates cannot be read without the array classes.")
-        mask = read_sets(parts["candidates"], frame.height, len(classes))
+        mask = unpack_masks(parts["candidates"], frame.height, len(classes))
         sets = [None if row.all() else [classes[k] for k in np.flatnonzero(row)] for row in mask]
         labels.append(pl.Series("candidates", sets))
     return frame.hstack(labels), tuple(column.name for column in labels)
@@ -54,7 +53,7 @@ def _features(parts: dict[str, Any]) -> "pl.DataFrame":
     import polars as pl
 
     if "text" in parts and "text_offsets" in parts:
-        return pl.DataFrame({"text": read_texts(parts["text"], parts["text_offsets"])})
+        return pl.DataFrame({"text": unpack_texts(parts["text"], parts["text_offsets"])})
     if "X" not in parts and "X_shape" in parts:
         raise DataError("it holds a sparse matrix, which is no table: use oneof.datasets.load and Python for it.")
     if "X" not in parts or parts["X"].ndim != 2:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneof.archives import GZIP
 from oneof.errors import DataError, MissingExtraError
-from oneof.files import as_path
+from oneof.files import GZIP, as_path
 from oneof.tables import arrays, json_lines, separated
 
 if TYPE_CHECKING:

@@ -157,7 +157,7 @@ def test_other_msteps_reach_the_same_precisions():
     """The precisions that the evidence sets do not depend on the M-step."""
     X, mask, A, ridge = problem(40, 3, 3)
     terms = terms_of("ridge", A, ridge)
-    found = [solve_graph_logistic(X, mask, terms, mstep=mstep) for mstep in ("newton", "block", "sequential")]
+    found = [solve_graph_logistic(X, mask, terms, solver=solver) for solver in ("newton", "block", "sequential")]
     for other in found[1:]:
         np.testing.assert_allclose(other.precisions["ridge"], found[0].precisions["ridge"], rtol=1e-4)
         np.testing.assert_allclose(other.weights, found[0].weights, atol=1e-4)

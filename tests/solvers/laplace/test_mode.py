@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from oneof.likelihoods import restricted_softmax, softmax
+from oneof.likelihoods import masked_softmax, softmax
 from oneof.solvers.laplace import mode as mode_module
 from oneof.solvers.laplace.cholesky import find_mode_by_factors
 from oneof.solvers.laplace.mode import find_mode, reduced
@@ -16,7 +16,7 @@ SOLVERS = [find_mode, find_mode_by_factors]
 
 def distance(mode, K, mask, sharpness):
     """Return max |F - K (q - pi)|, as a share of what the tolerance is of."""
-    slopes = restricted_softmax(mode.latents, mask, sharpness) - softmax(mode.latents)
+    slopes = masked_softmax(mode.latents, mask, sharpness) - softmax(mode.latents)
     image = np.einsum("kij,jk->ik", np.broadcast_to(K, (mask.shape[1], *K.shape[-2:])), slopes)
     return np.abs(mode.latents - image).max() / max(1.0, np.abs(mode.latents).max())
 

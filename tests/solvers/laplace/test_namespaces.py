@@ -47,17 +47,17 @@ def test_likelihoods(form, sharpness):
     _, mask = table(30, K=4)
 
     def results(scores, moves, mask):
-        p, q = likelihoods.softmax(scores), likelihoods.restricted_softmax(scores, mask, sharpness)
+        p, q = likelihoods.softmax(scores), likelihoods.masked_softmax(scores, mask, sharpness)
         return [
             p,
             q,
-            likelihoods.uniform(mask),
+            likelihoods.uniform_within_sets(mask),
             likelihoods.log_likelihoods(scores, mask, sharpness),
-            likelihoods.likelihood_slopes(p, q, mask),
-            likelihoods.softmax_moves(q, moves),
-            likelihoods.entropies(q),
-            likelihoods.entropy_slopes(q),
-            likelihoods.entropy_bends(q, moves),
+            likelihoods.log_likelihood_gradient(p, q, mask),
+            likelihoods.softmax_jvp(q, moves),
+            likelihoods.entropy(q),
+            likelihoods.entropy_gradient(q),
+            likelihoods.entropy_hvp(q, moves),
         ]
 
     arrays = scores, moves, mask

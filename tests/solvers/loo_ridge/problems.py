@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oneof.datasets import make_partial
+from oneof.datasets import make_partial_labels
 
 
 def blobs(n=60, K=4, d=3, seed=0, frequencies=None, spread=2.0):
@@ -21,4 +21,4 @@ def gram_of(X, Y=None):
 
 def sets_of(truth, kind="uniform", extra=1, seed=0):
     """Return a mask; a scene shows the labels of extra + 1 rows."""
-    return make_partial(truth, extra=extra, kind=kind, random_state=seed).mask.copy()
+    return make_partial_labels(truth, extra=extra, kind=kind, random_state=seed).mask.copy()

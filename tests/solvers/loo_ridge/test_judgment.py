@@ -11,9 +11,9 @@ from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
 ZIPF = 1.0 / np.arange(1, 7) / (1.0 / np.arange(1, 7)).sum()
 
 
-def judged(X, mask, n_rounds=25, **options):
+def judged(X, mask, max_iter=25, **options):
     """Return what is believed of rows with an RBF kernel."""
-    return judged_labels(ExactRidge.of(gram_of(X), 0.05), CandidateGroups.of(mask), n_rounds=n_rounds, **options)
+    return judged_labels(ExactRidge.of(gram_of(X), 0.05), CandidateGroups.of(mask), max_iter=max_iter, **options)
 
 
 @pytest.mark.parametrize("kind", ["uniform", "cooccurring", "confusable"])
@@ -22,7 +22,7 @@ def test_the_judgment_is_that_of_the_recipe(kind):
     X, truth = blobs(40, 5)
     mask = sets_of(truth, kind, extra=1)
     mask[::7] = np.eye(5, dtype=bool)[truth[::7]]
-    found = judged(X, mask, n_rounds=7)
+    found = judged(X, mask, max_iter=7)
     shares, scene, confusion = oracle.judged(gram_of(X), mask, 0.05, 7)
     assert found.evidence["scene"] == pytest.approx(scene, abs=1e-6)
     assert found.evidence["confusion"] == pytest.approx(confusion, abs=1e-6)
@@ -84,9 +84,9 @@ def test_rows_without_a_label_have_no_say():
     truth = random.choice(6, 200, p=ZIPF)
     mask = sets_of(truth, "cooccurring", extra=1)
     scores = random.dirichlet(np.ones(6), 260)
-    told = judged_labels(Blind(scores[:200]), CandidateGroups.of(mask), n_rounds=25)
+    told = judged_labels(Blind(scores[:200]), CandidateGroups.of(mask), max_iter=25)
     full = np.vstack([mask, np.ones((60, 6), dtype=bool)])
-    found = judged_labels(Blind(scores), CandidateGroups.of(full), n_rounds=25)
+    found = judged_labels(Blind(scores), CandidateGroups.of(full), max_iter=25)
     assert found.evidence == pytest.approx(told.evidence)
     assert found.parts == pytest.approx(told.parts)
     np.testing.assert_allclose(found.shares[:200], told.shares, atol=1e-9)

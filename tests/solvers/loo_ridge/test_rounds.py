@@ -28,10 +28,10 @@ class SquaredClaims:
 ACCOUNTS = (EvenDistractors(), SceneDistractors(), SceneDistractors(1), ConfusedDistractors())
 
 
-def labels(X, mask, distractors, n_rounds=25):
+def labels(X, mask, distractors, max_iter=25):
     """Run the rounds."""
     ridge = ExactRidge.of(gram_of(X), 0.05)
-    return run_rounds(ridge, CandidateGroups.of(mask), distractors, n_rounds=n_rounds).shares
+    return run_rounds(ridge, CandidateGroups.of(mask), distractors, max_iter=max_iter).shares
 
 
 @pytest.mark.parametrize("kind", ["uniform", "cooccurring", "confusable"])
@@ -48,7 +48,7 @@ def test_rounds_are_those_of_the_recipe(kind):
         ConfusedDistractors(): oracle.confused_rounds(gram, mask, 0.05, 7),
     }
     for distractors, shares in expected.items():
-        np.testing.assert_allclose(labels(X, mask, distractors, n_rounds=7), shares, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(labels(X, mask, distractors, max_iter=7), shares, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("distractors", ACCOUNTS)
@@ -57,8 +57,8 @@ def test_labels_keep_to_the_sets(distractors):
     X, truth = blobs(80, 5)
     mask = sets_of(truth, extra=2)
     mask[::5] = np.eye(5, dtype=bool)[truth[::5]]
-    for n_rounds in (1, 2, 25):
-        shares = labels(X, mask, distractors, n_rounds=n_rounds)
+    for max_iter in (1, 2, 25):
+        shares = labels(X, mask, distractors, max_iter=max_iter)
         assert np.all(shares[~mask] == 0)
         np.testing.assert_allclose(shares.sum(axis=1), 1)
         np.testing.assert_array_equal(shares[::5], mask[::5])
@@ -79,7 +79,7 @@ def test_exact_rows_need_no_round():
     """Exact labels are fitted as they are."""
     X, truth = blobs(40)
     mask = np.eye(4, dtype=bool)[truth]
-    found = run_rounds(ExactRidge.of(gram_of(X), 0.05), CandidateGroups.of(mask), EvenDistractors(), n_rounds=25)
+    found = run_rounds(ExactRidge.of(gram_of(X), 0.05), CandidateGroups.of(mask), EvenDistractors(), max_iter=25)
     assert len(found.changes) == 0
     np.testing.assert_array_equal(found.shares, mask)
 

@@ -36,7 +36,7 @@ def problem():
 def test_left_out_scores_are_those_of_fits_without_the_row():
     """They are the weighted mean of n fits of each kernel to the labels that were settled, to 1e-8."""
     _, kernels, sets = problem()
-    found = solve_loo_ridge(kernels, sets, lam=0.05, n_rounds=25)
+    found = solve_loo_ridge(kernels, sets, lam=0.05, max_iter=25)
     P = found.judgment.shares
     expected = sum(
         weight * oracle.left_out(kernel.gram(mapped), P, 0.05)
@@ -48,9 +48,9 @@ def test_left_out_scores_are_those_of_fits_without_the_row():
 def test_landmarks_of_all_rows_change_nothing():
     """With every row a landmark, and all rows or as many drawn to weigh the kernels, the model is the exact one."""
     X, kernels, sets = problem()
-    exact = solve_loo_ridge(kernels, sets, lam=0.05, n_rounds=25)
+    exact = solve_loo_ridge(kernels, sets, lam=0.05, max_iter=25)
     for weighed in (None, np.arange(40)):
-        found = solve_loo_ridge(kernels, sets, lam=0.05, n_rounds=25, landmarks=np.arange(40), weighed=weighed)
+        found = solve_loo_ridge(kernels, sets, lam=0.05, max_iter=25, landmarks=np.arange(40), weighed=weighed)
         np.testing.assert_allclose(found.weights, exact.weights, atol=1e-9)
         np.testing.assert_allclose(found.model.scores(X), exact.model.scores(X), atol=1e-5)
         assert found.vouchers is None
@@ -60,6 +60,6 @@ def test_a_kernel_without_weight_is_not_kept():
     """The model holds the kernels that count, and no others."""
     X, kernels, sets = problem()
     noise = np.random.default_rng(0).normal(size=X.shape)
-    found = solve_loo_ridge([*kernels[:1], (Scaled(1.0), noise)], sets, lam=0.05, n_rounds=25)
+    found = solve_loo_ridge([*kernels[:1], (Scaled(1.0), noise)], sets, lam=0.05, max_iter=25)
     assert len(found.model.models) == np.count_nonzero(found.weights)
     assert found.weights.sum() == pytest.approx(1)

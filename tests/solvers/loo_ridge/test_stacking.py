@@ -51,6 +51,6 @@ def test_a_kernel_of_noise_gets_no_weight():
     noise = np.random.default_rng(1).normal(size=X.shape)
     sets = CandidateGroups.of(sets_of(truth))
     ridges = [ExactRidge.of(gram_of(rows), 0.05) for rows in (X, noise)]
-    weights = stacking_weights(ridges, sets, n_rounds=25)
+    weights = stacking_weights(ridges, sets, max_iter=25)
     assert weights[0] > 0.9
-    assert stacking_weights(ridges[:1], sets, n_rounds=25).tolist() == [1.0]
+    assert stacking_weights(ridges[:1], sets, max_iter=25).tolist() == [1.0]

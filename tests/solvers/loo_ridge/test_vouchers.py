@@ -13,7 +13,7 @@ def solved(n=60, K=4):
     mask[::6] = np.eye(K, dtype=bool)[truth[::6]]
     grams, weights = (gram_of(X), gram_of(2.0 * X)), np.array([0.6, 0.4])
     ridge = stacked([ExactRidge.of(gram.copy(), 0.05) for gram in grams], weights)
-    return grams, weights, ridge, judged_labels(ridge, CandidateGroups.of(mask), n_rounds=25).shares, mask
+    return grams, weights, ridge, judged_labels(ridge, CandidateGroups.of(mask), max_iter=25).shares, mask
 
 
 def test_what_a_voucher_brings_is_lost_without_it():

@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
 from oneof.solvers.plsvm import PLSVMProblem
-from oneof.solvers.spaces import FeatureSpace, KernelSpace
 from tests.estimators.panel import table
 
 SPACES = ("dense", "sparse", "constant", "kernel")

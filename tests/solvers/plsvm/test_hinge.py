@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from oneof.losses import best_outside, max_prediction_hinge
 from oneof.solvers.plsvm.hinge import SmoothedHinge
 from oneof.solvers.plsvm.problem import best_scores
+from tests.oracles.losses import best_outside, max_prediction_hinge
 
 
 def draw(n=300, K=7, seed=0, spread=3.0):

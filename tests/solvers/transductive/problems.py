@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.solvers.spaces import FeatureSpace, KernelSpace
+from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
 from oneof.solvers.transductive import MachineProblem
 
 SPACES = ("dense", "sparse", "gram")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC, LinearSVC
 
-from oneof.solvers.spaces import KernelSpace
+from oneof.solvers.feature_spaces import KernelSpace
 from oneof.solvers.transductive import MachineProblem, solve_machine
 from oneof.solvers.transductive.intercept import best_intercept
 from tests.oracles import transductive as oracle

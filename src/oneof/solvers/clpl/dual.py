@@ -14,9 +14,9 @@ Newton step takes tens of products with X. Where they do meet, at large costs, i
 import numpy as np
 
 from oneof.solvers.clpl.problem import CLPLProblem
-from oneof.solvers.compiled import compiled
-from oneof.solvers.rows import row_add, row_scores
-from oneof.solvers.spaces import FeatureSpace
+from oneof.solvers.feature_spaces import FeatureSpace
+from oneof.solvers.jit import compiled
+from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.typing import Floats
 
 _MOST_PASSES, _BETWEEN = 200, 8

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.solvers.linear import Block, LinearProblem
-from oneof.typing import Floats, Mask, Rows
+from oneof.solvers.linear_objective import Block, LinearProblem
+from oneof.typing import FeatureMatrix, Floats, Mask
 
 LARGEST_BLOCKS = 2e7
 """Most numbers in the Hessian's K blocks (160 MB) for which they are factorized."""
@@ -23,7 +23,7 @@ class CLPLProblem(LinearProblem):
     """(n, 1): C w_i."""
 
     @classmethod
-    def of(cls, X: Rows, mask: Mask, C: float, sample_weight: Floats, *, fit_intercept: bool) -> "CLPLProblem":
+    def of(cls, X: FeatureMatrix, mask: Mask, C: float, sample_weight: Floats, *, fit_intercept: bool) -> "CLPLProblem":
         """Leave out the rows without a loss."""
         told = ~mask.all(axis=1) & (sample_weight > 0)
         mask = mask[told]

@@ -14,8 +14,8 @@ from oneof.errors import InputError
 from oneof.solvers.clpl.dual import ascend
 from oneof.solvers.clpl.problem import CLPLProblem
 from oneof.solvers.clpl.sums import Line, Sums
-from oneof.solvers.linear import OVERFLOW
-from oneof.typing import Floats, Mask, Rows
+from oneof.solvers.linear_objective import OVERFLOW
+from oneof.typing import FeatureMatrix, Floats, Mask
 
 MOST_PRODUCTS = 1000
 """Products with the Hessian in a step."""
@@ -36,7 +36,7 @@ class CLPLSolution:
 
 
 def solve_clpl(
-    X: Rows,
+    X: FeatureMatrix,
     mask: Mask,
     *,
     C: float,

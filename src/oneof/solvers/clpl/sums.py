@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from oneof.solvers.linear import Block
+from oneof.solvers.linear_objective import Block
 from oneof.typing import Floats
 
 

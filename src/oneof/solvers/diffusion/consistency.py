@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.likelihoods import restrict, uniform
+from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.diffusion.components import without_label
 from oneof.solvers.diffusion.sets import diffuse
 from oneof.typing import Floats, Ints, Mask
@@ -52,7 +52,7 @@ def solve_consistency(
     ----------
     Zhou, Bousquet, Lal, Weston & Schölkopf (2004), Learning with local and global consistency, NIPS.
     """
-    right = (1.0 - alpha) * np.where(mask.all(axis=1, keepdims=True), 0.0, uniform(mask))
+    right = (1.0 - alpha) * np.where(mask.all(axis=1, keepdims=True), 0.0, uniform_within_sets(mask))
     degree = np.asarray(affinity.sum(axis=1))
     root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
     links = affinity.copy()
@@ -65,5 +65,5 @@ def solve_consistency(
     # In the end a label gives mass to all of its component, but where that is below the smallest number.
     unreached = (mass == 0) & mask.all(axis=1) if found.converged else without_label(affinity, mask)
     return ConsistencySolution(
-        restrict(found.values, cut), mass, found.n_iter, found.converged, np.flatnonzero(unreached)
+        normalize_within_sets(found.values, cut), mass, found.n_iter, found.converged, np.flatnonzero(unreached)
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.solvers.compiled import compiled
+from oneof.solvers.jit import compiled
 from oneof.typing import Floats
 
 NOISE = 8 * float(np.finfo(np.float64).eps)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.likelihoods import restrict, uniform
+from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.diffusion.components import without_label
 from oneof.solvers.diffusion.sets import diffuse
 from oneof.typing import Floats, Ints, Mask
@@ -73,7 +73,7 @@ def solve_harmonic(
     """
     exact = mask.sum(axis=1) == 1
     unreached = without_label(affinity, mask)
-    F = uniform(mask)  # which clamped rows and those that no label reaches keep
+    F = uniform_within_sets(mask)  # which clamped rows and those that no label reaches keep
     pull = np.where(exact, label_penalty or 0.0, 0.0)
     degree = np.asarray(affinity.sum(axis=1))
     free = np.flatnonzero(~unreached & ~(exact & (label_penalty is None)) & (degree + pull + ridge > 0))
@@ -91,7 +91,7 @@ def solve_harmonic(
         mass = diffuse(matrix, unit * source, np.ones_like(mass, dtype=bool), tol=tol, max_iter=max_iter).values
     found = diffuse(matrix, unit * right, mask[free], mass=mass, tol=tol, max_iter=max_iter)
     full = found.values.any(axis=1)  # an isolated row of several candidates has nothing but these
-    F[free[full]] = restrict(found.values[full], np.ones((full.sum(), mask.shape[1]), dtype=bool))
+    F[free[full]] = normalize_within_sets(found.values[full], np.ones((full.sum(), mask.shape[1]), dtype=bool))
     return HarmonicSolution(F, found.n_iter, found.converged, np.flatnonzero(unreached))
 
 
@@ -131,5 +131,7 @@ def balance_mass(distributions: Floats, mask: Mask, unreached: Ints | None = Non
     least = min(max(tol, np.finfo(np.float64).eps), 0.1 / len(q))
     factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > least * scaled.sum())
     balanced = distributions.copy()
-    balanced[scaled] = restrict(distributions[scaled] * factor, np.ones((scaled.sum(), len(q)), dtype=bool))
+    balanced[scaled] = normalize_within_sets(
+        distributions[scaled] * factor, np.ones((scaled.sum(), len(q)), dtype=bool)
+    )
     return balanced

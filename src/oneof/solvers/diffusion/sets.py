@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.likelihoods import restrict, uniform
+from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.diffusion.leaps import Leaps
 from oneof.solvers.diffusion.linear import LinearSystem
 from oneof.typing import Floats, Ints, Mask
@@ -91,7 +91,7 @@ def diffuse(
     cut[sets] = True
     sweep = _Sweep(matrix, right, mask, mass, pull, tol, max_iter)
     leaps = Leaps(matrix, mass, mask, cut)
-    shares = uniform(mask[sets])
+    shares = uniform_within_sets(mask[sets])
     n_iter, since, leapt, rested = 0, 0, False, False
     change = left = np.inf
     while n_iter < max_iter and not rested:
@@ -168,7 +168,7 @@ class _Sweep:
         values[self.others] = np.maximum(solved.values, 0.0)
         pulled = self._right[self.sets] + self._toward @ values
         self.total = np.where(self._members, pulled, 0.0).sum(axis=1)
-        return restrict(pulled, self._members)
+        return normalize_within_sets(pulled, self._members)
 
     def state(self, shares: Floats) -> tuple[Floats, Floats]:
         """Return all rows in shares of their mass, and how the last sweep moved those without a set, 0 in others."""

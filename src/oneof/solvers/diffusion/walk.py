@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.likelihoods import restrict
+from oneof.likelihoods import normalize_within_sets
 from oneof.typing import Floats, Ints, Mask
 
 COLUMN_BYTES = 256 * 2**20
@@ -197,7 +197,7 @@ def solve_walk(
     shares /= shares.sum(axis=1, keepdims=True)
     cut = mask | (mask.sum(axis=1, keepdims=True) == 1)  # no exact row is cut to its label
     return WalkSolution(
-        restrict(shares, cut),
+        normalize_within_sets(shares, cut),
         theta,
         np.array(likelihoods),
         n_iter,

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from oneof.errors import InputError
-from oneof.memory import check_memory
 from oneof.typing import Floats
+from oneof.validation import check_memory
 
 Form = Literal["full", "tied", "diagonal", "spherical"]
 FORMS: tuple[Form, ...] = ("full", "tied", "diagonal", "spherical")

@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.likelihoods import uniform
+from oneof.likelihoods import uniform_within_sets
 from oneof.typing import Floats, Mask
 
 P = TypeVar("P")
@@ -70,7 +70,7 @@ def start_shares(mask: Mask, n_components: int, random: np.random.Generator | No
     With several components per class, each row's share of a class is dealt to them at random, uniformly over the ways
     to divide it.
     """
-    shares = np.where(mask.all(axis=1, keepdims=True), 0.0, uniform(mask))
+    shares = np.where(mask.all(axis=1, keepdims=True), 0.0, uniform_within_sets(mask))
     if n_components == 1:
         return shares
     if random is None:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 MOST_WORDS = 1e12
 """Beyond this total of a row, rounding in its log likelihood is no longer small against 1."""
@@ -20,7 +20,7 @@ class Multinomial:
     log((alpha + sum_i c_i r_im x_ij) / sum_j ...) is the mode.
     """
 
-    X: Rows
+    X: FeatureMatrix
     """(n, d): float64, dense or CSR."""
     alpha: float
     """> 0."""
@@ -39,12 +39,12 @@ class Multinomial:
         return self.alpha * float(parameters.sum())
 
 
-def multinomial_log_likelihoods(X: Rows, log_shares: Floats) -> Floats:
+def multinomial_log_likelihoods(X: FeatureMatrix, log_shares: Floats) -> Floats:
     """Return sum_j x_ij theta_mj, (n, M)."""
     return np.asarray(X @ log_shares.T)
 
 
-def check_counts(X: Rows) -> None:
+def check_counts(X: FeatureMatrix) -> None:
     """Raise at an entry below 0, or a row so long that the arithmetic could not compare its likelihoods.
 
     Rows of zeros are allowed: they say nothing, and classes have their prior shares there.
@@ -66,7 +66,7 @@ def check_counts(X: Rows) -> None:
         )
 
 
-def _first_negative(X: Rows) -> tuple[int, int]:
+def _first_negative(X: FeatureMatrix) -> tuple[int, int]:
     if sp.issparse(X):
         place = int(np.flatnonzero(X.data < 0)[0])
         return int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from oneof.candidates.dealing import deal
-from oneof.losses import ambiguous_zero_one
 from oneof.typing import Floats, Mask
 
 
@@ -66,7 +65,7 @@ def choose_weight(
         training[held_out] = 0.0
         for w, weight in enumerate(weights):
             found = scores(weight, training)[held_out]
-            missed = ambiguous_zero_one(found, mask[held_out]) > 0
+            missed = ~mask[held_out, found.argmax(axis=1)]
             covered[w, fold == f] = ~missed & np.isfinite(found).all(axis=1)
     return pick(covered, sample_weight[told], weights)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from numba.extending import overload
 
-from oneof.solvers.compiled import FASTMATH
-from oneof.solvers.rows import DenseRows
+from oneof.solvers.jit import FASTMATH
+from oneof.solvers.row_accessors import DenseRows
 
 
 def row_range(rows: Any, u: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from oneof.solvers.graph_logistic.openings import Openings
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Factor:
             return cls(np.sqrt(np.asarray(matrix.diagonal())))
         return cls(scipy.linalg.cholesky(dense(matrix), lower=True, check_finite=False))
 
-    def half(self, rows: Rows) -> Floats:
+    def half(self, rows: FeatureMatrix) -> Floats:
         """Return R with R R^T = x Lambda^-1 x^T for t rows, (t, D); sparse where rows and factor are."""
         if self.root.ndim == 1:
             if sp.issparse(rows):
@@ -33,7 +33,7 @@ class Factor:
             return rows / self.root
         return scipy.linalg.solve_triangular(self.root, dense(rows).T, lower=True, check_finite=False).T
 
-    def solve_rows(self, rows: Rows) -> Floats:
+    def solve_rows(self, rows: FeatureMatrix) -> Floats:
         """Return x Lambda^-1 for t rows, (t, D)."""
         if self.root.ndim == 1:
             return dense(self.half(self.half(rows)))

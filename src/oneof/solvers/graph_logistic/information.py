@@ -13,7 +13,7 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.likelihoods import softmax
-from oneof.typing import Floats, Ints, Rows
+from oneof.typing import FeatureMatrix, Floats, Ints
 
 
 class View(NamedTuple):
@@ -28,7 +28,7 @@ class View(NamedTuple):
     """
 
     rows: Ints
-    features: Rows
+    features: FeatureMatrix
 
 
 class Posterior(Protocol):
@@ -38,10 +38,10 @@ class Posterior(Protocol):
     def weights(self) -> Floats:
         """The mode, (K - 1, D)."""
 
-    def covariance(self, left: Rows, right: Rows | None = None) -> Floats:
+    def covariance(self, left: FeatureMatrix, right: FeatureMatrix | None = None) -> Floats:
         """Return (I kron l_t)^T H^-1 (I kron r_t) for pairs of instances, (t, K - 1, K - 1)."""
 
-    def cross_covariance(self, left: Rows, right: Rows) -> Floats:
+    def cross_covariance(self, left: FeatureMatrix, right: FeatureMatrix) -> Floats:
         """Return (I kron l_t)^T H^-1 (I kron r_s) for all pairs of instances, (t, s, K - 1, K - 1)."""
 
 
@@ -68,7 +68,7 @@ def information(posterior: Posterior, views: list[View], n_rows: int) -> Floats:
     return half_log_determinants(whitened_covariances(posterior, views, roots, n_rows))
 
 
-def curvature_roots(weights: Floats, features: Rows) -> Floats:
+def curvature_roots(weights: Floats, features: FeatureMatrix) -> Floats:
     """Return R with R R^T = diag p - p p^T for each instance, (t, K - 1, K - 1).
 
     With u = sqrt(p) it is diag(u) (I - u u^T / (1 + sqrt(p_K))): no factorization, and exact where some p is 0.
@@ -82,7 +82,7 @@ def curvature_roots(weights: Floats, features: Rows) -> Floats:
     return inside
 
 
-def class_shares(weights: Floats, features: Rows) -> Floats:
+def class_shares(weights: Floats, features: FeatureMatrix) -> Floats:
     """Return the probabilities of all K classes for each instance, (t, K)."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(features @ weights.T)

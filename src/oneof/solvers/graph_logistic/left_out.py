@@ -9,15 +9,15 @@ Without row i, whose slopes by its scores are g_i = q_i - p_i and whose curvatur
 import numpy as np
 import scipy.optimize
 
-from oneof.likelihoods import log_likelihoods, restrict
+from oneof.likelihoods import log_likelihoods, normalize_within_sets
 from oneof.solvers.graph_logistic.posterior import LaplacePosterior
 from oneof.solvers.graph_logistic.problem import Likelihood
-from oneof.typing import Floats, Mask, Rows
+from oneof.typing import FeatureMatrix, Floats, Mask
 
 _ROUNDS = 50
 
 
-def left_out_scores(posterior: LaplacePosterior, instances: Rows, mask: Mask, sample_weight: Floats) -> Floats:
+def left_out_scores(posterior: LaplacePosterior, instances: FeatureMatrix, mask: Mask, sample_weight: Floats) -> Floats:
     """Return the (m, K-1) scores of labeled instances without each one's label.
 
     Of a row of weight 2, which stands for two rows, one is left out.
@@ -42,7 +42,7 @@ def gain(scores: Floats, mask: Mask, sample_weight: Floats) -> float:
     share = sample_weight / sample_weight.sum()
     frequencies = np.full(mask.shape[1], 1.0 / mask.shape[1])
     for _ in range(_ROUNDS):  # EM, at its end in one round where labels are exact
-        frequencies = share @ restrict(np.broadcast_to(frequencies, mask.shape), mask)
+        frequencies = share @ normalize_within_sets(np.broadcast_to(frequencies, mask.shape), mask)
     known = float(share @ np.log((frequencies * mask).sum(axis=1)))
     best = scipy.optimize.minimize_scalar(
         lambda scale: -float(share @ log_likelihoods(scale * whole, mask)), bounds=(0.0, 1.0), method="bounded"

@@ -6,14 +6,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.graphs import laplacian
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 _ROUNDING = 1e-13
 """Of a feature's squares, times the weights of their links: a sum of changes along links below it is 0."""
 _DENSE = 0.1  # sparse products of which a larger share is not 0 are faster as dense matrices
 
 
-def smoothness(features: Rows, affinity: sp.csr_array, weight: Floats) -> Any:
+def smoothness(features: FeatureMatrix, affinity: sp.csr_array, weight: Floats) -> Any:
     """Return A = X^T L X with L the Laplacian of the links w_i w_j W_ij: w^T A w is how much scores change along them.
 
     A row of weight w stands for w equal rows. Between these nothing changes, and each of them has the links of the one.
@@ -37,7 +37,7 @@ def smoothness(features: Rows, affinity: sp.csr_array, weight: Floats) -> Any:
     return symmetric(_without(A, A.diagonal() <= _ROUNDING * squares))
 
 
-def disagreement(left: Rows, right: Rows, weight: Floats) -> tuple[Any, Any, Any]:
+def disagreement(left: FeatureMatrix, right: FeatureMatrix, weight: Floats) -> tuple[Any, Any, Any]:
     """Return the blocks C_ll, C_lr and C_rr of sum_i w_i [l_i, -r_i] [l_i, -r_i]^T over rows that have two views."""
     root = np.sqrt(weight)
     L, R = _weighted(left, root), _weighted(right, root)
@@ -90,5 +90,5 @@ def _without(matrix: Any, dropped: Any) -> Any:
     return matrix
 
 
-def _weighted(rows: Rows, root: Floats) -> Rows:
+def _weighted(rows: FeatureMatrix, root: Floats) -> FeatureMatrix:
     return sp.csr_array(sp.diags_array(root) @ rows) if sp.issparse(rows) else rows * root[:, None]

@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from oneof.solvers.graph_logistic.terms import NOTHING, Term
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 VAGUE = 1e-8
 """Precision of open directions, in units of the labeled rows' curvature there."""
@@ -37,7 +37,7 @@ class Openings:
     """Whether each direction is that of a single weight."""
 
     @classmethod
-    def of(cls, terms: tuple[Term, ...], features: Rows, row_weight: Floats) -> "Openings":
+    def of(cls, terms: tuple[Term, ...], features: FeatureMatrix, row_weight: Floats) -> "Openings":
         """Find the null space of the terms' sum, and what the labeled rows see of it."""
         open_, along_axes = _null_space(terms, features.shape[1])
         if open_.shape[1] == 0:

@@ -21,7 +21,7 @@ from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.spaces import Space, space_of
 from oneof.solvers.graph_logistic.terms import Precisions, Term
-from oneof.typing import Floats, Mask, Rows
+from oneof.typing import FeatureMatrix, Floats, Mask
 
 CHUNK = 20_000
 """Rows worked on at a time."""
@@ -68,7 +68,7 @@ class LaplacePosterior:
     @classmethod
     def of(
         cls,
-        features: Rows,
+        features: FeatureMatrix,
         weights: Floats,
         terms: list[Term] | tuple[Term, ...],
         precisions: Precisions,
@@ -102,7 +102,7 @@ class LaplacePosterior:
         """K-1."""
         return len(self.weights)
 
-    def covariance(self, left: Rows, right: Rows | None = None) -> Floats:
+    def covariance(self, left: FeatureMatrix, right: FeatureMatrix | None = None) -> Floats:
         """Return the posterior covariance of the scores of pairs of instances.
 
         Parameters
@@ -132,7 +132,7 @@ class LaplacePosterior:
         """Log |H|, outside the directions that neither prior nor rows see."""
         return self.inverse.log_determinant + self.space.log_outside
 
-    def cross_covariance(self, left: Rows, right: Rows) -> Floats:
+    def cross_covariance(self, left: FeatureMatrix, right: FeatureMatrix) -> Floats:
         """Return the posterior covariance of all pairs: (t, D) and (s, D) instances -> (t, s, K-1, K-1)."""
         n = self.n_vectors
         whole = np.zeros((left.shape[0], right.shape[0], n, n))
@@ -149,7 +149,7 @@ class LaplacePosterior:
                 whole[:, :, k, c] = a[k % len(a)] @ (block.T @ b[c % len(b)].T)
         return whole
 
-    def _of_pairs(self, left: Rows, right: Rows) -> Floats:
+    def _of_pairs(self, left: FeatureMatrix, right: FeatureMatrix) -> Floats:
         n, same = self.n_vectors, left is right
         whole = np.zeros((left.shape[0], n, n))
         a = [self.space.features_of(left, c) for c in range(self.space.prior.n_distinct)]

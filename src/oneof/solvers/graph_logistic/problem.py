@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from oneof.likelihoods import likelihood_slopes, log_likelihoods, restricted_softmax, softmax, softmax_moves
-from oneof.typing import Floats, Mask, Rows
+from oneof.likelihoods import log_likelihood_gradient, log_likelihoods, masked_softmax, softmax, softmax_jvp
+from oneof.typing import FeatureMatrix, Floats, Mask
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Point:
 class Likelihood:
     """Rows that have some weight and say something."""
 
-    features: Rows
+    features: FeatureMatrix
     """(m, D)."""
     mask: Mask
     """(m, K)."""
@@ -41,7 +41,7 @@ class Likelihood:
     """v, (m,)."""
 
     @classmethod
-    def of(cls, features: Rows, mask: Mask, sample_weight: Floats | None) -> "Likelihood":
+    def of(cls, features: FeatureMatrix, mask: Mask, sample_weight: Floats | None) -> "Likelihood":
         """Leave out rows without weight, and full sets."""
         row_weight = np.ones(len(mask)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         told = (row_weight > 0) & ~mask.all(axis=1)
@@ -64,19 +64,19 @@ class Likelihood:
         whole = np.concatenate([scores, np.zeros((len(scores), 1))], axis=1)
         return Point(
             softmax(whole),
-            restricted_softmax(whole, self.mask),
+            masked_softmax(whole, self.mask),
             float(self.row_weight @ log_likelihoods(whole, self.mask)),
         )
 
     def slopes(self, at: Point) -> Floats:
         """Return the (m, K-1) gradient of l by the scores."""
-        return self.row_weight[:, None] * likelihood_slopes(at.shares, at.inside, self.mask)[:, :-1]
+        return self.row_weight[:, None] * log_likelihood_gradient(at.shares, at.inside, self.mask)[:, :-1]
 
     def bends(self, at: Point, moves: Floats) -> Floats:
         """Return minus the Hessian of l by the scores, times (m, K-1) moves of theirs."""
-        bent = softmax_moves(at.shares[:, :-1], moves)
+        bent = softmax_jvp(at.shares[:, :-1], moves)
         if not self.is_exact:
-            bent -= softmax_moves(at.inside[:, :-1], moves)
+            bent -= softmax_jvp(at.inside[:, :-1], moves)
         bent *= self.row_weight[:, None]
         return bent
 

@@ -13,14 +13,14 @@ No matrix of more than D x D numbers is formed, and none but Lambda where that i
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.solvers.compiled import compiled
 from oneof.solvers.graph_logistic.ending import Ending
 from oneof.solvers.graph_logistic.entries import entry_column, entry_value, row_range
 from oneof.solvers.graph_logistic.openings import VAGUE
 from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.terms import Precisions
-from oneof.solvers.rows import view_rows
+from oneof.solvers.jit import compiled
+from oneof.solvers.row_accessors import view_rows
 from oneof.typing import Floats
 
 

@@ -15,7 +15,7 @@ from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.sequential import sequential
 from oneof.solvers.graph_logistic.spaces import Space, space_of
 from oneof.solvers.graph_logistic.terms import Precisions, Term
-from oneof.typing import Floats, Mask, Rows
+from oneof.typing import FeatureMatrix, Floats, Mask
 
 BOUNDS = {"block": block, "sequential": sequential}
 MOST_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
@@ -49,12 +49,12 @@ class GraphLogisticSolution:
 
 
 def solve_graph_logistic(
-    features: Rows,
+    features: FeatureMatrix,
     mask: Mask,
     terms: list[Term] | tuple[Term, ...],
     *,
     precision: Literal["evidence", "em", "fixed"] = "evidence",
-    mstep: Literal["newton", "block", "sequential"] = "newton",
+    solver: Literal["newton", "block", "sequential"] = "newton",
     precisions: Precisions | None = None,
     sample_weight: Floats | None = None,
     alpha: float = 0.0,
@@ -75,7 +75,7 @@ def solve_graph_logistic(
         The prior.
     precision : {"evidence", "em", "fixed"}
         How the precisions are set; "fixed" takes `precisions`.
-    mstep : {"newton", "block", "sequential"}
+    solver : {"newton", "block", "sequential"}
     precisions : dict, optional
         Where they start, or with "fixed" what they are.
     sample_weight : ndarray of shape (m,), optional
@@ -103,11 +103,11 @@ def solve_graph_logistic(
     def maximized(start: Floats, at: Precisions, space: Space | None) -> tuple[Floats, bool]:
         if len(likelihood.mask) == 0:
             return np.zeros(shape), True
-        if mstep == "newton":
+        if solver == "newton":
             space = space_of(prior, at, likelihood) if space is None else space
-            return newton(likelihood, space, start, tol=own_tol, max_iter=MOST_STEPS[mstep])
-        most = MOST_STEPS[mstep] if precision == "fixed" else MOST_STEPS_A_ROUND
-        return BOUNDS[mstep](likelihood, prior, at, start, tol=own_tol, max_iter=most)
+            return newton(likelihood, space, start, tol=own_tol, max_iter=MOST_STEPS[solver])
+        most = MOST_STEPS[solver] if precision == "fixed" else MOST_STEPS_A_ROUND
+        return BOUNDS[solver](likelihood, prior, at, start, tol=own_tol, max_iter=most)
 
     if precision == "fixed" or len(likelihood.mask) == 0:
         weights, converged = maximized(weights, current, None)

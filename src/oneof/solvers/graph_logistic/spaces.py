@@ -21,7 +21,7 @@ from oneof.solvers.graph_logistic.openings import VAGUE
 from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.terms import Precisions, Term
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 NO_EIGENVALUE = 1e-15
 """Share of the largest eigenvalue of X Lambda^+ X^T below which one is left out: what it moves is below rounding."""
@@ -33,7 +33,7 @@ class DirectSpace:
 
     prior: Prior
     precisions: Precisions
-    features: Rows
+    features: FeatureMatrix
     """(m, D)."""
     matrices: tuple[Any, ...]
     """Lambda_c, vaguely closed, one for each distinct class."""
@@ -49,7 +49,7 @@ class DirectSpace:
         """Coordinates of a class."""
         return self.prior.n_weights
 
-    def features_of_class(self, _: int) -> Rows:
+    def features_of_class(self, _: int) -> FeatureMatrix:
         """Return the (m, size) features of the labeled rows."""
         return self.features
 
@@ -77,17 +77,17 @@ class DirectSpace:
         """Return the weights at some coordinates."""
         return z
 
-    def features_of(self, rows: Rows, _: int) -> Floats:
+    def features_of(self, rows: FeatureMatrix, _: int) -> Floats:
         """Return the (t, size) features of any rows, but for what nothing is known of."""
         x = dense(rows)
         unseen = self.prior.openings.unseen
         return x - x @ unseen @ unseen.T if unseen.shape[1] else x
 
-    def missed(self, left: Rows, right: Rows, _: int) -> Floats:  # noqa: ARG002 - the spaces have one signature
+    def missed(self, left: FeatureMatrix, right: FeatureMatrix, _: int) -> Floats:  # noqa: ARG002 - the spaces have one signature
         """Return the prior covariance of pairs of rows outside the space, (t,)."""
         return np.zeros(left.shape[0])
 
-    def missed_cross(self, left: Rows, right: Rows, _: int) -> Floats:
+    def missed_cross(self, left: FeatureMatrix, right: FeatureMatrix, _: int) -> Floats:
         """Return the same of all pairs, (t, s)."""
         return np.zeros((left.shape[0], right.shape[0]))
 
@@ -145,7 +145,7 @@ class RowSpace:
     """Phi of each distinct class, (D, size - r)."""
     turns: tuple[Floats, ...]
     """T^+ of each distinct class, (size - r, m)."""
-    rows: Rows
+    rows: FeatureMatrix
     """X, (m, D)."""
 
     @classmethod
@@ -220,11 +220,11 @@ class RowSpace:
         spanned = [self.spans[c % len(self.spans)] @ part for c, part in enumerate(z[:, r:])]
         return z[:, :r] @ self.prior.openings.seen.T + np.array(spanned).reshape(len(z), -1)
 
-    def features_of(self, rows: Rows, c: int) -> Floats:
+    def features_of(self, rows: FeatureMatrix, c: int) -> Floats:
         """Return the (t, size) features of any rows: of w = N f + Phi z, their scores."""
         return np.hstack([np.asarray(rows @ self.prior.openings.seen), np.asarray(rows @ self.spans[c % self._n])])
 
-    def missed(self, left: Rows, right: Rows, c: int) -> Floats:
+    def missed(self, left: FeatureMatrix, right: FeatureMatrix, c: int) -> Floats:
         """Return the prior covariance of pairs of rows outside the space, (t,)."""
         factor, r = self.factors[c % self._n], self.n_open
         halves = [factor.half(rows) for rows in ((left,) if left is right else (left, right))]
@@ -234,7 +234,7 @@ class RowSpace:
         unseen = self.prior.openings.unseen
         return known - (np.asarray(left @ unseen) * np.asarray(right @ unseen)).sum(axis=1)
 
-    def missed_cross(self, left: Rows, right: Rows, c: int) -> Floats:
+    def missed_cross(self, left: FeatureMatrix, right: FeatureMatrix, c: int) -> Floats:
         """Return the same of all pairs, (t, s), of which the second are few."""
         factor, r = self.factors[c % self._n], self.n_open
         known = np.asarray(left @ factor.solve_rows(right).T)

@@ -13,7 +13,7 @@ from oneof.solvers.graph_logistic.left_out import gain, left_out_scores
 from oneof.solvers.graph_logistic.posterior import LaplacePosterior
 from oneof.solvers.graph_logistic.solve import GraphLogisticSolution, solve_graph_logistic
 from oneof.solvers.graph_logistic.terms import Term
-from oneof.typing import Floats, Ints, Mask, Rows
+from oneof.typing import FeatureMatrix, Floats, Ints, Mask
 
 
 class Labeled(NamedTuple):
@@ -32,7 +32,7 @@ class Labeled(NamedTuple):
         The number of the row among those of fit.
     """
 
-    instances: Rows
+    instances: FeatureMatrix
     mask: Mask
     weight: Floats
     place: Ints
@@ -40,7 +40,7 @@ class Labeled(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Learnt:
+class Learned:
     """The labeled rows, the prior, and the solution, with what follows from them when it is asked for.
 
     Attributes
@@ -99,7 +99,7 @@ def learn_views(
     *,
     agreement: bool | Literal["auto"],
     **settings: Any,
-) -> Learnt:
+) -> Learned:
     """Solve for the weights of all views, with the terms that couple views or without.
 
     Parameters
@@ -114,11 +114,11 @@ def learn_views(
         Of `solve_graph_logistic`.
     """
 
-    def solved(kept: tuple[Term, ...], initial: Floats | None = None) -> Learnt:
+    def solved(kept: tuple[Term, ...], initial: Floats | None = None) -> Learned:
         found = solve_graph_logistic(
             labeled.instances, labeled.mask, kept, sample_weight=labeled.weight, initial=initial, **settings
         )
-        return Learnt(labeled, kept, n_views, found)
+        return Learned(labeled, kept, n_views, found)
 
     apart = tuple(term for term in terms if not term.couples)
     if len(apart) == len(terms) or agreement is True:

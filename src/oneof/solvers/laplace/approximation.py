@@ -9,7 +9,6 @@ from array_api_compat import array_namespace, is_torch_array
 from oneof.errors import InputError
 from oneof.kernels import covariance, is_psd_by_construction, variances
 from oneof.likelihoods import softmax
-from oneof.memory import check_memory
 from oneof.solvers.laplace.cholesky import find_mode_by_factors
 from oneof.solvers.laplace.jitter import least_jitter
 from oneof.solvers.laplace.landmarks import NystroemFeatures
@@ -17,12 +16,13 @@ from oneof.solvers.laplace.limits import LARGEST_VARIANCE, TOO_LARGE, refused_if
 from oneof.solvers.laplace.mode import LaplaceMode, find_mode
 from oneof.solvers.laplace.posterior import LaplacePosterior, double, prior_of
 from oneof.solvers.laplace.prior import FeaturePrior, GramPrior
-from oneof.typing import Array, Rows
+from oneof.typing import Array, FeatureMatrix
+from oneof.validation import check_memory
 
 
 def approximate_posterior(
     kernels: list[Any],
-    rows: Rows,
+    rows: FeatureMatrix,
     mask: Array,
     sharpness: float,
     *,
@@ -87,7 +87,7 @@ def approximate_posterior(
     return posterior, mode
 
 
-def landmark_features(kernels: list[Any], landmarks: Rows) -> list[NystroemFeatures]:
+def landmark_features(kernels: list[Any], landmarks: FeatureMatrix) -> list[NystroemFeatures]:
     """Return the features of each kernel; raises where one is no kernel."""
     for kernel in kernels:
         if not is_psd_by_construction(kernel, landmarks.shape[1]):
@@ -95,13 +95,13 @@ def landmark_features(kernels: list[Any], landmarks: Rows) -> list[NystroemFeatu
     return [NystroemFeatures.of(kernel, landmarks) for kernel in kernels]
 
 
-def check_variances(kernels: list[Any], rows: Rows) -> None:
+def check_variances(kernels: list[Any], rows: FeatureMatrix) -> None:
     """Raise where the prior variance of a row is too large for the arithmetic."""
     if any(float(array_namespace(own).max(own)) > LARGEST_VARIANCE for own in (variances(k, rows) for k in kernels)):
         raise InputError(TOO_LARGE)
 
 
-def _jitter(kernel: Any, rows: Rows) -> float:
+def _jitter(kernel: Any, rows: FeatureMatrix) -> float:
     """Return what must be added to the diagonal of a kernel's Gram matrix, with a warning if that is anything."""
     if is_psd_by_construction(kernel, rows.shape[1]):
         return 0.0

@@ -7,7 +7,7 @@ Each step costs K n^3 operations. It is kept as the reference of `mode`, and tak
 
 from array_api_compat import array_namespace
 
-from oneof.likelihoods import softmax_moves
+from oneof.likelihoods import softmax_jvp
 from oneof.solvers.laplace.climb import relative_size
 from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.likelihood import Likelihood
@@ -43,7 +43,7 @@ def find_mode_by_factors(
             distance = relative_size(prior, latents - prior.product(shares.slopes), latents)
             if distance <= accuracy or step == max_iter:
                 break
-            target = softmax_moves(shares.overall, latents) + shares.slopes  # W F + q - pi
+            target = softmax_jvp(shares.overall, latents) + shares.slopes  # W F + q - pi
             factors = Factors.of(prior, shares.overall)
             ahead = target - factors.times(prior.product(target))
             move, change = prior.product(ahead) - latents, ahead - coefficients

@@ -10,14 +10,14 @@ MOST_NUMBERS = 1_000_000
 """Most sampled latents that are held at a time; four times as many take twice the processor time."""
 
 
-def draw_normals(n_draws: int, n_classes: int, random: np.random.Generator) -> np.ndarray:
-    """Return standard normals, (n_draws, K), in pairs of opposite sign, which cancel what is odd in the latents."""
-    half = random.standard_normal(((n_draws + 1) // 2, n_classes))
-    return np.concatenate([half, -half])[:n_draws]
+def draw_normals(n_mc_samples: int, n_classes: int, random: np.random.Generator) -> np.ndarray:
+    """Return standard normals, (n_mc_samples, K), in pairs of opposite sign, which cancel what is odd in the latents."""
+    half = random.standard_normal(((n_mc_samples + 1) // 2, n_classes))
+    return np.concatenate([half, -half])[:n_mc_samples]
 
 
 def sample(means: Array, covariances: Array, normals: Array) -> Array:
-    """Return draws of N(mean, cov) for each row, (t, n_draws, K); all rows share the normals."""
+    """Return draws of N(mean, cov) for each row, (t, n_mc_samples, K); all rows share the normals."""
     xp = array_namespace(means)
     return means[:, None, :] + xp.matmul(normals[None, :, :], symmetric_roots(covariances))
 
@@ -25,13 +25,13 @@ def sample(means: Array, covariances: Array, normals: Array) -> Array:
 def expected_shares(means: Array, covariances: Array, normals: Array) -> Array:
     """Return the mean of softmax(f) over f ~ N(mean, cov), (t, K), from means (t, K) and covariances (t, K, K)."""
     xp = array_namespace(means)
-    n_draws, n_classes = normals.shape
-    block = max(1, MOST_NUMBERS // (n_draws * n_classes))
+    n_mc_samples, n_classes = normals.shape
+    block = max(1, MOST_NUMBERS // (n_mc_samples * n_classes))
 
     def part(start: int) -> Array:
         drawn = sample(means[start : start + block, :], covariances[start : start + block, ...], normals)
         shares = softmax(xp.reshape(drawn, (-1, n_classes)))
-        return xp.mean(xp.reshape(shares, (-1, n_draws, n_classes)), axis=1)
+        return xp.mean(xp.reshape(shares, (-1, n_mc_samples, n_classes)), axis=1)
 
     starts = range(0, means.shape[0], block)
     return xp.concat([xp.zeros((0, n_classes), dtype=means.dtype, device=device(means)), *map(part, starts)], axis=0)

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from array_api_compat import array_namespace
 
-from oneof.likelihoods import log_likelihoods, restricted_softmax, softmax, softmax_moves
+from oneof.likelihoods import log_likelihoods, masked_softmax, softmax, softmax_jvp
 from oneof.typing import Array
 
 
@@ -29,7 +29,7 @@ class Likelihood:
 
     def at(self, latents: Array) -> "Shares":
         """Return the derivatives at these latents."""
-        inside = restricted_softmax(latents, self.mask, self.sharpness)
+        inside = masked_softmax(latents, self.mask, self.sharpness)
         return Shares(softmax(latents), inside, self.sharpness)
 
 
@@ -60,7 +60,7 @@ class Shares:
 
         For L = inf it is W = diag pi - pi pi^T: of the other term nothing is left but where candidates tie.
         """
-        bends = softmax_moves(self.overall, moves)
+        bends = softmax_jvp(self.overall, moves)
         if self.sharpness < float("inf"):
-            bends -= self.sharpness * softmax_moves(self.inside, moves)
+            bends -= self.sharpness * softmax_jvp(self.inside, moves)
         return bends

@@ -10,7 +10,6 @@ from array_api_compat import array_namespace, device, is_torch_array
 
 from oneof.errors import InputError
 from oneof.kernels import covariance, variances
-from oneof.memory import check_memory
 from oneof.solvers.laplace.covariance import LatentCovariance
 from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.landmarks import NystroemFeatures
@@ -20,7 +19,8 @@ from oneof.solvers.laplace.limits import TOO_LARGE, refused_if_too_large
 from oneof.solvers.laplace.prior import FeaturePrior, GramPrior, Prior, by_class
 from oneof.solvers.laplace.reduced import ReducedCovariance
 from oneof.solvers.laplace.weights import WeightCovariance
-from oneof.typing import Array, Rows
+from oneof.typing import Array, FeatureMatrix
+from oneof.validation import check_memory
 
 Spread = LatentCovariance | ReducedCovariance | WeightCovariance
 
@@ -42,7 +42,7 @@ class LaplacePosterior:
 
     kernels: list[Any]
     """One, shared by all classes, or K of scikit-learn's."""
-    rows: Rows
+    rows: FeatureMatrix
     """(n, d): those of fit."""
     features: list[NystroemFeatures]
     """One for each kernel, or none where the kernels are taken as they are."""
@@ -92,12 +92,12 @@ class LaplacePosterior:
             )
         return in_single_precision(found, related, own) if is_cheap else found
 
-    def means(self, X: Rows) -> Array:
+    def means(self, X: FeatureMatrix) -> Array:
         """Return the means of the latents of further rows, (t, K)."""
         xp = array_namespace(self.coefficients)
         return xp.concat([by_class(self._related(part), self._weights) for part in self._blocks(X)], axis=0)
 
-    def means_and_covariances(self, X: Rows, spread: Spread) -> Iterator[tuple[Array, Array]]:
+    def means_and_covariances(self, X: FeatureMatrix, spread: Spread) -> Iterator[tuple[Array, Array]]:
         """Yield the means, (b, K), and the covariances, (b, K, K), of the latents of blocks of further rows."""
         for part in self._blocks(X):
             related = self._related(part)
@@ -162,7 +162,7 @@ class LaplacePosterior:
     def _weights(self) -> Array:
         return self.coefficients if self.weights is None else self.weights
 
-    def _blocks(self, X: Rows) -> Iterator[Rows]:
+    def _blocks(self, X: FeatureMatrix) -> Iterator[FeatureMatrix]:
         size = self._block_size
         return (X[start : start + size] for start in range(0, X.shape[0], size))
 
@@ -170,17 +170,19 @@ class LaplacePosterior:
     def _block_size(self) -> int:
         return int(np.clip(MOST_NUMBERS // (self._weights.shape[0] * self._weights.shape[1]), 16, 4096))
 
-    def _related(self, X: Rows) -> Array:
+    def _related(self, X: FeatureMatrix) -> Array:
         """Return covariances to the rows of fit, or features: (t, n), or (K, t, n) where each class has a kernel."""
         if self.features:
             return stacked([features.of_rows(X) for features in self.features])
         return stacked([double(covariance(kernel, X, self.rows)) for kernel in self.kernels])
 
-    def _variances(self, X: Rows) -> Array:
+    def _variances(self, X: FeatureMatrix) -> Array:
         return stacked([double(variances(kernel, X)) for kernel in self.kernels])
 
 
-def prior_of(kernels: list[Any], features: list[NystroemFeatures], rows: Rows, jitters: tuple[float, ...]) -> Prior:
+def prior_of(
+    kernels: list[Any], features: list[NystroemFeatures], rows: FeatureMatrix, jitters: tuple[float, ...]
+) -> Prior:
     """Return the prior over some rows."""
     if features:
         return FeaturePrior.of(stacked([made.of_rows(rows) for made in features]))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.likelihoods import restrict
+from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import Distractors, Round
 from oneof.typing import Floats
@@ -34,9 +34,9 @@ class ClassMass:
         """Return the labels after a round, but for what the sets exclude and for the scale of each row."""
         sets = now.sets
         labels, free = self.distractors.corrected(now), sets.unlabeled
-        told = restrict(labels, sets.mask)[~free].sum(axis=0)
+        told = normalize_within_sets(labels, sets.mask)[~free].sum(axis=0)
         wanted, mass = told * (free.sum() / told.sum()), np.ones(len(told))
         own = now.claims[free] ** _CLAIM_POWER
         for _ in range(_TURNS):
-            mass *= (wanted + 1.0) / (restrict(own * mass, sets.mask[free]).sum(axis=0) + 1.0)
+            mass *= (wanted + 1.0) / (normalize_within_sets(own * mass, sets.mask[free]).sum(axis=0) + 1.0)
         return np.where(free[:, None], now.claims**_CLAIM_POWER * mass, labels)

@@ -12,7 +12,7 @@ one class for another see `oneof.solvers.loo_ridge.confusion`.
 from dataclasses import dataclass
 from typing import Protocol
 
-from oneof.likelihoods import restrict
+from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.typing import Floats
 
@@ -70,7 +70,7 @@ class SceneDistractors:
         powers, sets = now.claims**self.claim_power, now.sets
         labels = powers * (now.shares[~sets.unlabeled].sum(axis=0) + 1.0) ** -CLASS_POWER
         for _ in range(GROUP_TURNS):
-            have = sets.sums(restrict(labels, sets.mask))
+            have = sets.sums(normalize_within_sets(labels, sets.mask))
             labels *= ((sets.equal_shares + 1.0) / (have + 1.0)) ** GROUP_POWER
         labels[sets.unlabeled] = powers[sets.unlabeled]
         return labels

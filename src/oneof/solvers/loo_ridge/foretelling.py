@@ -11,7 +11,7 @@ predictions are divided by p; and labels that fell together lose, as one class t
 
 import numpy as np
 
-from oneof.likelihoods import restrict
+from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.typing import Floats
 
@@ -36,7 +36,7 @@ def gains(shares: Floats, scores: Floats, sets: CandidateGroups) -> Floats:
     frequency = (shares.sum(axis=0) + CLASS_PRIOR) / (n + CLASS_PRIOR * K)
     prediction = np.maximum(scores, LEAST_PREDICTION)
     prediction /= prediction.sum(axis=1, keepdims=True)
-    prior = GROUP_PRIOR * restrict(np.broadcast_to(frequency, shares.shape), sets.mask)
+    prior = GROUP_PRIOR * normalize_within_sets(np.broadcast_to(frequency, shares.shape), sets.mask)
     among = (sets.sums(shares) - shares + prior) / (sets.row_counts[:, None] - 1.0 + GROUP_PRIOR)
     return np.log((np.where(sets.mask, among, 0.0) * prediction / frequency).sum(axis=1))
 

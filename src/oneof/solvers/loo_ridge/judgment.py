@@ -47,11 +47,11 @@ class Judgment:
     evidence: dict[Account, float]
     """Standard scores of scenes and confusion against even distractors; empty where nothing was compared."""
     changes: Floats
-    """(n_rounds,): of the loop with the largest part, see `Rounds`."""
+    """(max_iter,): of the loop with the largest part, see `Rounds`."""
 
 
 def judged_labels(
-    ridge: LeavesOut, sets: CandidateGroups, *, n_rounds: int, account: Account | None = None
+    ridge: LeavesOut, sets: CandidateGroups, *, max_iter: int, account: Account | None = None
 ) -> Judgment:
     """Run the loops and mix what they found.
 
@@ -62,12 +62,12 @@ def judged_labels(
     sets : CandidateGroups
     account : {"uniform", "scene", "confusion"}, optional
         How false candidates arise, where that is known; then its loop is run alone.
-    n_rounds : int
+    max_iter : int
         Of each loop, at least 0.
     """
 
     def loop(distractors: Distractors) -> Rounds:
-        return run_rounds(ridge, sets, with_class_mass(distractors, sets), n_rounds=n_rounds)
+        return run_rounds(ridge, sets, with_class_mass(distractors, sets), max_iter=max_iter)
 
     if account is None and not sets.partial.any():
         account = "uniform"  # there is no false candidate to account for

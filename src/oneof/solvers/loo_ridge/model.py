@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from oneof.solvers.loo_ridge.left_out import Dual
-from oneof.typing import Floats, Rows
+from oneof.typing import FeatureMatrix, Floats
 
 BLOCK = 2048
 """New rows whose kernel is held at a time."""
@@ -16,13 +16,13 @@ BLOCK = 2048
 class RowKernel(Protocol):
     """A kernel of rows in the form that it has them in."""
 
-    def mapped(self, X: Rows) -> Rows:
+    def mapped(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return rows in that form."""
 
-    def gram(self, mapped: Rows, others: Rows | None = None) -> Floats:
+    def gram(self, mapped: FeatureMatrix, others: FeatureMatrix | None = None) -> Floats:
         """Return k of rows in that form, (n, m); without `others`, of the rows with themselves, which may be kept."""
 
-    def kept(self, mapped: Rows) -> Rows:
+    def kept(self, mapped: FeatureMatrix) -> FeatureMatrix:
         """Return what has to be kept of rows in that form, for the kernel of others with them."""
 
 
@@ -31,11 +31,11 @@ class KernelModel:
     """A fitted function of rows."""
 
     kernel: RowKernel
-    known: Rows
+    known: FeatureMatrix
     """Rows of fit or landmarks, in the kernel's form."""
     dual: Dual
 
-    def scores(self, X: Rows) -> Floats:
+    def scores(self, X: FeatureMatrix) -> Floats:
         """Return the (n, K) scores of new rows, worked out in blocks."""
         found = np.empty((X.shape[0], len(self.dual.means)))
         for start in range(0, X.shape[0], BLOCK):
@@ -51,6 +51,6 @@ class StackedModel:
     models: Sequence[KernelModel]
     weights: Floats
 
-    def scores(self, X: Rows) -> Floats:
+    def scores(self, X: FeatureMatrix) -> Floats:
         """Return the (n, K) scores of new rows."""
         return np.sum([w * model.scores(X) for model, w in zip(self.models, self.weights, strict=True)], axis=0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.likelihoods import restrict, uniform
+from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import Distractors, Round
 from oneof.solvers.loo_ridge.left_out import LeavesOut
@@ -29,10 +29,10 @@ class Rounds:
     shares: Floats
     """P, (n, K): 0 outside the sets, rows sum to 1."""
     changes: Floats
-    """(n_rounds,): the mean over the rows of sum_k |P_ik - P_ik before| / 2 in each round."""
+    """(max_iter,): the mean over the rows of sum_k |P_ik - P_ik before| / 2 in each round."""
 
 
-def run_rounds(ridge: LeavesOut, sets: CandidateGroups, distractors: Distractors, *, n_rounds: int) -> Rounds:
+def run_rounds(ridge: LeavesOut, sets: CandidateGroups, distractors: Distractors, *, max_iter: int) -> Rounds:
     """Run the rounds.
 
     Parameters
@@ -41,15 +41,15 @@ def run_rounds(ridge: LeavesOut, sets: CandidateGroups, distractors: Distractors
         On the rows of the sets.
     sets : CandidateGroups
     distractors : Distractors
-    n_rounds : int
+    max_iter : int
         At least 0. If all rows are exact there is nothing to do, and no round is made.
     """
     mask = sets.mask
-    shares = uniform(mask)
+    shares = uniform_within_sets(mask)
     changes: list[float] = []
-    for t in range(n_rounds if (sets.sizes > 1).any() else 0):
+    for t in range(max_iter if (sets.sizes > 1).any() else 0):
         claims = np.maximum(ridge.left_out(shares), LEAST_CLAIM)
-        new = restrict(distractors.corrected(Round(claims, shares, sets, t)), mask)
+        new = normalize_within_sets(distractors.corrected(Round(claims, shares, sets, t)), mask)
         changes.append(float(np.abs(new - shares).sum(axis=1).mean() / 2.0))
         shares = new
     return Rounds(shares, np.array(changes))

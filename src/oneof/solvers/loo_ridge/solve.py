@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.memory import check_memory
+from oneof.parallel import n_available_threads, parallel_map
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.judgment import Account, Judgment, judged_labels
 from oneof.solvers.loo_ridge.left_out import ExactRidge, NystroemRidge, Ridge
 from oneof.solvers.loo_ridge.model import KernelModel, RowKernel, StackedModel
 from oneof.solvers.loo_ridge.stacking import StackedExact, stacked, stacking_weights
 from oneof.solvers.loo_ridge.vouchers import Vouchers, rivals, vouchers
-from oneof.threads import available, side_by_side
-from oneof.typing import Floats, Ints, Rows
+from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.validation import check_memory
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class LOORidgeSolution:
 
 
 def solve_loo_ridge(
-    kernels: Sequence[tuple[RowKernel, Rows]],
+    kernels: Sequence[tuple[RowKernel, FeatureMatrix]],
     sets: CandidateGroups,
     *,
     lam: float,
-    n_rounds: int,
+    max_iter: int,
     account: Account | None = None,
     landmarks: Ints | None = None,
     weighed: Ints | None = None,
@@ -61,7 +61,7 @@ def solve_loo_ridge(
         Of the rows.
     lam : float
         Above 0: for k(x, x) of about 1, the noise that is expected of a target.
-    n_rounds : int
+    max_iter : int
         Of each loop.
     account : {"uniform", "scene", "confusion"}, optional
         How false candidates arise, where that is known.
@@ -79,14 +79,14 @@ def solve_loo_ridge(
     ridges: list[Ridge]
     if landmarks is None:
         ridges = list(_exact(kernels, lam, 'pass approximation="nystroem"'))
-        weights = stacking_weights(ridges, sets, n_rounds=n_rounds)
+        weights = stacking_weights(ridges, sets, max_iter=max_iter)
         ridges = [ridge for ridge, weight in zip(ridges, weights, strict=True) if weight > 0]
     else:
         weights = np.ones(1)
         if len(kernels) > 1:
             some = np.arange(n) if weighed is None else weighed
             alike = _exact([(kernel, mapped[some]) for kernel, mapped in kernels], lam, "name one kernel and one map")
-            weights = stacking_weights(alike, CandidateGroups.of(sets.mask[some]), n_rounds=n_rounds)
+            weights = stacking_weights(alike, CandidateGroups.of(sets.mask[some]), max_iter=max_iter)
             del alike
         held = 8.0 * n * len(landmarks) * (np.count_nonzero(weights) + 2)
         check_memory(held, f"{len(landmarks)} features of {n} rows for each kernel", "lower n_components")
@@ -97,7 +97,7 @@ def solve_loo_ridge(
         ]
     kept = [pair for pair, weight in zip(kernels, weights, strict=True) if weight > 0]
     ridge = stacked(ridges, weights[weights > 0])
-    judgment = judged_labels(ridge, sets, account=account, n_rounds=n_rounds)
+    judgment = judged_labels(ridge, sets, account=account, max_iter=max_iter)
     models = [
         KernelModel(
             kernel, kernel.kept(mapped if landmarks is None else mapped[landmarks]), each.fitted(judgment.shares)
@@ -113,9 +113,9 @@ def solve_loo_ridge(
     return LOORidgeSolution(sets, model, weights, judgment, scores, rival, spoken)
 
 
-def _exact(kernels: Sequence[tuple[RowKernel, Rows]], lam: float, remedy: str) -> list[ExactRidge]:
+def _exact(kernels: Sequence[tuple[RowKernel, FeatureMatrix]], lam: float, remedy: str) -> list[ExactRidge]:
     n = kernels[0][1].shape[0]
     # Each one's inverse, their average, and two for each that is being made.
-    held = 8.0 * n**2 * (len(kernels) + 1 + 2 * min(available(), len(kernels)))
+    held = 8.0 * n**2 * (len(kernels) + 1 + 2 * min(n_available_threads(), len(kernels)))
     check_memory(held, f"{len(kernels)} kernels of all pairs of {n} rows", remedy)
-    return side_by_side(lambda pair: ExactRidge.of(pair[0].gram(pair[1]), lam), kernels)
+    return parallel_map(lambda pair: ExactRidge.of(pair[0].gram(pair[1]), lam), kernels)

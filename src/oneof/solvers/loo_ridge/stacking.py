@@ -73,7 +73,7 @@ def stacked(ridges: Sequence[Ridge], weights: Floats) -> LeavesOut:
     return StackedRidge(ridges, weights)
 
 
-def stacking_weights(ridges: Sequence[Ridge], sets: CandidateGroups, *, n_rounds: int) -> Floats:
+def stacking_weights(ridges: Sequence[Ridge], sets: CandidateGroups, *, max_iter: int) -> Floats:
     """Return w, (number of ridges,): at least 0, sum 1, and 0 where it would be less than a hundredth.
 
     Parameters
@@ -82,14 +82,14 @@ def stacking_weights(ridges: Sequence[Ridge], sets: CandidateGroups, *, n_rounds
         Of each kernel, on the rows of the sets.
     sets : CandidateGroups
         Rows without a label have no say.
-    n_rounds : int
+    max_iter : int
         Of the loop with even distractors that finds the labels.
     """
     alike = np.full(len(ridges), 1.0 / len(ridges))
     if len(ridges) == 1:
         return alike
     account, told = with_class_mass(EvenDistractors(), sets), ~sets.unlabeled
-    shares = run_rounds(stacked(ridges, alike), sets, account, n_rounds=n_rounds).shares
+    shares = run_rounds(stacked(ridges, alike), sets, account, max_iter=max_iter).shares
     residuals = np.stack([(shares - ridge.left_out(shares))[told].ravel() for ridge in ridges], axis=1)
     return simplex_least_squares(residuals)
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oneof.solvers.feature_spaces import Space
 from oneof.solvers.plsvm.hinge import SmoothedHinge
 from oneof.solvers.plsvm.problem import PLSVMProblem, refuse_indefinite
-from oneof.solvers.spaces import Space
 from oneof.typing import Floats
 
 TEMPERATURES = (1.0, 0.3, 0.1, 0.03, 0.01)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.solvers.compiled import compiled
+from oneof.solvers.jit import compiled
 from oneof.solvers.plsvm.face import face_step
 from oneof.solvers.plsvm.problem import PLSVMProblem
-from oneof.solvers.rows import row_add, row_scores
+from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.typing import Floats, Ints, Mask
 
 MOST_EPOCHS = 100

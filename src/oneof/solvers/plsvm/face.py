@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oneof.solvers.feature_spaces import Space
 from oneof.solvers.plsvm.problem import PLSVMProblem
-from oneof.solvers.spaces import Space
 from oneof.typing import Floats, Ints, Mask
 
 MOST_PRODUCTS = 20

@@ -11,7 +11,7 @@ outside, where sum_k q_k = 1 and tau = sum_k alpha_k < 1.
 
 import numpy as np
 
-from oneof.solvers.compiled import compiled
+from oneof.solvers.jit import compiled
 from oneof.typing import Floats, Mask
 
 # exp(-80) is 0 beside 1, but no subnormal number, with which processors are slow.

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.compiled import compiled
-from oneof.solvers.spaces import Space
+from oneof.solvers.feature_spaces import Space
+from oneof.solvers.jit import compiled
 from oneof.typing import Floats, Ints, Mask
 
 

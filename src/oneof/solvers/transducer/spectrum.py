@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from oneof.graphs import laplacian
-from oneof.memory import check_memory
 from oneof.solvers.transducer.parts import Parts, parts
 from oneof.solvers.transducer.sphere import minimize_on_sphere
 from oneof.typing import Floats
+from oneof.validation import check_memory
 
 DENSE_ROWS = 500
 """Up to as many rows, and where the greater part of all eigenvectors is wanted, all are worked out at once."""

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.likelihoods import uniform
+from oneof.likelihoods import uniform_within_sets
 from oneof.solvers.diffusion.components import without_label
 from oneof.solvers.transducer.parts import Parts
 from oneof.solvers.transducer.spectrum import Spectrum, smoothest
@@ -104,7 +104,7 @@ def transduce(
     if linked.any():
         vectors, sets = smoothest(affinity[linked][:, linked], n_eigenvectors), mask[linked]
         told = np.logical_not(sets.all(axis=1))
-        members, change, left = uniform(sets), np.inf, np.inf
+        members, change, left = uniform_within_sets(sets), np.inf, np.inf
         while n_iter < max_iter and left > tol:
             shares[linked] = _class_shares(vectors, members, told, c)
             updated = nearest_distributions(shares[linked], sets)

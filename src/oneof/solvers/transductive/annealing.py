@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from oneof.solvers.spaces import products_of
+from oneof.solvers.feature_spaces import products_of
 from oneof.solvers.transductive.machine import Machine, MachineProblem, solve_machine
 from oneof.solvers.transductive.switching import switchable_pairs
 from oneof.typing import Floats
@@ -120,9 +120,7 @@ def solve_transductive(
     signs[highest] = 1.0
     trace: list[tuple[float, float, float]] = []
     last = None
-    for low, high, precision in rounds(
-        sides.n_positive, len(unlabeled), C_unlabeled, cost_ratio, growth, (loose, tol)
-    ):
+    for low, high, precision in rounds(sides.n_positive, len(unlabeled), C_unlabeled, cost_ratio, growth, (loose, tol)):
         while len(trace) < max_iter:
             costs[unlabeled] = np.where(signs[unlabeled] > 0, high, low)
             machine = solve_machine(

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.compiled import compiled
-from oneof.solvers.rows import row_add, row_scores
-from oneof.solvers.spaces import Space
+from oneof.solvers.feature_spaces import Space
+from oneof.solvers.jit import compiled
+from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.solvers.transductive.intercept import best_intercept
 from oneof.solvers.transductive.newton import newton_rounds
 from oneof.typing import Floats

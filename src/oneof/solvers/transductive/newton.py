@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from oneof.solvers.spaces import Space, products_of
+from oneof.solvers.feature_spaces import Space, products_of
 from oneof.typing import Floats, Ints
 
 LONGEST = 1e12

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.spaces import Space
+from oneof.solvers.feature_spaces import Space
 from oneof.solvers.transductive.annealing import TransductiveSolution, solve_transductive
 from oneof.solvers.transductive.machine import MachineProblem
 from oneof.solvers.transductive.sides import sides_of

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oneof.likelihoods import uniform
+from oneof.likelihoods import uniform_within_sets
 from oneof.solvers.transductive.annealing import Sides
 from oneof.typing import Floats, Mask
 
@@ -32,7 +32,7 @@ def sides_of(mask: Mask, k: int, positive_fraction: float | None = None) -> Side
     told = ~mask.all(axis=1)
     positive, negative = mask[:, k] & (mask.sum(axis=1) == 1), ~mask[:, k]
     signs = positive.astype(np.float64) - negative
-    share = np.where(told, uniform(mask)[:, k], 0.0)
+    share = np.where(told, uniform_within_sets(mask)[:, k], 0.0)
     p = float(share[told].mean()) if positive_fraction is None else positive_fraction
     n_unlabeled = int((signs == 0).sum())
     n_positive = min(int(np.floor(p * n_unlabeled + 0.5)), n_unlabeled)

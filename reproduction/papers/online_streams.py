@@ -1,0 +1,102 @@
+"""The streams of the online experiments: what is run, and what is counted."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oneof.typing import Floats, Ints, Mask
+from reproduction.data import numbers
+from reproduction.records import Result
+from reproduction.trial import Trial
+
+EXACT = 1
+"""Size of the sets of the algorithms that see the labels."""
+POINTS = 60
+LAMS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+REFERENCE = "Pegasos, exact labels"
+AVERAGE, LARGEST = ("Avg Perceptron", "Avg Pegasos"), ("Max Perceptron", "Max Pegasos")
+PARTIAL = (*AVERAGE, *LARGEST)
+ON_LABELS = ("Perceptron, exact labels", REFERENCE)
+
+
+class Stream(NamedTuple):
+    """The rows of one figure."""
+
+    figure: int
+    sizes: tuple[int, ...]
+    scale: str
+    rounds: int
+    minutes: tuple[float, float]
+
+
+STREAMS = {
+    "dermatology": Stream(1, (2, 4), "standard", 3660, (0.5, 0.2)),
+    "ecoli": Stream(2, (2, 4, 6), "standard", 3360, (0.5, 0.2)),
+    "satimage": Stream(3, (2, 4), "standard", 4435, (0.6, 0.2)),
+    "usps": Stream(4, (2, 4, 6, 8), "none", 7291, (1.5, 0.3)),
+    "mnist": Stream(5, (2, 4, 6, 8), "bytes", 60_000, (6.0, 0.5)),
+}
+
+
+def plan(data: str, *, draws: int, rounds: int | None = None) -> tuple[Trial, ...]:
+    """Return the trials of a figure; an experiment of fewer rounds stops earlier."""
+    stream = STREAMS[data]
+    return tuple(
+        Trial.of(f"online-{data}", data=data, size=size, draw=draw, rounds=rounds or stream.rounds)
+        for draw in range(draws)
+        for size in (EXACT, *stream.sizes)
+    )
+
+
+def checkpoints(rounds: int) -> Ints:
+    """Return the rounds after which the mean error is kept."""
+    return np.unique(np.linspace(rounds / POINTS, rounds, POINTS).astype(np.int64))
+
+
+def measure(trial: Trial) -> Result:
+    """Return, for each algorithm (and lambda), the share of rows given a wrong class so far, at the checkpoints."""
+    from oneof.datasets import make_partial_labels
+
+    X, y, _, n_train = numbers(trial.text("data"), STREAMS[trial.text("data")].scale)
+    X, y = X[:n_train], y[:n_train]
+    rounds, size = trial.number("rounds"), trial.number("size")
+    # Sets of all sizes meet the same rows in the same order.
+    order = _order(len(y), rounds, trial.generator("data", "draw"))
+    sets = make_partial_labels(y, size=size, random_state=trial.generator("data", "draw", "size"))
+    if size == EXACT:
+        methods = {name: (name.split(",")[0], "max") for name in ON_LABELS}
+    else:
+        methods = {name: (name.split()[1], "average" if name in AVERAGE else "max") for name in PARTIAL}
+    kept, found = checkpoints(rounds), {}
+    for name, (family, prediction) in methods.items():
+        for lam in LAMS if family == "Pegasos" else (None,):
+            wrong = _wrong(X, y, sets.mask, order, prediction, lam)
+            found[named(name, lam)] = np.cumsum(wrong)[kept - 1] / kept
+    return found
+
+
+def named(method: str, lam: float | None) -> str:
+    """Return the key of a result."""
+    return method if lam is None else f"{method}, lambda {lam:g}"
+
+
+def _order(n_rows: int, rounds: int, random: np.random.Generator) -> list[Ints]:
+    """Return passes over the rows, each in an order of its own, of `rounds` rows in all."""
+    passes, left = [], rounds
+    while left > 0:
+        passes.append(random.permutation(n_rows)[:left])
+        left -= len(passes[-1])
+    return passes
+
+
+def _wrong(X: Floats, y: Ints, mask: Mask, order: list[Ints], prediction: Any, lam: float | None) -> Ints:
+    """Return, round by round, whether the class given before the update was wrong."""
+    from oneof.solvers.online import OnlineState, pegasos, perceptron
+
+    state = OnlineState.start(mask.shape[1], X.shape[1], dtype=X.dtype, average=False)
+    predicted, wrong = np.empty(len(y), dtype=np.int64), []
+    for rows in order:
+        options: dict[str, Any] = {"initial": state, "order": rows, "predicted": predicted, "prediction": prediction}
+        state = perceptron(X, mask, **options) if lam is None else pegasos(X, mask, lam=lam, **options)
+        wrong.append(predicted[rows] != y[rows])
+    return np.concatenate(wrong)

@@ -1,0 +1,150 @@
+"""Gaussian processes on real partial labels: tables IV and V of Zhou, Zhang & Gu (2017)."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reproduction.claims import Claim, Difference
+from reproduction.data import numbers
+from reproduction.drawing import LOOKS, finish, new_figure, shared_legend
+from reproduction.experiment import Experiment, Table
+from reproduction.papers.plgp import (
+    CITATION,
+    ECOC,
+    HONEST,
+    METHODS,
+    OURS,
+    PROTOCOL,
+    RIVALS,
+    accuracies,
+    compare_pair,
+    kernels_above,
+    mean_and_deviation,
+    measure_fold,
+)
+from reproduction.records import Records, Result
+from reproduction.trial import Trial
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "plgp-real"
+SETS, FOLDS = ("lost", "birdsong", "msrcv2"), 10
+
+
+def plan(
+    *, repeats: int, folds: int = FOLDS, sets: tuple[str, ...] = SETS, rows: int | None = None
+) -> tuple[Trial, ...]:
+    """Return the trials: the first folds of each repetition, on all rows or on some drawn at random."""
+    return tuple(
+        Trial.of(NAME, data=data, rows=rows, repeat=repeat, fold=fold)
+        for repeat in range(repeats)
+        for fold in range(folds)
+        for data in sets
+    )
+
+
+def measure(trial: Trial) -> Result:
+    """Return the accuracies of a fold."""
+    X, y, mask, _ = numbers(trial.text("data"), "none")
+    order = trial.generator("data", "repeat").permutation(len(y))
+    taken = order if trial["rows"] is None else order[: trial.number("rows")]
+    folds = np.array_split(np.arange(len(taken)), FOLDS)
+    return measure_fold(X[taken], mask[taken], y[taken], folds, trial.number("fold"), trial.generator())
+
+
+def _sets(records: Records) -> dict[str, Records]:
+    return {data: records.where(data=data) for data in SETS if data in records.across("data")}
+
+
+def tabulate(records: Records) -> Table:
+    """Return mean accuracies and standard deviations, and what PLGP wins and loses."""
+    rows: list[list[str | float | int]] = []
+    for data, part in _sets(records).items():
+        for method in METHODS:
+            values = accuracies(part, method)
+            against = OURS + HONEST if method.endswith(HONEST) else OURS
+            pair = compare_pair([part], against, method)
+            told = (
+                "" if method == against else f"{against}: " + ("wins" if pair.win else "loses" if pair.loss else "ties")
+            )
+            rows.append([data, method, len(values), *mean_and_deviation(values), told])
+    return Table(("set", "method", "folds", "accuracy %", "standard deviation", "paired t-test"), rows)
+
+
+def draw(records: Records) -> "Mapping[str, Figure]":
+    """Draw the accuracies of the methods on each set."""
+    parts = _sets(records)
+    figure, axes = new_figure(1, 1, width=6.4, height=3.6)
+    at = np.arange(len(parts))
+    for i, (method, look) in enumerate(zip(METHODS, LOOKS, strict=False)):
+        found = np.array([mean_and_deviation(accuracies(part, method)) for part in parts.values()])
+        axes[0].errorbar(
+            at + 0.12 * (i - 2.5), found[:, 0], yerr=np.nan_to_num(found[:, 1]), fmt=look.marker, color=look.color,
+            markersize=6, elinewidth=1.2, label=method,
+        )  # fmt: skip
+    axes[0].set_xticks(at, list(parts))
+    axes[0].set_xlim(-0.6, len(parts) - 0.4)
+    finish(axes[0], "ten-fold cross-validation, mean and standard deviation", "", "accuracy, %")
+    shared_legend(figure, axes, columns=3)
+    return {"figure": figure}
+
+
+def _wins(part: Records | None, ours: str, theirs: str) -> tuple[str, bool | None]:
+    if part is None or len(part) < 2:
+        return "not measured", None
+    a, b = accuracies(part, ours), accuracies(part, theirs)
+    pair = compare_pair([part], ours, theirs)
+    told = f"{100 * a.mean():.1f} % for {100 * b.mean():.1f} %, {Difference.of(a, b).points()} points"
+    return told, bool(pair.win)
+
+
+def claims(records: Records) -> list[Claim]:
+    """Judge what section IV says of the real sets."""
+    parts, found = _sets(records), []
+    for ours, theirs in ((OURS, ECOC), (OURS + HONEST, ECOC + HONEST)):
+        for data in ("lost", "msrcv2"):
+            statement = f"{ours} is significantly above {theirs} on {data}."
+            found.append(Claim(statement, "above PL-ECOC on Lost and MSRCv2", *_wins(parts.get(data), ours, theirs)))
+    part = parts.get("birdsong")
+    means = {method: float(accuracies(part, method).mean()) for method in METHODS[:4]} if part is not None else {}
+    told = ", ".join(f"{method} {100 * mean:.1f} %" for method, mean in means.items()) or "not measured"
+    held = means[OURS] >= max(means[rival] for rival in RIVALS) if means else None
+    found.append(Claim("PLGP has the highest mean accuracy on BirdSong.", "best on BirdSong", told, held))
+    return [*found, kernels_above(list(parts.values()))]
+
+
+def experiment() -> Experiment:
+    """Return the experiment."""
+    return Experiment(
+        name=NAME,
+        title="Gaussian processes on Lost, BirdSong and MSRCv2: tables IV and V",
+        citation=CITATION,
+        question="How do Gaussian processes compare with other methods on labels that are ambiguous by themselves?",
+        protocol=[
+            "Faces of a series with the names of the script, bird song with all birds of ten seconds, segments of "
+            "images with all labels of the image. Accuracy against the true labels of the test folds.",
+            *PROTOCOL,
+            "Here it runs three times. The quick run has Lost alone, 500 of its rows, and four folds.",
+        ],
+        remarks=[
+            "The first of three times ten folds was run. In one fold, on BirdSong, C = 100 was chosen for PL-ECOC's "
+            "linear machines; without a bound on libsvm's steps they had not ended after twenty minutes. The two "
+            "other folds that took longest were run with and without the bound, and have the same accuracies.",
+            "PL-ECOC is what stands in the way. Elsewhere it is published at 64, 61 and 29 % on Lost, BirdSong "
+            "and MSRCv2 (docs/accuracy.md); ours, on standardized features and with C and gamma searched for, has "
+            "72, 74 and 43 %. And the prior variance of 1, which the kernel has as it is printed, holds PLGP "
+            "back, as on the controlled sets: with four kernels to choose from, three of them with variances of "
+            "10, it has 82, 74 and 46 % on five other splits, where PL-ECOC at its defaults has 67, 73 and 42 % "
+            "(docs/accuracy.md, which also says how these four were settled).",
+        ],
+        datasets=SETS,
+        full=plan(repeats=3),
+        quick=plan(repeats=1, folds=4, sets=("lost",), rows=500),
+        minutes=(55.0, 1.0),
+        measure=measure,
+        tabulate=tabulate,
+        draw=draw,
+        claims=claims,
+    )

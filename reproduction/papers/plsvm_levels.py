@@ -1,0 +1,276 @@
+"""Partial labels beside exact ones: figures 3, 4, 6 and 7 of Nguyen & Caruana (2008)."""
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oneof.typing import Floats
+from reproduction.claims import Claim, Difference, verdict_of
+from reproduction.drawing import LOOKS, at_counts, curve, finish, new_figure, shared_legend
+from reproduction.experiment import Experiment, Table
+from reproduction.papers.plsvm import CITATION, COUNTS, PROTOCOL, SETS, SIZES, Problem, sets_of, split, tests_of
+from reproduction.records import Records, Result, mean_and_error
+from reproduction.trial import Trial
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "plsvm-levels"
+LOOK = {
+    "SVM": LOOKS[6],
+    "SVM-All": LOOKS[6]._replace(dash="--", marker="x"),
+    "PL-SVM, sets of 2": LOOKS[0],
+    "PL-SVM, sets of 3": LOOKS[2],
+    "PL-SVM, sets of 4": LOOKS[1],
+    "PL-SVM, sets of 5": LOOKS[3],
+}
+
+
+def plan(
+    *,
+    draws: int,
+    sets: tuple[str, ...] = SETS,
+    exact: tuple[int, ...] = COUNTS,
+    largest: int = COUNTS[-1],
+    tests: int | None = None,
+) -> tuple[Trial, ...]:
+    """Return the trials: a draw of rows for each set and number of exact labels, with every number of partial ones."""
+    return tuple(
+        Trial.of(NAME, data=data, exact=n, largest=largest, tests=tests, draw=draw)
+        for draw in range(draws)
+        for n in exact
+        for data in sets
+    )
+
+
+def partial_counts(largest: int) -> list[int]:
+    """Return the numbers of partial rows."""
+    return [count for count in COUNTS if count <= largest]
+
+
+def measure(trial: Trial) -> Result:
+    """Return the test accuracy of each machine; of PL-SVM and SVM-All with each number of further rows."""
+    data, n, largest = split(trial.text("data")), trial.number("exact"), trial.number("largest")
+    tests = tests_of(data, None if trial["tests"] is None else trial.number("tests"))
+    # The same rows whatever the number of exact ones, which come first.
+    rows = trial.generator("data", "draw").permutation(data.train)[: COUNTS[-1] + largest]
+    rows = np.concatenate([rows[:n], rows[COUNTS[-1] :]])
+    problem = Problem(data, rows, tests)
+    every = np.arange(len(rows))
+    exact = problem.exact(every)
+    hidden = sets_of(exact, SIZES, trial.generator("data", "draw"))
+    lam, degree = problem.choose(every[:n], exact[:n], trial.generator("data", "exact", "draw"))
+    found = {"lam": lam, "degree": degree, "SVM": problem.accuracy(every[:n], exact[:n], lam, degree)}
+    for count in partial_counts(largest):
+        taken = every[: n + count]
+        found[f"SVM-All, {count}"] = problem.accuracy(taken, exact[taken], lam, degree)
+        for size in SIZES:
+            mask = np.vstack([exact[:n], hidden[size][n : n + count]])
+            found[f"PL-SVM, sets of {size}, {count}"] = problem.accuracy(taken, mask, lam, degree)
+    return found
+
+
+def curves(records: Records, method: str) -> Floats:
+    """Return accuracies in percent, (n_records, numbers of partial rows); SVM has none of these and stays."""
+    counts = partial_counts(records[0].trial.number("largest"))
+    if method == "SVM":
+        return 100 * np.repeat(records.values("SVM")[:, None], len(counts), axis=1)
+    return 100 * np.column_stack([records.values(f"{method}, {count}") for count in counts])
+
+
+def over_sets(records: Records, method: str) -> Floats:
+    """Return accuracies averaged over the sets, (n_mc_samples, numbers of partial rows)."""
+    return np.mean([curves(records.where(data=data), method) for data in records.across("data")], axis=0)
+
+
+def tabulate(records: Records) -> Table:
+    """Return the mean accuracy of every machine on every set."""
+    rows: list[list[str | float | int]] = []
+    for data in records.across("data"):
+        for n in records.across("exact"):
+            part = records.where(data=data, exact=n)
+            if not len(part):
+                continue
+            for method in LOOK:
+                values = curves(part, method)
+                for i, count in enumerate(partial_counts(part[0].trial.number("largest"))):
+                    rows.append([data, n, count, method, len(values), *mean_and_error(values[:, i])])
+    return Table(("set", "exact", "partial", "machine", "draws", "accuracy %", "standard error"), rows)
+
+
+def draw(records: Records) -> "Mapping[str, Figure]":
+    """Draw figure 3, figure 4, and a figure like 6 and 7 for every set."""
+    exact = records.across("exact")
+    complete = _complete(records)
+    figures = {}
+    if complete:
+        figures["figure-3"] = _panels({f"{n} exact labels": complete.where(exact=n) for n in exact}, over_sets)
+        figures["figure-4"] = _improvement(complete)
+    for data in records.across("data"):
+        parts = {f"{data}, {n} exact labels": records.where(data=data, exact=n) for n in exact}
+        figures[f"figures-6-and-7-{data}"] = _panels(
+            {title: part for title, part in parts.items() if len(part)}, curves
+        )
+    return figures
+
+
+def _complete(records: Records) -> Records:
+    """Return the draws in which no trial failed, over which sets may be averaged."""
+    n_cells = len(records.across("data")) * len(records.across("exact"))
+    kept = [draw for draw in records.across("draw") if len(records.where(draw=draw)) == n_cells]
+    return Records(record for record in records if record.trial["draw"] in kept)
+
+
+def _panels(parts: dict[str, Records], values_of: Callable[[Records, str], Floats]) -> "Figure":
+    columns = min(len(parts), 4)
+    figure, axes = new_figure(1, columns, width=3.3, height=3.1)
+    for ax, (title, part) in zip(axes, parts.items(), strict=False):
+        counts = partial_counts(part[0].trial.number("largest"))
+        for method, look in LOOK.items():
+            curve(ax, counts, values_of(part, method), look, method)
+        finish(ax, title, "partial rows", "accuracy, %" if ax is axes[0] else "")
+        at_counts(ax, counts)
+    shared_legend(figure, axes[: len(parts)], columns=6 if columns > 2 else 2)
+    return figure
+
+
+def _improvement(records: Records) -> "Figure":
+    figure, axes = new_figure(1, 1, width=5.6, height=3.6)
+    exact = records.across("exact")
+    for size in SIZES:
+        method = f"PL-SVM, sets of {size}"
+        gains = [_relative(records.where(exact=n), method) for n in exact]
+        curve(axes[0], exact, np.column_stack(gains), LOOK[method], method)
+    largest = records[0].trial.number("largest")
+    finish(axes[0], f"{largest} partial rows, average over the sets", "exact labels", "improvement over SVM, %")
+    at_counts(axes[0], exact)
+    shared_legend(figure, axes, columns=2)
+    return figure
+
+
+def _relative(records: Records, method: str) -> Floats:
+    """Return by how many percent the accuracy is above that of SVM at the most partial rows, one number a draw."""
+    ours, alone = (over_sets(records, name)[:, -1] for name in (method, "SVM"))
+    return 100 * (ours / alone - 1)
+
+
+def _between(records: Records) -> tuple[str, bool | None]:
+    """Judge, cell by cell, whether the mean of PL-SVM lies between those of SVM and SVM-All (to half a point)."""
+    total, right, worst = 0, 0, (0.0, "")
+    for data in records.across("data"):
+        for n in records.across("exact"):
+            part = records.where(data=data, exact=n)
+            if not len(part):
+                continue
+            low, high = (curves(part, name).mean(axis=0) for name in ("SVM", "SVM-All"))
+            counts = partial_counts(part[0].trial.number("largest"))
+            for size in SIZES:
+                middle = curves(part, f"PL-SVM, sets of {size}").mean(axis=0)
+                out = np.maximum(low - middle, middle - high)
+                total, right = total + len(out), right + int((out <= 0.5).sum())
+                at = int(out.argmax())
+                words = f"{out[at]:.1f} points on {data}, {n} exact, {counts[at]} partial, sets of {size}"
+                worst = max(worst, (float(out[at]), words))
+    words = f"in {right} of {total} cells" + (f"; furthest outside: {worst[1]}" if right < total else "")
+    return words, right == total if total else None
+
+
+def _average_between(records: Records) -> tuple[str, bool | None]:
+    if not len(records):
+        return "not measured", None
+    judged, told = [], []
+    for n in records.across("exact"):
+        part = records.where(exact=n)
+        low, high = (over_sets(part, name).mean(axis=0) for name in ("SVM", "SVM-All"))
+        for size in SIZES:
+            middle = over_sets(part, f"PL-SVM, sets of {size}").mean(axis=0)
+            judged += [bool(low[i] <= middle[i] <= high[i]) for i in range(len(middle))]
+        told.append(f"{n} exact: {low[-1]:.1f}, sets of 2 {over_sets(part, 'PL-SVM, sets of 2')[:, -1].mean():.1f}, "
+                    f"of 5 {middle[-1]:.1f}, {high[-1]:.1f} %")  # fmt: skip
+    return f"in {sum(judged)} of {len(judged)} cells; with the most partial rows, " + "; ".join(told), all(judged)
+
+
+def _more_rows(records: Records) -> tuple[str, bool | None]:
+    """Judge whether the average rises from the fewest to the most partial rows, for each size and number of labels."""
+    judged, told = [], []
+    for n in records.across("exact"):
+        for size in SIZES:
+            values = over_sets(records.where(exact=n), f"PL-SVM, sets of {size}")
+            gain = Difference.of(values[:, -1], values[:, 0])
+            judged.append(gain.is_above if gain.known else None)
+            if size in (SIZES[0], SIZES[-1]):
+                told.append(f"{n} exact, sets of {size}: {gain.points(1.0)}")
+    return "; ".join(told) or "not measured", verdict_of(*judged) if judged else None
+
+
+def _larger_sets(records: Records) -> tuple[str, bool | None]:
+    """Judge whether the average falls with the size of the sets, at the most partial rows."""
+    judged, told = [], []
+    for n in records.across("exact"):
+        means = [over_sets(records.where(exact=n), f"PL-SVM, sets of {size}")[:, -1].mean() for size in SIZES]
+        judged.append(all(a >= b for a, b in pairwise(means)))
+        told.append(f"{n} exact: " + ", ".join(f"{mean:.1f}" for mean in means) + " %")
+    return "; ".join(told) or "not measured", all(judged) if judged else None
+
+
+def _few_labels(records: Records) -> tuple[str, bool | None]:
+    exact = records.across("exact")
+    if len(exact) < 2:
+        return "not measured", None
+    found = {n: _relative(records.where(exact=n), "PL-SVM, sets of 2").mean() for n in (exact[0], exact[-1])}
+    return "; ".join(f"{n} exact: {gain:+.1f} %" for n, gain in found.items()), found[exact[0]] > found[exact[-1]]
+
+
+def claims(records: Records) -> list[Claim]:
+    """Judge what section 4 says."""
+    complete = _complete(records)
+    between = "for all six sets PL-SVM is between SVM and SVM-All"
+    return [
+        Claim("On every set, the mean of PL-SVM lies between those of SVM and SVM-All, to half a point.", between,
+              *_between(records)),
+        Claim("Averaged over the sets, it does so in every cell.", "figure 3", *_average_between(complete)),
+        Claim("Averaged over the sets, PL-SVM is better with the most partial rows than with the fewest.",
+              "with more partial rows the performance increases", *_more_rows(complete)),
+        Claim("Averaged over the sets, larger candidate sets help less, step by step.",
+              "as the size of the partial labels increases the performance decreases", *_larger_sets(complete)),
+        Claim("The relative improvement over SVM is larger with the fewest exact labels than with the most.",
+              "figure 4, which falls", *_few_labels(complete)),
+    ]  # fmt: skip
+
+
+def experiment() -> Experiment:
+    """Return the experiment."""
+    return Experiment(
+        name=NAME,
+        title="PL-SVM beside SVM and SVM-All: figures 3, 4, 6 and 7",
+        citation=CITATION,
+        question="What do partially labeled rows add to exactly labeled ones?",
+        protocol=[
+            "100, 200, 400 or 800 exact rows and as many partial ones, whose sets hold 2 to 5 labels, the false ones "
+            "uniform; rows drawn from the training part, accuracy on the test part. SVM has the exact rows alone, "
+            "SVM-All the true labels of the partial rows too. Bands are two standard errors over the draws.",
+            *PROTOCOL,
+            "Parameters are chosen on the exact rows, once for all machines, as in the paper. 10 draws (the paper does "
+            "not say how many); the quick run has one, 100 exact and up to 200 partial rows, and 1,000 test rows.",
+        ],
+        remarks=[
+            "All six cells outside are of satimage, with sets of 4 or 5 of its 6 labels, and there the objective, "
+            "not the solver, is at fault. Looked into with 100 exact rows, 800 partial ones and sets of 5: in "
+            "each of the ten draws PL-SVM ends at a lower value of its own objective than the machine with the "
+            "true labels has there (615.9 for 626.3 in the first), and in nine it gives one row of the 2,000 to "
+            "the fourth class, or none, of which there are 211: where a set leaves out one label only, it costs "
+            "little to give a class up. In three draws the two folds over 100 rows choose lambda = 1000, as "
+            "strong a penalty as the grid has, and PL-SVM is at 57, 73 and 57 % (in two of them a second class is "
+            "given up); in the other seven it is at 81.1 %, SVM at 80.9 %.",
+        ],
+        datasets=SETS,
+        full=plan(draws=10),
+        quick=plan(draws=1, exact=(100,), largest=200, tests=1000),
+        minutes=(50.0, 0.6),
+        measure=measure,
+        tabulate=tabulate,
+        draw=draw,
+        claims=claims,
+    )

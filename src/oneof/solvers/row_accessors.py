@@ -1,0 +1,277 @@
+"""Rows of a feature matrix inside compiled loops: one text for dense and CSR, through four accessors.
+
+A loop is written once over `DenseRows` or `SparseRows`; numba picks the accessor by the type. Weights are (K, D) for
+both, in the memory order that the accessors read along: rows of weights beside dense rows, columns beside sparse ones.
+Where D is one more than the number of features, the last column is the weight of a constant feature 1.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numba.extending import overload
+
+from oneof.errors import InputError
+from oneof.solvers.jit import FASTMATH, compiled
+from oneof.typing import FeatureMatrix, Floats
+
+
+class DenseRows(NamedTuple):
+    """A C-ordered (n, d) array."""
+
+    values: Any
+
+    def of(self, i: int) -> Floats:
+        """Return the values of row i."""
+        return np.asarray(self.values[i])
+
+
+class SparseRows(NamedTuple):
+    """The arrays of an (n, d) CSR matrix, with d; where rows come one by one, it is made without that matrix."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    n_features: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+        return len(self.indptr) - 1, self.n_features
+
+    @property
+    def dtype(self) -> Any:
+        """That of the values."""
+        return self.data.dtype
+
+    def of(self, i: int) -> Floats:
+        """Return the values of row i that are not 0."""
+        return np.asarray(self.data[self.indptr[i] : self.indptr[i + 1]])
+
+
+class GramRows(NamedTuple):
+    """An (n, n) Gram matrix K, for loops that ask for scores and sums alone.
+
+    In place of the weights W = A^T Phi stand the scores of all rows, (K A)^T, of shape (n_classes, n).
+    """
+
+    values: Any
+
+
+def view_rows(X: FeatureMatrix | SparseRows) -> DenseRows | SparseRows:
+    """See a dense array or a CSR matrix as rows for a compiled loop, without a copy where the types allow it.
+
+    All views are read-only, so that a writeable and a memory-mapped X share one compiled loop.
+    """
+    if isinstance(X, SparseRows):
+        return X
+    if sp.issparse(X):
+        index = np.int32 if max(X.shape[1], 1) <= np.iinfo(np.int32).max else np.int64
+        arrays = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(np.int64, copy=False))
+        if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+            raise InputError(f"a sparse row names a column outside the {X.shape[1]} of X: rebuild the matrix.")
+        data, indices, indptr = (read_only(array) for array in arrays)
+        return SparseRows(data, indices, indptr, X.shape[1])
+    return DenseRows(read_only(np.ascontiguousarray(X)))
+
+
+def weights_order(X: FeatureMatrix | SparseRows) -> Any:
+    """Return the memory order of (K, D) weights that suits the rows: "C" for dense ones, "F" for sparse ones."""
+    return "F" if sp.issparse(X) or isinstance(X, SparseRows) else "C"
+
+
+def read_only(array: Any) -> Any:
+    """Return a view that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def row_scores(rows: Any, i: int, weights: Floats, out: Floats) -> None:
+    """Write the K products of row i with the weights to `out`."""
+    raise NotImplementedError("only inside compiled loops")
+
+
+def row_add(rows: Any, i: int, weights: Floats, k: int, step: float) -> None:
+    """Add `step` times row i to the weights of class k."""
+    raise NotImplementedError("only inside compiled loops")
+
+
+def row_square(rows: Any, i: int, constant: bool) -> float:
+    """Return the squared norm of row i, with 1 for the constant feature if there is one."""
+    raise NotImplementedError("only inside compiled loops")
+
+
+def row_product(rows: Any, i: int, others: Any, j: int) -> float:
+    """Return the product of row i with row j of others, in float64.
+
+    Both must be dense or both sparse, of the same width; sparse rows must be in canonical format.
+    """
+    raise NotImplementedError("only inside compiled loops")
+
+
+@overload(row_scores, jit_options={"fastmath": FASTMATH})
+def _row_scores(rows, i, weights, out):  # noqa: ARG001 - numba reads the types alone
+    return {DenseRows: _dense_scores, SparseRows: _sparse_scores, GramRows: _gram_scores}[rows.instance_class]
+
+
+@overload(row_add, jit_options={"fastmath": FASTMATH})
+def _row_add(rows, i, weights, k, step):  # noqa: ARG001 - numba reads the types alone
+    return {DenseRows: _dense_add, SparseRows: _sparse_add, GramRows: _gram_add}[rows.instance_class]
+
+
+@overload(row_square, jit_options={"fastmath": FASTMATH})
+def _row_square(rows, i, constant):  # noqa: ARG001 - numba reads the types alone
+    return {DenseRows: _dense_square, SparseRows: _sparse_square}[rows.instance_class]
+
+
+@overload(row_product, jit_options={"fastmath": FASTMATH})
+def _row_product(rows, i, others, j):  # noqa: ARG001 - numba reads the types alone
+    return {DenseRows: _dense_product, SparseRows: _sparse_product}[rows.instance_class]
+
+
+def _dense_scores(rows, i, weights, out):
+    x = rows.values[i]
+    d = x.shape[0]
+    n_classes = weights.shape[0]
+    constant = weights.shape[1] > d
+    # Four classes at a time: each feature is loaded once for four products. The last four may overlap those before
+    # them, so that every class is summed in the same order and equal weights keep equal scores.
+    block = 0
+    while n_classes >= 4 and block < n_classes:
+        k = min(block, n_classes - 4)
+        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        s0 = s1 = s2 = s3 = x.dtype.type(0)
+        for j in range(d):
+            s0 += x[j] * w0[j]
+            s1 += x[j] * w1[j]
+            s2 += x[j] * w2[j]
+            s3 += x[j] * w3[j]
+        out[k], out[k + 1], out[k + 2], out[k + 3] = s0, s1, s2, s3
+        block += 4
+    for k in range(n_classes if n_classes < 4 else 0):
+        w = weights[k]
+        s = x.dtype.type(0)
+        for j in range(d):
+            s += x[j] * w[j]
+        out[k] = s
+    if constant:
+        for c in range(n_classes):
+            out[c] += weights[c, d]
+
+
+def _sparse_scores(rows, i, weights, out):
+    n_classes = weights.shape[0]
+    constant = weights.shape[1] > rows.n_features
+    for k in range(n_classes):
+        out[k] = weights[k, rows.n_features] if constant else 0.0
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        x, j = rows.data[p], rows.indices[p]
+        for k in range(n_classes):
+            out[k] += x * weights[k, j]
+
+
+def _gram_scores(rows, i, weights, out):  # noqa: ARG001 - the accessors have one signature
+    for k in range(weights.shape[0]):
+        out[k] = weights[k, i]
+
+
+def _dense_add(rows, i, weights, k, step):
+    x = rows.values[i]
+    w = weights[k]
+    d = x.shape[0]
+    a = w.dtype.type(step)
+    for j in range(d):
+        w[j] += a * x[j]
+    if weights.shape[1] > d:
+        w[d] += a
+
+
+def _sparse_add(rows, i, weights, k, step):
+    a = weights.dtype.type(step)
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        weights[k, rows.indices[p]] += a * rows.data[p]
+    if weights.shape[1] > rows.n_features:
+        weights[k, rows.n_features] += a
+
+
+def _gram_add(rows, i, weights, k, step):
+    x = rows.values[i]
+    w = weights[k]
+    a = w.dtype.type(step)
+    for j in range(x.shape[0]):
+        w[j] += a * x[j]
+
+
+def _dense_square(rows, i, constant):
+    x = rows.values[i]
+    total = 1.0 if constant else 0.0
+    for j in range(x.shape[0]):
+        total += np.float64(x[j]) * np.float64(x[j])
+    return total
+
+
+def _sparse_square(rows, i, constant):
+    total = 1.0 if constant else 0.0
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        total += np.float64(rows.data[p]) * np.float64(rows.data[p])
+    return total
+
+
+def _dense_product(rows, i, others, j):
+    x, y = rows.values[i], others.values[j]
+    total = 0.0
+    for c in range(x.shape[0]):
+        total += np.float64(x[c]) * np.float64(y[c])
+    return total
+
+
+def _sparse_product(rows, i, others, j):
+    p, end = rows.indptr[i], rows.indptr[i + 1]
+    q, stop = others.indptr[j], others.indptr[j + 1]
+    total = 0.0
+    while p < end and q < stop:
+        a, b = rows.indices[p], others.indices[q]
+        if a == b:
+            total += np.float64(rows.data[p]) * np.float64(others.data[q])
+        p += a <= b
+        q += b <= a
+    return total
+
+
+def row_squares(rows: Any, constant: bool) -> Floats:
+    """Return the squared norms of n dense or sparse rows, with 1 for the constant feature if there is one."""
+    squares = np.empty(len(rows.indptr) - 1 if isinstance(rows, SparseRows) else len(rows.values))
+    _fill_squares(rows, constant, squares)
+    return squares
+
+
+@compiled
+def _fill_squares(rows: Any, constant: bool, squares: Floats) -> None:
+    for i in range(squares.shape[0]):
+        squares[i] = row_square(rows, i, constant)
+
+
+@compiled
+def total_square(numbers: Floats) -> float:
+    """Return the sum of squares of a vector, in float64."""
+    total = 0.0
+    for number in numbers:
+        total += np.float64(number) * np.float64(number)
+    return total
+
+
+@compiled
+def multiply(numbers: Floats, factor: float) -> None:
+    """Multiply a vector by a number."""
+    a = numbers.dtype.type(factor)
+    for i in range(numbers.shape[0]):
+        numbers[i] *= a
+
+
+@compiled
+def add_multiple(target: Floats, factor: float, numbers: Floats) -> None:
+    """Add a multiple of a vector to another."""
+    a = target.dtype.type(factor)
+    for i in range(numbers.shape[0]):
+        target[i] += a * numbers[i]

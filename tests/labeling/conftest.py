@@ -1,0 +1,135 @@
+"""Small sessions whose right answers are known."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.labeling.images import ImageFolder
+from oneof.labeling.session import LabelingSession
+from oneof.labeling.table import LabelTable
+from tests.labeling.browser import Page, open_browser
+from tests.labeling.serving import Client, serving
+
+CLASSES = ["finch", "owl", "wren"]
+N = 80
+"""Rows of the session that is driven in a browser."""
+SECRET = b"not for everyone"
+NAMES = [
+    "red.png",
+    "../secret.png",
+    "link.png",
+    "drawing.svg",
+    "absent.png",
+    "/etc/passwd",
+    "..\\secret.png",
+    "%2e%2e/secret.png",
+    "images/../../secret.png",
+    "",
+    "a\0.png",
+    "x" * 5000 + ".png",
+]
+"""Of which the first alone may be shown."""
+FORESEEN = ("409", "ERR_CONNECTION", "ERR_SOCKET_NOT_CONNECTED", "ERR_EMPTY_RESPONSE")
+"""What a browser writes down where a question is answered already, and by which names a killed server is gone."""
+
+
+def make_rows(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows in three groups, and the code of each one's group."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n)
+    return 4 * np.eye(3)[truth] + rng.normal(size=(n, 3)), truth
+
+
+def label(session: LabelingSession, truth: np.ndarray, n: int, **where: Any) -> list[Any]:
+    """Answer questions rightly."""
+    asked = []
+    for _ in range(n):
+        question = session.ask(**where)
+        assert question is not None
+        asked.append(question)
+        session.answer(question, CLASSES[truth[question.row]])
+    return asked
+
+
+@pytest.fixture
+def rows() -> np.ndarray:
+    return make_rows()[0]
+
+
+@pytest.fixture
+def truth() -> np.ndarray:
+    return make_rows()[1]
+
+
+@pytest.fixture
+def begin(rows: np.ndarray) -> Iterator[Callable[..., LabelingSession]]:
+    """Begin sessions on the rows, which are closed at the end."""
+    begun: list[LabelingSession] = []
+
+    def make(**options: Any) -> LabelingSession:
+        session = LabelingSession(rows, **({"classes": CLASSES, "random_state": 0} | options))
+        begun.append(session)
+        return session
+
+    yield make
+    for session in begun:
+        session.close()
+
+
+@pytest.fixture
+def noted() -> Iterator[LabelingSession]:
+    """Begin a session whose rows are shown as texts, with a model that learns in the background."""
+    rows, truth = make_rows(N)
+    notes = [f"<b>note</b> {i} on a {CLASSES[k]}" for i, k in enumerate(truth)]
+    table = LabelTable(pl.DataFrame({"note": notes}), "kind", "text", "note")
+    with LabelingSession(rows, classes=CLASSES, table=table, background=True, random_state=0) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Give a browser to the tests of a module."""
+    driver = open_browser(tmp_path_factory.mktemp("saved"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Page]:
+    """Give the page; at the end, nothing may have been refused by its policy, and no script have failed."""
+    yield Page(browser)
+    complaints = [line["message"] for line in browser.get_log("browser")]
+    assert [line for line in complaints if not any(known in line for known in FORESEEN)] == []
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a folder of images, with things beside it, and links that lead out of it."""
+    Image = pytest.importorskip("PIL.Image")
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.png").write_bytes(SECRET)
+    images = outside / "images"
+    images.mkdir()
+    Image.new("RGB", (4, 4), (200, 0, 0)).save(images / "red.png")
+    (images / "drawing.svg").write_text("<svg onload='alert(1)'/>")
+    (images / "link.png").symlink_to(outside / "secret.png")
+    return images
+
+
+@pytest.fixture(scope="module")
+def session(folder: Path) -> Iterator[LabelingSession]:
+    rows, _ = make_rows()
+    names = NAMES + [NAMES[0]] * (len(rows) - len(NAMES))
+    table = LabelTable(pl.DataFrame({"file": [*names[:9], None, *names[10:]]}), "kind", "image", "file")
+    with LabelingSession(rows, classes=CLASSES, table=table, random_state=0) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def client(session: LabelingSession, folder: Path) -> Iterator[Client]:
+    with serving(session, title="Birds", annotator="Ann", images=ImageFolder(folder)) as server:
+        yield Client(server.link)

@@ -1,0 +1,81 @@
+"""Servers in processes of their own, which tests may kill.
+
+Importing what a server needs takes seconds, so one process does it, and forks for each server. It is this file, run by
+`python -m tests.labeling.nursery`: a line "FILE N_ROWS" on its standard input begins a server whose answers are in the file,
+and a line "PID LINK" on its standard output says where.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class Nursery:
+    """Starts servers, and kills them."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self._alive: set[int] = set()
+
+    def start(self, log: Path, n_rows: int) -> tuple[int, str]:
+        """Start a server, and return its process and its link."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{log} {n_rows}\n")
+        self._process.stdin.flush()
+        number, link = self._process.stdout.readline().split()
+        self._alive.add(int(number))
+        return int(number), link
+
+    def kill(self, number: int) -> None:
+        """Kill a server as `kill -9` does: it is not told."""
+        self._alive.discard(number)
+        os.kill(number, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill what is left."""
+        for number in list(self._alive):
+            self.kill(number)
+        self._process.communicate()
+
+
+@contextmanager
+def nursery() -> Iterator[Nursery]:
+    """Give a nursery while the block runs."""
+    words = [sys.executable, "-m", "tests.labeling.nursery"]
+    process = subprocess.Popen(
+        words, cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    found = Nursery(process)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def main() -> None:
+    """Fork a server for each line, until there are no more."""
+    from oneof.labeling import app, server, session  # noqa: F401 - before the first fork
+    from tests.labeling.conftest import CLASSES, make_rows
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that were killed
+    for line in sys.stdin:
+        log, n_rows = line.split()
+        if os.fork():
+            continue
+        begun = session.LabelingSession(
+            make_rows(int(n_rows))[0], classes=CLASSES, path=log, background=True, random_state=0
+        )
+        served = server.LabelingServer(begun, title="Birds", annotator="Ann")
+        sys.stdout.write(f"{os.getpid()} {served.link}\n")
+        sys.stdout.flush()
+        served.run()
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""kill -9 at any moment loses no answer that was acknowledged."""
+
+import http.client
+import secrets
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.labeling.nursery import Nursery, nursery
+from tests.labeling.serving import Client
+
+N_ROWS = 1_000
+
+
+def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any], acknowledged: dict[str, Any]) -> None:
+    """Answer questions, with an undo here and there, until the server is gone."""
+    client = Client(link)
+    try:
+        question = client.ask(window=window)
+        while True:
+            key = secrets.token_hex(8)
+            if rng.random() < 0.1:
+                undo = {"annotator": "Ann", "window": window, "key": key}
+                sent[key] = ("undo", None)
+                told = client.post("api/undo", undo)
+            else:
+                kind, labels = [("one of", [0]), ("one of", [0, 2]), ("none of", [1]), ("unknown", [])][rng.integers(4)]
+                sent[key] = (kind, tuple(labels))
+                told = client.answer(question, kind, labels, key)
+            if told.status == 200:
+                acknowledged[key] = sent[key]
+            elif told.status == 409:  # the other window took back what this one was about to, or changed its row
+                told = client.post("api/ask", {"annotator": "Ann", "window": window})
+            question = told.json()["question"]
+    except (OSError, http.client.HTTPException, ValueError):
+        return  # killed
+
+
+def kill_at_random(servers: Nursery, log: Path, rounds: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sent: dict[str, Any] = {}
+    acknowledged: dict[str, Any] = {}
+    for done in range(rounds):
+        process, link = servers.start(log, N_ROWS)
+        before = len(acknowledged)
+        threads = [
+            threading.Thread(target=label, args=(link, window, rng.spawn(1)[0], sent, acknowledged)) for window in "12"
+        ]
+        for thread in threads:
+            thread.start()
+        while len(acknowledged) == before:
+            time.sleep(0.001)
+        time.sleep(rng.random() * 0.6)
+        servers.kill(process)
+        for thread in threads:
+            thread.join()
+        found = sqlite3.connect(log)
+        assert found.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        lines = found.execute("SELECT key, kind, labels, number FROM entries ORDER BY number").fetchall()
+        found.close()
+        written = {
+            key: (
+                kind,
+                None if kind == "undo" else tuple(map(int, labels.strip("[]").split(", "))) if labels != "[]" else (),
+            )
+            for key, kind, labels, _ in lines
+        }
+        assert [number for *_, number in lines] == list(range(1, len(lines) + 1))
+        assert acknowledged.items() <= written.items() <= sent.items()
+        assert len(written) - len(acknowledged) <= 2 * (done + 1)  # one of each window may be on its way
+    assert len(acknowledged) > 5 * rounds
+
+
+def test_five_kills(tmp_path: Path) -> None:
+    """All that two windows were told to be written is in the file, as they wrote it, and the file is whole."""
+    with nursery() as servers:
+        kill_at_random(servers, tmp_path / "log", 5, 0)
+
+
+@pytest.mark.slow
+def test_fifty_kills(tmp_path: Path) -> None:
+    """As before, for longer."""
+    with nursery() as servers:
+        kill_at_random(servers, tmp_path / "log", 50, 1)

@@ -1,0 +1,183 @@
+"""The page in a real browser: by keyboard and by mouse, undone, reloaded, killed and started again."""
+
+import functools
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from oneof.cli.prepared import Reading, find_methods, prepare
+from oneof.labeling.session import LabelingSession
+from oneof.tables import Overrides
+from tests.labeling.browser import ENTER, Page, needs_browser
+from tests.labeling.conftest import CLASSES, N, make_rows
+from tests.labeling.nursery import nursery
+from tests.labeling.serving import serving
+
+pytestmark = needs_browser
+
+
+def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, tmp_path: Path) -> None:
+    """What was pressed stands in the log; the progress, the history and the honest estimate follow; the export fits."""
+    _, truth = make_rows(N)
+    said = {}
+    with serving(noted, title="Birds", annotator="Ann") as server:
+        page.open(server.link)
+        assert page.browser.title == "Birds"
+        for n in range(30):
+            row = page.row()
+            assert page.one("#item").text == f"<b>note</b> {row} on a {CLASSES[truth[row]]}"  # as text, not as markup
+            right, other = int(truth[row]), int(truth[row] + 1) % 3
+            digits = [str(k + 1) for k in (right, 3 - right - other, other)]
+            if n % 3 == 0:  # the keyboard: one label
+                page.settle(functools.partial(page.press, digits[0], ENTER))
+                said[row] = ("one of", (right,))
+            elif n % 3 == 1:  # the keyboard: two, a third ticked and unticked
+                page.settle(functools.partial(page.press, *digits, digits[1], ENTER))
+                said[row] = ("one of", tuple(sorted((right, other))))
+            elif n % 2:  # the mouse: what it is not
+                page.all(".candidate")[other].click()
+                assert page.ticked() == [CLASSES[other]]
+                page.settle(page.one("#reject").click)
+                said[row] = ("none of", (other,))
+            else:
+                page.all(".candidate")[right].click()
+                page.settle(page.one("#accept").click)
+                said[row] = ("one of", (right,))
+        assert len(said) == 30
+        assert page.answered() == f"30 of {N} rows"
+        assert {entry.row: (entry.kind, entry.labels) for entry in noted.answers.log()} == said
+        assert len(page.history()) == 6
+        noted.train()
+        page.browser.refresh()
+        page.until(lambda: page.all(".candidate"))
+        assert "%" in page.one("#rate").text
+        assert page.all("#curve svg")
+        assert sum(float(bar.size["width"]) > 0 for bar in page.all(".candidate .bar")) >= 1
+        assert "Information score" in page.one("#reason").text
+        assert len(page.all("#near-rows li")) == 3
+        page.one("#csv").click()
+        saved = page.browser.saved / "labeled.csv"
+        page.until(saved.exists)
+    exported = Path(shutil.move(saved, tmp_path / "birds.csv"))
+    prepared = prepare(exported, Reading(("kind",), overrides=Overrides(texts=("note",))))  # as `oneof fit` does
+    assert prepared.candidates == noted.candidates()
+    methods, _ = find_methods(prepared, "PLKNN", 0)
+    model = methods["PLKNN"].fit(prepared.frame, prepared.candidates)
+    assert (model.predict(prepared.frame) == np.array(CLASSES)[truth]).mean() > 0.9
+
+
+def test_every_key(page: Page, noted: LabelingSession) -> None:
+    """Don't know, skip, none of these and undo by their keys; Enter without a label writes nothing."""
+    with serving(noted, annotator="Ann") as server:
+        page.open(server.link)
+        page.press(ENTER)
+        assert "Tick one label" in page.one("#said").text
+        page.press("n")
+        assert noted.answers.log() == []
+        first = page.row()
+        page.settle(lambda: page.press("d"))
+        page.settle(lambda: page.press("s"))
+        page.settle(lambda: page.press("1", "2", "n"))
+        assert [entry.kind for entry in noted.answers.log()] == ["unknown", "skip", "none of"]
+        assert page.history() == ["not finch or owl", "skipped", "don\u2019t know"]
+        page.settle(lambda: page.press("u"))
+        assert page.ticked() == ["finch", "owl"]  # the row is there again, as it was
+        page.settle(lambda: page.press("1", ENTER))
+        assert noted.answers.log()[-1].labels == (1,)
+        assert noted.answers.log()[-1].row == noted.answers.log()[2].row
+        for _ in range(3):
+            page.settle(lambda: page.press("u"))
+        assert page.row() == first
+        assert page.answered() == f"0 of {N} rows"
+        assert not page.one("#undo").is_enabled()
+
+
+def test_keys_in_fields_are_text(page: Page, noted: LabelingSession) -> None:
+    """A name may hold the letters that are keys elsewhere; another name is another annotator."""
+    with serving(noted, annotator="Ann") as server:
+        page.open(server.link)
+        page.settle(lambda: page.press("1", ENTER))
+        name = page.one("#annotator")
+        name.click()
+        page.browser.execute_script("arguments[0].select()", name)
+        page.press(*"undsn 1")
+        page.settle(lambda: page.press(ENTER))
+        page.settle(lambda: page.press("2", ENTER))
+        assert [entry.annotator for entry in noted.answers.log()] == ["Ann", "undsn 1"]
+        assert page.history() == ["owl"]
+        page.browser.execute_script("localStorage.clear()")
+
+
+def test_a_reload_loses_nothing(page: Page, noted: LabelingSession) -> None:
+    """The same question is asked again, and what was answered stands."""
+    with serving(noted, annotator="Ann") as server:
+        page.open(server.link)
+        page.settle(lambda: page.press("1", ENTER))
+        row = page.row()
+        page.browser.refresh()
+        page.until(lambda: page.all(".candidate"))
+        assert page.row() == row
+        assert page.history() == ["finch"]
+
+
+def test_an_old_answer_is_changed(page: Page, noted: LabelingSession) -> None:
+    """A click in the history brings the row back with its answer; the new one stands, the old stays in the log."""
+    with serving(noted, annotator="Ann") as server:
+        page.open(server.link)
+        row = page.row()
+        page.settle(lambda: page.press("1", ENTER))
+        page.settle(lambda: page.press("2", ENTER))
+        page.settle(page.all("#history button")[1].click)
+        assert (page.row(), page.ticked()) == (row, ["finch"])
+        page.settle(lambda: page.press("1", "3", ENTER))
+        assert noted.answers.standing(row, "Ann").labels == (2,)
+        assert [entry.labels for entry in noted.answers.log()] == [(0,), (1,), (2,)]
+
+
+def test_two_windows(page: Page, noted: LabelingSession) -> None:
+    """Two windows of one person show different rows; of one row in both the first writes, and the second is told."""
+    with serving(noted, annotator="Ann") as server:
+        page.open(server.link)
+        first, row = page.browser.current_window_handle, page.row()
+        page.browser.switch_to.new_window("tab")
+        try:
+            page.open(server.link)
+            assert page.row() != row
+            page.settle(lambda: page.press("1", ENTER))
+            other = noted.answers.log()[0].row
+            page.settle(page.all("#history button")[0].click)  # the row again, here ...
+            page.browser.switch_to.window(first)
+            page.browser.refresh()
+            page.until(lambda: page.all("#history button"))
+            page.settle(page.all("#history button")[0].click)  # ... and there
+            assert page.row() == other
+            page.settle(lambda: page.press("1", "2", ENTER))
+            page.browser.switch_to.window(page.browser.window_handles[-1])
+            page.settle(lambda: page.press("1", "3", ENTER))
+            assert "another window" in page.alert()
+            assert noted.answers.standing(other, "Ann").labels == (1,)
+        finally:
+            if len(page.browser.window_handles) > 1:
+                page.browser.switch_to.window(page.browser.window_handles[-1])
+                page.browser.close()
+            page.browser.switch_to.window(first)
+
+
+def test_killed_and_started_again(page: Page, tmp_path: Path) -> None:
+    """While the server is gone the page says so; at its new link everything that was confirmed is there."""
+    with nursery() as servers:
+        process, link = servers.start(tmp_path / "log", N)
+        page.open(link)
+        for key in "123":
+            page.settle(functools.partial(page.press, key, ENTER))
+        servers.kill(process)
+        page.press("1", ENTER)
+        page.until(lambda: "does not answer" in page.alert())
+        _, link = servers.start(tmp_path / "log", N)
+        page.open(link)
+        assert page.history() == ["wren", "owl", "finch"]
+        assert page.answered() == f"3 of {N} rows"
+        page.settle(lambda: page.press("u"))
+        assert page.ticked() == ["wren"]
+        page.browser.get("about:blank")

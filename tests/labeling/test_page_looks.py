@@ -1,0 +1,136 @@
+"""What the page looks like, on a screen, on a phone and to who does not see it."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.labeling.images import ImageFolder
+from oneof.labeling.session import LabelingSession
+from oneof.labeling.table import LabelTable
+from tests.labeling.browser import ENTER, Page, needs_browser
+from tests.labeling.conftest import CLASSES, N, make_rows
+from tests.labeling.serving import serving
+
+pytestmark = needs_browser
+
+
+def test_tables_and_many_labels(page: Page) -> None:
+    """A row stands beside its nearest labeled ones; of more than ten labels the likeliest have digits; `/` finds."""
+    rows, truth = make_rows(N)
+    classes = [f"class {chr(97 + k)}" for k in range(14)]
+    table = LabelTable(pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]}), "kind")
+    with LabelingSession(rows, classes=classes, table=table, random_state=0) as session:
+        for i in range(12):
+            session.answer(session.look(i), classes[truth[i]])
+        with serving(session, annotator="Ann") as server:
+            page.open(server.link)
+            heads = [cell.text.split("\n")[0] for cell in page.all("thead th")]
+            assert heads[0] == "This row"
+            assert set(heads[1:]) <= set(classes[:3])
+            assert len(heads) == 4
+            shown = page.one("td.this").text
+            assert float(shown) == pytest.approx(rows[page.row(), 0], rel=1e-4)
+            shares = session.learned.shares[page.row()]
+            first = page.all(".candidate .label")[0].text
+            assert classes.index(first) == np.argmax(shares)
+            page.press("/")
+            page.press(*"class n", ENTER)
+            assert page.ticked() == ["class n"]
+            page.settle(lambda: page.press(ENTER))
+            assert session.answers.log()[-1].labels == (13,)
+
+
+def test_images(page: Page, tmp_path: Path) -> None:
+    """An image is shown with words for who does not see it; one that is not there is told."""
+    Image = pytest.importorskip("PIL.Image")
+    rows, _ = make_rows(N)
+    Image.new("RGB", (30, 20), (0, 90, 0)).save(tmp_path / "green.png")
+    table = LabelTable(pl.DataFrame({"file": ["green.png", "absent.png"] * (N // 2)}), "kind", "image", "file")
+    begun = LabelingSession(rows, classes=CLASSES, table=table, strategy="random", random_state=0)
+    with begun as session, serving(session, annotator="Ann", images=ImageFolder(tmp_path)) as server:
+        page.open(server.link)
+        seen = set()
+        for _ in range(8):
+            if page.row() % 2 == 0:
+                image = page.one("#item img")
+                page.until(
+                    lambda image=image: page.browser.execute_script("return arguments[0].naturalWidth", image) == 30
+                )
+                assert image.get_attribute("alt") == f"Row {page.row()}: green.png"
+            else:
+                page.until(lambda: "cannot be shown" in page.one("#item").text)
+            seen.add(page.row() % 2)
+            page.settle(lambda: page.press("s"))
+        assert seen == {0, 1}
+    page.browser.get_log("browser")  # images that are not there are logged by the browser
+
+
+def test_a_phone(page: Page, noted: LabelingSession) -> None:
+    """At 360 pixels nothing is wider than the screen, and everything that is pressed is large enough for a finger."""
+    with serving(noted, annotator="Ann") as server:
+        page.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+        )
+        try:
+            page.open(server.link)
+            assert page.browser.execute_script("return document.documentElement.scrollWidth") == 360
+            for button in page.all(".candidate, .actions button"):
+                assert button.size["height"] >= 44
+            assert page.one("#accept").rect["y"] < 740
+            page.all(".candidate")[0].click()
+            page.settle(page.one("#accept").click)
+        finally:
+            page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_names_and_roles(page: Page, noted: LabelingSession) -> None:
+    """Every control has a name for screen readers, says whether it is pressed, and what is new is announced."""
+    with serving(noted, annotator="Ann") as server:
+        page.open(server.link)
+        for control in page.all("button, input, a, progress, [role=group], [tabindex]"):
+            if control.is_displayed():
+                assert control.accessible_name, control.get_attribute("outerHTML")
+        assert page.one("html").get_attribute("lang") == "en"
+        button = page.all(".candidate")[0]
+        assert (button.aria_role, button.get_attribute("aria-pressed")) == ("button", "false")
+        page.press("1")
+        assert page.all(".candidate")[0].get_attribute("aria-pressed") == "true"
+        assert page.state() == (False, "finch?")
+        page.settle(lambda: page.press(ENTER))
+        status = page.one("#status")
+        assert status.aria_role == "status"
+        assert "Written: finch." in status.get_attribute("textContent")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(page: Page, noted: LabelingSession, scheme: str) -> None:
+    """In either scheme text differs from what it stands on by the 4.5 to 1 that WCAG 2 asks for."""
+    script = """
+    return [...document.querySelectorAll('h1, h2, p, label, button, .share, .label, a, #rate, .about, #progress-words')]
+      .filter((e) => e.offsetParent && e.textContent.trim()).map((e) => {
+        const clear = (x) => getComputedStyle(x).backgroundColor === 'rgba(0, 0, 0, 0)' && x.parentElement;
+        let on = e; while (clear(on)) on = on.parentElement;
+        const numbers = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+        return [e.id || e.className || e.tagName, e.disabled || e.closest(':disabled') !== null,
+                numbers(getComputedStyle(e).color), numbers(getComputedStyle(on).backgroundColor)];
+      });"""
+
+    def luminance(color: list[float]) -> float:
+        parts = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
+        return float(np.dot([0.2126, 0.7152, 0.0722], parts))
+
+    with serving(noted, annotator="Ann") as server:
+        page.browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        )
+        page.open(server.link)
+        page.settle(lambda: page.press("1", ENTER))
+        page.press("2")
+        found = page.browser.execute_script(script)
+        assert len(found) > 20
+        for name, disabled, ink, paper in found:
+            high, low = sorted([luminance(ink), luminance(paper)], reverse=True)
+            assert disabled or (high + 0.05) / (low + 0.05) >= 4.5, name
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -1,0 +1,189 @@
+"""Work side by side: the same results for any number of threads, and no more threads than BLAS may take."""
+
+import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_info, threadpool_limits
+
+from oneof import PLECOC, LOORidge, parallel
+from oneof.graphs.neighbors import Neighborhood
+from oneof.parallel import n_available_threads, parallel_map, single_threaded_blas
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_results_come_in_the_order_of_the_items(monkeypatch):
+    """However many threads there are, and whichever part ends first."""
+    for number in (1, 2, 5):
+        monkeypatch.setattr(parallel, "n_available_threads", lambda number=number: number)
+        assert parallel_map(lambda item: item**2, range(10)) == [item**2 for item in range(10)]
+
+
+def test_two_threads_work_at_once(monkeypatch):
+    """Two parts that wait for each other both end."""
+    monkeypatch.setattr(parallel, "n_available_threads", lambda: 2)
+    barrier = threading.Barrier(2, timeout=30)
+    assert sorted(parallel_map(lambda _: barrier.wait(), range(2))) == [0, 1]
+
+
+def test_errors_come_through(monkeypatch):
+    monkeypatch.setattr(parallel, "n_available_threads", lambda: 2)
+    with pytest.raises(ZeroDivisionError):
+        parallel_map(lambda item: 1 // item, range(3))
+
+
+def test_no_core_is_asked_for_twice():
+    """Within a part BLAS has one thread; where BLAS may take one, so may we, as in the workers of joblib and dask."""
+    with threadpool_limits(2, user_api="blas"):
+        assert parallel_map(lambda _: blas_threads(), range(2)) == [{1}, {1}]
+    with threadpool_limits(1, user_api="blas"):
+        assert n_available_threads() == 1
+        with single_threaded_blas():
+            assert blas_threads() == {1}
+
+
+@contextmanager
+def another_thread():
+    """Be in a thread of its own that has one thread of BLAS: a function to be called lets it leave, and end."""
+    entered, may_go, gone, may_end = (threading.Event() for _ in range(4))
+
+    def stay():
+        with single_threaded_blas():
+            entered.set()
+            may_go.wait(60)
+        gone.set()
+        may_end.wait(60)
+
+    def leave():
+        may_go.set()
+        assert gone.wait(60)
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    try:
+        assert entered.wait(60)
+        yield leave
+    finally:
+        may_go.set()
+        may_end.set()
+        thread.join(60)
+
+
+@contextmanager
+def two_threads():
+    """Have two threads of BLAS by nobody's limit: threadpoolctl heeds one thread at a time, which `with` makes this."""
+    set_by_us = ThreadpoolController().select(user_api="blas").limit(limits=2)
+    clear = getattr(OpenBLASController, "clear_controlling_thread", lambda **_: None)
+    clear(force=True)
+    try:
+        yield
+    finally:
+        set_by_us.restore_original_limits()
+        clear(force=True)
+
+
+@pytest.mark.parametrize("limited", [two_threads, lambda: threadpool_limits(2, user_api="blas")], ids=["free", "held"])
+def test_calls_that_overlap_leave_the_threads_of_blas_as_they_were(limited):
+    """Of two that limit BLAS at once, whoever comes first or goes last, and whichever threads they are."""
+    with limited():
+        first, second = single_threaded_blas(), single_threaded_blas()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == {2}
+        with another_thread() as leave:
+            assert blas_threads() == {1}
+            with single_threaded_blas():
+                leave()
+                assert blas_threads() == {1}
+            assert blas_threads() == {2}
+        with single_threaded_blas(), another_thread() as leave:
+            first.__enter__()
+            first.__exit__(None, None, None)
+            leave()
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+
+
+def _threads_within_and_after(sender):
+    with single_threaded_blas():
+        within = blas_threads()
+    sender.send((within, blas_threads()))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_child_forked_within_is_not_limited_for_good(inside):
+    """Be it the thread that forked or another that was inside at that moment."""
+    context = multiprocessing.get_context("fork")
+    with threadpool_limits(2, user_api="blas"):
+        with another_thread():
+            receiver, sender = context.Pipe(duplex=False)
+            with single_threaded_blas() if inside else nullcontext():
+                child = context.Process(target=_threads_within_and_after, args=(sender,))
+                child.start()
+            assert receiver.poll(60)
+            assert receiver.recv() == ({1}, {1} if inside else {2})
+            child.join(60)
+        assert blas_threads() == {2}
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+    """A LOORidge that weighs several kernels, and a PLECOC, are equal bit by bit."""
+    X, y = load_iris(return_X_y=True)
+    found = []
+    for number in (1, 2, 3):
+        monkeypatch.setattr(parallel, "n_available_threads", lambda number=number: number)
+        found.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
+    for ridge, codes in found[1:]:
+        np.testing.assert_array_equal(ridge.label_distributions_, found[0][0].label_distributions_)
+        np.testing.assert_array_equal(codes.decision_function(X), found[0][1].decision_function(X))
+
+
+class Watching(LogisticRegression):
+    """Notes how many threads BLAS had while it was fitted."""
+
+    seen: ClassVar[list[set[int]]] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen.append(blas_threads())
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(2, {1}), (None, {2}), (1, {2})])
+def test_codings_that_are_learnt_side_by_side_have_one_thread_of_blas_each(n_jobs, expected):
+    """Whatever classifier learns them; one after the other they have all that BLAS may take."""
+    X, y = load_iris(return_X_y=True)
+    Watching.seen.clear()
+    with threadpool_limits(2, user_api="blas"):
+        PLECOC(Watching(), code_length=3, n_jobs=n_jobs, random_state=0).fit(X, y)
+        assert blas_threads() == {2}
+    assert Watching.seen
+    assert all(found == expected for found in Watching.seen)
+
+
+def test_neighbors_sought_in_threads_leave_the_threads_of_blas_as_they_were():
+    """scikit-learn limits BLAS while it seeks them, and of calls that overlap the last may put back the limit."""
+    X = np.random.default_rng(0).normal(size=(600, 30))
+    found = Neighborhood(X)
+    together = threading.Barrier(8, timeout=60)
+
+    def seek(_):
+        together.wait()
+        for _ in range(10):
+            found.nearest(3)
+
+    with two_threads():
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(seek, range(8)))
+        assert blas_threads() == {2}

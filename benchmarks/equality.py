@@ -139,14 +139,13 @@ def make_estimator(name: str, setting: dict[str, Any]) -> Any:
             parameters[former] = value
         else:
             parameters[key] = value
-    is_former = hasattr(oneof, "make_partial")
-    if is_former:
-        parameters = {
-            key: FORMER_VALUES.get(value, value) if isinstance(value, str) else value
-            for key, value in parameters.items()
-        }
-        if parameters.get("neighbors") == "exact":
-            parameters.pop("neighbors")
+    spelled = str(known)
+    parameters = {
+        key: FORMER_VALUES[value]
+        if isinstance(value, str) and repr(value) not in spelled and value in FORMER_VALUES
+        else value
+        for key, value in parameters.items()
+    }
     if "random_state" in known:
         parameters["random_state"] = 0
     return getattr(oneof, name)(**parameters)

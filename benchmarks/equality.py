@@ -3,7 +3,7 @@
 A refactoring must not change a result. Record before and after it, and compare::
 
     python -m benchmarks.equality record before.npz
-    python -m benchmarks.equality record after.npz
+    python -m benchmarks.equality record after.npz [ESTIMATOR ...]
     python -m benchmarks.equality compare before.npz after.npz
 
 A record has, for each estimator with each of its settings on each of five data sets, the predictions, the scores, the
@@ -175,12 +175,13 @@ def results(model: Any, X: Any, new: Any) -> Iterator[tuple[str, np.ndarray]]:
             yield name, np.atleast_1d(np.asarray(value))
 
 
-def record(path: str) -> None:
+def record(path: str, *names: str) -> None:
     """Fit every estimator with every setting on every data set, and write the results."""
     arrays: dict[str, np.ndarray] = {}
     warnings.simplefilter("ignore")
     for data, X, mask, new in data_sets():
-        for name, settings in SETTINGS.items():
+        for name in names or SETTINGS:
+            settings = SETTINGS[name]
             for number, setting in enumerate(settings):
                 key, start = f"{data} | {name} {number}", time.perf_counter()
                 try:
@@ -211,7 +212,8 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
 def compare(before: str, after: str) -> int:
     """Print a table of the largest difference of each estimator, and return the exit code."""
     old, new = np.load(before), np.load(after)
-    missing = sorted(set(old.files) ^ set(new.files))
+    recorded = {key.split(" | ")[1].split()[0] for key in new.files}
+    missing = sorted(key for key in set(old.files) ^ set(new.files) if key.split(" | ")[1].split()[0] in recorded)
     table: dict[str, list[float]] = {}
     for key in sorted(set(old.files) & set(new.files)):
         table.setdefault(key.split(" | ")[1].split()[0], []).append(difference(old[key], new[key]))
@@ -227,6 +229,6 @@ def compare(before: str, after: str) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1] == "record":
-        record(sys.argv[2])
+        record(*sys.argv[2:])
     else:
         sys.exit(compare(*sys.argv[2:4]))

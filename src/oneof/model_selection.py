@@ -75,7 +75,7 @@ class CandidateKFold(BaseCrossValidator):
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
         if not isinstance(n_splits, numbers.Integral) or n_splits < 2:
-            raise InputError(f"n_splits={n_splits!r} is not possible: give a whole number of at least 2 folds.")
+            raise InputError(f"`n_splits` must be a whole number of at least 2 folds; got {n_splits!r}.")
         check_bool("shuffle", shuffle)
         if not shuffle and random_state is not None:
             raise InputError("random_state has no effect without shuffle: leave it out, or set shuffle=True.")

@@ -83,20 +83,20 @@ def check_positive(
     ):
         wanted = f"{'an integer' if integer else 'a number'} {'of at least' if allow_zero else 'above'} 0"
         limit = "" if max_value is None else f" and at most {max_value:,}"
-        raise InputError(f"{name}={_short(value)} is not possible: give {wanted}{limit}{others}.")
+        raise InputError(f"`{name}` must be {wanted}{limit}{others}; got {_short(value)}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Raise unless joblib knows what to make of a number of jobs."""
     if n_jobs is not None and (not is_integer(n_jobs) or n_jobs == 0):
-        raise InputError(f"n_jobs={n_jobs!r} is not possible: give None, a number above 0, or -1 for all cores.")
+        raise InputError(f"`n_jobs` must be None, a number above 0, or -1 for all cores; got {n_jobs!r}.")
 
 
 def check_fraction(name: str, value: Any) -> None:
     """Raise unless a parameter is a number from 0 to 1."""
     kind: Any = numbers.Real
     if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value <= 1:
-        raise InputError(f"{name}={value!r} is not possible: give a number from 0 to 1.")
+        raise InputError(f"`{name}` must be a number from 0 to 1; got {value!r}.")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str | None], others: str = "") -> None:
@@ -104,13 +104,13 @@ def check_choice(name: str, value: Any, choices: Sequence[str | None], others: s
     if not isinstance(value, str | None) or value not in choices:
         *first, last = ["None" if choice is None else f'"{choice}"' for choice in choices]
         wanted = f"{', '.join(first)} or {last}" if first else last
-        raise InputError(f"{name}={value!r} is not possible: choose {wanted}{others}.")
+        raise InputError(f"`{name}` must be {wanted}{others}; got {value!r}.")
 
 
 def check_bool(name: str, value: Any) -> None:
     """Raise unless a parameter is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name}={value!r} is not possible: choose True or False.")
+        raise InputError(f"`{name}` must be True or False; got {value!r}.")
 
 
 def check_estimator(estimator: Any, others: str = "") -> None:
@@ -124,7 +124,7 @@ def check_estimator(estimator: Any, others: str = "") -> None:
 def check_instance(name: str, value: Any, kind: type) -> None:
     """Raise unless a parameter is of a class of ours."""
     if not isinstance(value, kind):
-        raise InputTypeError(f"{name}={value!r} is not possible: give {kind.__name__}(...).")
+        raise InputTypeError(f"`{name}` must be an instance of {kind.__name__}; got {value!r}.")
 
 
 def _as_float(value: Any) -> float:

@@ -101,7 +101,7 @@ def learning_curve(
     # scikit-learn's own learning_curve would count unlabeled rows, knows one score at a time and reports no progress.
     shares = list(shares) if isinstance(shares, Iterable) else []
     if not shares or not all(isinstance(share, numbers.Real) and 0 < share <= 1 for share in shares):
-        raise InputError(f"shares={shares} is not possible: give one or more shares above 0, and at most 1.")
+        raise InputError(f"`shares` must be one or more shares above 0, and at most 1; got {shares}.")
     task = read_task(X, y, truth)
     unlabeled = task.candidates.is_unlabeled
     rng = check_random_state(random_state)

@@ -202,5 +202,5 @@ def _generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise InputError(
-            f"random_state={random_state!r} is not possible: give an integer from 0, a Generator or a RandomState."
+            f"`random_state` must be an integer from 0, a Generator or a RandomState; got {random_state!r}."
         ) from None

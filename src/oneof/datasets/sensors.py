@@ -142,9 +142,9 @@ def _check(n_rows: Any, n_features: Any, share: Any, visible: Any, separation: A
     _check_each("visible", visible, 2, numbers.Real, 0, 1, "two probabilities, from 0 to 1")
     _check_each("separation", separation, 2, numbers.Real, 0, np.finfo(float).max, "two distances, at least 0")
     if sum(n_rows) == 0:
-        raise InputError(f"n_rows={n_rows!r} is not possible: ask for one row or more.")
+        raise InputError(f"`n_rows` must be one row or more; got {n_rows!r}.")
     if isinstance(share, bool) or not isinstance(share, int | float | np.number) or not 0 < share < 1:
-        raise InputError(f"share={share!r} is not possible: give a number between 0 and 1.")
+        raise InputError(f"`share` must be a number between 0 and 1; got {share!r}.")
 
 
 def _check_each(name: str, values: Any, count: int, kind: Any, low: float, high: float, wanted: str) -> None:
@@ -153,4 +153,4 @@ def _check_each(name: str, values: Any, count: int, kind: Any, low: float, high:
     listed = list(values) if is_listed else []
     fits = [isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high for value in listed]
     if len(fits) != count or not all(fits):
-        raise InputError(f"{name}={values!r} is not possible: give {wanted}.")
+        raise InputError(f"`{name}` must be {wanted}; got {values!r}.")

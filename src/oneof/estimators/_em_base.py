@@ -144,7 +144,7 @@ class GenerativeClassifier(CandidateClassifier):
         weights = self.cv_weights
         listed = weights.ndim > 0 if isinstance(weights, np.ndarray) else isinstance(weights, Sequence)
         if not listed or isinstance(weights, str) or len(weights) == 0:
-            raise InputError(f"cv_weights={self.cv_weights!r} is not possible: give numbers of at least 0.")
+            raise InputError(f"`cv_weights` must be numbers of at least 0; got {self.cv_weights!r}.")
         for weight in self.cv_weights:
             check_positive("cv_weights", weight, allow_zero=True)
         check_positive("max_iter", self.max_iter, integer=True)

@@ -34,7 +34,7 @@ def read_kernels_by(kernel: Any, variance: Callable[[], float], n_classes: int) 
         raise InputTypeError("a CompoundKernel is not possible: give a list of kernels, one for each class.")
     if not all(isinstance(given, Kernel) for given in kernels) or not kernels:
         raise InputTypeError(
-            f"kernel={kernel!r} is not possible: give a kernel of sklearn.gaussian_process.kernels, or a list of them."
+            f"`kernel` must be a kernel of sklearn.gaussian_process.kernels, or a list of them; got {kernel!r}."
         )
     if isinstance(kernel, list | tuple) and len(kernels) != n_classes:
         raise InputError(

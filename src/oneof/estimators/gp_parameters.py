@@ -27,4 +27,4 @@ def check_parameters(model: Any) -> None:
         raise InputError('solver="cholesky" takes the kernel as it is: pass approximation=None, or solver="cg".')
     known = isinstance(model.optimizer, str) and model.optimizer == "fmin_l_bfgs_b"
     if not (model.optimizer is None or known or callable(model.optimizer)):
-        raise InputError(f'optimizer={model.optimizer!r} is not possible: choose "fmin_l_bfgs_b", a function or None.')
+        raise InputError(f'`optimizer` must be "fmin_l_bfgs_b", a function or None; got {model.optimizer!r}.')

@@ -28,7 +28,7 @@ def check_choices(estimator: Any) -> None:
         )
     value = estimator.agreement
     if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
-        raise InputError(f'agreement={value!r} is not possible: choose "auto", True or False.')
+        raise InputError(f'`agreement` must be "auto", True or False; got {value!r}.')
     check_bool("per_class", estimator.per_class)
     check_bool("fit_intercept", estimator.fit_intercept)
     check_positive("max_iter", estimator.max_iter, integer=True)

@@ -126,7 +126,7 @@ class LocalGlobalConsistency(GraphClassifier):
         """
         check_fraction("alpha", self.alpha)
         if self.alpha in (0, 1):
-            raise InputError(f"alpha={self.alpha!r} is not possible: give a number between 0 and 1, and neither.")
+            raise InputError(f"`alpha` must be a number between 0 and 1, and neither; got {self.alpha!r}.")
         candidates, graph = self._link(X, y)
         found = solve_consistency(
             graph.affinity, candidates.mask, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter

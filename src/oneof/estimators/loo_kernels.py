@@ -63,12 +63,10 @@ def check_kernel(kernel: Any, features: Any) -> None:
     """Raise unless `kernel` and `features` are among those that `named_kernels` knows, and go together."""
     names = ("auto", *RADIAL)
     if not callable(kernel) and not (isinstance(kernel, str) and kernel in (*names, "precomputed")):
-        raise InputError(
-            f"kernel={kernel!r} is not possible: choose one of {', '.join(names)}, precomputed, or a function."
-        )
+        raise InputError(f"`kernel` must be one of {', '.join(names)}, precomputed, or a function; got {kernel!r}.")
     known = ("auto", *MAPS, *SPARSE_MAPS)
     if not (isinstance(features, str) and features in known):
-        raise InputError(f"features={features!r} is not possible: choose one of {', '.join(known)}.")
+        raise InputError(f"`features` must be one of {', '.join(known)}; got {features!r}.")
     if features in SPARSE_MAPS and kernel == "laplacian":
         raise InputError(
             f'kernel="laplacian" does not go with features={features!r}: take "standard", "rank" or "angle".'

@@ -119,9 +119,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
         """
         check_positive("min_fraction", self.min_fraction)
         if self.min_fraction > 1:
-            raise InputError(
-                f"min_fraction={self.min_fraction!r} is not possible: give a share of the rows, at most 1."
-            )
+            raise InputError(f"`min_fraction` must be a share of the rows, at most 1; got {self.min_fraction!r}.")
         if self.code_length is not None:
             check_positive("code_length", self.code_length, integer=True)
         check_n_jobs(self.n_jobs)

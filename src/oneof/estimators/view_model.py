@@ -65,7 +65,7 @@ class ViewModel:
         """Return the number of a view, or raise where there is none."""
         if isinstance(view, bool) or not isinstance(view, int | np.integer) or not 0 <= view < len(self.features):
             raise InputError(
-                f"view={view!r} is not possible: give a number from 0 to {len(self.features) - 1}, or None for all."
+                f"`view` must be a number from 0 to {len(self.features) - 1}, or None for all; got {view!r}."
             )
         return int(view)
 

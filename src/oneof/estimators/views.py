@@ -37,7 +37,7 @@ def read_views(views: Any, n_features: int, names: Labels | None = None) -> list
     [array([0, 1]), array([3, 2])]
     """
     if isinstance(views, str | slice) or not _is_listed(views):
-        raise InputError(f"views={views!r} is not possible: give a list of groups of columns, one for each view.")
+        raise InputError(f"`views` must be a list of groups of columns, one for each view; got {views!r}.")
     groups = list(views)
     if not groups:
         raise InputError("views is empty: give at least one group of columns, or None for all columns as one view.")
@@ -49,17 +49,17 @@ def _columns(group: Any, place: int, n_features: int, names: Labels | None) -> I
         try:
             found = np.arange(n_features)[group]
         except TypeError:
-            raise InputError(f"views[{place}]={group!r} is not possible: give a slice of column numbers.") from None
+            raise InputError(f"`views[{place}]` must be a slice of column numbers; got {group!r}.") from None
     else:
         if isinstance(group, str | numbers.Integral):
-            raise InputError(f"views[{place}]={group!r} is not possible: give a list, also of one column: [{group!r}].")
+            raise InputError(f"`views[{place}]` must be a list, also of one column: [{group!r}]; got {group!r}.")
         if not _is_listed(group):
-            raise InputError(f"views[{place}]={group!r} is not possible: give numbers, names, a slice or a mask.")
+            raise InputError(f"`views[{place}]` must be numbers, names, a slice or a mask; got {group!r}.")
         listed = group if isinstance(group, np.ndarray) else list(group)
         members = np.asarray(listed)
         mixed = members.dtype.kind in "iu" and any(isinstance(each, bool) for each in listed)
         if mixed or (members.size and members.dtype.kind == "f"):
-            raise InputError(f"views[{place}]={group!r} is not possible: give whole numbers, or a mask of all columns.")
+            raise InputError(f"`views[{place}]` must be whole numbers, or a mask of all columns; got {group!r}.")
         if members.ndim != 1 or members.size == 0:
             raise InputError(f"views[{place}] is empty or no list of columns: give numbers, names, a slice or a mask.")
         if members.dtype.kind == "b":

@@ -44,7 +44,7 @@ class Kernel:
         """
         if not callable(name) and not (isinstance(name, str) and name in KERNELS):
             names = ", ".join(KERNELS)
-            raise InputError(f"kernel={name!r} is not possible: choose one of {names}, precomputed, or a function.")
+            raise InputError(f"`kernel` must be one of {names}, precomputed, or a function; got {name!r}.")
         check_positive("degree", degree, integer=True)
         check_positive("coef0", coef0, allow_zero=True)
         used = isinstance(name, str) and name in ("poly", "rbf")

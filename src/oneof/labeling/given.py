@@ -41,7 +41,7 @@ def check_window(annotator: Any, window: Any) -> None:
 def check_text(name: str, value: Any) -> None:
     """Raise unless a parameter is text, by which things are found again."""
     if not isinstance(value, str):
-        raise InputTypeError(f"{name}={value!r} is not possible: give text.")
+        raise InputTypeError(f"`{name}` must be text; got {value!r}.")
 
 
 def check_row(row: Any, n_rows: int) -> None:

@@ -150,7 +150,7 @@ def serve(
 def _listen(port: Any) -> socket.socket:
     """Return a socket of this machine that listens, so that who opens the link before `run` waits for it."""
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _LAST_PORT:
-        raise InputError(f"port={port!r} is not possible: give an integer from 0 to {_LAST_PORT}.")
+        raise InputError(f"`port` must be an integer from 0 to {_LAST_PORT}; got {port!r}.")
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

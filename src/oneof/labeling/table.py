@@ -72,7 +72,7 @@ class LabelTable:
             if not isinstance(name, str):
                 raise InputTypeError(f"{name!r} is no name of a column: give text.")
         if not isinstance(self.hidden, tuple | list) or not all(isinstance(name, str) for name in self.hidden):
-            raise InputTypeError(f"hidden={self.hidden!r} is not possible: give a tuple of names of columns.")
+            raise InputTypeError(f"`hidden` must be a tuple of names of columns; got {self.hidden!r}.")
         if self.show != "table" and self.column is None:
             raise InputError(f"show={self.show!r} needs the name of a column.")
         if self.column is not None:

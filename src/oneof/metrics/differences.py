@@ -60,7 +60,7 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise InputError("a score is NaN or infinite: leave out the configurations in which a run failed.")
     if not isinstance(alpha, numbers.Real) or not 0 < alpha < 1:
-        raise InputError(f"alpha={alpha!r} is not possible: give a level between 0 and 1.")
+        raise InputError(f"`alpha` must be a level between 0 and 1; got {alpha!r}.")
     # The statistic has no unit, and scores of any size have their differences and squares in this one.
     unit = np.maximum(np.abs(a), np.abs(b)).max(axis=1, keepdims=True)
     a, b = (scores / np.where(unit > 0, unit, 1.0) for scores in (a, b))

@@ -128,7 +128,7 @@ def fit_stream(
     if checkpoints is not None:
         check_instance("checkpoints", checkpoints, CheckpointConfig)
     if watch is not None and not callable(watch):
-        raise InputTypeError(f"watch={watch!r} is not possible: give a function, or None.")
+        raise InputTypeError(f"`watch` must be a function, or None; got {watch!r}.")
     source = source if isinstance(source, Source) else open_source(source, format)
     _check(source, estimator, options)
     identity = standing.identify(source, estimator, options)

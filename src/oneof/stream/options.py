@@ -57,9 +57,9 @@ class StreamOptions:
             if name == "classes" and value is None:
                 continue
             if not isinstance(value, tuple | list) or not all(isinstance(part, str) for part in value):
-                raise InputTypeError(f"{name}={value!r} is not possible: give a tuple of names.")
+                raise InputTypeError(f"`{name}` must be a tuple of names; got {value!r}.")
         if not isinstance(self.separator, str) or not self.separator:
-            raise InputError(f"separator={self.separator!r} is not possible: give the text between two labels.")
+            raise InputError(f"`separator` must be the text between two labels; got {self.separator!r}.")
         check_instance("overrides", self.overrides, Overrides)
         check_instance("words", self.words, Words)
         for name, most in (("batch_rows", 2**30), ("hash_bits", MOST_BITS), ("n_epochs", 2**30)):

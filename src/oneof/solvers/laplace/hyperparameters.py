@@ -84,7 +84,7 @@ def search_hyperparameters(
         If the optimizer is unknown, the kernel has no gradient, or further starts cannot be drawn.
     """
     if not callable(optimizer) and optimizer != "fmin_l_bfgs_b":
-        raise InputError(f'optimizer={optimizer!r} is not possible: give "fmin_l_bfgs_b" or a function.')
+        raise InputError(f'`optimizer` must be "fmin_l_bfgs_b" or a function; got {optimizer!r}.')
     tries = _Tries(X, mask, kernel, sharpness)
     start, bounds = tries.start, tries.bounds
     starts = [start]

@@ -37,9 +37,8 @@ sets = {
 }
 coverage = {name: y.mask[np.arange(len(y)), truth].mean() for name, y in sets.items()}
 for name, y in sets.items():
-    print(
-        f"{name:12} {y.sizes[~y.is_unlabeled].mean():.2f} candidates on average, {coverage[name]:.0%} contain the true label"
-    )
+    mean_size = y.sizes[~y.is_unlabeled].mean()
+    print(f"{name:12} {mean_size:.2f} candidates on average, {coverage[name]:.0%} contain the true label")
 
 # %%
 # A hard majority vote breaks ties before any learning, here at random. Candidate sets leave ties to the features.

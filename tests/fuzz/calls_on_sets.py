@@ -1,4 +1,4 @@
-"""Calls of what makes, hides, judges and compares sets and scores."""
+"""Fuzzed calls on candidate sets, distractors, metrics and comparisons."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from oneof import CandidateSets, make_partial_labels, metrics, model_selection
 from oneof.datasets import make_two_sensors
 from tests.fuzz.drawn import (
+    CORRUPTED,
     ROWS,
     SCALARS,
     SEEDS,
-    SPOILT,
     Case,
     classes_of,
     either,
@@ -26,7 +26,7 @@ from tests.fuzz.drawn import sets as sets_
 from tests.fuzz.labels import FORMS, MASK_FORMS, NAMED_FORMS, NAMES, SET_FORMS
 
 MAKERS = {"labels": NAMED_FORMS, "sets": FORMS, "indicator": MASK_FORMS, "complementary": SET_FORMS, "init": ("mask",)}
-"""How sets are made of labels of which form."""
+"""Constructors of candidate sets with the forms of labels that they accept."""
 
 
 @st.composite
@@ -80,7 +80,7 @@ def strings(draw: st.DrawFn) -> Case:
 
 
 def _taken(y: Any, rows: Any) -> Any:
-    """Go there and back through all that sets can be written as."""
+    """Convert candidate sets to every other form and back."""
     sets = CandidateSets.from_sets(y)
     again = CandidateSets.from_sets(sets.to_sets(), classes=sets.classes)
     assert again == sets
@@ -148,14 +148,14 @@ def hidings(draw: st.DrawFn) -> Case:
     many = len(known) if isinstance(known, list | tuple) else K
     if kind == "confusable":
         named |= draw(optional(epsilon=either(st.floats(0, 1)), confusion=either(just(np.ones((many, many))))))
-    if kind == "cooccurring" or draw(SPOILT):
+    if kind == "cooccurring" or draw(CORRUPTED):
         named |= draw(optional(groups=either(just(np.arange(n) // 3), features(n, 1))))
     named["kind"] = draw(either(st.just(kind)))
     return make_partial_labels, (y,), named
 
 
 def _two_sensors(**named: Any) -> Any:
-    """Return the rows without the NaN of those that lack a sensor."""
+    """Return the rows with the NaN of missing sensors removed."""
     rows = make_two_sensors(**named)
     return np.nan_to_num(rows.X, nan=0.0, posinf=np.inf, neginf=-np.inf), rows.seen
 

@@ -1,4 +1,4 @@
-"""Calls of what fits estimators: queries, comparisons, documents, sessions."""
+"""Fuzzed calls that fit estimators: queries, comparisons, documents, sessions."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def queries(draw: st.DrawFn) -> Case:
                 st.sampled_from([PLKNN(), len, 3]),
             )
         )
-        # What these can tell of their uncertainty.
+        # The strategies that these estimators support.
         able = {"GraphLogisticRegression": ["information", "entropy"], "PLKNN": ["entropy"]}
         known = [*able.get(type(model).__name__, []), "margin", "random"]
         named = {"strategy": draw(either(st.sampled_from(known)))} | draw(optional(n=several(1, 4), random_state=SEEDS))
@@ -67,7 +67,7 @@ def queries(draw: st.DrawFn) -> Case:
 
 
 def _simulated(learner: Any, *given_: Any, **named: Any) -> Any:
-    """Simulate; what scikit-learn's own estimators say of rows that they cannot take is theirs to say."""
+    """Simulate queries; errors of scikit-learn's own estimators are raised unchanged."""
     if isinstance(learner, PLKNN):
         return active.simulate(learner, *given_, **named)
     try:
@@ -107,14 +107,14 @@ def comparisons(draw: st.DrawFn) -> Case:
 
 @st.composite
 def _a_truth(draw: st.DrawFn, y: Any, n: int) -> Any:
-    """Draw a column of labels that occur."""
+    """Draw a column of labels that occur in the data."""
     known = draw(classes_of(y))
     return [known[0]] * n if isinstance(known, list | tuple) and len(known) else known
 
 
 @st.composite
 def choices(draw: st.DrawFn) -> Case:
-    """Draw a call of what the comparison chooses its methods by."""
+    """Draw a call of a function that the comparison selects its methods with."""
     n = draw(ROWS)
     match draw(st.integers(0, 4)):
         case 0:

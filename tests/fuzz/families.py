@@ -1,4 +1,4 @@
-"""All families of calls but those of the estimators, with the public names that each calls."""
+"""Families of fuzzed calls, except those of the estimators, with the public names that each one calls."""
 
 from oneof import (
     CandidateSets,

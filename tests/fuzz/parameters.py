@@ -1,4 +1,4 @@
-"""Parameters of estimators: those that are documented, in small sizes, and those that nobody should pass."""
+"""Parameters of estimators: documented values in small sizes, and invalid ones."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ INVALID = (
     *(1e300, 1 + 1j, [], {}, (), object(), np.array([1.0, 2.0]), np.float32(0.5), np.int8(1), np.array(0.5)),
     of_the_caller,
 )
-"""Values for any parameter; some are possible for some."""
+"""Values for any parameter; some are valid for some parameters."""
 
 NUMBERS = (1e-300, 1e-12, 0.01, 0.5, 1.0, 3, 100.0, 1e12, 1e300)
 
@@ -36,11 +36,11 @@ SIZES = {
     "optimizer_max_samples": (None, 2, 5),
     "n_jobs": (None, 1),
 }
-"""Counts that work grows with: those of `INVALID` are small."""
+"""Values of parameters that determine the work, which are small."""
 
 
 def products(A: Any, B: Any) -> Any:
-    """Return a kernel as a caller may write one."""
+    """Return the Gram matrix of a kernel that a caller might define."""
     gram = A @ B.T
     return gram.toarray() if hasattr(gram, "toarray") else gram
 
@@ -90,12 +90,12 @@ QUICK = {
     "MultinomialEM": {"max_iter": 20},
     "MarkovWalk": {"max_iter": 20},
 }
-"""What makes a case a matter of milliseconds, where it is not drawn."""
+"""Settings that limit a case to milliseconds, unless they are drawn."""
 
 
 @st.composite
 def parameters(draw: st.DrawFn, estimator: Any) -> dict[str, Any]:
-    """Draw no, one or two parameters, possible or not, beside those that keep a case short."""
+    """Draw up to two parameters, valid or not, in addition to those that keep a case short."""
     names = sorted(estimator.get_params(deep=False))
     drawn = dict(QUICK.get(type(estimator).__name__, {}))
     for name in draw(st.lists(st.sampled_from(names), max_size=3, unique=True)):

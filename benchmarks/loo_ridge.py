@@ -149,13 +149,13 @@ def large():
     """Print time and accuracy of the Nystroem form on letter, and time on 100,000 made-up rows."""
     data = load("letter")
     X, truth = np.asarray(data.X, dtype=np.float64), data.y
-    y = make_partial_labels(truth, extra=2, random_state=0)
+    y = make_partial_labels(truth, n_distractors=2, random_state=0)
     train, test = split(len(X), 0)
     report("letter, two extra labels", LOORidge(random_state=0), X[train], y[train], X[test], truth[test])
     random = np.random.default_rng(0)
     truth = random.integers(0, 10, 100_000)
     X = 1.5 * random.normal(size=(10, 20))[truth] + random.normal(size=(100_000, 20))
-    y, model = make_partial_labels(truth, extra=2, random_state=0), LOORidge("rbf", features="standard", random_state=0)
+    y, model = make_partial_labels(truth, n_distractors=2, random_state=0), LOORidge("rbf", features="standard", random_state=0)
     report("100,000 x 20, one kernel", model, X[:90_000], y[:90_000], X[90_000:], truth[90_000:])
 
 
@@ -166,7 +166,7 @@ def text():
     data = load("news20")
     some = np.random.default_rng(0).permutation(data.X.shape[0])[:5000]
     X = TfidfTransformer(sublinear_tf=True).fit_transform(data.X[some])
-    y = make_partial_labels(data.y[some], extra=2, random_state=0)
+    y = make_partial_labels(data.y[some], n_distractors=2, random_state=0)
     train, test = split(len(some), 0)
     report(f"news20, {X.shape[1]} features", LOORidge(), X[train], y[train], X[test], data.y[some][test])
 

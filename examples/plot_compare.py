@@ -15,7 +15,7 @@ import oneof
 
 data = oneof.datasets.load("digits")
 X, truth = data.X[:400], data.y[:400]
-y = oneof.make_partial_labels(truth, extra=2, kind="confusable", random_state=1)
+y = oneof.make_partial_labels(truth, n_distractors=2, distractors="confusable", random_state=1)
 methods = [
     "LOORidge",
     "CLPL",

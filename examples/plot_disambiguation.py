@@ -16,7 +16,7 @@ from oneof.plots import plot_decisions
 
 data = oneof.datasets.load("digits")
 X, truth = data.X[:900] / 16, data.y[:900]
-y = oneof.make_partial_labels(truth, extra=6, random_state=0)
+y = oneof.make_partial_labels(truth, n_distractors=6, random_state=0)
 model = oneof.LOORidge(kernel="rbf").fit(X, y)
 labels, confidence = model.disambiguate()
 right = labels == truth

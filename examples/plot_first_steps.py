@@ -14,7 +14,7 @@ import oneof
 from oneof.plots import plot_set_sizes
 
 data = oneof.datasets.load("digits")
-y = oneof.make_partial_labels(data.y, share=0.8, extra=2, random_state=0)
+y = oneof.make_partial_labels(data.y, fraction=0.8, n_distractors=2, random_state=0)
 X, y_train, X_test, truth = data.X[:1200], y[:1200], data.X[1200:], data.y[1200:]
 print(y_train)
 
@@ -42,7 +42,7 @@ known = oneof.PLKNN().fit(X, data.y[:1200])
 bound = np.mean(known.predict(X_test) == truth)
 accuracy = []
 for extra in counts:
-    sets = oneof.make_partial_labels(data.y[:1200], extra=extra, random_state=0) if extra else data.y[:1200]
+    sets = oneof.make_partial_labels(data.y[:1200], n_distractors=extra, random_state=0) if extra else data.y[:1200]
     accuracy.append(np.mean(oneof.PLKNN().fit(X, sets).predict(X_test) == truth))
 
 figure, (left, right) = plt.subplots(1, 2, width_ratios=(1, 1.4))

@@ -16,7 +16,7 @@ import oneof
 
 data = oneof.datasets.load("iris")
 X = StandardScaler().fit_transform(data.X[:, 2:])
-y = oneof.make_partial_labels(data.y, share=0.5, extra=1, random_state=0)
+y = oneof.make_partial_labels(data.y, fraction=0.5, n_distractors=1, random_state=0)
 model = oneof.PLGP(random_state=0).fit(X, y)
 print(model.kernel_)
 
@@ -48,7 +48,7 @@ plt.show()
 # should be right in 80 of 100 cases. As published it is far too timid over ten classes. One temperature, found from the
 # candidate sets by leave-one-out probabilities, brings it near the diagonal, a little too sure where it is least sure.
 digits = oneof.datasets.load("digits")
-sets = oneof.make_partial_labels(digits.y[:500], extra=2, random_state=0)
+sets = oneof.make_partial_labels(digits.y[:500], n_distractors=2, random_state=0)
 figure, ax = plt.subplots(figsize=(4.6, 4.2))
 ax.axline((0, 0), slope=1, color="0.6", linewidth=1)
 for temperature, marker in ((1.0, "o"), ("loo", "s")):

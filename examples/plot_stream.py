@@ -20,7 +20,7 @@ centers = 1.6 * rng.normal(size=(n_classes, 12))
 truth = rng.integers(n_classes, size=n)
 X = centers[truth] + rng.normal(size=(n, 12))
 X[n // 2 :] = np.roll(X[n // 2 :], 5, axis=1)
-y = oneof.make_partial_labels(truth, extra=2, random_state=0)
+y = oneof.make_partial_labels(truth, n_distractors=2, random_state=0)
 
 # %%
 # `partial_fit` continues where it stood. Any split into batches leads to the same weights, to the last bit.

@@ -19,7 +19,7 @@ WORDS = {"one label": "labeled", "one of three": "one of these", "no label": "no
 def learn() -> tuple[oneof.datasets.Dataset, oneof.CandidateSets, oneof.LOORidge]:
     """Return digits, their sets (a tenth exact, a tenth without a label), and what learned from these."""
     data = oneof.datasets.load("digits")
-    mask = oneof.make_partial_labels(data.y[:600], extra=2, random_state=0).mask.copy()
+    mask = oneof.make_partial_labels(data.y[:600], n_distractors=2, random_state=0).mask.copy()
     rng = np.random.default_rng(0)
     kind = rng.choice(3, size=600, p=[0.1, 0.1, 0.8])
     mask[kind == 0] = np.eye(10, dtype=bool)[data.y[:600]][kind == 0]

@@ -50,7 +50,7 @@ def test_rare_words_beside_others_do_not_drown_them():
     words = np.zeros((72, 3 + 18))
     words[np.arange(72), truth], words[np.arange(18), 3 + np.arange(18)] = 1.0, 1.0
     X = np.hstack([words / np.linalg.norm(words, axis=1, keepdims=True), rng.random((72, 3))])
-    sets = make_partial_labels(truth[:18], share=0.5, random_state=6)
+    sets = make_partial_labels(truth[:18], fraction=0.5, random_state=6)
     model = LOORidge().fit(X[:18], sets)
     assert len(model.kernel_weights_) == 8
     assert (model.predict(X[18:]) == truth[18:]).all()

@@ -21,4 +21,4 @@ def gram_of(X, Y=None):
 
 def sets_of(truth, kind="uniform", extra=1, seed=0):
     """Return a mask; a scene shows the labels of extra + 1 rows."""
-    return make_partial_labels(truth, extra=extra, kind=kind, random_state=seed).mask.copy()
+    return make_partial_labels(truth, n_distractors=extra, distractors=kind, random_state=seed).mask.copy()

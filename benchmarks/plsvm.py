@@ -94,7 +94,7 @@ def compare_solvers(names, n_rows=None):
         if n_rows is None:
             space = FeatureSpace(X)
         else:
-            space = KernelSpace(Kernel.of("rbf", X, gamma="scale", degree=1, coef0=0).gram(X, X))
+            space = KernelSpace(Kernel.from_rows("rbf", X, gamma="scale", degree=1, coef0=0).gram(X, X))
         ours(PLSVMProblem(space, y[:, None] == np.unique(y), 1.0))  # compiles
         for lam in LAMS:
             for size in SIZES:

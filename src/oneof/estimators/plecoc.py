@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier, DecisionValues
-from oneof.kernels.spread import scale_gamma
+from oneof.kernels.pairwise import scale_gamma
 from oneof.parallel import single_threaded_blas
 from oneof.solvers.ecoc import code_performance, decode, draw_codings, row_sides
 from oneof.typing import FeatureMatrix, Floats, Ints

@@ -172,7 +172,9 @@ def _divided(X: FeatureMatrix, divisor: Floats) -> FeatureMatrix:
     if not sp.issparse(X):
         return X / divisor
     entries = sp.coo_array(X)
-    return sp.csr_array((entries.data / np.broadcast_to(divisor, X.shape)[entries.coords], entries.coords), shape=X.shape)
+    return sp.csr_array(
+        (entries.data / np.broadcast_to(divisor, X.shape)[entries.coords], entries.coords), shape=X.shape
+    )
 
 
 def _project_to_sphere(Z: Floats) -> Floats:

@@ -132,9 +132,9 @@ def _operands(kernel: Any) -> list[Any]:
 def _is_native(kernel: Any, X: FeatureMatrix) -> bool:
     if _kind(kernel) == "" and not (sp.issparse(X) or is_numpy_array(X)):
         raise InputError(
-            f"{type(kernel).__name__} is evaluated for NumPy rows only: pass NumPy rows, or a kernel made of scikit-learn's "
-            "ConstantKernel, WhiteKernel, DotProduct, RBF, Matern (nu = 0.5, 1.5, 2.5 or inf), RationalQuadratic and "
-            "ExpSineSquared."
+            f"{type(kernel).__name__} is evaluated for NumPy rows only: pass NumPy rows, or a kernel made of "
+            "scikit-learn's ConstantKernel, WhiteKernel, DotProduct, RBF, Matern (nu = 0.5, 1.5, 2.5 or inf), "
+            "RationalQuadratic and ExpSineSquared."
         )
     return _kind(kernel) != "" and all(_is_native(part, X) for part in _operands(kernel))
 

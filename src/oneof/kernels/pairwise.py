@@ -160,7 +160,9 @@ def check_finite(values: Array, message: str) -> None:
 def check_square(shape: tuple[int, ...]) -> None:
     """Raise unless a precomputed kernel for `fit` has all pairs of rows."""
     if shape[0] != shape[1]:
-        raise InputError(f"with a precomputed kernel, `X` must be square in fit (all pairs of rows); got shape {shape}.")
+        raise InputError(
+            f"with a precomputed kernel, `X` must be square in fit (all pairs of rows); got shape {shape}."
+        )
 
 
 def check_gram(gram: Floats, rows: Ints) -> Floats:

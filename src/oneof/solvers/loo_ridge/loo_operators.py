@@ -41,7 +41,8 @@ N_INFLUENTIAL = 5
 INFLUENCE_BLOCK = 512
 """Number of rows whose influences are computed at a time."""
 _LOST = (
-    "`lam` must not be lost in rounding next to the kernel's values; got {:.4g}. Scale the features, or pass a larger lam."
+    "`lam` must not be lost in rounding next to the kernel's values; got {:.4g}. Scale the features, or pass a larger "
+    "lam."
 )
 
 

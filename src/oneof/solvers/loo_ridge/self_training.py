@@ -92,9 +92,7 @@ def self_train(
     changes: list[float] = []
     for t in range(max_iter if (sets.sizes > 1).any() else 0):
         predictions = np.maximum(ridge.predict_loo(label_distributions), MIN_PREDICTION)
-        new = normalize_within_sets(
-            distractors.update(IterationState(predictions, label_distributions, sets, t)), mask
-        )
+        new = normalize_within_sets(distractors.update(IterationState(predictions, label_distributions, sets, t)), mask)
         changes.append(float(np.abs(new - label_distributions).sum(axis=1).mean() / 2.0))
         label_distributions = new
     return SelfTrainingResult(label_distributions, np.array(changes))

@@ -73,7 +73,7 @@ def splits():
         parts = []
         for seed in range(4 * DRAWS):
             X, y = short_texts(n, seed)
-            parts.append((X[:n], oneof.make_partial_labels(y[:n], share=0.5, random_state=seed), X[n:], y[n:]))
+            parts.append((X[:n], oneof.make_partial_labels(y[:n], fraction=0.5, random_state=seed), X[n:], y[n:]))
         yield f"{n} short texts", parts
 
 

@@ -68,7 +68,7 @@ def tasks(kind, size, rows):
         return max(100, round(n * size))
 
     def sets(n):
-        return make_partial_labels(y[:n], extra=2, random_state=0)
+        return make_partial_labels(y[:n], n_distractors=2, random_state=0)
 
     def fit(n, **parameters):
         return lambda read: (
@@ -176,7 +176,7 @@ def main():
     before = load()
     X, y, *_ = rows = mnist(max(*EXACT[kind], LARGE[kind][0]))
     oneof.PLGP(optimizer=None, random_state=0).fit(
-        device.tensor(X[:500]), make_partial_labels(y[:500], extra=2, random_state=0)
+        device.tensor(X[:500]), make_partial_labels(y[:500], n_distractors=2, random_state=0)
     )
     lines = (on_device if kind == "cuda" else on_processor)(device, kind, options.size, rows)
     where = f"on {device.title}, torch {torch.__version__}; {machine()}"

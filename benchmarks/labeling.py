@@ -99,7 +99,7 @@ def curves(name, draws):
         X, y = data[:2]
         said = {"exact": [[label] for label in y.tolist()]}
         partial = oneof.make_partial_labels(
-            y, extra=1, kind="confusable", confusion=confusions(X, y), random_state=seed
+            y, n_distractors=1, distractors="confusable", confusion=confusions(X, y), random_state=seed
         )
         said["sets"] = [sorted(labels) for labels in partial.to_sets()]
         for strategy, answers in ARMS:

@@ -59,7 +59,7 @@ def measured():
                 train, test = np.split(some, [round(0.8 * len(some))])
                 mask = np.zeros((len(X), truth.max() + 1), dtype=bool)
                 made = make_partial_labels(
-                    truth[train], extra=extra, kind=kind, classes=np.arange(truth.max() + 1), random_state=seed
+                    truth[train], n_distractors=extra, distractors=kind, classes=np.arange(truth.max() + 1), random_state=seed
                 )
                 mask[train] = made.mask
                 found.append(one_split(X, mask, truth, train, test)[1])

@@ -99,7 +99,7 @@ def peak():
 def large():
     """Fit many rows through the Nystrom approximation."""
     X, y, X_test, y_test = mnist(LARGE_ROWS)
-    partial = make_partial_labels(y, extra=2, random_state=0)
+    partial = make_partial_labels(y, n_distractors=2, random_state=0)
     before = peak()
     model = oneof.PLGP(optimizer=None, approximation="nystroem", n_components=LANDMARKS, random_state=0)
     _, seconds = timed(lambda: model.fit(X, partial), 1)
@@ -116,10 +116,10 @@ def large():
 def compare_modes():
     """Time both solvers to the same mode, and both libraries' fits."""
     X, y, *_ = mnist(MODE_ROWS, n_test=0, dtype=np.float64)
-    partial = make_partial_labels(y, share=1.0, extra=2, random_state=0)
+    partial = make_partial_labels(y, fraction=1.0, n_distractors=2, random_state=0)
     kernel = own_kernel(X)
     prior = GramPrior.of(covariance(kernel, X))
-    exact = make_partial_labels(y, share=0.0)
+    exact = make_partial_labels(y, fraction=0.0)
     for name, mask, anneal in (
         ("exact labels", exact.mask, True),
         ("|S| 3, stages", partial.mask, True),

@@ -17,10 +17,10 @@ from threadpoolctl import threadpool_limits
 
 from oneof import AvgPegasos
 from oneof.kernels.feature_maps import Standard
-from oneof.kernels.radial import MappedKernel
+from oneof.kernels.mapped import MappedKernel
 from oneof.parallel import parallel_map
 from oneof.solvers.laplace.expectation import draw_normals, expected_shares
-from oneof.solvers.loo_ridge.left_out import ExactRidge
+from oneof.solvers.loo_ridge import ExactRidge
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(1500, 64))
@@ -36,9 +36,9 @@ def draws(_):
 
 def kernel(_, kind="rbf"):
     """Make a kernel of all rows, and the inverse that its left-out predictions need."""
-    fitted = Standard.of(X)
-    mapped = MappedKernel.of(fitted, kind, fitted(X))
-    return ExactRidge.of(mapped.gram(fitted(X)), 0.05)
+    fitted = Standard.fit(X)
+    mapped = MappedKernel.from_rows(fitted, kind, fitted(X))
+    return ExactRidge.from_gram(mapped.gram(fitted(X)), 0.05)
 
 
 def laplacian(_):

@@ -44,7 +44,7 @@ CHECKED_TOO = [
     *(GaussianEM("cv", covariance=form) for form in ("tied", "diagonal", "spherical")),
     *(MultinomialEM("cv"), GraphLogisticRegression("graph"), GraphLogisticRegression(features="kernel")),
     *(LOORidge(approximation="nystroem", n_components=20, random_state=0), LOORidge(unlabeled="class_mass")),
-    *(LOORidge("rbf", features="unit", distractors="scene"), LOORidge("laplacian")),
+    *(LOORidge("rbf", features="l2", distractors="cooccurring"), LOORidge("laplacian")),
     *(TransductiveSVM(), TransductiveSVM(kernel="rbf", switching="single")),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
 ]

@@ -95,9 +95,9 @@ def data_sets(draw: st.DrawFn) -> Case:
     home = draw(homes)
     match draw(st.integers(0, 3)):
         case 0:
-            return _alone, (datasets.names, home), {}
+            return _alone, (datasets.list_datasets, home), {}
         case 1:
-            return _alone, (datasets.describe, home), {}
+            return _alone, (datasets.dataset_info, home), {}
         case 2:
             path = either(st.just(folder() / "birds.mat"), st.one_of(st.sampled_from(_ODD), st.just(folder())))
             return datasets.load_mat, (draw(path),), {}

@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC
 
 import oneof
 from oneof import CandidateSets
-from oneof.solvers.loo_ridge.left_out import ExactRidge
+from oneof.solvers.loo_ridge import ExactRidge
 from oneof.solvers.nnls import nonnegative_least_squares
 from tests.oracles import exact
 
@@ -160,7 +160,7 @@ def loo(problem):
     targets = problem.mask / problem.mask.sum(axis=1, keepdims=True)
     targets = targets[:, targets.any(axis=0)][:, :3]
     return exact.difference(
-        ExactRidge.of(gram.copy(), 0.05).left_out(targets), exact.left_out(gram, targets, exact.mpf(0.05))
+        ExactRidge.from_gram(gram.copy(), 0.05).predict_loo(targets), exact.left_out(gram, targets, exact.mpf(0.05))
     )
 
 

@@ -17,7 +17,7 @@ from oneof.estimators.gp_kernels import drawn_rows, learnt_kernels, read_kernels
 from oneof.estimators.gp_parameters import check_parameters
 from oneof.estimators.plgp import PLGP
 from oneof.kernels import total_variance
-from oneof.kernels.spread import checked_variance
+from oneof.kernels.pairwise import checked_variance
 from oneof.solvers.laplace.approximation import check_variances, landmark_features
 from oneof.solvers.laplace.landmarks import NystroemFeatures
 from oneof.solvers.laplace.likelihood import Shares

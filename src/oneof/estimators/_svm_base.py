@@ -32,7 +32,7 @@ class KernelMachine(LinearScores):
             check_square(rows.shape)
             gram = known if known.shape[1] == len(used) else known[:, used]
         else:
-            kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            kernel = Kernel.from_rows(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
             if kernel.name == "linear":
                 return FeatureSpace(known.astype(np.float64, copy=False), has_constant=has_constant), kernel
             # The matrix, and at most two of its size: a part that is solved for, and its factor.

@@ -323,7 +323,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     # -- how it is done ---------------------------------------------------------------------------------------------
 
     def _kernel_of(self, rows: FeatureMatrix) -> Kernel:
-        return Kernel.of(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
     def _warn(self, learned: Learned) -> None:
         found = learned.solution

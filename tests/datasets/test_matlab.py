@@ -38,7 +38,7 @@ def test_sparse_features_stay_sparse(tmp_path):
     np.testing.assert_array_equal(data.X.toarray(), X)
 
 
-def test_as_many_classes_as_rows_is_read_as_classes_by_rows_and_said(tmp_path):
+def test_a_square_matrix_is_read_as_classes_by_rows_with_a_warning(tmp_path):
     square = np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1]])
     path = write(tmp_path / "square.mat", data=X[:3], partial_target=square, target=np.eye(3))
     with pytest.warns(UserWarning, match=r"read as \(classes, rows\)"):
@@ -57,26 +57,26 @@ def test_as_many_classes_as_rows_is_read_as_classes_by_rows_and_said(tmp_path):
         ({"partial_target": SETS.T * 2}, "use 0 and 1 only"),
         ({"partial_target": (SETS * [[1], [0], [1], [1]]).T}, "row 1 has an empty candidate set"),
         ({"target": SETS.T}, "row 0 has 2 true labels"),
-        ({"target": TRUTH.T * 0.5}, "target holds 0.5 for row 0"),
+        ({"target": TRUTH.T * 0.5}, "target has the value 0.5 in row 0"),
         ({"data": np.array([["a"], ["b"], ["c"], ["d"]], dtype=object)}, "expected a numeric matrix"),
     ],
 )
-def test_matrices_that_do_not_fit_are_refused_with_the_reason(tmp_path, changes, reason):
+def test_mismatched_matrices_are_rejected_with_the_reason(tmp_path, changes, reason):
     path = write(tmp_path / "four.mat", **changes)
     with pytest.raises(DataError, match=reason) as caught:
         load_mat(path)
     assert "four.mat" in str(caught.value)
 
 
-@pytest.mark.parametrize("kept", [0, 50, 140, 300])
-def test_a_file_cut_off_is_refused(tmp_path, kept):
+@pytest.mark.parametrize("n_bytes", [0, 50, 140, 300])
+def test_a_truncated_file_is_rejected(tmp_path, n_bytes):
     path = write(tmp_path / "four.mat")
-    path.write_bytes(path.read_bytes()[:kept])
+    path.write_bytes(path.read_bytes()[:n_bytes])
     with pytest.raises(DataError, match=r"cannot be read as a MATLAB file|lacks the matrix"):
         load_mat(path)
 
 
-def test_other_files_are_refused(tmp_path):
+def test_other_files_are_rejected(tmp_path):
     with pytest.raises(DataError, match="there is no file"):
         load_mat(tmp_path / "absent.mat")
     (tmp_path / "text.mat").write_text("x, y\n1, 2\n" * 50)
@@ -84,14 +84,14 @@ def test_other_files_are_refused(tmp_path):
         load_mat(tmp_path / "text.mat")
 
 
-def test_version_7_3_is_named_with_the_way_out(tmp_path):
+def test_the_error_for_version_7_3_has_a_remedy(tmp_path):
     header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02" + b"IM"
     (tmp_path / "new.mat").write_bytes(header.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n")
     with pytest.raises(DataError, match=r"version 7\.3.*'-v7'"):
         load_mat(tmp_path / "new.mat")
 
 
-def test_lost_survives_the_way_through_matlab(tmp_path, data_folder):
+def test_lost_is_unchanged_after_a_round_trip_through_matlab(tmp_path, data_folder):
     lost = load("lost", data_folder)
     truth = np.zeros(lost.candidates.shape)
     truth[np.arange(len(truth)), lost.y.astype(int)] = 1
@@ -103,10 +103,10 @@ def test_lost_survives_the_way_through_matlab(tmp_path, data_folder):
     np.testing.assert_array_equal(again.y, lost.y.astype(int))
 
 
-def test_indices_outside_a_sparse_matrix_of_level_4_are_refused(tmp_path):
+def test_indices_outside_a_sparse_matrix_of_level_4_are_rejected(tmp_path):
     path = write(tmp_path / "four.mat", "4", data=sp.csc_array(7.0 * np.eye(4)))
     content = path.read_bytes()
-    place = content.index(struct.pack("<d", 7.0)) - 8 * 6  # behind the numbers of its rows, before those of its columns
+    place = content.index(struct.pack("<d", 7.0)) - 8 * 6  # after the row indices, before the column indices
     assert struct.unpack_from("<d", content, place) == (4.0,)
     path.write_bytes(content[:place] + struct.pack("<d", 3.0) + content[place + 8 :])
     with pytest.raises(DataError, match="cannot be read as a MATLAB file"):

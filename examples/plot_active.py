@@ -39,7 +39,7 @@ for strategy in ("entropy", "random"):
 # %%
 # "Information" is the mutual information between a label and the weights. It needs the posterior of
 # `GraphLogisticRegression`, which learns from the rows without a label too; here it chooses five at a time.
-runs = [learn(oneof.GraphLogisticRegression(tol=1e-4), draw, batch=5) for draw in range(2)]
+runs = [learn(oneof.GraphLogisticRegression(tol=1e-4), draw, batch_size=5) for draw in range(2)]
 curves["information,\ngraph prior"] = np.array([run.accuracy[-n_queries // 5 :] for run in runs])
 
 # %%

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from oneof import GraphLogisticRegression
 from oneof.errors import InputError
-from oneof.estimators.views import read_views, rows_with
+from oneof.estimators._views import parse_views, rows_with_view
 from oneof.likelihoods import softmax
 from oneof.persistence import load, save
 
@@ -69,13 +69,15 @@ def test_agreement_is_kept_where_labels_are_foretold_as_well():
     for seed in (1, 2):
         X, _, y = two_views(200, 30, noise=4.0, seed=seed)
         model = GraphLogisticRegression(views=HALVES)
-        models = {kind: clone(model).set_params(agreement=kind).fit(X, y) for kind in ("auto", True, False)}
+        models = {kind: clone(model).set_params(coregularization=kind).fit(X, y) for kind in ("auto", True, False)}
         said = {kind: model.predict_proba(X) for kind, model in models.items()}
-        kept.append(bool(models["auto"].precisions_["agreement"] > 0))
-        assert kept[-1] == (models[True]._learnt.foretells >= models[False]._learnt.foretells)
+        kept.append(bool(models["auto"].precisions_["coregularization"] > 0))
+        assert kept[-1] == (
+            models[True]._fitted_views.total_predictive_gain >= models[False]._fitted_views.total_predictive_gain
+        )
         np.testing.assert_allclose(said["auto"], said[kept[-1]], atol=1e-4)
         assert np.abs(said["auto"] - said[not kept[-1]]).max() > 1e-2
-        assert models[False].precisions_["agreement"] == 0
+        assert models[False].precisions_["coregularization"] == 0
         for view, columns in enumerate(HALVES):
             alone = GraphLogisticRegression().fit(X[:, columns], y).predict_proba(X[:, columns])
             np.testing.assert_allclose(models[False].predict_proba(X, view=view), alone, atol=1e-5)
@@ -135,12 +137,12 @@ def test_unlabeled_rows_draw_views_together():
         X, _, y = two_views(200, 15, noise=2.5, seed=seed)
         apart = {}
         for agreement in (True, False):
-            model = GraphLogisticRegression(views=HALVES, agreement=agreement).fit(X, y)
+            model = GraphLogisticRegression(views=HALVES, coregularization=agreement).fit(X, y)
             said = zip(HALVES, model.coef_, model.intercept_, strict=True)
             first, second = (X[15:, columns] @ slopes.T + constants for columns, slopes, constants in said)
             apart[agreement] = ((first - second) ** 2).sum()
-            assert (model.precisions_["agreement"] > 0) == agreement
-            assert set(model.precisions_) == {"graph 0", "ridge 0", "graph 1", "ridge 1", "agreement"}
+            assert (model.precisions_["coregularization"] > 0) == agreement
+            assert set(model.precisions_) == {"graph 0", "ridge 0", "graph 1", "ridge 1", "coregularization"}
         assert apart[True] < apart[False]
 
 
@@ -150,7 +152,7 @@ def test_without_rows_of_both_views_each_is_fitted_alone():
     first, second = X.copy(), X.copy()
     first[:, 3:], second[:, :3] = np.nan, np.nan
     model = GraphLogisticRegression(views=HALVES).fit(np.vstack([first, second]), np.r_[y, y])
-    assert "agreement" not in model.precisions_
+    assert "coregularization" not in model.precisions_
     for view, columns in enumerate(HALVES):
         alone = GraphLogisticRegression().fit(X[:, columns], y)
         np.testing.assert_allclose(model.predict_proba(X, view=view), alone.predict_proba(X[:, columns]), atol=1e-5)
@@ -231,24 +233,24 @@ def test_views_are_saved(tmp_path):
         save(tmp_path / "model.skops", model)
         loaded = load(tmp_path / "model.skops")
         np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-        with pytest.raises(InputError, match="keeps no posterior"):
+        with pytest.raises(InputError, match="has no `posterior_`"):
             loaded.posterior_  # noqa: B018 - a property
 
 
 @pytest.mark.parametrize(
     ("views", "message"),
     [
-        ([], "views is empty"),
-        ("ab", "give a list of groups"),
-        (3, "give a list of groups"),
-        ([[0, 1], []], r"views\[1\] is empty"),
-        ([0, 1], r"views\[0\]=0 is not possible"),
-        ([[0, 1], [7]], r"views\[1\] names column 7, but X has 6 columns"),
-        ([[0, -6]], r"views\[0\] names column 0 twice"),
-        ([["a", "b"]], "X is no table"),
-        ([[True, False]], r"views\[0\] is a mask of 2 columns, but X has 6"),
-        ([slice(6, 9)], r"views\[0\] holds no column"),
-        ([[[0, 1]]], r"views\[0\] is empty or no list"),
+        ([], "`views` must have at least one group"),
+        ("ab", "`views` must be a list of groups"),
+        (3, "`views` must be a list of groups"),
+        ([[0, 1], []], r"`views\[1\]` must be a nonempty"),
+        ([0, 1], r"`views\[0\]` must be a list; got 0"),
+        ([[0, 1], [7]], r"`views\[1\]` has the column 7, but X has 6 columns"),
+        ([[0, -6]], r"`views\[0\]` must have distinct columns; column 0 is repeated"),
+        ([["a", "b"]], "X is not a table"),
+        ([[True, False]], r"`views\[0\]` must be a mask of 6 columns; got 2"),
+        ([slice(6, 9)], r"`views\[0\]` must have at least one column"),
+        ([[[0, 1]]], r"`views\[0\]` must be a nonempty 1-D list"),
     ],
 )
 def test_groups_that_are_not_possible(views, message):
@@ -269,14 +271,14 @@ def test_gaps_that_are_not_possible():
         GraphLogisticRegression().fit(torn, y)
     lost = X.copy()
     lost[:, 3:] = np.nan
-    with pytest.raises(InputError, match=r"views\[1\]: no row has it"):
+    with pytest.raises(InputError, match=r"`views\[1\]`: no row has this view"):
         GraphLogisticRegression(views=HALVES).fit(lost, y)
     lost[60:] = X[60:]
     unseen = GraphLogisticRegression(views=HALVES).fit(lost, y)
     assert np.isfinite(unseen.predict_proba(X)).all()
-    with pytest.raises(InputError, match=r"views\[1\]: no labeled row has it"):
+    with pytest.raises(InputError, match=r"`views\[1\]`: no labeled row has this view"):
         GraphLogisticRegression(views=HALVES, features="kernel").fit(lost, y)
-    with pytest.raises(InputError, match="view=2 is not possible"):
+    with pytest.raises(InputError, match=r"`view` must be an integer from 0 to 1, .* got 2"):
         unseen.predict_proba(X, view=2)
 
 
@@ -292,9 +294,9 @@ def test_views_may_share_columns_and_leave_some_out():
 
 def test_reading_groups_and_gaps():
     """Names and numbers become column numbers; a row has a view unless all its columns are NaN."""
-    groups = read_views([["b", "a"], slice(2, None)], 4, np.array(["a", "b", "c", "d"]))
+    groups = parse_views([["b", "a"], slice(2, None)], 4, np.array(["a", "b", "c", "d"]))
     assert [group.tolist() for group in groups] == [[1, 0], [2, 3]]
     X = sp.csr_array(np.array([[np.nan, np.nan, 1.0], [0.0, 2.0, 0.0]]))
-    assert rows_with(X, np.array([0, 1])).tolist() == [False, True]
+    assert rows_with_view(X, np.array([0, 1])).tolist() == [False, True]
     with pytest.raises(InputError, match="row 0, column 0"):
-        rows_with(X, np.array([0, 2]))
+        rows_with_view(X, np.array([0, 2]))

@@ -43,7 +43,8 @@ class LabelingSession(Answering):
         That learns from candidate sets, and is cloned. By default `GraphLogisticRegression`, on the 100 directions of
         greatest variance where there are more than 200 features.
     strategy : {"auto", "mutual_information", "entropy", "margin", "random"}, default="auto"
-        See `oneof.active.query`; "auto" is the first of mutual_information, entropy and random that the estimator can serve.
+        See `oneof.active.query`; "auto" is the first of mutual_information, entropy and random that the
+        estimator supports.
     overlap : int, default=1
         From how many annotators an answer to each row is wanted.
     check_every : int, default=5

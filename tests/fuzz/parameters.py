@@ -48,11 +48,11 @@ def products(A: Any, B: Any) -> Any:
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed", products)
 CHOICES: dict[str, tuple[Any, ...]] = {
     "affinity": ("gaussian", "cosine", "binary", "precomputed", lambda X: np.ones((X.shape[0], X.shape[0]))),
-    "agreement": (True, False, "auto"),
     "alpha": (0.1, 0.5, 0.99, 1.0, "auto"),
     "approximation": (None, "nystroem", "auto"),
     "beta": (0.1, 1.0, "auto"),
     "cost_ratio": ("balanced", "printed"),
+    "coregularization": (True, False, "auto"),
     "covariance": ("full", "tied", "diagonal", "spherical"),
     "cv_weights": ((0.0, 1.0), (0.5,), (), (-1.0,), (float("nan"),)),
     "distractors": ("auto", "uniform", "cooccurring", "confusable"),

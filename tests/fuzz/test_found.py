@@ -116,7 +116,7 @@ def test_pools_that_overflow_float64():
     model = GraphLogisticRegression().fit(X, MASK)
     for ask in (active.query, active.query_subsets):
         for size in (1e200, 1.7e308):
-            assert "scale the features" in str(outcome(ask, model, np.full((2, 2), size) * [1, -1]))
+            assert "Scale the features" in str(outcome(ask, model, np.full((2, 2), size) * [1, -1]))
 
 
 def test_blocks_that_are_too_far_apart():
@@ -238,7 +238,7 @@ def test_classes_may_be_a_tuple():
 def test_a_memoryview_is_accepted():
     """Rows of a memoryview can be selected."""
     rows = memoryview(np.ascontiguousarray(X))
-    assert len(active.query(GraphLogisticRegression().fit(X, MASK), rows, n=2).indices) == 2
+    assert len(active.query(GraphLogisticRegression().fit(X, MASK), rows, batch_size=2).indices) == 2
     topic = (X[:, :1] > np.median(X[:, 0])).astype(int)
     assert multilabel.breakeven_score(PLKNN(), rows, topic, np.arange(20) % 2 == 0, transductive=False).mean >= 0
 

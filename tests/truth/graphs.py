@@ -6,9 +6,7 @@ import scipy.sparse as sp
 import oneof
 from oneof.graphs import NeighborGraph, check_affinity
 from oneof.solvers.diffusion import solve_consistency
-from oneof.solvers.graph_logistic.matrices import smoothness
-from oneof.solvers.graph_logistic.openings import VAGUE, Openings
-from oneof.solvers.graph_logistic.prior import Prior
+from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Prior, UnpenalizedDirections, smoothness_matrix
 from oneof.solvers.transducer import transduce
 from tests.oracles import exact, exact_graphs, exact_logistic
 from tests.truth.problems import affinity, fit, half_labeled
@@ -50,10 +48,12 @@ def graph_logistic(problem):
     """GraphLogisticRegression, on exact labels: error of X^T L X, and of the weights given the precisions."""
     half = problem.exact if len(problem.X) >= 1000 else half_labeled(problem)[1]
     model = fit(oneof.GraphLogisticRegression(), half)
-    learned = model._learnt
+    learned = model._fitted_views
     rows, precisions = learned.labeled, learned.solution.precisions
-    openings = Openings.of(learned.terms, rows.instances, rows.weight)
-    Lambda = openings.closed(Prior(learned.terms, half.mask.shape[1] - 1, openings).matrix(precisions, 0), VAGUE)
+    openings = UnpenalizedDirections.from_terms(learned.terms, rows.instances, rows.weight)
+    Lambda = openings.regularize(
+        Prior(learned.terms, half.mask.shape[1] - 1, openings).matrix(precisions, 0), VAGUE_PRECISION
+    )
     Lambda = Lambda.toarray() if sp.issparse(Lambda) else Lambda
     both = np.hstack([rows.instances, rows.mask])
     _, first, count = np.unique(both, axis=0, return_index=True, return_counts=True)
@@ -61,6 +61,6 @@ def graph_logistic(problem):
         rows.instances[first], rows.mask[first], count, learned.solution.weights, Lambda
     )
     vertices, counts = np.unique(half.X, axis=0, return_counts=True)
-    features, links = model._model.features[0].of_part(vertices), NeighborGraph().graph(vertices).affinity
-    found = smoothness(features, links, counts.astype(float))
+    features, links = model._view_model.features[0].transform(vertices), NeighborGraph().graph(vertices).affinity
+    found = smoothness_matrix(features, links, counts.astype(float))
     return max(weights, exact_logistic.smoothness_error(features, links.toarray(), counts, found))

@@ -1,11 +1,11 @@
-"""Oracles of active selection: a Laplace posterior as one dense matrix, and a logistic regression that has it."""
+"""Oracles of active learning: a Laplace posterior as one dense matrix, and a logistic regression that has one."""
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from oneof.solvers.graph_logistic.information import View
+from oneof.solvers.active import ViewInstances
 
 
 class DensePosterior:
@@ -29,20 +29,20 @@ class DensePosterior:
 
 
 def curvature(weights, x):
-    """Return what a label of the instance x adds to the precision."""
+    """Return the curvature that a label of the instance x adds to the precision."""
     p = softmax(np.append(weights @ x, 0.0))[:-1]
     return np.kron(np.diag(p) - np.outer(p, p), np.outer(x, x))
 
 
-def added(posterior, views, row):
-    """Return what a label of a row of some views adds to the precision."""
+def row_curvature(posterior, views, row):
+    """Return the curvature that a label of a row adds to the precision, summed over its views."""
     return sum(
         curvature(posterior.weights, view.features[at]) for view in views for at in np.flatnonzero(view.rows == row)
     )
 
 
-def draw(n_rows, n_classes, n_features=4, n_views=1, lacking=(), seed=0, prior=1.0):
-    """Draw a posterior with correlated views, and the views of a pool; rows `lacking` have only the first."""
+def make_pool(n_rows, n_classes, n_features=4, n_views=1, lacking=(), seed=0, prior=1.0):
+    """Return a random posterior with correlated views, and the views of a pool; rows `lacking` have only the first."""
     rng = np.random.default_rng(seed)
     D = n_features * n_views
     weights = rng.normal(size=(n_classes - 1, D))
@@ -53,28 +53,28 @@ def draw(n_rows, n_classes, n_features=4, n_views=1, lacking=(), seed=0, prior=1
         rows = np.setdiff1d(np.arange(n_rows), lacking) if v else np.arange(n_rows)
         features = np.zeros((len(rows), D))
         features[:, v * n_features : (v + 1) * n_features] = rng.normal(size=(len(rows), n_features))
-        views.append(View(rows, features))
+        views.append(ViewInstances(rows, features))
     return posterior, views
 
 
-def lookup(views):
-    """Return what gives the views of some rows of a pool."""
+def view_lookup(views):
+    """Return a function that gives the views of some rows of a pool."""
 
-    def views_of(rows):
+    def get_views(rows):
         rows = np.asarray(rows)
-        found = []
+        result = []
         for view in views:
             at = np.full(int(max(rows.max(initial=0), view.rows.max(initial=0))) + 1, -1)
             at[view.rows] = np.arange(len(view.rows))
-            has = np.flatnonzero(at[rows] >= 0)
-            found.append(View(has, view.features[at[rows[has]]]))
-        return found
+            present = np.flatnonzero(at[rows] >= 0)
+            result.append(ViewInstances(present, view.features[at[rows[present]]]))
+        return result
 
-    return views_of
+    return get_views
 
 
 class RidgeLogistic(ClassifierMixin, BaseEstimator):
-    """Two or more classes, a view, a ridge; a Newton step or so from its optimum, which does not matter here."""
+    """Logistic regression of one view with a ridge, for two or more classes; converged up to a Newton step or so."""
 
     def __init__(self, ridge=1.0):
         self.ridge = ridge
@@ -87,7 +87,7 @@ class RidgeLogistic(ClassifierMixin, BaseEstimator):
         target = np.eye(K)[codes][:, :-1]
         for _ in range(20):
             H = self.ridge * np.eye(weights.size) + sum(curvature(weights, x) for x in instances)
-            p = self._shares(weights, instances)[:, :-1]
+            p = self._proba(weights, instances)[:, :-1]
             weights = weights + np.linalg.solve(H, ((target - p).T @ instances - self.ridge * weights).ravel()).reshape(
                 weights.shape
             )
@@ -98,7 +98,7 @@ class RidgeLogistic(ClassifierMixin, BaseEstimator):
         return [(np.arange(len(X)), self._instances(np.asarray(X)))]
 
     def predict_proba(self, X):
-        return self._shares(self.posterior_.weights, self._instances(np.asarray(X)))
+        return self._proba(self.posterior_.weights, self._instances(np.asarray(X)))
 
     def predict(self, X):
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
@@ -108,11 +108,11 @@ class RidgeLogistic(ClassifierMixin, BaseEstimator):
         return np.column_stack([X, np.ones(len(X))])
 
     @staticmethod
-    def _shares(weights, instances):
+    def _proba(weights, instances):
         return softmax(np.column_stack([instances @ weights.T, np.zeros(len(instances))]), axis=1)
 
 
-def brute(posterior, views, row):
-    """Half of what a row's label adds to the logarithm of the determinant."""
-    grown = posterior.precision + added(posterior, [View(*view) for view in views], row)
-    return 0.5 * (np.linalg.slogdet(grown)[1] - np.linalg.slogdet(posterior.precision)[1])
+def brute_force(posterior, views, row):
+    """Return half of the increase of the log determinant by a row's label."""
+    updated = posterior.precision + row_curvature(posterior, [ViewInstances(*view) for view in views], row)
+    return 0.5 * (np.linalg.slogdet(updated)[1] - np.linalg.slogdet(posterior.precision)[1])

@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 import oneof
-from oneof.estimators._online_base import OnlineLearner
+from oneof.estimators._online_base import OnlineClassifier
 from oneof.estimators.base import CandidateClassifier
 
 ARGUMENTS = {
@@ -36,10 +36,10 @@ def public_estimators():
 
 
 ALL = public_estimators()
-ONLINE = [e for e in ALL if isinstance(e, OnlineLearner)]
+ONLINE = [e for e in ALL if isinstance(e, OnlineClassifier)]
 TRANSDUCTIVE = [type(e).__name__ for e in ALL if {"affinity", "C_unlabeled", "unlabeled_weight"} & set(e.get_params())]
 OF_NEIGHBORS = [type(e).__name__ for e in ALL if "n_neighbors" in e.get_params()]
-BATCH = [e for e in ALL if not isinstance(e, OnlineLearner)]
+BATCH = [e for e in ALL if not isinstance(e, OnlineClassifier)]
 
 
 def name(estimator):

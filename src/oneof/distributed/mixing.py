@@ -13,7 +13,7 @@ import numpy as np
 from oneof.distributed.blocks import Block, Blocks, in_block
 from oneof.distributed.reduction import compute, shared, sum_over, summed, task
 from oneof.errors import InputError
-from oneof.estimators._online_base import OnlineLearner
+from oneof.estimators._online_base import OnlineClassifier
 from oneof.solvers.online import OnlineState
 from oneof.solvers.parameter_mixing import Share, begin, mixed, share
 from oneof.validation import check_positive, check_random_state
@@ -21,13 +21,13 @@ from oneof.validation import check_positive, check_random_state
 Learner = Callable[..., OnlineState]
 
 
-def check_online(learner: OnlineLearner) -> None:
+def check_online(learner: OnlineClassifier) -> None:
     """Raise if a parameter cannot be used."""
     learner._learner()
     check_positive("n_epochs", learner.n_epochs, integer=True)
 
 
-def fit_online(learner: OnlineLearner, blocks: Blocks) -> None:
+def fit_online(learner: OnlineClassifier, blocks: Blocks) -> None:
     """Fit a learner in `n_epochs` rounds."""
     blocks = blocks if len(blocks.parts) == 1 else blocks.told
     learn, random = learner._learner(), check_random_state(learner.random_state)

@@ -54,7 +54,7 @@ def fit_plsvm(machine: PLSVM, blocks: Blocks) -> None:
     # Only gamma is worked out from rows, and the linear kernel has none.
     no_rows = np.zeros((0, blocks.facts[0].n_features))
     kernel = Kernel.of("linear", no_rows, gamma="auto", degree=machine.degree, coef0=machine.coef0)
-    machine._keep_linear(found.weights.astype(blocks.dtype, copy=False), kernel)
+    machine._set_linear(found.weights.astype(blocks.dtype, copy=False), kernel)
 
 
 def _mix(machine: PLSVM, problems: list[Any], n_rows: int) -> PLSVMSolution:

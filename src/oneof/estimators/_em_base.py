@@ -60,7 +60,7 @@ class GenerativeClassifier(CandidateClassifier):
             If X, y or a parameter cannot be used.
         """
         self._check_parameters()
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         mask = candidates.mask
         weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
         choice = self._choose(rows, mask, weight)
@@ -78,7 +78,7 @@ class GenerativeClassifier(CandidateClassifier):
         self.objective_ = found.objective
         self.n_iter_ = found.n_iter
         self._keep(found, mask.shape[1])
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes.
@@ -92,7 +92,7 @@ class GenerativeClassifier(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; 0 for a class that no labeled row names.
         """
-        return softmax(self._finite_scores(self._read_rows(X)))
+        return softmax(self._finite_scores(self._validate_rows(X)))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithms of the probabilities of the classes, which stay apart where these round to 0 or 1.
@@ -106,7 +106,7 @@ class GenerativeClassifier(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             -inf for a class that no labeled row names.
         """
-        scores = self._finite_scores(self._read_rows(X))
+        scores = self._finite_scores(self._validate_rows(X))
         return np.where(scores <= 0.5 * IMPOSSIBLE, -np.inf, log_softmax(scores, axis=1))
 
     # -- for subclasses -------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from oneof.typing import FeatureMatrix, Floats, Ints, Labels, Mask
 from oneof.validation import check_bool, check_positive, check_random_state, check_sample_weight
 
 
-class OnlineLearner:
+class OnlineClassifier:
     """Mixin of the online learners: a subclass gives `_learner`, its solver with the parameters filled in."""
 
     n_epochs: int
@@ -26,10 +26,10 @@ class OnlineLearner:
     coef_: Floats
     intercept_: Floats
     n_features_in_: int
-    _read_fit: Callable[..., tuple[FeatureMatrix, CandidateSets]]
-    _read_rows: Callable[..., FeatureMatrix]
-    _finish_fit: Callable[..., Any]
-    _keep_weights: Callable[[Floats], None]
+    _validate_fit: Callable[..., tuple[FeatureMatrix, CandidateSets]]
+    _validate_rows: Callable[..., FeatureMatrix]
+    _finalize_fit: Callable[..., Any]
+    _set_coefficients: Callable[[Floats], None]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the rows, from the start, in `n_epochs` passes.
@@ -54,14 +54,14 @@ class OnlineLearner:
         """
         learn = self._learner()
         check_positive("n_epochs", self.n_epochs, integer=True)
-        rows, candidates = self._read_fit(X, y, finite=False)
+        rows, candidates = self._validate_fit(X, y, finite=False)
         random = check_random_state(self.random_state)
         state = self._start(rows, candidates.shape[1])
         for _ in range(self.n_epochs):
             order = random.permutation(rows.shape[0]) if self.shuffle else None
             state = learn(rows, candidates.mask, initial=state, order=order)
         self._keep(state)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further rows, once and in the order given.
@@ -90,7 +90,7 @@ class OnlineLearner:
         learn = self._learner()
         first = not hasattr(self, "classes_")
         candidates = self._read_batch(y, classes, first=first)
-        rows = self._read_rows(X, reset=first, finite=False)
+        rows = self._validate_rows(X, reset=first, finite=False)
         check_lengths(rows, candidates)
         weight = check_sample_weight(sample_weight, rows.shape[0])
         state = self._start(rows, candidates.shape[1]) if first else self._state
@@ -190,7 +190,7 @@ class OnlineLearner:
         if not np.isfinite(weights).all():
             raise InputError("the weights overflow: scale the features, for example with StandardScaler.")
         self._state = state
-        self._keep_weights(weights)
+        self._set_coefficients(weights)
         self.t_ = state.n_rows
         self.progressive_loss_ = state.n_mistakes / max(state.n_rows, 1)
 
@@ -210,7 +210,7 @@ class OnlineLearner:
 
 def check_online(estimator: Any) -> None:
     """Raise unless an estimator is one of the online learners."""
-    if not isinstance(estimator, OnlineLearner):
+    if not isinstance(estimator, OnlineClassifier):
         raise InputTypeError(
             f"{type(estimator).__name__} does not learn online: give AvgPerceptron, MaxPerceptron, AvgPegasos or "
             "MaxPegasos."

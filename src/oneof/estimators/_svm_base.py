@@ -5,14 +5,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oneof.estimators.base import LinearScores
+from oneof.estimators.base import LinearClassifierMixin
 from oneof.kernels import Kernel, check_gram, check_square
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace, Space
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
 
-class KernelMachine(LinearScores):
+class KernelSVMMixin(LinearClassifierMixin):
     """Mixin of the machines that know rows by a kernel: ``coef_`` with the linear one, ``dual_coef_`` with others.
 
     A subclass has `kernel`, `degree`, `gamma` and `coef0` among its parameters.
@@ -44,17 +44,17 @@ class KernelMachine(LinearScores):
             gram = np.add(gram, 1.0, out=gram if is_ours else None)
         return KernelSpace(gram), kernel
 
-    def _keep_linear(self, weights: Floats, kernel: Kernel | None) -> None:
-        """Set what a linear machine has, from weights as `_keep_weights` takes them."""
-        self._forget()
+    def _set_linear(self, weights: Floats, kernel: Kernel | None) -> None:
+        """Set what a linear machine has, from weights as `_set_coefficients` takes them."""
+        self._clear_fitted_attributes()
         self._kernel = kernel
-        self._keep_weights(weights)
+        self._set_coefficients(weights)
 
-    def _keep_coefficients(
+    def _set_dual_coefficients(
         self, coefficients: Floats, intercept: Floats, kernel: Kernel | None, rows: FeatureMatrix, used: Ints
     ) -> None:
         """Set what another machine has: w_k = sum_i coefficients_ik Phi(x_i) over the rows that are used."""
-        self._forget()
+        self._clear_fitted_attributes()
         self._kernel = kernel
         self.dual_coef_ = np.zeros((rows.shape[0], coefficients.shape[1]))
         self.dual_coef_[used] = coefficients
@@ -62,7 +62,7 @@ class KernelMachine(LinearScores):
         self._support = np.flatnonzero(self.dual_coef_.any(axis=1))
         self._support_rows = None if kernel is None else rows[self._support]
 
-    def _forget(self) -> None:
+    def _clear_fitted_attributes(self) -> None:
         """Drop what an earlier fit with another kernel has left."""
         for name in ("coef_", "dual_coef_", "_support", "_support_rows"):
             self.__dict__.pop(name, None)

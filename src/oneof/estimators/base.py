@@ -47,7 +47,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Members of ``classes_``; ties go to the class that comes first.
         """
-        rows = self._read_rows(X)
+        rows = self._validate_rows(X)
         return self.classes_[np.argmax(self._finite_scores(rows), axis=1)]
 
     def disambiguate(self, X: Any = None, y: Any = None) -> Disambiguation:
@@ -82,9 +82,9 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
                     "call disambiguate(X, y)."
                 )
             X, y = self._fitted_on
-        rows = self._read_rows(X)
-        candidates = self._read_candidates(y, rows)
-        shares = self._candidate_shares(rows, candidates, training=training)
+        rows = self._validate_rows(X)
+        candidates = self._validate_candidates(y, rows)
+        shares = self._candidate_proba(rows, candidates, training=training)
         best = np.argmax(np.where(candidates.mask, shares, -1.0), axis=1)
         return Disambiguation(self.classes_[best], shares[np.arange(len(best)), best])
 
@@ -119,7 +119,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(over="ignore", invalid="ignore"):
             return check_scores(self._scores(rows))
 
-    def _read_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[FeatureMatrix, CandidateSets]:
+    def _validate_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[FeatureMatrix, CandidateSets]:
         """Check X and y for `fit`, and set what describes X; without `finite`, the solver meets NaN and infinity.
 
         What was fitted before no longer counts: where `fit` fails from here on, the estimator is not fitted.
@@ -127,19 +127,19 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("classes_", None)
         if y is None:
             as_candidates(None)
-        rows = self._read_rows(X, reset=True, finite=finite)
+        rows = self._validate_rows(X, reset=True, finite=finite)
         candidates = as_candidates(y)
         check_lengths(rows, candidates)
-        check_learnable(candidates)
+        check_informative(candidates)
         return rows, candidates
 
-    def _finish_fit(self, X: Any, y: Any, candidates: CandidateSets) -> Self:
+    def _finalize_fit(self, X: Any, y: Any, candidates: CandidateSets) -> Self:
         """Set ``classes_``, by which the estimator counts as fitted, once all else stands."""
         self.classes_ = candidates.classes
         self._fitted_on: Any = (X, y)
         return self
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
         if not reset:
             check_is_fitted(self)
         # Numbers that float64 does not hold become infinite, which is then refused in words.
@@ -160,13 +160,13 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
                 check_finite(rows, or_nan=finite == "allow-nan")
         return rows
 
-    def _read_candidates(self, y: Any, rows: FeatureMatrix) -> CandidateSets:
+    def _validate_candidates(self, y: Any, rows: FeatureMatrix) -> CandidateSets:
         """Read sets over the classes that were learned."""
         candidates = as_candidates(y, classes=self.classes_)
         check_lengths(rows, candidates)
         return candidates
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return (n, K) shares that are 0 outside the set and sum to 1 in each row.
 
         `training` tells that these are the rows of `fit`, for methods in which a row must not vouch for itself.
@@ -188,11 +188,11 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class DecisionValues:
+class DecisionFunctionMixin:
     """Mixin of the methods whose scores are no probabilities."""
 
     classes_: Labels
-    _read_rows: Callable[..., FeatureMatrix]
+    _validate_rows: Callable[..., FeatureMatrix]
     _finite_scores: Callable[[FeatureMatrix], Floats]
 
     def decision_function(self, X: Any) -> Floats:
@@ -207,20 +207,20 @@ class DecisionValues:
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             For two classes the score of ``classes_[1]`` less that of ``classes_[0]``.
         """
-        scores = self._finite_scores(self._read_rows(X))
+        scores = self._finite_scores(self._validate_rows(X))
         if len(self.classes_) != 2:
             return scores
         return scores[:, 1] - scores[:, 0]
 
 
-class LinearScores(DecisionValues):
+class LinearClassifierMixin(DecisionFunctionMixin):
     """Mixin of the methods whose scores are linear in the features: ``coef_`` and ``intercept_``."""
 
     coef_: Floats
     intercept_: Floats
     n_features_in_: int
 
-    def _keep_weights(self, weights: Floats) -> None:
+    def _set_coefficients(self, weights: Floats) -> None:
         """Set ``coef_`` and ``intercept_`` from (K, d) weights, or (K, d + 1) with those of a constant feature last."""
         d = self.n_features_in_
         self.coef_ = weights[:, :d]
@@ -230,7 +230,7 @@ class LinearScores(DecisionValues):
         return np.asarray(rows @ self.coef_.T) + self.intercept_
 
 
-def rows_where(kept: Any, rows: Any) -> Any:
+def select_rows(kept: Any, rows: Any) -> Any:
     """Return the rows that are kept; where all are, the very object, as a copy would double the memory."""
     return rows if kept.all() else rows[kept]
 
@@ -254,7 +254,7 @@ def check_lengths(rows: FeatureMatrix, candidates: CandidateSets) -> None:
         )
 
 
-def check_learnable(candidates: CandidateSets) -> None:
+def check_informative(candidates: CandidateSets) -> None:
     """Raise unless there are two classes, and a row that tells something of its label."""
     if not candidates.shape[1]:
         raise LabelError("y names no class: a classifier needs at least two classes.")

@@ -5,12 +5,12 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.solvers.clpl import CLPLSolution, solve_clpl
 from oneof.validation import check_bool, check_positive, check_sample_weight
 
 
-class CLPL(LinearScores, CandidateClassifier):
+class CLPL(LinearClassifierMixin, CandidateClassifier):
     """Linear classifier on the convex loss for partial labels.
 
     Minimizes 1/2 ||W||^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ] with scores
@@ -82,7 +82,7 @@ class CLPL(LinearScores, CandidateClassifier):
             If X, y or a parameter cannot be used.
         """
         self._check_parameters()
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
         found = solve_clpl(
             rows,
@@ -94,7 +94,7 @@ class CLPL(LinearScores, CandidateClassifier):
             tol=self.tol,
         )
         self._keep(found, rows.dtype)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _check_parameters(self) -> None:
         check_positive("C", self.C)
@@ -109,6 +109,6 @@ class CLPL(LinearScores, CandidateClassifier):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self._keep_weights(found.weights.astype(dtype, copy=False))
+        self._set_coefficients(found.weights.astype(dtype, copy=False))
         self.objective_ = found.objective
         self.n_iter_ = max(found.n_iter, 1)

@@ -139,8 +139,8 @@ class GaussianEM(GenerativeClassifier):
         if self.shrinkage is not None:
             check_positive("shrinkage", self.shrinkage, allow_zero=True)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        rows = super()._read_rows(X, reset=reset, finite=finite)
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        rows = super()._validate_rows(X, reset=reset, finite=finite)
         if sp.issparse(rows):
             check_memory(16.0 * rows.shape[0] * rows.shape[1], "making the rows dense", "give fewer features")
             rows = rows.toarray()

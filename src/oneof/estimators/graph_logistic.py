@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.estimators.graph_encoding import View, encode_views, labeled_instances
 from oneof.estimators.graph_parameters import check_choices, hyper_prior
 from oneof.estimators.graph_terms import ScaledTerm, prior_terms
@@ -25,7 +25,7 @@ from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_sample_weight
 
 
-class GraphLogisticRegression(DecisionValues, CandidateClassifier):
+class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     """Logistic regression whose weights vary the score little along the links of a graph of all rows.
 
     The rows, labeled and not, are linked to their nearest neighbors; L is the Laplacian of the links, A = X^T L X.
@@ -237,7 +237,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         rule = NeighborGraph(
             self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
         )
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         told = ~candidates.is_unlabeled
         weight = check_sample_weight(sample_weight, rows.shape[0], told=told)
         names = getattr(self, "feature_names_in_", None)
@@ -276,7 +276,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self._warn(learned)
         self._keep(views, prior, learned)
         self._decide(rows, candidates)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any, view: int | None = None) -> Floats:
         """Return the probabilities of the classes.
@@ -292,7 +292,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; equal shares where a row lacks the view, or all of them.
         """
-        rows = self._read_rows(X)
+        rows = self._validate_rows(X)
         if view is None:
             return softmax(self._finite_scores(rows))
         return softmax(self._model.scores_of(rows, self._model.place(view))[0])
@@ -309,7 +309,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         list of (ndarray of row numbers, ndarray or CSR array of shape (t, D))
             One for each view; D is the number of features of all views, their constants included.
         """
-        rows = self._read_rows(X)
+        rows = self._validate_rows(X)
         return [self._model.instances(rows, place) for place in range(len(self._model.features))]
 
     @property
@@ -364,8 +364,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._model.scores(rows)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        return super()._read_rows(X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite)
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        return super()._validate_rows(X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

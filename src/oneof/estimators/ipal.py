@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, DecisionValues, rows_where
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin, select_rows
 from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
@@ -15,7 +15,7 @@ from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
 
-class IPAL(DecisionValues, CandidateClassifier):
+class IPAL(DecisionFunctionMixin, CandidateClassifier):
     """Nearest neighbors that settle one another's labels first, and then rebuild the rows to predict.
 
     Each labeled row x_i is rebuilt from its nearest other labeled rows, with weights w_i that minimize
@@ -122,9 +122,9 @@ class IPAL(DecisionValues, CandidateClassifier):
         check_fraction("alpha", self.alpha)
         check_bool("class_mass", self.class_mass)
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         told = ~candidates.is_unlabeled
-        known, mask = Neighborhood(rows_where(told, rows)), candidates.mask[told]
+        known, mask = Neighborhood(select_rows(told, rows)), candidates.mask[told]
         links = reconstruction_links(known, self.n_neighbors)
         found = propagate(links, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
         confidence = balance_classes(found.confidence, mask) if self.class_mass else found.confidence
@@ -135,7 +135,7 @@ class IPAL(DecisionValues, CandidateClassifier):
             self.label_distributions_[~told] = normalize_within_sets(links @ confidence, candidates.mask[~told])
         self._known, self._labels = known, confidence.argmax(axis=1)
         self.n_iter_ = found.n_iter
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         distances, neighbors = self._known.nearest(self.n_neighbors, rows).by_row(rows.shape[0])
@@ -146,8 +146,8 @@ class IPAL(DecisionValues, CandidateClassifier):
             self._known.points(), self._known.points(rows), neighbors, self._labels, n_classes
         )
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Take what the sweeps of fit found for its own rows."""
         if training:
             return normalize_within_sets(self.label_distributions_, candidates.mask)
-        return super()._candidate_shares(rows, candidates, training=training)
+        return super()._candidate_proba(rows, candidates, training=training)

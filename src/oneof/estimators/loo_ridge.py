@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.estimators.loo_kernels import check_kernel, named_kernels
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.solvers.loo_ridge import (
@@ -27,7 +27,7 @@ MOST_WEIGHED_ROWS = 3000
 """Most rows on which kernels are weighed where they are approximated."""
 
 
-class LOORidge(DecisionValues, CandidateClassifier):
+class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     """Kernel ridge regression whose exact leave-one-out predictions disambiguate its labels.
 
     The labels P start as equal shares of each row's candidates. Then, round by round, every row is predicted from the
@@ -177,7 +177,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
             If X, y or a parameter cannot be used, or the work would not fit in memory.
         """
         self._check_parameters()
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         ignored = candidates.is_unlabeled if self.unlabeled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.of(candidates.mask[used])
@@ -194,7 +194,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         )
         self.kernel_weights_ = dict(zip(names, found.weights.tolist(), strict=True))
         self._keep(found, rows, used, candidates)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes.
@@ -208,7 +208,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             The softmax of the scores times ``inverse_temperature_``; rows sum to 1.
         """
-        rows = self._read_rows(X)
+        rows = self._validate_rows(X)
         return softmax(self.inverse_temperature_ * self._finite_scores(rows))
 
     def _check_parameters(self) -> None:
@@ -260,7 +260,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._model.scores(rows)
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: Any, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: Any, *, training: bool) -> Floats:
         """Take what the rounds of fit settled for its own rows."""
         if training:
             return normalize_within_sets(self.label_distributions_, candidates.mask)

@@ -117,8 +117,8 @@ class MultinomialEM(GenerativeClassifier):
         super()._check_parameters()
         check_positive("alpha", self.alpha)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        rows = super()._read_rows(X, reset=reset, finite=finite)
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        rows = super()._validate_rows(X, reset=reset, finite=finite)
         check_counts(rows)
         return rows
 

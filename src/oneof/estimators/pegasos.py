@@ -4,13 +4,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
-from oneof.estimators._online_base import OnlineLearner
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators._online_base import OnlineClassifier
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.solvers.online import OnlineState, Prediction, pegasos
 from oneof.validation import check_choice, check_positive
 
 
-class _Pegasos(OnlineLearner, LinearScores, CandidateClassifier):
+class _Pegasos(OnlineClassifier, LinearClassifierMixin, CandidateClassifier):
     """What both Pegasos learners share; a subclass says which candidate score the hinge looks at."""
 
     _prediction: Prediction

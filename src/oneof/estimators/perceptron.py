@@ -4,13 +4,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from oneof.estimators._online_base import OnlineLearner
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators._online_base import OnlineClassifier
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.solvers.online import OnlineState, Prediction, perceptron
 from oneof.validation import check_positive
 
 
-class _Perceptron(OnlineLearner, LinearScores, CandidateClassifier):
+class _Perceptron(OnlineClassifier, LinearClassifierMixin, CandidateClassifier):
     """What both Perceptrons share; a subclass says which candidate score the hinge looks at."""
 
     _prediction: Prediction

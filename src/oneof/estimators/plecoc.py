@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import CandidateClassifier, DecisionValues
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.kernels.spread import scale_gamma
 from oneof.parallel import single_threaded_blas
 from oneof.solvers.ecoc import code_performance, decode, draw_codings, row_sides
@@ -24,7 +24,7 @@ from oneof.validation import check_n_jobs, check_positive, check_random_state
 OVERFLOW = "{} overflow: scale the features, for example with StandardScaler."
 
 
-class PLECOC(DecisionValues, CandidateClassifier):
+class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     """Binary classifiers on random partitions of the classes, decoded by their losses.
 
     A coding M_.l puts each class on the side -1 or +1, and a classifier with margin h_l is trained on the rows whose
@@ -124,7 +124,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
             check_positive("code_length", self.code_length, integer=True)
         check_n_jobs(self.n_jobs)
         learner = self._learner()
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         told = ~candidates.is_unlabeled
         rows, mask = _small_indices(rows[told]), candidates.mask[told]
         _check_size(rows)
@@ -144,7 +144,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
         self.estimators_ = [estimators[j] for j in place.ravel()]
         self.code_book_ = codes
         self.code_weights_ = code_performance(np.column_stack(margins)[:, place.ravel()], mask, codes)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         _, first, place = np.unique(self.code_book_, axis=1, return_index=True, return_inverse=True)

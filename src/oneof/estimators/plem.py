@@ -6,14 +6,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.likelihoods import softmax
 from oneof.solvers.plem import solve_plem
 from oneof.typing import Floats
 from oneof.validation import check_bool, check_positive, check_sample_weight
 
 
-class PLEM(LinearScores, CandidateClassifier):
+class PLEM(LinearClassifierMixin, CandidateClassifier):
     """Logistic regression that maximizes the likelihood of the candidate sets.
 
     Maximizes sum_i w_i log sum_{k in S_i} p(k | x_i) - lam/2 ||W||^2 - entropy_weight sum_i w_i H(q_i), where p is the
@@ -115,7 +115,7 @@ class PLEM(LinearScores, CandidateClassifier):
         check_bool("fit_intercept", self.fit_intercept)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
         found = solve_plem(
             rows,
@@ -133,7 +133,7 @@ class PLEM(LinearScores, CandidateClassifier):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._keep_weights(found.weights.astype(rows.dtype, copy=False))
+        self._set_coefficients(found.weights.astype(rows.dtype, copy=False))
         self.__dict__.pop("transduction_", None)  # of an earlier fit
         if self.entropy_weight > 0:
             self.transduction_ = candidates.classes[
@@ -141,7 +141,7 @@ class PLEM(LinearScores, CandidateClassifier):
             ]
         self.objective_ = found.objective
         self.n_iter_ = max(found.n_iter, 1)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes.
@@ -155,4 +155,4 @@ class PLEM(LinearScores, CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
         """
-        return softmax(self._finite_scores(self._read_rows(X)))
+        return softmax(self._finite_scores(self._validate_rows(X)))

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, rows_where
+from oneof.estimators.base import CandidateClassifier, select_rows
 from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.neighbor_votes import neighbor_weights, vote_shares
@@ -77,10 +77,10 @@ class PLKNN(CandidateClassifier):
         """
         check_positive("n_neighbors", self.n_neighbors, integer=True)
         check_choice("weights", self.weights, ("distance", "uniform"))
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        self._mask, self._known = candidates.mask[labeled], Neighborhood(rows_where(labeled, rows))
-        return self._finish_fit(X, y, candidates)
+        self._mask, self._known = candidates.mask[labeled], Neighborhood(select_rows(labeled, rows))
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the shares of the votes.
@@ -94,7 +94,7 @@ class PLKNN(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
         """
-        return self._finite_scores(self._read_rows(X))
+        return self._finite_scores(self._validate_rows(X))
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._vote(rows)
@@ -106,7 +106,7 @@ class PLKNN(CandidateClassifier):
         weights = neighbor_weights(distances) if self.weights == "distance" else np.ones_like(distances)
         return vote_shares(neighbors, weights, self._mask)
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Leave a training row out of its own neighbors, so that it does not vouch for itself."""
         if not training:
             return normalize_within_sets(self._finite_scores(rows), candidates.mask)

@@ -7,14 +7,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators._svm_base import KernelMachine
+from oneof.estimators._svm_base import KernelSVMMixin
 from oneof.estimators.base import CandidateClassifier
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
 from oneof.validation import check_bool, check_choice, check_positive
 
 
-class PLSVM(KernelMachine, CandidateClassifier):
+class PLSVM(KernelSVMMixin, CandidateClassifier):
     """Support vector machine whose best candidate must beat the best of the other classes.
 
     Minimizes J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik) over the n rows
@@ -133,18 +133,18 @@ class PLSVM(KernelMachine, CandidateClassifier):
             If X, y or a parameter cannot be used.
         """
         self._check_parameters()
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         told = np.flatnonzero(~candidates.is_unlabeled)
         space, kernel = self._space(rows, told, has_constant=bool(self.fit_intercept))
         found = self._solve(PLSVMProblem(space, candidates.mask[told], float(self.lam)))
         self._keep_trace(found)
         if isinstance(space, FeatureSpace):
-            self._keep_linear(found.weights.astype(rows.dtype, copy=False), kernel)
+            self._set_linear(found.weights.astype(rows.dtype, copy=False), kernel)
         else:
             coefficients = space.coefficients(found.weights)
             constant = coefficients.sum(axis=0) * bool(self.fit_intercept)
-            self._keep_coefficients(coefficients, constant, kernel, rows, told)
-        return self._finish_fit(X, y, candidates)
+            self._set_dual_coefficients(coefficients, constant, kernel, rows, told)
+        return self._finalize_fit(X, y, candidates)
 
     def _check_parameters(self) -> None:
         check_positive("lam", self.lam)

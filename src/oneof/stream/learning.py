@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oneof.errors import DataError, InputError, InputTypeError
-from oneof.estimators._online_base import OnlineLearner, check_online
+from oneof.estimators._online_base import OnlineClassifier, check_online
 from oneof.solvers.online import OnlineState
 from oneof.stream import checkpoint, standing
 from oneof.stream.batches import Batch, Position, Wanted, extents, iterate, share_read
@@ -155,7 +155,7 @@ def fit_stream(
 class _Run:
     """One fit: where it stands, `at`, moves on by a batch a step."""
 
-    def __init__(self, source: Source, estimator: OnlineLearner, options: StreamOptions, at: Standing) -> None:
+    def __init__(self, source: Source, estimator: OnlineClassifier, options: StreamOptions, at: Standing) -> None:
         self.source = source
         self.estimator = estimator
         self.options = options

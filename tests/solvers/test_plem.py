@@ -89,7 +89,9 @@ def test_the_objective_never_falls(entropy_weight, fit_intercept):
     told = mask if entropy_weight else mask[~mask.all(axis=1)]
     size = told.sum(axis=1)
     assert found.objective_path[0] == pytest.approx((np.log(size / 6) - entropy_weight * np.log(size)).sum())
-    assert found.objective_path[-1] == pytest.approx(oracle.objective(W, b, X, mask, 0.01, entropy_weight, np.ones(200)))
+    assert found.objective_path[-1] == pytest.approx(
+        oracle.objective(W, b, X, mask, 0.01, entropy_weight, np.ones(200))
+    )
     assert np.all(np.diff(found.objective_path) >= -1e-13 * np.abs(found.objective_path[1:]))
 
 

@@ -304,5 +304,5 @@ def test_overflow_is_an_error_and_no_nan(estimator):
         huge, plain = clone(estimator).fit(X * 1e300, mask), clone(estimator).fit(X, mask)
         np.testing.assert_allclose(scores(huge, X * 1e300), scores(plain, X), rtol=1e-6, atol=1e-9)
         return  # nearness has no scale: distances are measured in a unit of their own
-    with pytest.raises(InputError, match="[Ss]cale the features"):
+    with pytest.raises(InputError, match=r"[Ss]cale the features"):
         clone(estimator).fit(X * 1e300, mask).predict(X * 1e300)

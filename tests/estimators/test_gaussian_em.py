@@ -206,7 +206,7 @@ def test_folds_that_cannot_be_fitted_cover_nothing():
 def test_features_too_small_to_have_a_variance_are_named():
     """What varies by less than can be squared is no constant, but an error."""
     X, mask = clouds()
-    with pytest.raises(InputError, match="underflow float64. Scale the features"):
+    with pytest.raises(InputError, match=r"underflow float64. Scale the features"):
         GaussianEM().fit(X * 1e-165, mask)
 
 
@@ -236,7 +236,7 @@ def test_rows_beyond_the_arithmetic_are_refused_in_predict():
     """A new row so far away that its densities are 0 in every class is an error, not NaN."""
     X, mask = clouds()
     model = GaussianEM().fit(X, mask)
-    with pytest.raises(InputError, match="[Ss]cale the features"):
+    with pytest.raises(InputError, match=r"[Ss]cale the features"):
         model.predict_proba(np.full((1, 3), 1e200))
 
 
@@ -250,7 +250,7 @@ def test_sparse_rows_that_do_not_fit_are_refused():
 def test_too_few_sweeps_are_said():
     """Where the sweeps run out, a ConvergenceWarning says so."""
     X, mask = clouds()
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations. Increase max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 1 iterations. Increase max_iter"):
         GaussianEM(max_iter=1, tol=1e-12).fit(X, mask)
 
 

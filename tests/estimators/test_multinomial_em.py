@@ -169,9 +169,9 @@ def test_bad_rows_are_named(sparse):
     model = MultinomialEM().fit(form(X), mask)
     wrong = X.copy()
     wrong[7, 3], wrong[9, 1] = -2.0, -1.0
-    with pytest.raises(InputError, match="row 7, column 3: .*got -2"):
+    with pytest.raises(InputError, match=r"row 7, column 3: .*got -2"):
         MultinomialEM().fit(form(wrong), mask)
-    with pytest.raises(InputError, match="row 7, column 3: .*got -2"):
+    with pytest.raises(InputError, match=r"row 7, column 3: .*got -2"):
         model.predict(form(wrong))
     wrong = X.copy()
     wrong[5, 2] = 1e13
@@ -185,7 +185,7 @@ def test_bad_rows_are_named(sparse):
 def test_too_few_sweeps_are_said():
     """Where the sweeps run out, a ConvergenceWarning says so."""
     X, mask = documents()
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations. Increase max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 1 iterations. Increase max_iter"):
         model = MultinomialEM(max_iter=1, tol=1e-12).fit(X, mask)
     assert model.n_iter_ == 1
     assert len(model.objective_path_) == 2
@@ -216,7 +216,7 @@ def test_refused_parameters(options):
 
 def test_labeled_rows_without_weight_are_refused():
     """Partial rows of weight 0 leave nothing to start from."""
-    with pytest.raises(InputError, match="partial_weight. must be above 0"):
+    with pytest.raises(InputError, match=r"partial_weight. must be above 0"):
         MultinomialEM(partial_weight=0.0).fit(np.eye(3), [["a", "b"], ["b", "c"], ["a", "c"]])
     with pytest.raises(InputError, match="sample weight zero"):
         MultinomialEM().fit(np.eye(3), ["a", "b", None], sample_weight=[0, 0, 1])

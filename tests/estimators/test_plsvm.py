@@ -253,7 +253,7 @@ def test_refused_kernels():
         precomputed.fit(np.ones((6, 6)) - 0.9 * np.eye(6), [0, 1] * 3)
     with pytest.raises(InputError, match="NaN or infinity"):
         PLSVM(kernel=lambda A, B: A @ B.T * np.nan).fit(X, mask)
-    with pytest.raises(InputError, match="[Ss]cale the features"):
+    with pytest.raises(InputError, match=r"[Ss]cale the features"):
         PLSVM(kernel="poly", degree=5, gamma=1.0).fit(X * 1e80, mask)
 
 

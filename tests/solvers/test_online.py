@@ -191,7 +191,7 @@ def test_a_step_whose_square_overflows_is_said():
     """Where ||W||^2 leaves float64, Pegasos says so; in float32, whose squares fit, it projects to the right norm."""
     mask = np.array([[False, True], [True, False]])
     X = np.array([[0.0, 1.0], [1e155, 0.0]])
-    with pytest.raises(InputError, match="[Ss]cale the features"):
+    with pytest.raises(InputError, match=r"[Ss]cale the features"):
         pegasos(X, mask, prediction="average", initial=start(X, 2), lam=100.0)
     X = np.array([[0.0, 1.0], [1e25, 0.0]], dtype=np.float32)
     state = pegasos(X, mask, prediction="average", initial=start(X, 2, dtype=np.float32), lam=100.0)

@@ -50,7 +50,7 @@ def test_part_and_coarse_are_the_same_rows(space):
 def test_rows_out_of_range():
     """Squares that overflow are refused, and those out of single precision's range are kept in double."""
     X, _ = table()
-    with pytest.raises(InputError, match="[Ss]cale the features"), np.errstate(over="ignore"):
+    with pytest.raises(InputError, match=r"[Ss]cale the features"), np.errstate(over="ignore"):
         FeatureSpace(X * 1e200)
     assert FeatureSpace(X * 1e30).as_float32().X.dtype == np.float64
     assert FeatureSpace(X * 1e-30).as_float32().X.dtype == np.float64

@@ -131,9 +131,9 @@ def test_a_sample_weight_is_a_repetition(covariance, unlabeled_weight):
 
 def two_clouds(n=400, d=5, seed=0):
     """Return two round clouds that overlap somewhat, and which is which."""
-    random = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
-    return random.normal(size=(n, d)) + 1.2 * y[:, None], y
+    return rng.normal(size=(n, d)) + 1.2 * y[:, None], y
 
 
 @forms
@@ -153,10 +153,10 @@ def test_unlabeled_rows_help_where_classes_are_clouds(covariance):
 
 def test_cross_validation_is_deaf_to_rows_that_mislead():
     """Where the clouds are not the classes, unlabeled rows do harm, and "cv" does not hear them."""
-    random = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     y = np.arange(600) % 2
-    cloud = random.integers(0, 2, 600)
-    X = np.column_stack([8.0 * cloud, 2.5 * y]) + random.normal(size=(600, 2))  # the wide gap says nothing of y
+    cloud = rng.integers(0, 2, 600)
+    X = np.column_stack([8.0 * cloud, 2.5 * y]) + rng.normal(size=(600, 2))  # the wide gap says nothing of y
     known = np.where(np.arange(600) < 60, y, -1)
     plain, misled, chosen = (GaussianEM(w, covariance="spherical").fit(X, known) for w in (0.0, 1.0, "cv"))
     errors = [(model.predict(X) != y).mean() for model in (plain, misled, chosen)]
@@ -185,9 +185,9 @@ def test_constant_features_are_left_out(covariance):
 @forms
 def test_what_rounding_makes_of_a_constant_is_none(covariance, constant, shrinkage):
     """With hundreds of rows the weighted mean of a constant is not the constant, which changes nothing all the same."""
-    random = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     y = (np.arange(1000) % 10 == 0).astype(int)
-    X = random.normal(size=(1000, 2)) + 1.5 * y[:, None]
+    X = rng.normal(size=(1000, 2)) + 1.5 * y[:, None]
     model = GaussianEM(covariance=covariance, shrinkage=shrinkage)
     plain, more = clone(model).fit(X, y), clone(model).fit(np.column_stack([X, np.full(1000, constant)]), y)
     moved = np.column_stack([X, np.full(1000, constant + 1e-9)])

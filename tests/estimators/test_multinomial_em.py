@@ -86,10 +86,10 @@ def test_a_sample_weight_is_a_repetition(unlabeled_weight, sparse):
 
 def topics(n, *, words=60, length=20, K=2, seed=0):
     """Return documents of K topics that have most of their words in common, and the topics."""
-    random = np.random.default_rng(seed)
-    shares = 0.5 * random.dirichlet(np.ones(words)) + 0.5 * random.dirichlet(np.ones(words), K)
+    rng = np.random.default_rng(seed)
+    shares = 0.5 * rng.dirichlet(np.ones(words)) + 0.5 * rng.dirichlet(np.ones(words), K)
     y = np.arange(n) % K
-    return np.array([random.multinomial(length, shares[k]) for k in y]), y
+    return np.array([rng.multinomial(length, shares[k]) for k in y]), y
 
 
 def test_unlabeled_documents_help_where_classes_are_topics():

@@ -10,15 +10,15 @@ class Frequencies(CandidateClassifier):
     """Predicts the most frequent class; its scores are class frequencies."""
 
     def fit(self, X, y):
-        _, candidates = self._read_fit(X, y)
+        _, candidates = self._validate_fit(X, y)
         self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows):
         return np.tile(self.shares_, (rows.shape[0], 1))
 
     def predict_proba(self, X):
-        return self._scores(self._read_rows(X))
+        return self._scores(self._validate_rows(X))
 
 
 def draw(n=60, K=3, seed=0):

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from oneof import CandidateSets
 from oneof.errors import InputError, LabelError
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
 from oneof.model_selection import (
     CandidateKFold,
@@ -30,33 +30,33 @@ SCORERS = (covering_rate_scorer, approximated_accuracy_scorer, exact_accuracy_sc
 seeds = st.integers(0, 2**32 - 1)
 
 
-class Centroids(LinearScores, CandidateClassifier):
+class Centroids(LinearClassifierMixin, CandidateClassifier):
     """Scores by the product with the mean of the rows that name a class; `shrink` draws the means to 0."""
 
     def __init__(self, shrink=0.0):
         self.shrink = shrink
 
     def fit(self, X, y):
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         shares = candidates.mask / candidates.sizes[:, None]
         means = (shares.T @ rows) / np.maximum(shares.sum(axis=0), 1)[:, None]
         self.coef_, self.intercept_ = (1 - self.shrink) * means, -0.5 * (means**2).sum(axis=1)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
 
 class Frequencies(CandidateClassifier):
     """Predicts the class that is named most often."""
 
     def fit(self, X, y):
-        _, candidates = self._read_fit(X, y)
+        _, candidates = self._validate_fit(X, y)
         self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows):
         return np.tile(self.shares_, (rows.shape[0], 1))
 
     def predict_proba(self, X):
-        return self._scores(self._read_rows(X))
+        return self._scores(self._validate_rows(X))
 
 
 def draw(seed, *, n=None, K=None, share=0.25):

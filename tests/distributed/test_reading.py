@@ -120,7 +120,7 @@ def test_features_that_differ_between_blocks():
 def test_overflow_asks_for_scaling():
     X, y, _ = table(60)
     for model in (AvgPerceptron(), CLPL(), PLSVM()):
-        refused("scale the features", in_blocks(X * 1e200, [30, 30]), y, model)
+        refused("[Ss]cale the features", in_blocks(X * 1e200, [30, 30]), y, model)
 
 
 def test_estimators_that_need_all_rows_are_told_of():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof.estimators._online_base import OnlineLearner
+from oneof.estimators._online_base import OnlineClassifier
 from tests.estimators.panel import ALL, name, takes_counts
 from tests.fuzz.labels import supervision
 from tests.fuzz.outcome import DOCUMENTED, outcome
@@ -61,7 +61,7 @@ def play(estimator: Any, case: tuple[Any, ...]) -> None:
                 outcome(getattr(fitted, method), rows)
     outcome(fitted.score, Z, z)
     outcome(fitted.disambiguate, Z, z)
-    if isinstance(fitted, OnlineLearner):
+    if isinstance(fitted, OnlineClassifier):
         again = outcome(fitted.partial_fit, Z, z)
         if not isinstance(again, DOCUMENTED):
             hold_attributes(again)

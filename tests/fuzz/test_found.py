@@ -70,7 +70,7 @@ def test_overflowing_scores_are_an_error(size):
         model.fit(X, MASK)
         for ask in ("predict", "decision_function", "predict_proba"):
             if hasattr(model, ask):
-                assert "scale the features" in str(outcome(getattr(model, ask), np.full((1, 2), size) * [1, -1]))
+                assert "cale the features" in str(outcome(getattr(model, ask), np.full((1, 2), size) * [1, -1]))
 
 
 def test_sums_of_finite_rows_may_overflow():
@@ -123,7 +123,7 @@ def test_blocks_that_are_too_far_apart():
     """A squared distance between means that overflows is handled."""
     parts = [da.from_array(sign * np.full((2, 2), 1e160), chunks=2) for sign in (1, -1)]
     said = outcome(distributed.fit, PLGP(approximation="nystroem", n_components=2), da.concatenate(parts), [0, 1, 0, 1])
-    assert "scale the features" in str(said)
+    assert "cale the features" in str(said)
 
 
 def test_folds_with_missing_rows():

@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing
 from oneof.candidates import CandidateSets, as_candidates, over_all_labels
 from oneof.comparison.results import FoldResult
 from oneof.errors import InputError, LabelError, reraise_as_input_error
-from oneof.estimators.base import check_learnable, check_lengths
+from oneof.estimators.base import check_informative, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import CandidateKFold, probabilities
 from oneof.typing import Ints
@@ -39,7 +39,7 @@ def read_task(X: Any, y: Any, truth: Any) -> Task:
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
     candidates = as_candidates(y)
     check_lengths(X, candidates)
-    check_learnable(candidates)
+    check_informative(candidates)
     if truth is None:
         return Task(X, candidates, None)
     known = over_all_labels(truth, [], candidates.classes)

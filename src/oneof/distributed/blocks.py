@@ -109,7 +109,7 @@ class Blocks:
 
     def describe(self, estimator: Any) -> None:
         """Set what an estimator keeps of the rows of fit."""
-        estimator._read_rows(compute(task(_head, self.parts[0])), reset=True)
+        estimator._validate_rows(compute(task(_head, self.parts[0])), reset=True)
         if self.facts[0].names is not None:
             estimator.feature_names_in_ = np.array(self.facts[0].names, dtype=object)
 
@@ -209,7 +209,7 @@ def _checked(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple
             empty = Block(number, np.zeros((0, X.shape[1])), np.zeros((0, len(classes)), dtype=bool))
             return empty, Facts(0, 0, np.dtype(np.float64), X.shape[1], None)
         own = clone(reader)
-        rows = own._read_rows(X, reset=True, finite=False)
+        rows = own._validate_rows(X, reset=True, finite=False)
         check_finite(rows)
         names = tuple(own.feature_names_in_) if hasattr(own, "feature_names_in_") else None
         block = Block(number, rows, np.array(candidates.mask))

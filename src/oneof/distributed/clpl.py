@@ -16,7 +16,7 @@ from oneof.distributed.reduction import LARGEST_HESSIAN, each_held, sum_over
 from oneof.estimators.clpl import CLPL
 from oneof.solvers.clpl import CLPLProblem, minimize
 from oneof.solvers.clpl.problem import blocks_fit
-from oneof.solvers.linear_objective import Block, penalized, penalized_diagonal
+from oneof.solvers.linear_objective import HessianBlock, penalized, penalized_diagonal
 from oneof.typing import Floats
 
 
@@ -32,12 +32,12 @@ def fit_clpl(model: CLPL, blocks: Blocks) -> None:
     shape = (len(blocks.classes), blocks.facts[0].n_features + bool(model.fit_intercept))
     found = minimize(BlockSums(problems, shape, bool(model.fit_intercept)), max_iter=model.max_iter, tol=model.tol)
     blocks.describe(model)
-    model._keep(found, blocks.dtype)
+    model._set_fitted_attributes(found, blocks.dtype)
 
 
 @dataclass(frozen=True)
 class BlockSums:
-    """The objective, as `oneof.solvers.clpl.sums.Sums` asks for it."""
+    """The objective, as `oneof.solvers.clpl.newton_cg.Objective` asks for it."""
 
     problems: list[Any]
     """A `CLPLProblem` for each block, held by the workers."""
@@ -53,7 +53,7 @@ class BlockSums:
         """Return the weights with 0 for the intercept."""
         return penalized(weights, has_intercept=self.has_intercept)
 
-    def scores(self, weights: Floats) -> "BlockScores":
+    def matvec(self, weights: Floats) -> "BlockScores":
         """Return the scores; nothing is worked out before it is asked for."""
         return BlockScores(self, weights)
 
@@ -69,7 +69,7 @@ class BlockSums:
         """Return the scores, to which the curvatures belong."""
         return scores
 
-    def hessian_product(self, curvatures: "BlockScores", direction: Floats) -> Floats:
+    def hvp(self, curvatures: "BlockScores", direction: Floats) -> Floats:
         """Return the Hessian of f times a direction, (K, D)."""
         hessian = curvatures.sums.hessian
         if hessian is not None:
@@ -82,14 +82,14 @@ class BlockSums:
         """Return its diagonal, (K, D)."""
         return penalized_diagonal(curvatures.sums.diagonal, has_intercept=self.has_intercept)
 
-    def hessian_blocks(self, curvatures: "BlockScores") -> list[Block]:
+    def hessian_blocks(self, curvatures: "BlockScores") -> list[HessianBlock]:
         """Return its blocks, one a class."""
         hessian = curvatures.sums.hessian
         if hessian is not None:
             squares = np.stack([hessian[k, :, k] for k in range(self.shape[0])])
         else:
             squares = sum_over(curvatures.bent, _squares)
-        return [Block.of(own, has_intercept=self.has_intercept) for own in squares]
+        return [HessianBlock.from_gram(own, has_intercept=self.has_intercept) for own in squares]
 
     def line(self, scores: "BlockScores", moved: "BlockScores") -> "BlockLine":
         """Return the losses where the scores move."""
@@ -141,7 +141,7 @@ class BlockLine:
         self._parts = list(zip(problem.problems, held))
         self._seen: dict[float, Floats] = {}
 
-    def slope(self, length: float) -> float:
+    def derivative(self, length: float) -> float:
         """Return the first derivative of the losses' sum."""
         return float(self._at(length)[0])
 
@@ -159,47 +159,47 @@ class BlockLine:
 
 def _problem(block: RowBlock, C: float, fit_intercept: bool) -> CLPLProblem:
     weight = np.ones(block.X.shape[0])
-    return CLPLProblem.of(block.X, block.mask, C, weight, fit_intercept=fit_intercept)
+    return CLPLProblem.from_mask(block.X, block.mask, C, weight, fit_intercept=fit_intercept)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # `minimize` looks for overflow
 def _sums(problem: CLPLProblem, weights: Floats) -> _Sums:
-    scores = problem.scores(weights)
+    scores = problem.matvec(weights)
     curvatures = problem.curvatures(scores)
-    gradient = problem.gather(problem.slopes(scores), problem.X)
+    gradient = problem.rmatvec(problem.score_gradient(scores), problem.X)
     if weights.size <= LARGEST_HESSIAN:
         hessian = problem.loss_hessian(curvatures)
         diagonal = np.einsum("kdkd->kd", hessian)
     else:
-        hessian, diagonal = None, problem.loss_diagonal(problem.by_class(curvatures))
+        hessian, diagonal = None, problem.loss_diagonal(problem.curvature_by_class(curvatures))
     return _Sums(problem.losses(scores), gradient, diagonal, hessian)
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _curvatures(problem: CLPLProblem, weights: Floats) -> Any:
-    return problem.curvatures(problem.scores(weights))
+    return problem.curvatures(problem.matvec(weights))
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _product(bent: tuple[CLPLProblem, Any], direction: Floats) -> Floats:
     problem, curvatures = bent
-    return problem.bent(curvatures, direction)
+    return problem.loss_hvp(curvatures, direction)
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _squares(bent: tuple[CLPLProblem, Any]) -> Floats:
     problem, curvatures = bent
-    each = problem.by_class(curvatures)
-    return np.stack([problem.squares(each[:, k]) for k in range(problem.n_classes)])
+    each = problem.curvature_by_class(curvatures)
+    return np.stack([problem.weighted_gram(each[:, k]) for k in range(problem.n_classes)])
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _scores_and_moves(problem: CLPLProblem, weights: Floats, step: Floats) -> tuple[Floats, Floats]:
-    return problem.scores(weights), problem.scores(step)
+    return problem.matvec(weights), problem.matvec(step)
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _along(part: tuple[CLPLProblem, tuple[Floats, Floats]], lengths: list[float]) -> Floats:
     problem, (scores, moved) = part
     line = problem.line(scores, moved)
-    return np.array([(line.slope(length), line.curvature(length)) for length in lengths])
+    return np.array([(line.derivative(length), line.curvature(length)) for length in lengths])

@@ -10,7 +10,7 @@ from oneof.distributed.mixing import check_online, fit_online
 from oneof.distributed.plgp import check_plgp, fit_plgp
 from oneof.distributed.plsvm import check_plsvm, fit_plsvm
 from oneof.errors import InputTypeError
-from oneof.estimators._online_base import OnlineLearner
+from oneof.estimators._online_base import OnlineClassifier
 from oneof.estimators.clpl import CLPL
 from oneof.estimators.plgp import PLGP
 from oneof.estimators.plsvm import PLSVM
@@ -18,7 +18,7 @@ from oneof.estimators.plsvm import PLSVM
 Estimator = TypeVar("Estimator")
 
 _WAYS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, Blocks], None]], ...] = (
-    (OnlineLearner, check_online, fit_online),
+    (OnlineClassifier, check_online, fit_online),
     (PLSVM, check_plsvm, fit_plsvm),
     (CLPL, check_clpl, fit_clpl),
     (PLGP, check_plgp, fit_plgp),

@@ -13,25 +13,24 @@ import numpy as np
 from oneof.distributed.blocks import Block, Blocks, in_block
 from oneof.distributed.reduction import compute, shared, sum_over, summed, task
 from oneof.errors import InputError
-from oneof.estimators._online_base import OnlineLearner
-from oneof.solvers.online import OnlineState
-from oneof.solvers.parameter_mixing import Share, begin, mixed, share
+from oneof.estimators._online_base import OnlineClassifier
+from oneof.solvers.online import MixUpdate, OnlineState, average_updates, local_state, weighted_update
 from oneof.validation import check_positive, check_random_state
 
 Learner = Callable[..., OnlineState]
 
 
-def check_online(learner: OnlineLearner) -> None:
+def check_online(learner: OnlineClassifier) -> None:
     """Raise if a parameter cannot be used."""
-    learner._learner()
+    learner._make_solver()
     check_positive("n_epochs", learner.n_epochs, integer=True)
 
 
-def fit_online(learner: OnlineLearner, blocks: Blocks) -> None:
+def fit_online(learner: OnlineClassifier, blocks: Blocks) -> None:
     """Fit a learner in `n_epochs` rounds."""
     blocks = blocks if len(blocks.parts) == 1 else blocks.told
-    learn, random = learner._learner(), check_random_state(learner.random_state)
-    state = OnlineState.start(
+    learn, random = learner._make_solver(), check_random_state(learner.random_state)
+    state = OnlineState.zeros(
         len(blocks.classes),
         blocks.facts[0].n_features + bool(learner.fit_intercept),
         dtype=blocks.dtype,
@@ -50,9 +49,9 @@ def fit_online(learner: OnlineLearner, blocks: Blocks) -> None:
             found = compute(summed(shares, _added))
             if isinstance(found, InputError):
                 raise found
-            state = mixed(state, found)
+            state = average_updates(state, found)
     blocks.describe(learner)
-    learner._keep(state)
+    learner._set_fitted_attributes(state)
 
 
 def _seeds(random: np.random.RandomState, blocks: Blocks) -> list[Any]:
@@ -70,15 +69,15 @@ def _epoch(block: Block, learn: Learner, state: OnlineState, seed: Any) -> Onlin
         return learn(block.X, block.mask, initial=state, order=order)
 
 
-def _share(block: Block, learn: Learner, mix: OnlineState, seed: Any, n_seen: int) -> Share | InputError:
+def _share(block: Block, learn: Learner, mix: OnlineState, seed: Any, n_seen: int) -> MixUpdate | InputError:
     try:
-        end = _epoch(block, learn, begin(mix, n_seen), seed)
+        end = _epoch(block, learn, local_state(mix, n_seen), seed)
     except InputError as error:
         return error
-    return share(end, int(block.told.sum()), block.X.shape[0])
+    return weighted_update(end, int(block.told.sum()), block.X.shape[0])
 
 
-def _added(one: Share | InputError, other: Share | InputError) -> Share | InputError:
+def _added(one: MixUpdate | InputError, other: MixUpdate | InputError) -> MixUpdate | InputError:
     """Return the sum, or the error of the first block that has one, whichever was met first."""
     if isinstance(one, InputError):
         return one

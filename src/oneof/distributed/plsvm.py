@@ -12,7 +12,7 @@ from oneof.estimators.plsvm import PLSVM
 from oneof.kernels import Kernel
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp
-from oneof.solvers.plsvm.mixing import BlockDuals, Share, go_on, start
+from oneof.solvers.plsvm.cocoa import BlockDuals, BlockUpdate, start, step
 from oneof.solvers.plsvm.problem import Trace
 from oneof.typing import Floats
 
@@ -50,7 +50,7 @@ def fit_plsvm(machine: PLSVM, blocks: Blocks) -> None:
     else:
         found = _mix(machine, problems, blocks.n_told)
     blocks.describe(machine)
-    machine._keep_trace(found)
+    machine._store_trace(found)
     # Only gamma is worked out from rows, and the linear kernel has none.
     no_rows = np.zeros((0, blocks.facts[0].n_features))
     kernel = Kernel.from_rows("linear", no_rows, gamma="auto", degree=machine.degree, coef0=machine.coef0)
@@ -86,12 +86,12 @@ def _mix(machine: PLSVM, problems: list[Any], n_rows: int) -> PLSVMSolution:
         if converged or n_iter == machine.max_iter or level:
             break
         duals, last, weights, n_iter = moved, weights, ahead, n_iter + 1
-    return PLSVMSolution(best, np.array(trace.objective), np.array(trace.seconds), n_iter, converged)
+    return PLSVMSolution(best, np.array(trace.objective), np.array(trace.times), n_iter, converged)
 
 
-def _round(made: list[Any]) -> tuple[list[Any], Floats, Share]:
+def _round(made: list[Any]) -> tuple[list[Any], Floats, BlockUpdate]:
     """Return what each block holds after a round, the mean of the weights by rows, and the sums."""
-    total = summed([share for _, share in made], Share.__add__)
+    total = summed([share for _, share in made], BlockUpdate.__add__)
     *duals, total = persist([*(dual for dual, _ in made), total])
     found = compute(total)
     return duals, found.weights / found.n_rows, found
@@ -105,14 +105,14 @@ def _problem(block: Block, lam: float, has_constant: bool) -> _BlockProblem:
 
 
 def _solve(own: _BlockProblem, max_iter: int, tol: float) -> PLSVMSolution:
-    return solve_cccp(own.problem, random=np.random.default_rng(0), max_iter=max_iter, tol=tol)
+    return solve_cccp(own.problem, rng=np.random.default_rng(0), max_iter=max_iter, tol=tol)
 
 
-def _start(own: _BlockProblem) -> tuple[BlockDuals, Share]:
+def _start(own: _BlockProblem) -> tuple[BlockDuals, BlockUpdate]:
     return start(own.problem, np.random.default_rng([own.number]))
 
 
 def _go_on(
     own: _BlockProblem, duals: BlockDuals, weights: tuple[Floats, Floats, float], done: int
-) -> tuple[BlockDuals, Share]:
-    return go_on(own.problem, duals, *weights, np.random.default_rng([own.number, done]))
+) -> tuple[BlockDuals, BlockUpdate]:
+    return step(own.problem, duals, *weights, np.random.default_rng([own.number, done]))

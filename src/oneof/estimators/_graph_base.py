@@ -61,7 +61,7 @@ class GraphClassifier(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; equal shares where a row has no neighbor.
         """
-        return self._finite_scores(self._read_rows(X))
+        return self._finite_scores(self._validate_rows(X))
 
     def _link(self, X: Any, y: Any) -> tuple[CandidateSets, Graph]:
         """Check what the methods share, before anything is learned, and link the rows of fit."""
@@ -70,7 +70,7 @@ class GraphClassifier(CandidateClassifier):
         rule = NeighborGraph(
             self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
         )
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         return candidates, rule.graph(rows)
 
     def _keep(
@@ -97,12 +97,12 @@ class GraphClassifier(CandidateClassifier):
         self.affinity_ = graph.affinity
         self.n_iter_ = max(found.n_iter, 1)
         self._graph = graph
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         mass = np.asarray(self._graph.to_new(rows) @ self._decided)
         return normalize_within_sets(mass, np.ones(mass.shape, dtype=bool))
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Take what fit found for its own rows, and for others the mean of their neighbors."""
         return normalize_within_sets(self._decided if training else self._finite_scores(rows), candidates.mask)

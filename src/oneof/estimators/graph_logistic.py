@@ -314,7 +314,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         InputError
             If X is not valid, or `view` is not the index of a view.
         """
-        rows = self._read_rows(X)
+        rows = self._validate_rows(X)
         if view is None:
             return softmax(self._finite_scores(rows))
         return softmax(self._view_model.view_scores(rows, self._view_model.check_view(view))[0])
@@ -402,8 +402,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._view_model.scores(rows)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        return super()._read_rows(X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite)
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        return super()._validate_rows(X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, DecisionValues, rows_where
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin, select_rows
 from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.nearest_neighbors import (
@@ -155,4 +155,4 @@ class IPAL(DecisionValues, CandidateClassifier):
         """Return the label distributions of `fit` for its own rows."""
         if training:
             return normalize_within_sets(self.label_distributions_, candidates.mask)
-        return super()._candidate_shares(rows, candidates, training=training)
+        return super()._candidate_proba(rows, candidates, training=training)

@@ -178,7 +178,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
             If X, y or a parameter is invalid, or the computation would not fit in memory.
         """
         self._check_parameters()
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         ignored = candidates.is_unlabeled if self.unlabeled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.from_mask(candidates.mask[used])
@@ -209,7 +209,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             The softmax of the scores times ``inverse_temperature_``; rows sum to 1.
         """
-        rows = self._read_rows(X)
+        rows = self._validate_rows(X)
         return softmax(self.inverse_temperature_ * self._finite_scores(rows))
 
     def _check_parameters(self) -> None:

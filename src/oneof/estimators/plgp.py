@@ -189,7 +189,7 @@ class PLGP(CandidateClassifier):
             would not fit in memory.
         """
         check_parameters(self)
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         seed, random, normals = self._generators(candidates.shape[1])
         told = np.flatnonzero(~candidates.is_unlabeled)
         known = rows if len(told) == len(candidates) else rows[told]  # a copy of all would double the memory
@@ -225,7 +225,7 @@ class PLGP(CandidateClassifier):
             latents[full] = posterior.means(rows[full])
         self.latent_mode_ = latents
         self._keep(posterior, mode, mask, normals, seed)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _generators(self, n_classes: int) -> tuple[int, np.random.Generator, Floats]:
         """Return a seed, the generator for rows drawn at random, and the normals of the draws."""
@@ -262,7 +262,7 @@ class PLGP(CandidateClassifier):
             Rows sum to 1. A row's probabilities do not depend on the other rows, but for rounding: where fit had 1,500
             labeled rows or more, covariances are in single precision if that keeps their variances to 1e-4.
         """
-        return self._probabilities(self._read_rows(X))
+        return self._probabilities(self._validate_rows(X))
 
     def latent_mean_and_cov(self, X: Any) -> tuple[Array, Array]:
         """Return the means and covariances of the latents under their posterior, for each row by itself.
@@ -278,7 +278,7 @@ class PLGP(CandidateClassifier):
             With ``solver="cg"`` and 1,500 labeled rows or more, off the published form by 11 % at most in every
             direction, as far as that is estimated; in practice by far less, see docs/plgp.md.
         """
-        means, covariances = zip(*self._means_and_covariances(self._read_rows(X)), strict=True)
+        means, covariances = zip(*self._means_and_covariances(self._validate_rows(X)), strict=True)
         xp = array_namespace(means[0])
         return xp.concat(means, axis=0), xp.concat(covariances, axis=0)
 
@@ -344,15 +344,15 @@ class PLGP(CandidateClassifier):
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return as_numpy(self._expected(self._means_and_covariances(rows)))  # the temperature changes no order
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         del training
         return normalize_within_sets(as_numpy(self._probabilities(rows)), candidates.mask)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> FeatureMatrix:
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> FeatureMatrix:
         fitted = None if reset else getattr(self, "_posterior", None)
         if is_torch_array(X):
             return read_tensor(self, X, reset=reset, fitted=None if fitted is None else fitted.rows)
-        rows = super()._read_rows(X, reset=reset, finite=finite)
+        rows = super()._validate_rows(X, reset=reset, finite=finite)
         return rows if fitted is None or not is_torch_array(fitted.rows) else like(rows, fitted.rows)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, rows_where
+from oneof.estimators.base import CandidateClassifier, select_rows
 from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.nearest_neighbors import neighbor_weights, vote_fractions
@@ -78,7 +78,7 @@ class PLKNN(CandidateClassifier):
         """
         check_positive("n_neighbors", self.n_neighbors, integer=True)
         check_choice("weights", self.weights, ("distance", "uniform"))
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
         self._mask, self._index = candidates.mask[labeled], Neighborhood(rows_where(labeled, rows))
         return self._finish_fit(X, y, candidates)
@@ -95,7 +95,7 @@ class PLKNN(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
         """
-        return self._finite_scores(self._read_rows(X))
+        return self._finite_scores(self._validate_rows(X))
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._vote(rows)

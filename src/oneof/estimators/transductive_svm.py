@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
-from oneof.estimators._svm_base import KernelMachine
+from oneof.estimators._svm_base import KernelSVMMixin
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.transductive_parameters import check_parameters, read_fractions
 from oneof.solvers.feature_spaces import FeatureSpace
@@ -21,7 +21,7 @@ _REASONS = {
 }
 
 
-class TransductiveSVM(KernelMachine, CandidateClassifier):
+class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     """Support vector machine that also labels the unlabeled rows, so that its margin is wide among them too.
 
     For a class, over w, b and the signs y*_j of the unlabeled rows, of which a given number are positive, it looks for
@@ -174,10 +174,10 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
             If X, y or a parameter cannot be used.
         """
         check_parameters(self)
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         fractions = read_fractions(self.positive_fraction, len(candidates.classes))
         every = np.arange(rows.shape[0])
-        space, kernel = self._space(rows, every)
+        space, kernel = self._make_space(rows, every)
         found = solve_classes(
             space,
             candidates.mask,
@@ -195,19 +195,19 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
             reason = _REASONS[found.stopped].format(self.max_iter)
             warnings.warn(f"TransductiveSVM did not converge: {reason}", ConvergenceWarning, stacklevel=2)
         if isinstance(space, FeatureSpace):
-            weights = np.column_stack([space.gather(found.coefficients), found.intercepts])
-            self._keep_linear(weights.astype(rows.dtype, copy=False), kernel)
+            weights = np.column_stack([space.rmatvec(found.coefficients), found.intercepts])
+            self._set_linear(weights.astype(rows.dtype, copy=False), kernel)
         else:
-            self._keep_coefficients(found.coefficients, found.intercepts, kernel, rows, every)
+            self._set_dual_coefficients(found.coefficients, found.intercepts, kernel, rows, every)
         self.objective_ = [solution.objective for solution in found.solutions]
         self.C_unlabeled_path_ = [solution.costs for solution in found.solutions]
         self.n_iter_ = found.n_iter
         self.transduction_ = candidates.classes[found.labels]
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Take the softmax of the scores within each set; for the rows of fit, the label that they got comes first."""
-        shares = super()._candidate_shares(rows, candidates, training=training)
+        shares = super()._candidate_proba(rows, candidates, training=training)
         if training:
             got = self.classes_ == self.transduction_[:, None]
             # By so little more than the highest that it comes first; a share cannot be too large for the difference.

@@ -16,7 +16,7 @@ from reproduction.trial import Trial
 
 import oneof
 from oneof.datasets import load_mat
-from oneof.datasets.npz import read_shape, read_npz
+from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
 from oneof.labeling.answers import Answers
 from oneof.labeling.importing import read_label_studio

@@ -16,7 +16,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators._view_encoding import EncodedView, ScaledTerm, labeled_instances, make_views, prior_terms
 from oneof.estimators._views import ViewModel, parse_views
-from oneof.estimators.base import CandidateClassifier, DecisionValues
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.graphs import NeighborGraph
 from oneof.kernels import KERNELS, Kernel
 from oneof.likelihoods import masked_softmax, softmax
@@ -33,7 +33,7 @@ _CHOICES = {
 }
 
 
-class GraphLogisticRegression(DecisionValues, CandidateClassifier):
+class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     """Logistic regression with scores that vary little along the edges of a graph of all rows.
 
     The graph connects all rows, labeled or not, with their nearest neighbors; L is its Laplacian and A = X^T L X. The
@@ -252,7 +252,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         rule = NeighborGraph(
             self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
         )
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
         weight = check_sample_weight(sample_weight, rows.shape[0], told=labeled)
         names = getattr(self, "feature_names_in_", None)
@@ -292,7 +292,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self._warn_convergence(fitted)
         self._set_fitted_attributes(views, terms, fitted)
         self._set_transduction(rows, candidates)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any, view: int | None = None) -> Floats:
         """Return the probabilities of the classes.
@@ -331,7 +331,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         list of (ndarray of row indices, ndarray or CSR array of shape (t, D))
             One for each view; D is the number of features of all views, including their constants.
         """
-        rows = self._read_rows(X)
+        rows = self._validate_rows(X)
         return [self._view_model.instances(rows, view) for view in range(len(self._view_model.features))]
 
     @property
@@ -359,7 +359,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         check_positive("tol", self.tol)
 
     def _make_kernel(self, rows: FeatureMatrix) -> Kernel:
-        return Kernel.of(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
     def _warn_convergence(self, fitted: FittedViews) -> None:
         solution = fitted.solution
@@ -403,7 +403,9 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         return self._view_model.scores(rows)
 
     def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        return super()._validate_rows(X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite)
+        return super()._validate_rows(
+            X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

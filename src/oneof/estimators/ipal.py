@@ -20,7 +20,7 @@ from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
 
-class IPAL(DecisionValues, CandidateClassifier):
+class IPAL(DecisionFunctionMixin, CandidateClassifier):
     """Nearest-neighbor classifier that disambiguates labels by propagation and predicts by reconstruction.
 
     Each labeled row x_i is reconstructed from its nearest other labeled rows, with weights w_i that minimize
@@ -127,9 +127,9 @@ class IPAL(DecisionValues, CandidateClassifier):
         check_fraction("alpha", self.alpha)
         check_bool("class_mass", self.class_mass)
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        index, mask = Neighborhood(rows_where(labeled, rows)), candidates.mask[labeled]
+        index, mask = Neighborhood(select_rows(labeled, rows)), candidates.mask[labeled]
         weights = reconstruction_matrix(index, self.n_neighbors)
         result = propagate(weights, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
         F = normalize_class_mass(result.label_distributions, mask) if self.class_mass else result.label_distributions
@@ -140,7 +140,7 @@ class IPAL(DecisionValues, CandidateClassifier):
             self.label_distributions_[~labeled] = normalize_within_sets(weights @ F, candidates.mask[~labeled])
         self._index, self._labels = index, F.argmax(axis=1)
         self.n_iter_ = result.n_iter
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         distances, neighbors = self._index.nearest(self.n_neighbors, rows).by_row(rows.shape[0])
@@ -151,7 +151,7 @@ class IPAL(DecisionValues, CandidateClassifier):
             self._index.points(), self._index.points(rows), neighbors, self._labels, n_classes
         )
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the label distributions of `fit` for its own rows."""
         if training:
             return normalize_within_sets(self.label_distributions_, candidates.mask)

@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.kernels.mapped import check_kernel, iter_kernels
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.solvers.loo_ridge import (
@@ -27,7 +27,7 @@ MAX_STACKING_ROWS = 3000
 """Maximum number of rows on which the kernels are weighted with an approximation."""
 
 
-class LOORidge(DecisionValues, CandidateClassifier):
+class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     """Kernel ridge classifier that disambiguates labels by exact leave-one-out prediction.
 
     The labels P start as the uniform distribution over each row's candidates. In each iteration every row is predicted
@@ -195,7 +195,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         )
         self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))
         self._set_fitted_attributes(solution, rows, used, candidates)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes.
@@ -263,7 +263,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._model.scores(rows)
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the label distributions of `fit` for its own rows."""
         if training:
             return normalize_within_sets(self.label_distributions_, candidates.mask)

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators.base import CandidateClassifier, DecisionValues
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.kernels.pairwise import scale_gamma
 from oneof.parallel import single_threaded_blas
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
@@ -24,7 +24,7 @@ from oneof.validation import check_n_jobs, check_positive, check_random_state
 OVERFLOW = "{} overflow: scale the features, for example with StandardScaler."
 
 
-class PLECOC(DecisionValues, CandidateClassifier):
+class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     """Error-correcting output codes: binary classifiers on random partitions of the classes, decoded by their losses.
 
     A coding M_.l assigns each class to the side -1 or +1, and a classifier with margin h_l is trained on the rows whose
@@ -123,7 +123,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
             check_positive("code_length", self.code_length, integer=True)
         check_n_jobs(self.n_jobs)
         classifier = self._binary_classifier()
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
         rows, mask = _as_int32_indices(rows[labeled]), candidates.mask[labeled]
         _check_overflow(rows)
@@ -149,7 +149,7 @@ class PLECOC(DecisionValues, CandidateClassifier):
         self.estimators_ = [estimators[j] for j in index.ravel()]
         self.code_book_ = codes
         self.code_weights_ = fit_code_weights(np.column_stack(margins)[:, index.ravel()], mask, codes)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         _, first, index = np.unique(self.code_book_, axis=1, return_index=True, return_inverse=True)

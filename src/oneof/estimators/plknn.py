@@ -80,8 +80,8 @@ class PLKNN(CandidateClassifier):
         check_choice("weights", self.weights, ("distance", "uniform"))
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        self._mask, self._index = candidates.mask[labeled], Neighborhood(rows_where(labeled, rows))
-        return self._finish_fit(X, y, candidates)
+        self._mask, self._index = candidates.mask[labeled], Neighborhood(select_rows(labeled, rows))
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the fractions of the votes.
@@ -107,7 +107,7 @@ class PLKNN(CandidateClassifier):
         weights = neighbor_weights(distances) if self.weights == "distance" else np.ones_like(distances)
         return vote_fractions(neighbors, weights, self._mask)
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Exclude a training row from its own neighbors."""
         if not training:
             return normalize_within_sets(self._finite_scores(rows), candidates.mask)

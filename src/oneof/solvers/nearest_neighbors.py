@@ -21,7 +21,7 @@ from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.jit import compiled
 from oneof.solvers.nnls import nonnegative_least_squares
-from oneof.solvers.row_accessors import DenseRows, SparseRows, row_product, row_square, view_rows
+from oneof.solvers.row_accessors import DenseRows, SparseRows, row_product, row_square, as_row_view
 from oneof.typing import FeatureMatrix, Floats, Ints, Mask
 
 MAX_GRAM_ENTRIES = 2**22
@@ -170,12 +170,12 @@ def _iter_problems(
             f"{neighbors.shape} and targets of shape {targets.shape}."
         )
     length = max(1, MAX_GRAM_ENTRIES // max(k * k, 1))
-    view = view_rows(rows)
+    view = as_row_view(rows)
     for start in range(0, n, length):
         block = slice(start, min(start + length, n))
         size = block.stop - start
         gram, cross, square = np.empty((size, k, k)), np.empty((size, k)), np.empty(size)
-        _multiply(view, view_rows(targets[block]), neighbors[block], gram, cross, square)
+        _multiply(view, as_row_view(targets[block]), neighbors[block], gram, cross, square)
         largest = max(square.max(), gram.diagonal(axis1=1, axis2=2).max(initial=0.0))
         if not largest < _MAX_SQUARE:
             raise InputError("products of rows overflow: scale the features, for example with StandardScaler.")

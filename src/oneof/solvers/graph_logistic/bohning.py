@@ -29,7 +29,7 @@ from oneof.solvers.graph_logistic.newton import (
 )
 from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Precisions, Prior
 from oneof.solvers.jit import FASTMATH, compiled
-from oneof.solvers.row_accessors import DenseRows, view_rows
+from oneof.solvers.row_accessors import DenseRows, as_row_view
 from oneof.typing import Floats
 
 
@@ -109,14 +109,14 @@ def coordinate_mstep(
     entries is formed; with a sparse Lambda, none but Lambda.
     """
     X = likelihood.features
-    columns = view_rows(sp.csr_array(X.T) if sp.issparse(X) else X.T)
+    columns = as_row_view(sp.csr_array(X.T) if sp.issparse(X) else X.T)
     squares = (X * X).T @ likelihood.row_weight
     bound = 0.5 * (1.0 - 1.0 / (prior.n_vectors + 1)) * np.asarray(squares)
     matrices = [
         prior.unpenalized.regularize(prior.matrix(precisions, c), VAGUE_PRECISION) for c in range(prior.n_distinct)
     ]
     diagonals = [bound + matrix.diagonal() for matrix in matrices]
-    views = [view_rows(matrix) for matrix in matrices]
+    views = [as_row_view(matrix) for matrix in matrices]
     weights = np.array(start, dtype=np.float64)
     mask = np.ascontiguousarray(likelihood.mask)
     stopping = LinearStopping(tol)

@@ -21,7 +21,7 @@ def check(script: Path, cache: Path) -> str:
 
 
 def test_no_public_call_has_the_type_any(tmp_path: Path) -> None:
-    """mypy reveals a type for every result of the script, and none of them is Any."""
+    """Mypy reveals a type for every result of the script, and none of them is Any."""
     printed = check(SCRIPT, tmp_path)
     assert "error:" not in printed, printed
     revealed = re.findall(r'user_script\.py:(\d+): note: Revealed type is "(.*)"', printed)

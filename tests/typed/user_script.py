@@ -1,5 +1,7 @@
 """A script as users write it; mypy must know the type of each result."""
 
+from typing import reveal_type
+
 import numpy as np
 
 import oneof

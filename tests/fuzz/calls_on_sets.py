@@ -135,14 +135,18 @@ def hidings(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
     if draw(st.integers(0, 9)) == 0:
         sizes = {"n_rows": either(st.just((1, n, 2))), "n_features": either(st.sampled_from([(K, 1), (1, 2)]))}
-        scales = optional(fraction=either(st.floats(0.1, 0.9)), separation=either(st.just((2.0, 1e9))), random_state=SEEDS)
+        scales = optional(
+            fraction=either(st.floats(0.1, 0.9)), separation=either(st.just((2.0, 1e9))), random_state=SEEDS
+        )
         return _two_sensors, (), {name: draw(size) for name, size in sizes.items()} | draw(scales)
     y = draw(either(exact(n, K), sets_(n, K)))
     kind = draw(st.sampled_from(["uniform", "confusable", "cooccurring"]))
     named = draw(optional(fraction=either(st.floats(0, 1)), classes=classes_of(y), random_state=SEEDS))
     if kind != "cooccurring":
         named |= draw(
-            st.sampled_from([optional(n_distractors=several(0, 1)), optional(set_size=several(1, 2))]).flatmap(lambda s: s)
+            st.sampled_from([optional(n_distractors=several(0, 1)), optional(set_size=several(1, 2))]).flatmap(
+                lambda s: s
+            )
         )
     known = draw(classes_of(y))
     many = len(known) if isinstance(known, list | tuple) else K

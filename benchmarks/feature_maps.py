@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import oneof
 from oneof.errors import DataError
-from oneof.estimators import loo_kernels
+from oneof.kernels import mapped
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS
 
 FAMILIES = {"alike": MAPS, "zeros kept": SPARSE_MAPS, "all": MAPS | SPARSE_MAPS}
@@ -89,7 +89,7 @@ def main():
     for name, parts in splits():
         means = []
         for maps in FAMILIES.values():
-            loo_kernels.suited_maps = lambda _, maps=maps: maps
+            mapped.default_maps = lambda _, maps=maps: maps
             means.append(np.mean([(oneof.LOORidge().fit(X, y).predict(Z) == t).mean() for X, y, Z, t in parts]))
         print(
             f"{name:32s} {share_in_use(parts[0][0]):5.2f}  " + "  ".join(f"{mean:10.3f}" for mean in means), flush=True

@@ -155,7 +155,10 @@ def large():
     random = np.random.default_rng(0)
     truth = random.integers(0, 10, 100_000)
     X = 1.5 * random.normal(size=(10, 20))[truth] + random.normal(size=(100_000, 20))
-    y, model = make_partial_labels(truth, n_distractors=2, random_state=0), LOORidge("rbf", features="standard", random_state=0)
+    y, model = (
+        make_partial_labels(truth, n_distractors=2, random_state=0),
+        LOORidge("rbf", features="standard", random_state=0),
+    )
     report("100,000 x 20, one kernel", model, X[:90_000], y[:90_000], X[90_000:], truth[90_000:])
 
 
@@ -182,7 +185,8 @@ def report(label, model, X, y, new, truth):
     error = calibration_error(model.predict_proba(new), np.searchsorted(model.classes_, truth))
     print(
         f"{label}: {X.shape[0]} rows, {kernels}, accuracy {right:.3f}, ECE {error:.3f}, part of scenes "
-        f"{model.distractor_weights_['cooccurring']:.2f}, fit {seconds:.1f} s, predict twice {time.process_time() - start:.1f} s",
+        f"{model.distractor_weights_['cooccurring']:.2f}, fit {seconds:.1f} s, "
+        f"predict twice {time.process_time() - start:.1f} s",
         flush=True,
     )
 

@@ -139,7 +139,7 @@ def test_equal_rows_have_covariance_one(kernel, form, rows):
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 @pytest.mark.parametrize("moved", [1e-3, 1e-7])
 def test_near_copies_far_from_the_origin(kernel, offset, moved, rows):
-    """For any location and distance of the rows, k has the precision of their differences: 1e-11, and 1e-6 for 1 - k."""
+    """For any location and distance of the rows, k has a precision of 1e-11, and 1 - k of 1e-6."""
     X, _ = rows
     X = np.vstack([X, X + moved]) + offset
     X[-1] = offset + 1e4  # an outlier moves the mean away from all other rows

@@ -32,7 +32,7 @@ def derivative(function, scores, direction):
 
 
 def test_values_equal_the_definition(rows):
-    """The likelihood is the sum of the probabilities in the set; the entropy is that of the normalized probabilities."""
+    """The likelihood is the sum of the probabilities in the set; the entropy is that after normalization."""
     scores, _, mask = rows
     p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     inside = np.where(mask, p, 0).sum(axis=1, keepdims=True)

@@ -43,7 +43,7 @@ def votes(problem):
     model = fit(oneof.PLKNN(3), problem)
     new = np.vstack([distinct(problem)[0].X[:5], problem.X[:3] + 0.125 * problem.X[0]])
     told = ~problem.mask.all(axis=1)
-    _, neighbors = model._known.nearest(3, new).by_row(len(new))
+    _, neighbors = model._index.nearest(3, new).by_row(len(new))
     return exact_machines.vote_error(problem.X[told], problem.mask[told], new, neighbors, model.predict_proba(new))
 
 

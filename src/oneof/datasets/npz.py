@@ -213,7 +213,7 @@ def _annotations(arrays: Arrays, n_samples: int, n_classes: int) -> np.ndarray[A
             f"with at most {n_samples} items."
         )
     if answers.size and not -1 <= int(answers.min()) <= int(answers.max()) < n_classes:
-        raise DataError(f"answers holds a code outside -1 (none) to {n_classes - 1}.")
+        raise DataError(f"answers has a code outside -1 (none) to {n_classes - 1}.")
     return answers
 
 

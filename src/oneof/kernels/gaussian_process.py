@@ -114,7 +114,7 @@ def is_psd_by_construction(kernel: Any, n_features: int) -> bool:
         return n_features == 1
     if kind == "Exponentiation" and not (kernel.exponent >= 0 and float(kernel.exponent).is_integer()):
         return False
-    return kind != "" and all(is_psd_by_construction(part, n_features) for part in _operands(kernel))
+    return kind != "" and all(is_psd_by_construction(operand, n_features) for operand in _operands(kernel))
 
 
 def _kind(kernel: Any) -> str:
@@ -136,7 +136,7 @@ def _is_native(kernel: Any, X: FeatureMatrix) -> bool:
             "scikit-learn's ConstantKernel, WhiteKernel, DotProduct, RBF, Matern (nu = 0.5, 1.5, 2.5 or inf), "
             "RationalQuadratic and ExpSineSquared."
         )
-    return _kind(kernel) != "" and all(_is_native(part, X) for part in _operands(kernel))
+    return _kind(kernel) != "" and all(_is_native(operand, X) for operand in _operands(kernel))
 
 
 def _overflow_message(kernel: Any, X: FeatureMatrix) -> str:
@@ -156,7 +156,7 @@ def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Arra
     """Return k(x_i, y_j) as a new array, or as a number if all are equal; without Y, of X with itself."""
     kind, xp = _kind(kernel), namespace(X)
     if kind in _OPERANDS:
-        return _combine(kernel, [_values(part, X, Y, origin) for part in _operands(kernel)])
+        return _combine(kernel, [_values(operand, X, Y, origin) for operand in _operands(kernel)])
     if kind == "ConstantKernel":
         return float(kernel.constant_value)
     if kind == "WhiteKernel":
@@ -188,7 +188,7 @@ def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Arra
 def _variances(kernel: Any, X: FeatureMatrix) -> Any:
     kind = _kind(kernel)
     if kind in _OPERANDS:
-        return _combine(kernel, [_variances(part, X) for part in _operands(kernel)])
+        return _combine(kernel, [_variances(operand, X) for operand in _operands(kernel)])
     if kind in _STATIONARY:
         return 1.0
     if kind == "DotProduct":

@@ -21,9 +21,9 @@ from oneof.validation import check_memory
 
 RADIAL = ("rbf", "laplacian")
 RBF_GAMMA = 0.3
-"""Of exp(-gamma d^2 / V), with V the total variance of the rows; the mean of d^2 is 2 V."""
+"""Rate gamma of exp(-gamma d^2 / V), with V the total variance of the rows; the mean of d^2 is 2 V."""
 LAPLACIAN_GAMMA = 1.5
-"""Of exp(-gamma |x - y|_1 / d), for d standardized features."""
+"""Rate gamma of exp(-gamma |x - y|_1 / d), for d standardized features."""
 _VARIANCE_RTOL = 1e-12
 """Total variance, relative to the mean square of the rows, below which it is rounding and the rows are one point."""
 _TILE = 1024

@@ -19,7 +19,7 @@ from oneof import AvgPegasos
 from oneof.kernels.feature_maps import Standard
 from oneof.kernels.radial import MappedKernel
 from oneof.parallel import parallel_map
-from oneof.solvers.laplace.expectation import draw_normals, expected_shares
+from oneof.solvers.laplace.predictive import draw_normals, expected_softmax
 from oneof.solvers.loo_ridge.left_out import ExactRidge
 
 RANDOM = np.random.default_rng(0)
@@ -31,7 +31,7 @@ NORMALS = draw_normals(1000, 10, RANDOM)
 
 def draws(_):
     """Take the mean of the softmax over draws."""
-    return expected_shares(MEANS, ROOTS @ ROOTS.mT / 12, NORMALS)
+    return expected_softmax(MEANS, ROOTS @ ROOTS.mT / 12, NORMALS)
 
 
 def kernel(_, kind="rbf"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.distributed.alignment import OnAligned, aligned
+from oneof.distributed.reduction import AlignedCall, aligned
 
 
 def crooked(a):
@@ -30,7 +30,7 @@ def test_products_are_those_of_arrays_made_here():
     def gather(held, parts):
         return parts[0].T @ held.X
 
-    found = OnAligned(gather)(Held(crooked(X), "x"), (crooked(W), 1))
+    found = AlignedCall(gather)(Held(crooked(X), "x"), (crooked(W), 1))
     np.testing.assert_array_equal(found, gather(Held(X, "x"), (W, 1)))
     held = Held(X, "x")
     assert aligned(held) is held

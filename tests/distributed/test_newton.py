@@ -19,7 +19,7 @@ LENGTHS = [100, 0, 80, 60]
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
 def test_clpl_is_that_of_one_machine(monkeypatch, largest, fit_intercept, sparse):
     """Weights and objective are equal to 1e-8, by the whole Hessian as by products with it."""
-    monkeypatch.setattr(clpl, "LARGEST_HESSIAN", largest)
+    monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", largest)
     X, y, _ = table()
     here, there = (CLPL(C=0.7, fit_intercept=fit_intercept) for _ in range(2))
     here.fit(sp.csr_array(X) if sparse else X, y)
@@ -42,7 +42,7 @@ def test_the_hessian_is_the_derivative_of_products():
 
 def test_clpl_by_blocks_as_a_preconditioner(monkeypatch):
     """Where conjugate gradients are slow the Hessian's blocks are summed too, and the minimum is the same."""
-    monkeypatch.setattr(clpl, "LARGEST_HESSIAN", 0)
+    monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", 0)
     X, y, _ = table()
     X = X * np.logspace(0, 2, 5)
     here, there = CLPL(C=10.0).fit(X, y), distributed.fit(CLPL(C=10.0), in_blocks(X, LENGTHS), y)
@@ -80,7 +80,7 @@ OPTIONS = [
 )
 def test_plgp_is_that_of_one_machine(monkeypatch, options, largest):
     """Latents, probabilities and the evidence are equal to 1e-8, with the kernel's parameters found or given."""
-    monkeypatch.setattr(plgp, "LARGEST_HESSIAN", largest)
+    monkeypatch.setattr(plgp, "MAX_HESSIAN_SIZE", largest)
     X, y, _ = table()
     here, there = machine(**options).fit(X, y), machine(**options)
     distributed.fit(there, in_blocks(X, LENGTHS), y)

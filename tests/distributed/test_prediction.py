@@ -78,9 +78,9 @@ def test_two_classes_have_one_score(rows):
 def test_what_cannot_be_predicted_is_told(rows):
     X, y, _ = rows
     model, blocks = CLPL().fit(X, y), in_blocks(X, [120, 120])
-    with pytest.raises(InputTypeError, match="CLPL has no predict_proba"):
+    with pytest.raises(InputTypeError, match="must have the method predict_proba; CLPL"):
         distributed.predict_proba(model, blocks)
-    with pytest.raises(InputTypeError, match="expected a dask array"):
+    with pytest.raises(InputTypeError, match="must be a dask array"):
         distributed.predict(model, X)
     for ask in (distributed.predict, distributed.predict_proba, distributed.decision_function):
         with pytest.raises(NotFittedError):

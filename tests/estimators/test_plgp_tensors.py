@@ -47,9 +47,9 @@ def test_rows_of_another_kind_than_those_of_fit():
     expected = model.predict_proba(torch.asarray(further(), dtype=torch.float32))
     for Z in (further(), torch.asarray(further()), torch.asarray(further()).requires_grad_()):
         np.testing.assert_allclose(model.predict_proba(Z).numpy(), expected.numpy(), atol=1e-4)
-    with pytest.raises(InputError, match=r"pass X\.cpu"):
+    with pytest.raises(InputError, match=r"Pass X\.cpu"):
         PLGP(**FIXED).fit(X, mask).predict(torch.asarray(further()))
-    with pytest.raises(InputError, match="dense one of real numbers"):
+    with pytest.raises(InputError, match="dense tensor of real numbers"):
         model.predict(torch.asarray(further()).to_sparse())
 
 

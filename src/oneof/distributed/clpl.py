@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from oneof.distributed.blocks import Block as RowBlock
-from oneof.distributed.blocks import Blocks
-from oneof.distributed.reduction import LARGEST_HESSIAN, each_held, sum_over
+from oneof.distributed.blocks import RowBlock
+from oneof.distributed.blocks import RowBlocks
+from oneof.distributed.reduction import MAX_HESSIAN_SIZE, map_persist, map_reduce
 from oneof.estimators.clpl import CLPL
 from oneof.solvers.clpl import CLPLProblem, minimize
 from oneof.solvers.clpl.problem import blocks_fit
@@ -25,13 +25,13 @@ def check_clpl(model: CLPL) -> None:
     model._check_parameters()
 
 
-def fit_clpl(model: CLPL, blocks: Blocks) -> None:
+def fit_clpl(model: CLPL, blocks: RowBlocks) -> None:
     """Fit a model, to what one machine would find."""
-    blocks = blocks.told
-    problems = each_held(blocks.parts, _problem, float(model.C), bool(model.fit_intercept))
-    shape = (len(blocks.classes), blocks.facts[0].n_features + bool(model.fit_intercept))
+    blocks = blocks.labeled
+    problems = map_persist(blocks.blocks, _problem, float(model.C), bool(model.fit_intercept))
+    shape = (len(blocks.classes), blocks.metadata[0].n_features + bool(model.fit_intercept))
     found = minimize(BlockSums(problems, shape, bool(model.fit_intercept)), max_iter=model.max_iter, tol=model.tol)
-    blocks.describe(model)
+    blocks.set_input_attributes(model)
     model._keep(found, blocks.dtype)
 
 
@@ -75,7 +75,7 @@ class BlockSums:
         if hessian is not None:
             bent = np.tensordot(hessian, direction, axes=2)
         else:
-            bent = sum_over(curvatures.bent, _product, direction)
+            bent = map_reduce(curvatures.bent, _product, direction)
         return self.penalized(direction) + bent
 
     def hessian_diagonal(self, curvatures: "BlockScores") -> Floats:
@@ -88,7 +88,7 @@ class BlockSums:
         if hessian is not None:
             squares = np.stack([hessian[k, :, k] for k in range(self.shape[0])])
         else:
-            squares = sum_over(curvatures.bent, _squares)
+            squares = map_reduce(curvatures.bent, _squares)
         return [Block.of(own, has_intercept=self.has_intercept) for own in squares]
 
     def line(self, scores: "BlockScores", moved: "BlockScores") -> "BlockLine":
@@ -124,20 +124,20 @@ class BlockScores:
     @cached_property
     def sums(self) -> _Sums:
         """Losses and derivatives: one round."""
-        return sum_over(self.problem.problems, _sums, self.weights)
+        return map_reduce(self.problem.problems, _sums, self.weights)
 
     @cached_property
     def bent(self) -> list[Any]:
         """Each block's problem beside the curvatures at these scores, held by the workers."""
         problems = self.problem.problems
-        return list(zip(problems, each_held(problems, _curvatures, self.weights)))
+        return list(zip(problems, map_persist(problems, _curvatures, self.weights)))
 
 
 class BlockLine:
     """The losses along a step; a length that is asked for twice costs one round."""
 
     def __init__(self, problem: BlockSums, weights: Floats, step: Floats) -> None:
-        held = each_held(problem.problems, _scores_and_moves, weights, step)
+        held = map_persist(problem.problems, _scores_and_moves, weights, step)
         self._parts = list(zip(problem.problems, held))
         self._seen: dict[float, Floats] = {}
 
@@ -152,7 +152,7 @@ class BlockLine:
     def _at(self, length: float) -> Floats:
         if length not in self._seen:
             lengths = [length] if self._seen else sorted({0.0, 1.0, length})  # the first two that are asked for
-            found = sum_over(self._parts, _along, lengths)
+            found = map_reduce(self._parts, _along, lengths)
             self._seen.update(zip(lengths, found))
         return self._seen[length]
 
@@ -167,7 +167,7 @@ def _sums(problem: CLPLProblem, weights: Floats) -> _Sums:
     scores = problem.scores(weights)
     curvatures = problem.curvatures(scores)
     gradient = problem.gather(problem.slopes(scores), problem.X)
-    if weights.size <= LARGEST_HESSIAN:
+    if weights.size <= MAX_HESSIAN_SIZE:
         hessian = problem.loss_hessian(curvatures)
         diagonal = np.einsum("kdkd->kd", hessian)
     else:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from oneof.distributed.blocks import Block, Blocks, in_block
-from oneof.distributed.reduction import compute, each_held, persist, shared, summed, task
+from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
+from oneof.distributed.reduction import compute, map_persist, persist, shared, tree_sum, delayed_task
 from oneof.errors import InputError
 from oneof.estimators.plsvm import PLSVM
 from oneof.kernels import Kernel
@@ -41,18 +41,18 @@ def check_plsvm(machine: PLSVM) -> None:
         )
 
 
-def fit_plsvm(machine: PLSVM, blocks: Blocks) -> None:
+def fit_plsvm(machine: PLSVM, blocks: RowBlocks) -> None:
     """Fit a machine; of one block, by the ordinary solver."""
-    blocks = blocks.told
-    problems = each_held(blocks.parts, _problem, float(machine.lam), bool(machine.fit_intercept))
+    blocks = blocks.labeled
+    problems = map_persist(blocks.blocks, _problem, float(machine.lam), bool(machine.fit_intercept))
     if len(problems) == 1:
-        found = compute(task(_solve, problems[0], machine.max_iter, machine.tol))
+        found = compute(delayed_task(_solve, problems[0], machine.max_iter, machine.tol))
     else:
-        found = _mix(machine, problems, blocks.n_told)
-    blocks.describe(machine)
+        found = _mix(machine, problems, blocks.n_labeled)
+    blocks.set_input_attributes(machine)
     machine._keep_trace(found)
     # Only gamma is worked out from rows, and the linear kernel has none.
-    no_rows = np.zeros((0, blocks.facts[0].n_features))
+    no_rows = np.zeros((0, blocks.metadata[0].n_features))
     kernel = Kernel.of("linear", no_rows, gamma="auto", degree=machine.degree, coef0=machine.coef0)
     machine._set_linear(found.weights.astype(blocks.dtype, copy=False), kernel)
 
@@ -61,14 +61,14 @@ def _mix(machine: PLSVM, problems: list[Any], n_rows: int) -> PLSVMSolution:
     """Make rounds until no row chooses anew and the duality gap is at most `tol` times the objective."""
     lam, trace = float(machine.lam), Trace()
     trace.add(1.0)  # of W = 0
-    duals, weights = _round([task(_start, own, nout=2) for own in problems])[:2]
+    duals, weights = _round([delayed_task(_start, own, nout=2) for own in problems])[:2]
     best, lowest, converged, n_iter = weights, 1.0, False, 0
     last, momentum, highest, gaps = weights, 1.0, -np.inf, [np.inf]
     while True:
         following = 0.5 + (0.25 + momentum**2) ** 0.5
         beta = (momentum - 1.0) / following
         common = shared((weights, weights + beta * (weights - last), beta))
-        made = [task(_go_on, own, dual, common, n_iter, nout=2) for own, dual in zip(problems, duals)]
+        made = [delayed_task(_go_on, own, dual, common, n_iter, nout=2) for own, dual in zip(problems, duals)]
         moved, ahead, seen = _round(made)
         penalty = 0.5 * lam * float(np.vdot(weights, weights))
         objective, dual = seen.losses / n_rows + penalty, seen.taus / n_rows - penalty
@@ -91,15 +91,15 @@ def _mix(machine: PLSVM, problems: list[Any], n_rows: int) -> PLSVMSolution:
 
 def _round(made: list[Any]) -> tuple[list[Any], Floats, Share]:
     """Return what each block holds after a round, the mean of the weights by rows, and the sums."""
-    total = summed([share for _, share in made], Share.__add__)
+    total = tree_sum([share for _, share in made], Share.__add__)
     *duals, total = persist([*(dual for dual, _ in made), total])
     found = compute(total)
     return duals, found.weights / found.n_rows, found
 
 
-def _problem(block: Block, lam: float, has_constant: bool) -> _BlockProblem:
-    with in_block(block.number):
-        rows, mask = block.told_rows()
+def _problem(block: RowBlock, lam: float, has_constant: bool) -> _BlockProblem:
+    with block_error_context(block.number):
+        rows, mask = block.labeled_rows()
         space = FeatureSpace(rows.astype(np.float64, copy=False), has_constant=has_constant)
         return _BlockProblem(block.number, PLSVMProblem(space, mask, lam))
 

@@ -5,16 +5,16 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from oneof.kernels import covariance, variances
-from oneof.solvers.laplace import reduced as reduced_module
-from oneof.solvers.laplace.covariance import LatentCovariance
-from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sample, symmetric_roots
-from oneof.solvers.laplace.lanczos import large_eigenpairs
-from oneof.solvers.laplace.landmarks import NystroemFeatures
+from oneof.solvers.laplace import low_rank_covariance
+from oneof.solvers.laplace.posterior_covariance import LatentCovariance
+from oneof.solvers.laplace.predictive import draw_normals, expected_softmax, sample_latents, symmetric_roots
+from oneof.solvers.laplace.low_rank_covariance import large_eigenpairs
+from oneof.kernels.nystroem import NystroemFeatures
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.posterior import in_single_precision
-from oneof.solvers.laplace.prior import FeaturePrior, GramPrior
-from oneof.solvers.laplace.reduced import ReducedCovariance
-from oneof.solvers.laplace.weights import WeightCovariance
+from oneof.solvers.laplace.posterior import to_float32_if_precise
+from oneof.solvers.laplace.model import FeaturePrior, GramPrior
+from oneof.solvers.laplace.low_rank_covariance import LowRankCovariance
+from oneof.solvers.laplace.posterior_covariance import WeightCovariance
 from tests.estimators.panel import table
 
 KERNELS = {
@@ -27,9 +27,9 @@ KERNELS = {
 @pytest.fixture(autouse=True)
 def _few_rows(monkeypatch):
     """Allow as many features as there may be: with the few rows of these tests the published form would be taken."""
-    monkeypatch.setattr(reduced_module, "LARGEST_SPACE", 0.5)
-    monkeypatch.setattr(reduced_module, "MOST_FEATURES", 2.0)
-    monkeypatch.setattr(reduced_module, "MOST_FOR_EACH", 0.5)
+    monkeypatch.setattr(low_rank_covariance, "MAX_KRYLOV_FRACTION", 0.5)
+    monkeypatch.setattr(low_rank_covariance, "MAX_FEATURES_FRACTION", 2.0)
+    monkeypatch.setattr(low_rank_covariance, "MAX_FEATURES_FRACTION_PER_CLASS", 0.5)
 
 
 def problem(kernel, n=300, K=4):
@@ -37,9 +37,9 @@ def problem(kernel, n=300, K=4):
     X, mask = table(n, K=K)
     told = ~mask.all(axis=1)
     further = np.random.default_rng(1).normal(size=(40, X.shape[1])) * 2
-    prior = GramPrior.of(covariance(kernel, X[told]))
+    prior = GramPrior.from_gram(covariance(kernel, X[told]))
     mode = find_mode(prior, mask[told], np.inf)
-    return prior, mode.shares.overall, covariance(kernel, further, X[told]), variances(kernel, further)
+    return prior, mode.derivatives.proba, covariance(kernel, further, X[told]), variances(kernel, further)
 
 
 def in_order(lower, upper, share=1.0):
@@ -53,8 +53,8 @@ def in_order(lower, upper, share=1.0):
 def test_the_cheap_form_keeps_its_bounds(name, eps):
     """In every direction it is off by a share of about sqrt(eps) at most."""
     prior, shares, cross, own = problem(KERNELS[name])
-    published = LatentCovariance.of(prior, shares).of_rows(cross, own)
-    cheap = ReducedCovariance.of(prior, shares, np.random.default_rng(0), eps=eps).of_rows(cross, own)
+    published = LatentCovariance.from_prior(prior, shares).covariances(cross, own)
+    cheap = LowRankCovariance.from_prior(prior, shares, np.random.default_rng(0), eps=eps).covariances(cross, own)
     assert in_order((1 - np.sqrt(eps)) * cheap, published)
     assert in_order(published, cheap, 1 + np.sqrt(eps) + eps)
 
@@ -63,12 +63,12 @@ def test_the_cheap_form_keeps_its_bounds(name, eps):
 def test_the_cheap_form_is_close(name):
     """As it is used, variances are right to 3e-3 of themselves, in single precision too."""
     prior, shares, cross, own = problem(KERNELS[name])
-    published = LatentCovariance.of(prior, shares).of_rows(cross, own)
-    reduced = ReducedCovariance.of(prior, shares, np.random.default_rng(0))
-    single = in_single_precision(reduced, cross, own)
+    published = LatentCovariance.from_prior(prior, shares).covariances(cross, own)
+    reduced = LowRankCovariance.from_prior(prior, shares, np.random.default_rng(0))
+    single = to_float32_if_precise(reduced, cross, own)
     assert single.roots[0].dtype == np.float32
     for form in (reduced, single):
-        cheap = form.of_rows(cross, own)
+        cheap = form.covariances(cross, own)
         each = np.arange(cheap.shape[1])
         np.testing.assert_allclose(cheap[:, each, each], published[:, each, each], rtol=3e-3)
 
@@ -76,16 +76,16 @@ def test_the_cheap_form_is_close(name):
 def test_the_cheap_form_is_given_up_where_it_would_not_be_cheap():
     """Where the kernel falls off at once no few features hold it."""
     prior, shares, _, _ = problem(ConstantKernel(10.0) * RBF(0.05))
-    assert ReducedCovariance.of(prior, shares, np.random.default_rng(0)) is None
+    assert LowRankCovariance.from_prior(prior, shares, np.random.default_rng(0)) is None
 
 
 def test_a_class_without_probability_needs_no_features():
     """Its latents keep their prior."""
     prior, shares, cross, own = problem(KERNELS["smooth"], K=3)
     shares = np.stack([shares[:, 0] + shares[:, 1], shares[:, 2], 0 * shares[:, 0]], axis=1)
-    form = ReducedCovariance.of(prior, shares, np.random.default_rng(0))
+    form = LowRankCovariance.from_prior(prior, shares, np.random.default_rng(0))
     assert [root.shape[1] > 0 for root in form.roots] == [True, True, False]
-    found = form.of_rows(cross, own)
+    found = form.covariances(cross, own)
     np.testing.assert_allclose(found[:, 2, 2], own)
     np.testing.assert_array_equal(found[:, 2, :2], 0.0)
 
@@ -93,8 +93,8 @@ def test_a_class_without_probability_needs_no_features():
 def test_single_precision_is_declined_where_it_would_lose():
     """With prior variances 1e10 times those of the posterior, double precision is kept."""
     prior, shares, cross, own = problem(ConstantKernel(1e8) * DotProduct(1.0), n=100)
-    published = LatentCovariance.of(prior, shares)
-    assert in_single_precision(published, cross, own) is published
+    published = LatentCovariance.from_prior(prior, shares)
+    assert to_float32_if_precise(published, cross, own) is published
 
 
 def spectral(spectrum):
@@ -132,11 +132,11 @@ def test_rows_that_recur_keep_the_bounds():
     """Groups of equal rows, whose kernel has the same eigenvalue for all of them."""
     eps = 0.01
     groups = np.kron(np.eye(20), np.ones((10, 10)))
-    prior, shares = GramPrior.of(groups), np.full((200, 2), 0.5)
-    published = LatentCovariance.of(prior, shares).of_rows(groups, np.ones(200))
-    found = ReducedCovariance.of(prior, shares, np.random.default_rng(0), eps=eps)
+    prior, shares = GramPrior.from_gram(groups), np.full((200, 2), 0.5)
+    published = LatentCovariance.from_prior(prior, shares).covariances(groups, np.ones(200))
+    found = LowRankCovariance.from_prior(prior, shares, np.random.default_rng(0), eps=eps)
     assert found is not None
-    cheap = found.of_rows(groups, np.ones(200))
+    cheap = found.covariances(groups, np.ones(200))
     assert in_order((1 - np.sqrt(eps)) * cheap, published)
     assert in_order(published, cheap, 1 + np.sqrt(eps) + eps)
 
@@ -147,25 +147,25 @@ def test_features_give_the_covariances_of_their_kernel():
     told = ~mask.all(axis=1)
     features = np.tanh(X[told] @ np.random.default_rng(0).normal(size=(4, 7)))
     further = np.tanh(np.random.default_rng(1).normal(size=(20, 7)))
-    exact, low_rank = GramPrior.of(features @ features.T), FeaturePrior.of(features)
-    shares = find_mode(low_rank, mask[told], np.inf).shares.overall
+    exact, low_rank = GramPrior.from_gram(features @ features.T), FeaturePrior.from_features(features)
+    shares = find_mode(low_rank, mask[told], np.inf).derivatives.proba
     own = (further**2).sum(axis=1)
-    published = LatentCovariance.of(exact, shares).of_rows(further @ features.T, own)
-    by_weights = WeightCovariance.of([features] * 3, shares)
-    np.testing.assert_allclose(by_weights.of_rows(further, own), published, atol=1e-9)
-    more = by_weights.of_rows(further, own + 2.0) - published
+    published = LatentCovariance.from_prior(exact, shares).covariances(further @ features.T, own)
+    by_weights = WeightCovariance.from_features([features] * 3, shares)
+    np.testing.assert_allclose(by_weights.covariances(further, own), published, atol=1e-9)
+    more = by_weights.covariances(further, own + 2.0) - published
     np.testing.assert_allclose(more, np.broadcast_to(2.0 * np.eye(3), more.shape), atol=1e-9)
 
 
 def test_a_kernel_for_each_class():
     """Equal kernels for all classes give the covariances of a shared one, in both forms."""
     prior, shares, cross, own = problem(KERNELS["smooth"], K=3)
-    each = GramPrior.of(np.stack([prior.gram] * 3))
+    each = GramPrior.from_gram(np.stack([prior.gram] * 3))
     crosses, owns = np.stack([cross] * 3), np.stack([own] * 3)
-    shared = LatentCovariance.of(prior, shares).of_rows(cross, own)
-    np.testing.assert_allclose(LatentCovariance.of(each, shares).of_rows(crosses, owns), shared, atol=1e-9)
-    cheap = ReducedCovariance.of(each, shares, np.random.default_rng(0))
-    np.testing.assert_allclose(cheap.of_rows(crosses, owns), shared, atol=2e-3 * shared.max())
+    shared = LatentCovariance.from_prior(prior, shares).covariances(cross, own)
+    np.testing.assert_allclose(LatentCovariance.from_prior(each, shares).covariances(crosses, owns), shared, atol=1e-9)
+    cheap = LowRankCovariance.from_prior(each, shares, np.random.default_rng(0))
+    np.testing.assert_allclose(cheap.covariances(crosses, owns), shared, atol=2e-3 * shared.max())
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -173,9 +173,9 @@ def test_as_many_landmarks_as_rows_give_the_kernel(name):
     """Inner products of the features of all rows are their kernel; those of some never exceed its diagonal."""
     X, _ = table(60)
     kernel = KERNELS[name]
-    features = NystroemFeatures.of(kernel, X).of_rows(X)
+    features = NystroemFeatures.fit(kernel, X).transform(X)
     np.testing.assert_allclose(features @ features.T, covariance(kernel, X), atol=1e-6 * variances(kernel, X).max())
-    some = NystroemFeatures.of(kernel, X[:20]).of_rows(X)
+    some = NystroemFeatures.fit(kernel, X[:20]).transform(X)
     gap = covariance(kernel, X) - some @ some.T
     assert np.linalg.eigvalsh(gap).min() >= -1e-6 * variances(kernel, X).max()
 
@@ -186,7 +186,7 @@ def test_draws_have_the_moments_they_should():
     root = random.normal(size=(5, 3, 3))
     means, covariances = random.normal(size=(5, 3)), root @ root.mT
     np.testing.assert_allclose(symmetric_roots(covariances) @ symmetric_roots(covariances), covariances, atol=1e-12)
-    drawn = sample(means, covariances, draw_normals(200_000, 3, random))
+    drawn = sample_latents(means, covariances, draw_normals(200_000, 3, random))
     np.testing.assert_allclose(drawn.mean(axis=1), means, atol=1e-12)
     centered = drawn - means[:, None]
     found = np.einsum("tsk,tsj->tkj", centered, centered) / drawn.shape[1]
@@ -200,6 +200,6 @@ def test_expected_shares_are_the_mean_of_the_softmax():
     spread = np.sqrt(1.5 + 0.8 - 2 * 0.2)
     exact = (weights / (1 + np.exp(-(0.7 + spread * nodes)))).sum() / weights.sum()
     normals = draw_normals(100_001, 2, np.random.default_rng(0))
-    np.testing.assert_allclose(expected_shares(means, covariances, normals)[0], [exact, 1 - exact], atol=2e-3)
-    certain = expected_shares(means, 0 * covariances, normals)
+    np.testing.assert_allclose(expected_softmax(means, covariances, normals)[0], [exact, 1 - exact], atol=2e-3)
+    certain = expected_softmax(means, 0 * covariances, normals)
     np.testing.assert_allclose(certain[0, 0], 1 / (1 + np.exp(-0.7)))

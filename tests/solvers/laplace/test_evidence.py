@@ -6,10 +6,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Wh
 
 from oneof.errors import InputError
 from oneof.solvers.laplace.evidence import evidence, evidence_gradient
-from oneof.solvers.laplace.factors import Factors
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
+from oneof.solvers.laplace.model import GramPrior
 from tests.estimators.panel import table
 from tests.oracles import laplace_evidence as oracle
 
@@ -41,9 +41,9 @@ def grams(kernel, X):
     """Return the prior and the derivatives of its Gram matrices."""
     if not isinstance(kernel, list):
         gram, gradients = kernel(X, eval_gradient=True)
-        return GramPrior.of(gram), gradients
+        return GramPrior.from_gram(gram), gradients
     pairs = [part(X, eval_gradient=True) for part in kernel]
-    return GramPrior.of(np.stack([gram for gram, _ in pairs])), [gradients for _, gradients in pairs]
+    return GramPrior.from_gram(np.stack([gram for gram, _ in pairs])), [gradients for _, gradients in pairs]
 
 
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
@@ -66,7 +66,7 @@ def test_the_gradient_is_the_derivative_of_the_evidence(rows, kernel, sharpness)
     def evaluate(theta, initial=None):
         prior, gradients = grams(with_theta(kernel, theta), X)
         mode = find_mode(prior, mask, sharpness, initial=initial, tol=1e-12)
-        factors = Factors.of(prior, mode.shares.overall)
+        factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
         return evidence(prior, mode, factors), prior, mode, factors, gradients
 
     theta = np.concatenate([part.theta for part in kernel]) if isinstance(kernel, list) else kernel.theta
@@ -86,7 +86,7 @@ def test_probabilities_that_vanish_leave_the_gradient_finite(rows):
     prior, gradients = grams(ConstantKernel(1e8, "fixed") * RBF(0.01) + WhiteKernel(1e8), X)
     mode = find_mode(prior, mask, 1.0, initial=np.where(mask, 1e-5, -1e-5))
     mode = find_mode(prior, mask, 1.0, initial=mode.coefficients)
-    factors = Factors.of(prior, mode.shares.overall)
+    factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
     assert np.isfinite(evidence(prior, mode, factors))
     assert np.isfinite(evidence_gradient(prior, mode, factors, gradients)).all()
 
@@ -115,7 +115,7 @@ def test_further_starts_never_end_lower(rows):
     kernel = 1.0 * RBF(1.0, (1e-2, 1e2))
     one = search_hyperparameters(*rows, kernel, 1.0)
     several = [
-        search_hyperparameters(*rows, kernel, 1.0, n_restarts=2, random=np.random.default_rng(0)) for _ in range(2)
+        search_hyperparameters(*rows, kernel, 1.0, n_restarts=2, rng=np.random.default_rng(0)) for _ in range(2)
     ]
     assert several[0].evidence >= one.evidence
     assert several[0].n_evaluations > one.n_evaluations
@@ -181,15 +181,15 @@ class Silent(RBF):
 
 def test_searches_that_cannot_be_are_refused(rows):
     """Unknown optimizers, starts drawn from bounds without end, and kernels without derivatives."""
-    with pytest.raises(InputError, match="optimizer='newton'"):
+    with pytest.raises(InputError, match="`optimizer` must be .*'newton'"):
         search_hyperparameters(*rows, RBF(), 1.0, optimizer="newton")
     with pytest.raises(InputError, match="within the kernel's bounds"):
         search_hyperparameters(*rows, RBF(1.0, (1e-5, np.inf)), 1.0, n_restarts=1)
-    with pytest.raises(InputError, match="does not give its derivatives"):
+    with pytest.raises(InputError, match="does not provide derivatives"):
         search_hyperparameters(*rows, Silent(), 1.0)
 
 
 def test_a_matrix_that_is_no_covariance_has_no_mode(rows):
     """Squares below 0, which rounding makes of kernels that are nearly singular, end the ascent without an error."""
     _, mask = rows
-    assert not find_mode(GramPrior.of(-100.0 * np.eye(len(mask))), mask, 1.0, max_iter=3).converged
+    assert not find_mode(GramPrior.from_gram(-100.0 * np.eye(len(mask))), mask, 1.0, max_iter=3).converged

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from oneof.likelihoods import softmax
-from oneof.solvers.laplace.factors import Factors, inverse_and_log_det, lower_root, solve_lower
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors, inverse_and_log_det, lower_root, solve_lower
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
+from oneof.solvers.laplace.model import GramPrior
 from tests.oracles import laplace as oracle
 from tests.solvers.laplace.problems import exact, problem
 
@@ -24,8 +24,8 @@ def test_products_and_determinants_are_those_of_dense_algebra(K):
     F, V = random.normal(size=(2, 12, 4))
     W, _ = oracle.bends(F, np.ones((12, 4), dtype=bool), np.inf)
     system = np.eye(48) + oracle.covariance(K, 4) @ W
-    factors = Factors.of(GramPrior.of(K), softmax(F))
-    np.testing.assert_allclose(factors.times(V).T.ravel(), W @ np.linalg.solve(system, V.T.ravel()), atol=1e-12)
+    factors = CholeskyFactors.from_proba(GramPrior.from_gram(K), softmax(F))
+    np.testing.assert_allclose(factors.matvec(V).T.ravel(), W @ np.linalg.solve(system, V.T.ravel()), atol=1e-12)
     np.testing.assert_allclose(factors.log_det, np.linalg.slogdet(system)[1], rtol=1e-12)
 
 
@@ -48,15 +48,15 @@ def test_the_evidence_and_the_predictions_of_the_book_come_out():
     K = 4.0 * problem("rbf", n=36)[0]
     own, cross, K = K[30:, 30:].diagonal(), K[30:, :30], K[:30, :30]
     book = oracle.exactly_labeled(K, y, 3)
-    prior = GramPrior.of(K)
+    prior = GramPrior.from_gram(K)
     mode = find_mode(prior, mask, np.inf, tol=1e-10)
-    factors = Factors.of(prior, mode.shares.overall)
+    factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
     np.testing.assert_allclose(factors.log_det, book.log_det, rtol=1e-8)
-    np.testing.assert_allclose(mode.objective[-1] - 0.5 * factors.log_det, book.evidence, rtol=1e-9)
+    np.testing.assert_allclose(mode.objective_path[-1] - 0.5 * factors.log_det, book.evidence, rtol=1e-9)
     for k, variance in zip(cross, own, strict=True):
         mean, spread = oracle.predict(book, y, [k] * 3, [variance] * 3)
         np.testing.assert_allclose(k @ mode.coefficients, mean, atol=1e-7)
-        images = [factors.times(np.outer(k, np.eye(3)[c])) for c in range(3)]
+        images = [factors.matvec(np.outer(k, np.eye(3)[c])) for c in range(3)]
         np.testing.assert_allclose(variance * np.eye(3) - [k @ image for image in images], spread, atol=1e-8)
 
 

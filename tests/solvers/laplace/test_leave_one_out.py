@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from oneof import PLGP
 from oneof.likelihoods import log_likelihoods
-from oneof.solvers.laplace.leave_one_out import best_temperature, cavities, tempered
+from oneof.solvers.laplace.predictive import fit_temperature, loo_latents, apply_temperature
 from tests.estimators.panel import table
 
 FIXED = {"optimizer": None, "random_state": 0}
@@ -26,7 +26,7 @@ def test_cavities_are_fits_without_the_row(approximation):
     mask = np.eye(3, dtype=bool)[np.arange(24) % 3]
     options = {"kernel": 0.5 * RBF(2.0), "approximation": approximation}
     model = PLGP(**options, **FIXED).fit(X, mask)
-    moments = list(model._posterior.cavities(model._spread()))
+    moments = list(model._posterior.loo_latents(model._covariance()))
     means, covariances = (np.concatenate(part) for part in zip(*moments, strict=True))
     exact_means, exact_covariances = left_out(X, mask, **options)
     with_it = model.latent_mean_and_cov(X)
@@ -46,9 +46,9 @@ def test_cavities_are_covariances(kernel, options):
     """Their noise is that of the fit, and what landmarks miss stays out of them: none has a negative eigenvalue."""
     X, _ = table(120, K=3)
     model = PLGP(kernel, **options, **FIXED).fit(X, np.eye(3, dtype=bool)[np.arange(120) % 3])
-    for _, covariances in model._posterior.cavities(model._spread()):
+    for _, covariances in model._posterior.loo_latents(model._covariance()):
         assert np.linalg.eigvalsh(covariances).min() > 0
-    shares = model._expected(model._posterior.cavities(model._spread()))
+    shares = model._expected_softmax(model._posterior.loo_latents(model._covariance()))
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
 
@@ -59,7 +59,7 @@ def test_the_cavity_of_a_gaussian_likelihood_is_exact():
     covariances, means = 0.2 * root @ root.mT, random.normal(size=(6, 4))
     shares = random.dirichlet(np.ones(4), 6)
     slopes = np.eye(4)[:1] - shares
-    m, V = cavities(means, covariances, shares, slopes)
+    m, V = loo_latents(means, covariances, shares, slopes)
     W = np.eye(4) * shares[:, None] - shares[:, :, None] * shares[:, None, :]
     np.testing.assert_allclose(np.linalg.inv(np.linalg.inv(V) + W), covariances, atol=1e-10)
     np.testing.assert_allclose(m + (V @ slopes[:, :, None])[:, :, 0], means, atol=1e-10)
@@ -71,21 +71,21 @@ def test_the_temperature_is_the_likeliest():
     shares = random.dirichlet(np.ones(5), 4000)
     label = (shares.cumsum(axis=1) < random.uniform(size=(4000, 1))).sum(axis=1)
     mask = np.eye(5, dtype=bool)[label]
-    assert best_temperature(shares, mask) == pytest.approx(1.0, abs=0.1)
-    flat = tempered(shares, 3.0)
-    found = best_temperature(flat, mask)
-    assert found == pytest.approx(best_temperature(shares, mask) / 3.0, rel=1e-3)
+    assert fit_temperature(shares, mask) == pytest.approx(1.0, abs=0.1)
+    flat = apply_temperature(shares, 3.0)
+    found = fit_temperature(flat, mask)
+    assert found == pytest.approx(fit_temperature(shares, mask) / 3.0, rel=1e-3)
     np.testing.assert_array_equal(flat.argmax(axis=1), shares.argmax(axis=1))
     np.testing.assert_allclose(flat.sum(axis=1), 1.0)
-    values = [log_likelihoods(np.log(tempered(flat, t)), mask).sum() for t in (0.9 * found, found, 1.1 * found)]
+    values = [log_likelihoods(np.log(apply_temperature(flat, t)), mask).sum() for t in (0.9 * found, found, 1.1 * found)]
     assert values[1] == max(values)
 
 
 def test_probabilities_of_0_are_borne():
     """Classes that no draw favors have a probability of 0, and keep it."""
     shares = np.array([[1.0, 0.0], [0.0, 1.0]])
-    np.testing.assert_allclose(tempered(shares, 0.5), shares)
-    assert np.isfinite(best_temperature(shares, np.array([[True, False], [True, False]])))
+    np.testing.assert_allclose(apply_temperature(shares, 0.5), shares)
+    assert np.isfinite(fit_temperature(shares, np.array([[True, False], [True, False]])))
 
 
 def test_models_at_their_own_temperature():
@@ -94,7 +94,7 @@ def test_models_at_their_own_temperature():
     plain, model = (PLGP(temperature=temperature, **FIXED).fit(X, mask) for temperature in (1.0, "loo"))
     np.testing.assert_array_equal(plain.predict(X), model.predict(X))
     assert plain.temperature_ == 1.0
-    np.testing.assert_allclose(model.predict_proba(X), tempered(plain.predict_proba(X), model.temperature_), atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X), apply_temperature(plain.predict_proba(X), model.temperature_), atol=1e-12)
     first = model.temperature_
     assert first != 1.0
     assert model.fit(X[:40], mask[:40]).temperature_ != first

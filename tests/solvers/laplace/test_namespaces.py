@@ -8,10 +8,10 @@ from sklearn.gaussian_process.kernels import RBF
 
 from oneof import likelihoods
 from oneof.kernels import covariance, variances
-from oneof.solvers.laplace.cholesky import find_mode_by_factors
-from oneof.solvers.laplace.factors import Factors, inverse_and_log_det, lower_root, solve_lower
+from oneof.solvers.laplace.mode import find_mode_cholesky
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors, inverse_and_log_det, lower_root, solve_lower
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import FeaturePrior, GramPrior
+from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table
 from tests.solvers.laplace.problems import SHARPNESSES, problem
 
@@ -65,19 +65,19 @@ def test_likelihoods(form, sharpness):
         same(values, expected, form)
 
 
-@pytest.mark.parametrize("solver", [find_mode, find_mode_by_factors])
+@pytest.mark.parametrize("solver", [find_mode, find_mode_cholesky])
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 def test_modes(form, sharpness, solver):
     """F, A and Psi are NumPy's, with one kernel and with one a class."""
     K, mask = problem("rbf", variance=2.0)
     for gram in (K, np.stack([K, 2.0 * K, K**2, np.eye(40)])):
-        expected = solver(GramPrior.of(gram), mask, sharpness, tol=1e-10)
-        mode = solver(GramPrior.of(form(gram)), form(mask), sharpness, tol=1e-10)
+        expected = solver(GramPrior.from_gram(gram), mask, sharpness, tol=1e-10)
+        mode = solver(GramPrior.from_gram(form(gram)), form(mask), sharpness, tol=1e-10)
         assert mode.converged
         same(mode.latents, expected.latents, form, atol=1e-9)
         same(mode.coefficients, expected.coefficients, form, atol=1e-9)
-        same(mode.shares.slopes, expected.shares.slopes, form, atol=1e-9)
-        np.testing.assert_allclose(mode.objective[-1], expected.objective[-1], rtol=1e-9)
+        same(mode.derivatives.gradient, expected.derivatives.gradient, form, atol=1e-9)
+        np.testing.assert_allclose(mode.objective_path[-1], expected.objective_path[-1], rtol=1e-9)
 
 
 def test_a_kernel_of_rows_and_features(form):
@@ -87,7 +87,7 @@ def test_a_kernel_of_rows_and_features(form):
 
     def results(X, mask):
         gram = covariance(2.0 * RBF(), X)
-        modes = [find_mode(prior, mask, 1.0, tol=1e-10) for prior in (GramPrior.of(gram), FeaturePrior.of(X))]
+        modes = [find_mode(prior, mask, 1.0, tol=1e-10) for prior in (GramPrior.from_gram(gram), FeaturePrior.from_features(X))]
         return [variances(2.0 * RBF(), X), gram, *(mode.latents for mode in modes)]
 
     for values, expected in zip(results(form(X), form(mask)), results(X, mask), strict=True):
@@ -99,10 +99,10 @@ def test_factors(form):
     random = np.random.default_rng(0)
     K, _ = problem("exponential")
     F, V = random.normal(size=(2, 40, 4))
-    expected = Factors.of(GramPrior.of(K), likelihoods.softmax(F))
-    factors = Factors.of(GramPrior.of(form(K)), likelihoods.softmax(form(F)))
+    expected = CholeskyFactors.from_proba(GramPrior.from_gram(K), likelihoods.softmax(F))
+    factors = CholeskyFactors.from_proba(GramPrior.from_gram(form(K)), likelihoods.softmax(form(F)))
     np.testing.assert_allclose(factors.log_det, expected.log_det, rtol=1e-12)
-    same(factors.times(form(V)), expected.times(V), form)
+    same(factors.matvec(form(V)), expected.matvec(V), form)
     same(inverse_and_log_det(form(K))[0], inverse_and_log_det(K.copy())[0], form, atol=1e-10)
     root = lower_root(K)
     same(lower_root(form(K)), root, form)

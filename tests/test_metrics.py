@@ -152,7 +152,7 @@ def test_exact_accuracy_leaves_partial_rows_out():
     """Only rows whose set holds one label count; without one there is no such accuracy."""
     y, predicted = [["a"], ["a", "b"], ["b"], None, ["c"]], ["a", "c", "a", "a", "c"]
     assert exact_accuracy(y, predicted) == pytest.approx(2 / 3)
-    with pytest.raises(LabelError, match="no row of y is exactly labeled"):
+    with pytest.raises(LabelError, match="must have an exact row"):
         exact_accuracy([["a", "b"], ["b", "c"]], ["a", "b"])
 
 
@@ -176,23 +176,23 @@ def test_labels_that_were_not_learnt_are_never_covered():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: covering_rate([None, "a", "b"], ["a", "a", "a"], sample_weight=[1, 0, 0]), "nothing to judge"),
-        (lambda: ambiguous_zero_one_loss(["a", "b"], ["a", "a"], sample_weight=[0, 0]), "nothing to judge"),
-        (lambda: covering_rate(["a", "b"], ["a"]), r"y_pred has shape \(1,\)"),
+        (lambda: covering_rate([None, "a", "b"], ["a", "a", "a"], sample_weight=[1, 0, 0]), "must have a labeled row with weight above 0"),
+        (lambda: ambiguous_zero_one_loss(["a", "b"], ["a", "a"], sample_weight=[0, 0]), "must have a labeled row with weight above 0"),
+        (lambda: covering_rate(["a", "b"], ["a"]), r"`y_pred` must have shape \(2,\).*got \(1,\)"),
         (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1]), "sample_weight has shape"),
         (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1, -1]), "row 1: sample_weight is -1"),
         (lambda: covering_rate(np.eye(3, dtype=int), [0, 1, 2], classes=["a", "b"]), "3 columns"),
         (lambda: covering_rate(CandidateSets.from_labels(["a", "b"]), [0, 1], classes=[0, 1]), "same classes"),
-        (lambda: approximated_accuracy(["a", "b"], [[1.0], [0.0]]), "proba has shape"),
-        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [2.0, -1.0]]), "not finite in row 1"),
-        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [np.nan, 1.0]]), "not finite in row 1"),
-        (lambda: approximated_accuracy(["a", "b"], np.eye(2), classes=iter("a")), r"expected \(2, 1\)"),
-        (lambda: precision_recall_breakeven_point([0, 1], [0.1]), "one shape"),
-        (lambda: precision_recall_breakeven_point([0, 2], [0.1, 0.2]), "other than 0 and 1"),
+        (lambda: approximated_accuracy(["a", "b"], [[1.0], [0.0]]), "`proba` must have shape"),
+        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [2.0, -1.0]]), "finite; row 1 is not"),
+        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [np.nan, 1.0]]), "finite; row 1 is not"),
+        (lambda: approximated_accuracy(["a", "b"], np.eye(2), classes=iter("a")), r"must have shape \(2, 1\)"),
+        (lambda: precision_recall_breakeven_point([0, 1], [0.1]), "must have the same shape"),
+        (lambda: precision_recall_breakeven_point([0, 2], [0.1, 0.2]), "must be 1 for positives and 0 otherwise"),
         (lambda: precision_recall_breakeven_point([0, 1], [0.1, np.nan]), "NaN in row 1"),
-        (lambda: win_tie_loss([1.0], [2.0]), "cannot be paired"),
-        (lambda: win_tie_loss([1.0, np.nan], [2.0, 3.0]), "NaN or infinite"),
-        (lambda: win_tie_loss([1.0, 2.0], [2.0, 3.0], alpha=0), "alpha=0"),
+        (lambda: win_tie_loss([1.0], [2.0]), "`ours` and `theirs` must have the same shape"),
+        (lambda: win_tie_loss([1.0, np.nan], [2.0, 3.0]), "scores must be finite"),
+        (lambda: win_tie_loss([1.0, 2.0], [2.0, 3.0], alpha=0), "`alpha` must be .*got 0"),
     ],
 )
 def test_what_cannot_be_scored_is_one_clear_error(call, message):

@@ -21,7 +21,7 @@ from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerce
 from oneof.datasets import load
 from oneof.errors import DataError
 from oneof.solvers.online import OnlineState, pegasos, perceptron
-from oneof.solvers.row_accessors import weights_order
+from oneof.solvers.row_accessors import memory_order
 
 LEARNERS = (AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos)
 
@@ -81,7 +81,7 @@ def epoch(learner, X, mask):
     solve = perceptron if learner.__name__.endswith("Perceptron") else pegasos
 
     def run():
-        start = OnlineState.start(mask.shape[1], X.shape[1], dtype=X.dtype, average=False, order=weights_order(X))
+        start = OnlineState.zeros(mask.shape[1], X.shape[1], dtype=X.dtype, average=False, order=memory_order(X))
         return solve(X, mask, prediction=prediction, initial=start)
 
     return run

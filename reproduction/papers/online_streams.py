@@ -93,7 +93,7 @@ def _wrong(X: Floats, y: Ints, mask: Mask, order: list[Ints], prediction: Any, l
     """Return, round by round, whether the class given before the update was wrong."""
     from oneof.solvers.online import OnlineState, pegasos, perceptron
 
-    state = OnlineState.start(mask.shape[1], X.shape[1], dtype=X.dtype, average=False)
+    state = OnlineState.zeros(mask.shape[1], X.shape[1], dtype=X.dtype, average=False)
     predicted, wrong = np.empty(len(y), dtype=np.int64), []
     for rows in order:
         options: dict[str, Any] = {"initial": state, "order": rows, "predicted": predicted, "prediction": prediction}

@@ -68,7 +68,7 @@ def test_the_result_stands_where_a_worker_is_killed(cluster, monkeypatch, model)
             os.kill(victims[1], signal.SIGKILL)
         return original(*values)
 
-    for room in (distributed.blocks, distributed.mixing, distributed.plsvm, reduction):
+    for room in (distributed.blocks, distributed.mixing, reduction):
         monkeypatch.setattr(room, "compute", compute)
     found = distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
     assert len(rounds) > 4

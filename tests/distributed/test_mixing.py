@@ -92,7 +92,7 @@ def test_plsvm_of_one_block_is_that_of_one_machine():
     here, there = PLSVM(lam=0.01, fit_intercept=True).fit(X, y), PLSVM(lam=0.01, fit_intercept=True)
     distributed.fit(there, in_blocks(X, [240]), y)
     np.testing.assert_array_equal(there.coef_, here.coef_)
-    np.testing.assert_array_equal(there.objective_, here.objective_)
+    np.testing.assert_array_equal(there.objective_path_, here.objective_path_)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
@@ -104,16 +104,20 @@ def test_mixing_finds_the_minimum_on_exact_labels(sparse):
     rows = in_blocks(X, [100, 80, 60])
     there = PLSVM(lam=lam, tol=tol)
     distributed.fit(there, rows.map_blocks(sp.csr_matrix) if sparse else rows, label)
-    assert there.objective_[-1] <= here.objective_[-1] * (1 + 2 * tol)
-    assert (np.diff(there.objective_) <= 0).all()
+    assert there.objective_ <= here.objective_ * (1 + 2 * tol)
+    assert (np.diff(there.objective_path_) <= 0).all()
 
 
-def test_mixing_comes_near_on_partial_labels():
-    """With partial labels J ends within a hundredth of what one machine finds, on this table."""
+def test_averaging_is_near_the_ordinary_fit_on_partial_labels():
+    """With partial labels J ends within a hundredth of the ordinary fit, on this table.
+
+    The tolerance is reached after 24 rounds. At the default of 1e-4 it would be reached in the very round in which the
+    solver may also stop because it stagnates, so that rounding errors would decide whether it warns.
+    """
     X, y, _ = table()
-    here, there = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05)
+    here, there = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05, tol=1e-3)
     distributed.fit(there, in_blocks(X, [100, 80, 60]), y)
-    assert there.objective_[-1] <= 1.01 * here.objective_[-1]
+    assert there.objective_ <= 1.01 * here.objective_
 
 
 def test_too_few_rounds_are_told_of():
@@ -133,7 +137,7 @@ def test_the_first_block_with_an_error_is_named(monkeypatch):
             failed.wait(30)
         raise InputError("no.")
 
-    monkeypatch.setattr(AvgPerceptron, "_learner", lambda _: fail)
+    monkeypatch.setattr(AvgPerceptron, "_make_solver", lambda _: fail)
     X = np.repeat([[0.0], [1.0]], 4, axis=0)
     with (
         dask.config.set(scheduler="threads", num_workers=2),

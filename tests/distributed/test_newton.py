@@ -33,11 +33,11 @@ def test_clpl_is_that_of_one_machine(monkeypatch, largest, fit_intercept, sparse
 def test_the_hessian_is_the_derivative_of_products():
     """The whole Hessian of some rows, contracted with a direction, is the product with it."""
     X, y, _ = table(60)
-    problem = clpl.CLPLProblem.of(X, y.mask, 0.7, np.ones(60), fit_intercept=True)
+    problem = clpl.CLPLProblem.from_mask(X, y.mask, 0.7, np.ones(60), fit_intercept=True)
     W, direction = np.random.default_rng(0).normal(size=(2, 3, 6))
-    curvatures = problem.curvatures(problem.scores(W))
+    curvatures = problem.curvatures(problem.matvec(W))
     whole = np.tensordot(problem.loss_hessian(curvatures), direction, axes=2)
-    np.testing.assert_allclose(whole, problem.bent(curvatures, direction), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(whole, problem.loss_hvp(curvatures, direction), rtol=1e-10, atol=1e-10)
 
 
 def test_clpl_by_blocks_as_a_preconditioner(monkeypatch):

@@ -12,8 +12,8 @@ from tests.estimators.panel import table
 from tests.oracles import online as oracle
 
 CASES = [
-    (AvgPerceptron(eta=0.3), {"method": "perceptron", "prediction": "average", "eta": 0.3}),
-    (MaxPerceptron(eta=3.0), {"method": "perceptron", "prediction": "max", "eta": 3.0}),
+    (AvgPerceptron(eta0=0.3), {"method": "perceptron", "prediction": "average", "eta": 0.3}),
+    (MaxPerceptron(eta0=3.0), {"method": "perceptron", "prediction": "max", "eta": 3.0}),
     (AvgPegasos(lam=0.2), {"method": "pegasos", "prediction": "average", "lam": 0.2}),
     (MaxPegasos(lam=0.02), {"method": "pegasos", "prediction": "max", "lam": 0.02}),
     (AvgPegasos(), {"method": "pegasos", "prediction": "average", "lam": 1e-4}),

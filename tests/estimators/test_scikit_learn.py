@@ -129,7 +129,7 @@ def test_grid_search_with_an_indicator(estimator):
     step = name(estimator).lower()
     parameter = next(
         p
-        for p in ("n_eigenvectors", "n_neighbors", "C", "lam", "eta", "code_length", "sharpness", "alpha", "shrinkage")
+        for p in ("n_eigenvectors", "n_neighbors", "C", "lam", "eta0", "code_length", "sharpness", "alpha", "shrinkage")
         if p in estimator.get_params()
     )
     grid = {f"{step}__{parameter}": [1, 3]}

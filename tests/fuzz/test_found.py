@@ -66,11 +66,11 @@ def test_rows_are_refused_in_our_words(rows, error):
 @pytest.mark.parametrize("size", [1e308, 1.7e308])
 def test_scores_that_overflow_are_said(size):
     """Neither a warning of NumPy's nor a score that is no number comes of rows beyond the arithmetic."""
-    for model in (AvgPerceptron(eta=1e3), PLEM(lam=1e-6)):
+    for model in (AvgPerceptron(eta0=1e3), PLEM(lam=1e-6)):
         model.fit(X, MASK)
         for ask in ("predict", "decision_function", "predict_proba"):
             if hasattr(model, ask):
-                assert "scale the features" in str(outcome(getattr(model, ask), np.full((1, 2), size) * [1, -1]))
+                assert "cale the features" in str(outcome(getattr(model, ask), np.full((1, 2), size) * [1, -1]))
 
 
 def test_sums_of_finite_rows_may_overflow():
@@ -116,14 +116,14 @@ def test_pools_beyond_the_arithmetic():
     model = GraphLogisticRegression().fit(X, MASK)
     for ask in (active.query, active.query_subsets):
         for size in (1e200, 1.7e308):
-            assert "scale the features" in str(outcome(ask, model, np.full((2, 2), size) * [1, -1]))
+            assert "cale the features" in str(outcome(ask, model, np.full((2, 2), size) * [1, -1]))
 
 
 def test_blocks_that_are_too_far_apart():
     """The square of the distance between their means overflows before that of any row."""
     parts = [da.from_array(sign * np.full((2, 2), 1e160), chunks=2) for sign in (1, -1)]
     said = outcome(distributed.fit, PLGP(approximation="nystroem", n_components=2), da.concatenate(parts), [0, 1, 0, 1])
-    assert "scale the features" in str(said)
+    assert "cale the features" in str(said)
 
 
 def test_folds_of_rows_that_there_are_not():

@@ -55,7 +55,7 @@ def stream(seed, n=60, d=5, K=4, full=0.1, ties=True):
 
 
 def start(X, K, *, average=False, dtype=np.float64, intercept=False):
-    return OnlineState.start(K, X.shape[1] + intercept, dtype=dtype, average=average)
+    return OnlineState.zeros(K, X.shape[1] + intercept, dtype=dtype, average=average)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
@@ -115,7 +115,7 @@ def test_predictions_before_each_update(name, prediction, sparse):
     assert (np.delete(predicted, order) == -7).all()
     assert state.n_mistakes == (~mask[order, predicted[order]]).sum()
     for wrong in (np.empty(3, dtype=np.int64), np.empty(len(X), dtype=np.int32)):
-        with pytest.raises(InputError, match="predicted is"):
+        with pytest.raises(InputError, match="`predicted` must be"):
             METHODS[name](X=rows, mask=mask, prediction=prediction, initial=start(X, 4), predicted=wrong)
 
 
@@ -191,7 +191,7 @@ def test_a_step_whose_square_overflows_is_said():
     """Where ||W||^2 leaves float64, Pegasos says so; in float32, whose squares fit, it projects to the right norm."""
     mask = np.array([[False, True], [True, False]])
     X = np.array([[0.0, 1.0], [1e155, 0.0]])
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, match="[Ss]cale the features"):
         pegasos(X, mask, prediction="average", initial=start(X, 2), lam=100.0)
     X = np.array([[0.0, 1.0], [1e25, 0.0]], dtype=np.float32)
     state = pegasos(X, mask, prediction="average", initial=start(X, 2, dtype=np.float32), lam=100.0)

@@ -11,7 +11,7 @@ from tests.oracles.losses import average_prediction_hinge
 
 
 def start(X, K):
-    return OnlineState.start(K, X.shape[1], dtype=np.float64, average=False)
+    return OnlineState.zeros(K, X.shape[1], dtype=np.float64, average=False)
 
 
 def margins(W, X, mask):

@@ -16,7 +16,7 @@ intercepts = pytest.mark.parametrize("fit_intercept", [False, True])
 
 
 def problem(X, mask, weight, entropy_weight, fit_intercept):
-    return PLEMProblem.of(X, mask, 0.7, entropy_weight, weight, fit_intercept=fit_intercept)
+    return PLEMProblem.from_mask(X, mask, 0.7, entropy_weight, weight, fit_intercept=fit_intercept)
 
 
 def solved(X, mask, **options):
@@ -35,8 +35,8 @@ def test_objective_and_gradient(entropy_weight, fit_intercept):
 
         def value(flat, p=p):
             W = flat.reshape(p.shape)
-            scores = p.scores(W)
-            return p.objective(W, scores, p.point(scores))
+            scores = p.matvec(W)
+            return p.objective(W, scores, p.evaluate(scores))
 
         for _ in range(5):
             W = random.normal(size=p.shape)
@@ -44,7 +44,7 @@ def test_objective_and_gradient(entropy_weight, fit_intercept):
             expected = oracle.objective(W[:, : X.shape[1]], b, X, mask, 0.7, entropy_weight, weight)
             assert -0.7 * value(W.ravel()) == pytest.approx(expected, rel=1e-12)
             numerical = approx_fprime(W.ravel(), value, 1e-7).reshape(p.shape)
-            gradient = p.gradient(W, p.point(p.scores(W)))
+            gradient = p.gradient(W, p.evaluate(p.matvec(W)))
             np.testing.assert_allclose(gradient, numerical, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
 
 
@@ -56,8 +56,10 @@ def test_the_hessian_product_is_the_derivative_of_the_gradient(entropy_weight, f
     p = problem(X, mask, np.ones(40), entropy_weight, fit_intercept)
     W, v = np.random.default_rng(2).normal(size=(2, *p.shape))
     ahead, behind = (W + sign * 1e-6 * v for sign in (1, -1))
-    numerical = (p.gradient(ahead, p.point(p.scores(ahead))) - p.gradient(behind, p.point(p.scores(behind)))) / 2e-6
-    product = p.product(v, p.point(p.scores(W)))
+    numerical = (
+        p.gradient(ahead, p.evaluate(p.matvec(ahead))) - p.gradient(behind, p.evaluate(p.matvec(behind)))
+    ) / 2e-6
+    product = p.hvp(v, p.evaluate(p.matvec(W)))
     np.testing.assert_allclose(product, numerical, rtol=1e-5, atol=1e-5 * np.abs(product).max())
 
 
@@ -72,8 +74,8 @@ def test_the_gradient_vanishes_at_the_end(lam, entropy_weight, fit_intercept, sc
     X = (X + offset) * scale
     found = solved(X, mask, lam=lam, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
     assert found.converged
-    p = PLEMProblem.of(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
-    terms = np.abs(p.penalized(found.weights)) + p.gather(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
+    p = PLEMProblem.from_mask(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
+    terms = np.abs(p.penalized(found.weights)) + p.rmatvec(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
     assert np.all(np.abs(found.gradient) <= 1e-6 * terms)
 
 
@@ -86,9 +88,9 @@ def test_the_objective_never_falls(entropy_weight, fit_intercept):
     W, b = found.weights[:, :4], found.weights[:, 4] if fit_intercept else np.zeros(6)
     told = mask if entropy_weight else mask[~mask.all(axis=1)]
     size = told.sum(axis=1)
-    assert found.objective[0] == pytest.approx((np.log(size / 6) - entropy_weight * np.log(size)).sum())
-    assert found.objective[-1] == pytest.approx(oracle.objective(W, b, X, mask, 0.01, entropy_weight, np.ones(200)))
-    assert np.all(np.diff(found.objective) >= -1e-13 * np.abs(found.objective[1:]))
+    assert found.objective_path[0] == pytest.approx((np.log(size / 6) - entropy_weight * np.log(size)).sum())
+    assert found.objective_path[-1] == pytest.approx(oracle.objective(W, b, X, mask, 0.01, entropy_weight, np.ones(200)))
+    assert np.all(np.diff(found.objective_path) >= -1e-13 * np.abs(found.objective_path[1:]))
 
 
 @intercepts
@@ -126,10 +128,10 @@ def test_both_metrics_find_one_minimum(monkeypatch):
     """Block and diagonal only change the way: on exact labels, where there is one minimum, it is the same."""
     X, mask = table(80)
     mask = np.eye(3, dtype=bool)[mask.argmax(axis=1)]
-    monkeypatch.setattr(plem, "STEPS_A_ROUND", 2)
+    monkeypatch.setattr(plem, "STEPS_PER_RESTART", 2)
     blocks = solved(X, mask, lam=1e-3, fit_intercept=True)
     assert blocks.n_iter > 2
-    monkeypatch.setattr(plem, "LARGEST_BLOCK", 0)
+    monkeypatch.setattr(plem, "MAX_BLOCK_ENTRIES", 0)
     diagonal = solved(X, mask, lam=1e-3, fit_intercept=True)
     np.testing.assert_allclose(diagonal.weights, blocks.weights, rtol=1e-8, atol=1e-10)
 

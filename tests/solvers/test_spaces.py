@@ -16,8 +16,8 @@ def test_gathering_is_the_adjoint_of_scoring(space):
     p = problem(space)
     weights = random_weights(p)
     slopes = np.random.default_rng(1).normal(size=p.mask.shape)
-    left = p.space.dot(p.space.gather(slopes), weights)
-    assert left == pytest.approx(float((slopes * p.space.scores(weights)).sum()), rel=1e-10)
+    left = p.space.dot(p.space.rmatvec(slopes), weights)
+    assert left == pytest.approx(float((slopes * p.space.matvec(weights)).sum()), rel=1e-10)
 
 
 def test_a_linear_kernel_is_the_feature_space():
@@ -25,8 +25,8 @@ def test_a_linear_kernel_is_the_feature_space():
     p = problem("dense")
     kernel = KernelSpace(p.space.X @ p.space.X.T)
     slopes = np.random.default_rng(1).normal(size=p.mask.shape)
-    a, b = p.space.gather(slopes), kernel.gather(slopes)
-    np.testing.assert_allclose(kernel.scores(b), p.space.scores(a), atol=1e-10)
+    a, b = p.space.rmatvec(slopes), kernel.rmatvec(slopes)
+    np.testing.assert_allclose(kernel.matvec(b), p.space.matvec(a), atol=1e-10)
     assert kernel.dot(b, b) == pytest.approx(p.space.dot(a, a), rel=1e-12)
     np.testing.assert_allclose(kernel.squares, p.space.squares, rtol=1e-12)
 
@@ -36,25 +36,25 @@ def test_part_and_coarse_are_the_same_rows(space):
     """A part holds the scores of its rows, and single precision those of all to its rounding."""
     p = problem(space)
     slopes = np.random.default_rng(1).normal(size=p.mask.shape)
-    weights = p.space.gather(slopes)
-    coarse = p.space.coarse()
-    np.testing.assert_allclose(coarse.scores(weights), p.space.scores(weights), rtol=1e-4, atol=1e-3)
+    weights = p.space.rmatvec(slopes)
+    coarse = p.space.as_float32()
+    np.testing.assert_allclose(coarse.matvec(weights), p.space.matvec(weights), rtol=1e-4, atol=1e-3)
     rows = np.array([5, 2, 9])
     few = np.zeros_like(slopes)
     few[rows] = slopes[rows]
-    part = p.space.part(rows)
-    expected = p.space.scores(p.space.gather(few))[rows]
-    np.testing.assert_allclose(part.scores(part.gather(slopes[rows])), expected, rtol=1e-10, atol=1e-10)
+    part = p.space.subset(rows)
+    expected = p.space.matvec(p.space.rmatvec(few))[rows]
+    np.testing.assert_allclose(part.matvec(part.rmatvec(slopes[rows])), expected, rtol=1e-10, atol=1e-10)
 
 
 def test_rows_out_of_range():
     """Squares that overflow are refused, and those out of single precision's range are kept in double."""
     X, _ = table()
-    with pytest.raises(InputError, match="scale the features"), np.errstate(over="ignore"):
+    with pytest.raises(InputError, match="[Ss]cale the features"), np.errstate(over="ignore"):
         FeatureSpace(X * 1e200)
-    assert FeatureSpace(X * 1e30).coarse().X.dtype == np.float64
-    assert FeatureSpace(X * 1e-30).coarse().X.dtype == np.float64
-    assert FeatureSpace(X).coarse().X.dtype == np.float32
+    assert FeatureSpace(X * 1e30).as_float32().X.dtype == np.float64
+    assert FeatureSpace(X * 1e-30).as_float32().X.dtype == np.float64
+    assert FeatureSpace(X).as_float32().X.dtype == np.float32
 
 
 @pytest.mark.parametrize("constant", [False, True])

@@ -54,15 +54,15 @@ def gaussian(problem):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # they are stopped on purpose
         before, after = (fit(oneof.GaussianEM(max_iter=n, tol=1e-300), problem) for n in (4, 5))
-    assert (np.diff(after.objective_) >= -1e-12 * np.abs(after.objective_[-1])).all()
+    assert (np.diff(after.objective_path_) >= -1e-12 * np.abs(after.objective_)).all()
     few, count = distinct(problem)
     start, end = before._parameters, after._parameters
-    units = start.units
-    rows = exact_gaussian.in_units(few.X[:, units.varies], units.center[units.varies], units.spread)
+    units = start.standardizer
+    rows = exact_gaussian.in_units(few.X[:, units.is_variable], units.center[units.is_variable], units.scale)
     logs = exact.matrix([before._log_weights])[0]
     covariances = [exact.matrix(values) for values in start.covariances.values]
     r = exact_gaussian.posterior(rows, few.mask, logs, exact.matrix(start.means), covariances)
-    nu = exact.mpf(int(units.varies.sum()))
+    nu = exact.mpf(int(units.is_variable.sum()))
     told = exact_gaussian.step(rows, [exact.mpf(int(times)) for times in count], r, nu)
     found = after.priors_, end.means, end.covariances.values
     # In units of the spread of the features: what is small beside 1 need not have digits of its own.

@@ -5,9 +5,8 @@ from typing import Any, TypeVar
 
 from oneof.distributed.blocks import RowBlocks, require_dask
 from oneof.distributed.clpl import check_clpl, fit_clpl
-from oneof.distributed.mixing import check_online, fit_online
+from oneof.distributed.mixing import check_online, check_plsvm, fit_online, fit_plsvm
 from oneof.distributed.plgp import check_plgp, fit_plgp
-from oneof.distributed.plsvm import check_plsvm, fit_plsvm
 from oneof.errors import InputTypeError
 from oneof.estimators._online_base import OnlineClassifier
 from oneof.estimators.clpl import CLPL

@@ -177,7 +177,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         rows, candidates = self._validate_fit(X, y)
         fractions = read_fractions(self.positive_fraction, len(candidates.classes))
         every = np.arange(rows.shape[0])
-        space, kernel = self._space(rows, every)
+        space, kernel = self._make_space(rows, every)
         found = solve_classes(
             space,
             candidates.mask,
@@ -195,7 +195,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
             reason = _REASONS[found.stopped].format(self.max_iter)
             warnings.warn(f"TransductiveSVM did not converge: {reason}", ConvergenceWarning, stacklevel=2)
         if isinstance(space, FeatureSpace):
-            weights = np.column_stack([space.gather(found.coefficients), found.intercepts])
+            weights = np.column_stack([space.rmatvec(found.coefficients), found.intercepts])
             self._set_linear(weights.astype(rows.dtype, copy=False), kernel)
         else:
             self._set_dual_coefficients(found.coefficients, found.intercepts, kernel, rows, every)

@@ -12,7 +12,7 @@ from oneof.errors import InputError
 from oneof.solvers.jit import compiled
 from oneof.solvers.neighbor_votes import count_votes
 from oneof.solvers.nnls import nonnegative_least_squares
-from oneof.solvers.row_accessors import DenseRows, SparseRows, row_product, row_square, view_rows
+from oneof.solvers.row_accessors import DenseRows, SparseRows, as_row_view, row_product, row_square
 from oneof.typing import FeatureMatrix, Floats, Ints
 
 LARGEST_PART = 2**22
@@ -95,12 +95,12 @@ def _problems(
             "features: name k rows for each target."
         )
     length = max(1, LARGEST_PART // max(k * k, 1))
-    view = view_rows(rows)
+    view = as_row_view(rows)
     for start in range(0, n, length):
         part = slice(start, min(start + length, n))
         size = part.stop - start
         gram, cross, square = np.empty((size, k, k)), np.empty((size, k)), np.empty(size)
-        _multiply(view, view_rows(targets[part]), neighbors[part], gram, cross, square)
+        _multiply(view, as_row_view(targets[part]), neighbors[part], gram, cross, square)
         largest = max(square.max(), gram.diagonal(axis1=1, axis2=2).max(initial=0.0))
         if not largest < _LARGEST_SQUARE:
             raise InputError("products of rows overflow: scale the features, for example with StandardScaler.")

@@ -7,9 +7,15 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.solvers.generative.covariances import FORMS
-from oneof.solvers.generative.em import IMPOSSIBLE, class_scores, expect, row_weights, solve_em, start_shares
-from oneof.solvers.generative.gaussian import Gaussian
+from oneof.solvers.generative.em import (
+    IMPOSSIBLE,
+    class_scores,
+    e_step,
+    initial_responsibilities,
+    row_weights,
+    solve_em,
+)
+from oneof.solvers.generative.gaussian import COVARIANCE_TYPES, Gaussian
 from oneof.solvers.generative.multinomial import Multinomial
 from tests.oracles import generative as oracle
 from tests.solvers.generative.problems import clouds, documents
@@ -17,7 +23,7 @@ from tests.solvers.generative.problems import clouds, documents
 WEIGHTS = {"all alike": (1.0, 1.0), "unlabeled count little": (0.2, 0.7), "unlabeled count more": (3.0, 1.0)}
 weights = pytest.mark.parametrize(("unlabeled_weight", "partial_weight"), WEIGHTS.values(), ids=WEIGHTS)
 components = pytest.mark.parametrize("C", [1, 2])
-forms = pytest.mark.parametrize("form", FORMS)
+forms = pytest.mark.parametrize("form", COVARIANCE_TYPES)
 
 
 def row_weight(mask, unlabeled_weight=1.0, partial_weight=1.0, seed=0):
@@ -28,14 +34,14 @@ def row_weight(mask, unlabeled_weight=1.0, partial_weight=1.0, seed=0):
 
 
 def start(mask, C):
-    return start_shares(mask, C, np.random.default_rng(1))
+    return initial_responsibilities(mask, C, np.random.default_rng(1))
 
 
 def as_matrices(parameters):
     """Return covariances as (M, d, d), in the units of X."""
-    values = parameters.covariances_of_features()
+    values = parameters.feature_covariances()
     M, d = parameters.means.shape
-    form = parameters.covariances.form
+    form = parameters.covariances.covariance_type
     if form == "tied":
         return np.array([values] * M)
     if form == "full":
@@ -85,7 +91,7 @@ def test_sweeps_of_the_multinomial_are_the_literal_ones(unlabeled_weight, partia
         trace.append(oracle.log_likelihood(rows, mask, c, pi, density) + 0.7 * theta.sum())
         if sweep < 3:
             pi, theta = oracle.multinomial_step(rows, c, oracle.responsibilities(rows, mask, pi, density), 0.7)
-    np.testing.assert_allclose(found.objective, trace, rtol=1e-12)
+    np.testing.assert_allclose(found.objective_path, trace, rtol=1e-12)
     np.testing.assert_allclose(found.parameters, theta, rtol=1e-9)
     np.testing.assert_allclose(np.exp(found.log_weights), pi, rtol=1e-9)
 
@@ -97,7 +103,9 @@ def test_sweeps_of_the_gaussian_are_the_literal_ones(unlabeled_weight, partial_w
     """Start, three sweeps and the objective after each agree with loops over rows, in the units of X."""
     X, mask = clouds(n=30)
     c = row_weight(mask, unlabeled_weight, partial_weight)
-    found = solve_em(Gaussian.of(X, c, form=form, shrinkage=1.5), mask, c, start(mask, C), max_iter=3, tol=1e-300)
+    found = solve_em(
+        Gaussian.from_rows(X, c, covariance_type=form, shrinkage=1.5), mask, c, start(mask, C), max_iter=3, tol=1e-300
+    )
     T = oracle.target(X, c, form)
     r = start(mask, C)
     trace = []
@@ -111,8 +119,8 @@ def test_sweeps_of_the_gaussian_are_the_literal_ones(unlabeled_weight, partial_w
             oracle.log_likelihood(X, mask, c, pi, density) + oracle.gaussian_log_prior(covariances, T, form, 1.5)
         )
         r = oracle.responsibilities(X, mask, pi, density)
-    np.testing.assert_allclose(found.objective, trace, rtol=1e-10)
-    np.testing.assert_allclose(found.parameters.means_of_features(), means, rtol=1e-8)
+    np.testing.assert_allclose(found.objective_path, trace, rtol=1e-10)
+    np.testing.assert_allclose(found.parameters.feature_means(), means, rtol=1e-8)
     np.testing.assert_allclose(as_matrices(found.parameters), covariances, rtol=1e-7, atol=1e-9)
 
 
@@ -124,7 +132,7 @@ def test_the_objective_of_documents_never_falls(seed, kind):
     X, mask = documents(seed, kind=kind, sparse=bool(seed % 2), K=2 + seed % 3)
     c = row_weight(mask, random.choice([0.01, 1.0, 5.0]), random.choice([0.1, 1.0, 2.0]), seed)
     family = Multinomial(X, float(random.choice([1e-3, 1.0, 10.0])))
-    trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective
+    trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective_path
     assert np.diff(trace).min() >= -1e-12 * np.abs(trace).max()
     assert trace[-1] > trace[0]
 
@@ -136,8 +144,8 @@ def test_the_objective_of_clouds_never_falls(seed, form):
     random = np.random.default_rng(seed)
     X, mask = clouds(seed, K=2 + seed % 3)
     c = row_weight(mask, random.choice([0.01, 1.0, 5.0]), random.choice([0.1, 1.0, 2.0]), seed)
-    family = Gaussian.of(X, c, form=form, shrinkage=float(random.choice([1e-2, 1.0, 20.0])))
-    trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective
+    family = Gaussian.from_rows(X, c, covariance_type=form, shrinkage=float(random.choice([1e-2, 1.0, 20.0])))
+    trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective_path
     assert np.diff(trace).min() >= -1e-11 * np.abs(trace).max()
     assert trace[-1] > trace[0]
 
@@ -178,7 +186,7 @@ def test_clouds_end_where_the_gradient_is_zero(form):
     unit = np.sqrt(np.diag(T))
 
     def gradient(found):
-        means, matrices = found.parameters.means_of_features(), as_matrices(found.parameters)
+        means, matrices = found.parameters.feature_means(), as_matrices(found.parameters)
         pi = np.exp(found.log_weights)
         M = len(means)
 
@@ -199,7 +207,7 @@ def test_clouds_end_where_the_gradient_is_zero(form):
 
         return np.abs(slopes(value, M * 5)).max()
 
-    family = Gaussian.of(X, c, form=form, shrinkage=2.0)
+    family = Gaussian.from_rows(X, c, covariance_type=form, shrinkage=2.0)
     assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=5000, tol=1e-13)) < 1e-4
     assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=1)) > 1e-2
 
@@ -211,28 +219,32 @@ def test_long_documents_do_not_underflow():
     X = np.array([random.multinomial(100_000, shares[i % 2]) for i in range(20)], dtype=float)
     mask = np.ones((20, 2), dtype=bool)
     mask[:2] = np.eye(2)
-    found = solve_em(Multinomial(sp.csr_array(X), 1.0), mask, np.ones(20), start_shares(mask, 1))
+    found = solve_em(Multinomial(sp.csr_array(X), 1.0), mask, np.ones(20), initial_responsibilities(mask, 1))
     assert found.joint.max() < -1e5
-    assert np.isfinite(found.objective).all()
-    shares, evidence = expect(found.joint, mask)
+    assert np.isfinite(found.objective_path).all()
+    shares, evidence = e_step(found.joint, mask)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     np.testing.assert_array_equal(shares.argmax(axis=1), np.arange(20) % 2)
     assert np.isfinite(evidence).all()
 
 
 @components
-@pytest.mark.parametrize("family", ["multinomial", *FORMS])
+@pytest.mark.parametrize("family", ["multinomial", *COVARIANCE_TYPES])
 def test_a_class_without_mass_stays_without(family, C):
     """A class that no labeled row names has share 0, finite parameters, and no NaN anywhere."""
     X, mask = documents() if family == "multinomial" else clouds()
     mask = np.column_stack([mask, mask.all(axis=1)])
     c = np.ones(len(mask))
-    of = Multinomial(X, 1.0) if family == "multinomial" else Gaussian.of(X, c, form=family, shrinkage=1.0)
+    of = (
+        Multinomial(X, 1.0)
+        if family == "multinomial"
+        else Gaussian.from_rows(X, c, covariance_type=family, shrinkage=1.0)
+    )
     found = solve_em(of, mask, c, start(mask, C))
     assert (found.log_weights[3 * C :] == IMPOSSIBLE).all()
     assert np.isfinite(found.joint).all()
     assert (class_scores(found.joint, 4)[:, 3] <= 0.5 * IMPOSSIBLE).all()
-    shares, _ = expect(found.joint, np.tile([False] * 3 * C + [True] * C, (len(mask), 1)))
+    shares, _ = e_step(found.joint, np.tile([False] * 3 * C + [True] * C, (len(mask), 1)))
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)  # a set of this class alone is still a set
 
 
@@ -242,19 +254,26 @@ def test_classes_do_not_collapse_onto_a_row(form):
     X = np.array([[0.0, 0.0], [5.0, 1.0], [5.2, 1.3], [4.9, 0.5], [5.1, 2.0]])
     mask = np.array([[True, False], *[[False, True]] * 4])
     c = np.ones(5)
-    found = solve_em(Gaussian.of(X, c, form=form, shrinkage=0.5), mask, c, start_shares(mask, 1))
+    found = solve_em(
+        Gaussian.from_rows(X, c, covariance_type=form, shrinkage=0.5), mask, c, initial_responsibilities(mask, 1)
+    )
     ratio = np.linalg.eigvals(np.linalg.inv(oracle.target(X, c, form)) @ as_matrices(found.parameters)).real
     assert ratio.min() >= 0.5 / 5.5 - 1e-9
     if form != "tied":
         np.testing.assert_allclose(ratio[0], 0.5 / 1.5)
-        with pytest.raises(InputError, match=r"component 0 .* is singular.*raise shrinkage"):
-            solve_em(Gaussian.of(X, c, form=form, shrinkage=0.0), mask, c, start_shares(mask, 1))
+        with pytest.raises(InputError, match=r"component 0 .* is singular.*Increase `shrinkage`"):
+            solve_em(
+                Gaussian.from_rows(X, c, covariance_type=form, shrinkage=0.0),
+                mask,
+                c,
+                initial_responsibilities(mask, 1),
+            )
 
 
 def test_several_components_need_a_generator():
     """They start at random, or they would stay alike."""
-    with pytest.raises(InputError, match="generator"):
-        start_shares(np.eye(2, dtype=bool), 2)
+    with pytest.raises(InputError, match="Generator"):
+        initial_responsibilities(np.eye(2, dtype=bool), 2)
 
 
 class Counted(Multinomial):
@@ -274,7 +293,7 @@ def test_one_m_step_is_enough_where_each_row_has_one_candidate(n_partial):
     mask = np.eye(3, dtype=bool)[y]
     mask[:n_partial] |= np.eye(3, dtype=bool)[(y[:n_partial] + 1) % 3]
     Counted.made.clear()
-    found = solve_em(Counted(X, 1.0), mask, np.ones(12), start_shares(mask, 1))
+    found = solve_em(Counted(X, 1.0), mask, np.ones(12), initial_responsibilities(mask, 1))
     assert found.converged
-    assert len(found.objective) == found.n_iter + 1
+    assert len(found.objective_path) == found.n_iter + 1
     assert (len(Counted.made) == 1) == (n_partial == 0)

@@ -28,5 +28,5 @@ def random_weights(problem, seed=0):
     """Return weights whose scores are about 1."""
     random = np.random.default_rng(seed)
     slopes = random.normal(size=problem.mask.shape)
-    weights = problem.space.gather(slopes)
-    return weights / np.abs(problem.space.scores(weights)).mean()
+    weights = problem.space.rmatvec(slopes)
+    return weights / np.abs(problem.space.matvec(weights)).mean()

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneof.solvers.plsvm.dual import _row_duals, ascend, choose
-from oneof.solvers.plsvm.face import face_step
+from oneof.solvers.plsvm.dual_ascent import _row_duals, ascend, restrict_duals
+from oneof.solvers.plsvm.face_newton import face_step
 from oneof.solvers.plsvm.problem import best_scores
 from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle
@@ -31,7 +31,7 @@ def test_candidates_have_no_dual_variables():
 
 
 def dual_value(p, coefficients):
-    weights = p.space.gather(coefficients) / p.scale
+    weights = p.space.rmatvec(coefficients) / p.scale
     return np.maximum(coefficients, 0).sum() / p.space.n_rows - p.penalty(weights)
 
 
@@ -39,11 +39,11 @@ def dual_value(p, coefficients):
 def test_ascent_closes_the_gap(space):
     """Primal and dual meet; the duals stay feasible and make up the weights; no other weights do better."""
     p = problem(space)
-    chosen = best_scores(p.space.scores(random_weights(p)), p.mask).chosen
-    coefficients = choose(np.zeros(p.mask.shape), p.mask, chosen)
+    chosen = best_scores(p.space.matvec(random_weights(p)), p.mask).chosen
+    coefficients = restrict_duals(np.zeros(p.mask.shape), p.mask, chosen)
     random = np.random.default_rng(0)
     for _ in range(30):
-        found = ascend(p, chosen, coefficients, tol=1e-10, value=0.0, random=random)
+        found = ascend(p, chosen, coefficients, tol=1e-10, value=0.0, rng=random)
     assert 0 <= found.gap + 1e-12 <= 1e-9 * found.primal + 2e-12
     assert found.dual == pytest.approx(dual_value(p, coefficients), rel=1e-12)
     taus = coefficients[np.arange(len(chosen)), chosen]
@@ -54,7 +54,7 @@ def test_ascent_closes_the_gap(space):
     assert p.majorant(found.weights, found.scores, chosen) == pytest.approx(found.primal, rel=1e-12)
     for seed in range(5):
         other = found.weights + 1e-3 * random_weights(p, seed)
-        assert p.majorant(other, p.space.scores(other), chosen) >= found.dual
+        assert p.majorant(other, p.space.matvec(other), chosen) >= found.dual
 
 
 def test_rows_of_zeros_keep_their_duals_feasible():
@@ -63,8 +63,8 @@ def test_rows_of_zeros_keep_their_duals_feasible():
     X[::2] = 0.0
     p = problem(X=X, mask=mask)
     chosen = p.mask.argmax(axis=1)
-    coefficients = choose(np.full(p.mask.shape, -0.2), p.mask, chosen)
-    found = ascend(p, chosen, coefficients, tol=1e-6, value=0.0, random=np.random.default_rng(0))
+    coefficients = restrict_duals(np.full(p.mask.shape, -0.2), p.mask, chosen)
+    found = ascend(p, chosen, coefficients, tol=1e-6, value=0.0, rng=np.random.default_rng(0))
     assert np.where(p.mask, 0.0, -coefficients).sum(axis=1).max() <= 1 + 1e-12
     np.testing.assert_allclose(coefficients.sum(axis=1), 0.0, atol=1e-12)
     assert found.gap <= 1e-6 * found.primal
@@ -74,14 +74,14 @@ def test_rows_of_zeros_keep_their_duals_feasible():
 def test_a_face_step_raises_the_dual(space):
     """A step over the free variables raises the dual, as far as its numbers can tell, and leaves it feasible."""
     p = problem(space, lam=1e-3)
-    chosen = best_scores(p.space.scores(random_weights(p)), p.mask).chosen
-    coefficients = choose(np.zeros(p.mask.shape), p.mask, chosen)
-    ascend(p, chosen, coefficients, tol=0.3, value=0.0, random=np.random.default_rng(0))
+    chosen = best_scores(p.space.matvec(random_weights(p)), p.mask).chosen
+    coefficients = restrict_duals(np.zeros(p.mask.shape), p.mask, chosen)
+    ascend(p, chosen, coefficients, tol=0.3, value=0.0, rng=np.random.default_rng(0))
     coefficients /= 2  # feasible, and below the top, at which the ascent may have ended
     start = dual_value(p, coefficients)
     for _ in range(5):
         before = dual_value(p, coefficients)
-        risen = face_step(p, chosen, coefficients, p.space.scores(p.space.gather(coefficients) / p.scale))
+        risen = face_step(p, chosen, coefficients, p.space.matvec(p.space.rmatvec(coefficients) / p.scale))
         after = dual_value(p, coefficients)
         # Near the top a step may gain less than the value's last digit.
         assert after >= before - 2 * np.spacing(abs(before)) if risen else after == before

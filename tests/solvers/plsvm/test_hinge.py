@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from oneof.solvers.plsvm.hinge import SmoothedHinge
+from oneof.solvers.plsvm.annealing import SmoothedHinge
 from oneof.solvers.plsvm.problem import best_scores
 from tests.oracles.losses import best_outside, max_prediction_hinge
 

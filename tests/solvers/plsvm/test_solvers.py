@@ -11,7 +11,7 @@ from tests.solvers.plsvm.problems import SPACES, problem, random_weights
 
 
 def solve(p, **options):
-    return solve_cccp(p, random=np.random.default_rng(0), **options)
+    return solve_cccp(p, rng=np.random.default_rng(0), **options)
 
 
 @pytest.mark.parametrize("space", SPACES)
@@ -20,7 +20,7 @@ def test_objective_is_the_definition(space):
     p = problem(space)
     for seed in range(3):
         weights = random_weights(p, seed)
-        scores = p.space.scores(weights)
+        scores = p.space.matvec(weights)
         expected = oracle.objective(scores, p.space.dot(weights, weights), p.mask, p.lam)
         assert p.objective(weights, scores) == pytest.approx(expected, rel=1e-12)
 
@@ -39,10 +39,10 @@ def test_pegasos_is_algorithm_1(space, lam):
     for t in range(1, 13):
         found = solve_pegasos(p, max_iter=t)
         expected = gram @ np.array(history[t])
-        np.testing.assert_allclose(p.space.scores(found.weights), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(p.space.matvec(found.weights), expected, rtol=1e-9, atol=1e-9)
         square = float((np.array(history[t]) * expected).sum())
-        assert found.objective[-1] == pytest.approx(oracle.objective(expected, square, p.mask, lam), rel=1e-9)
-        assert len(found.objective) == len(found.seconds) == t + 1
+        assert found.objective_path[-1] == pytest.approx(oracle.objective(expected, square, p.mask, lam), rel=1e-9)
+        assert len(found.objective_path) == len(found.times) == t + 1
 
 
 def test_pegasos_stops_early_only_where_told():
@@ -58,22 +58,22 @@ def test_pegasos_stops_early_only_where_told():
 def test_no_outer_step_raises_the_objective(space, monkeypatch):
     """Each outer step, taken by itself, ends no higher than it began; so does the trace; the result is its last."""
     seen = []
-    step = cccp._toward
+    step = cccp._line_search
 
     def watched(p, chosen, weights, scores, ascent):
         moved = step(p, chosen, weights, scores, ascent)
         seen.append((p.objective(weights, scores), p.objective(*moved)))
         return moved
 
-    monkeypatch.setattr(cccp, "_toward", watched)
+    monkeypatch.setattr(cccp, "_line_search", watched)
     for seed in range(3):
         for temperatures in ((), None):
             p = problem(space, lam=1e-3, seed=seed, n=120)
             found = solve(p, tol=1e-8, initial=random_weights(p, seed), temperatures=temperatures)
-            assert np.all(np.diff(found.objective) <= 1e-14)
-            assert np.all(np.diff(found.seconds) >= 0)
-            value = p.objective(found.weights, p.space.scores(found.weights))
-            assert found.objective[-1] == pytest.approx(value, rel=1e-12)
+            assert np.all(np.diff(found.objective_path) <= 1e-14)
+            assert np.all(np.diff(found.times) >= 0)
+            value = p.objective(found.weights, p.space.matvec(found.weights))
+            assert found.objective_path[-1] == pytest.approx(value, rel=1e-12)
     assert len(seen) > 6
     assert all(after <= before * (1 + 1e-14) for before, after in seen)
 
@@ -85,7 +85,7 @@ def test_the_end_is_stationary(space):
     found = solve(p, tol=1e-9)
     again = solve(p, tol=1e-9, initial=found.weights)
     assert found.converged
-    assert again.objective[-1] == pytest.approx(found.objective[-1], rel=1e-7)
+    assert again.objective_path[-1] == pytest.approx(found.objective_path[-1], rel=1e-7)
 
 
 @pytest.mark.slow
@@ -97,8 +97,8 @@ def test_an_annealed_start_finds_what_poor_starts_miss():
         mask |= np.random.default_rng(seed).random(mask.shape) < 0.3
         mask[:6] = np.eye(6, dtype=bool)
         p = problem(X=X, mask=mask, lam=1e-2)
-        annealed = solve(p).objective[-1]
-        random = [solve(p, initial=5 * random_weights(p, s)).objective[-1] for s in range(5)]
+        annealed = solve(p).objective_path[-1]
+        random = [solve(p, initial=5 * random_weights(p, s)).objective_path[-1] for s in range(5)]
         wins += annealed <= np.median(random)
     assert wins >= 4
 
@@ -126,7 +126,7 @@ def test_rows_of_zeros_and_rows_alike():
     assert found.converged
     nothing = solve(problem(X=np.zeros_like(X), mask=mask), tol=1e-9)
     assert nothing.converged
-    assert nothing.objective[-1] == pytest.approx(1.0)
+    assert nothing.objective_path[-1] == pytest.approx(1.0)
 
 
 def test_where_every_annealed_point_is_worse_than_nothing():
@@ -139,7 +139,7 @@ def test_where_every_annealed_point_is_worse_than_nothing():
     for lam in (1 / 300, 1.0, 100.0):
         p = problem(X=X, mask=mask, lam=lam)
         found = solve(p)
-        value = p.objective(found.weights, p.space.scores(found.weights))
-        assert value == pytest.approx(found.objective[-1], rel=1e-12)
-        assert np.all(np.diff(found.objective) <= 0)
-    assert solve(problem(X=X, mask=mask, lam=1 / 300)).objective[-1] < 1.0
+        value = p.objective(found.weights, p.space.matvec(found.weights))
+        assert value == pytest.approx(found.objective_path[-1], rel=1e-12)
+        assert np.all(np.diff(found.objective_path) <= 0)
+    assert solve(problem(X=X, mask=mask, lam=1 / 300)).objective_path[-1] < 1.0

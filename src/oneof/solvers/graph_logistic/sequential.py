@@ -20,7 +20,7 @@ from oneof.solvers.graph_logistic.prior import Prior
 from oneof.solvers.graph_logistic.problem import Likelihood
 from oneof.solvers.graph_logistic.terms import Precisions
 from oneof.solvers.jit import compiled
-from oneof.solvers.row_accessors import view_rows
+from oneof.solvers.row_accessors import as_row_view
 from oneof.typing import Floats
 
 
@@ -29,12 +29,12 @@ def sequential(
 ) -> tuple[Floats, bool]:
     """Maximize l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
     X = likelihood.features
-    columns = view_rows(sp.csr_array(X.T) if sp.issparse(X) else X.T)
+    columns = as_row_view(sp.csr_array(X.T) if sp.issparse(X) else X.T)
     squares = (X * X).T @ likelihood.row_weight
     bound = 0.5 * (1.0 - 1.0 / (prior.n_vectors + 1)) * np.asarray(squares)
     matrices = [prior.openings.closed(prior.matrix(precisions, c), VAGUE) for c in range(prior.n_distinct)]
     diagonals = [bound + matrix.diagonal() for matrix in matrices]
-    views = [view_rows(matrix) for matrix in matrices]
+    views = [as_row_view(matrix) for matrix in matrices]
     weights = np.array(start, dtype=np.float64)
     mask = np.ascontiguousarray(likelihood.mask)
     ending = Ending(tol)

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from oneof.solvers.feature_spaces import products_of
+from oneof.solvers.feature_spaces import kernel_matvec
 from oneof.solvers.transductive.machine import Machine, MachineProblem, solve_machine
 from oneof.solvers.transductive.switching import switchable_pairs
 from oneof.typing import Floats
@@ -115,7 +115,7 @@ def solve_transductive(
     if costs.any():
         machine = solve_machine(problem, signs, costs, initial=machine, tol=loose, random=random, may_rise=True)
         stopped = None if machine.converged else "passes"
-    ranks = machine.products if sides.ranking is None else products_of(problem.space, sides.ranking)
+    ranks = machine.products if sides.ranking is None else kernel_matvec(problem.space, sides.ranking)
     highest = unlabeled[np.argsort(-ranks[unlabeled], kind="stable")[: sides.n_positive]]
     signs[highest] = 1.0
     trace: list[tuple[float, float, float]] = []

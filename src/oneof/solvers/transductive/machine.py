@@ -126,7 +126,7 @@ def solve_machine(
     counted = np.flatnonzero(costs > 0.0)
     intercept = np.array([initial.held_intercept])
     waiting, idle = np.zeros((2, space.n_rows), dtype=np.int64)
-    entered = space.enter(space.gather(coefficients[:, None]))
+    entered = space.to_internal(space.rmatvec(coefficients[:, None]))
     aim, done, leap = tol, 0, _FIRST_LEAP
     while True:
         waiting[:] = done  # rows that looked settled are looked at again
@@ -151,13 +151,13 @@ def solve_machine(
                 coefficients[:], intercept[0] = end.coefficients, end.intercept
                 if end.converged:
                     break
-                entered = space.enter(space.gather(coefficients[:, None]))
+                entered = space.to_internal(space.rmatvec(coefficients[:, None]))
                 waiting[:] = done
         found = _measure(problem, signs, costs, coefficients, float(intercept[0]), tol)
         risen = problem.objective(found, signs, costs) > ceiling * (1.0 + 1e-12)
         if done >= most_passes or aim < _CLOSEST or not (found.violation > tol or risen):
             return replace(found, converged=found.violation <= tol)
-        entered = space.enter(found.weights)
+        entered = space.to_internal(found.weights)
         aim *= 0.2
         if done >= _FIRST_LEAP:
             leap = done  # where ascent was slow once, it will be so again
@@ -168,8 +168,8 @@ def _measure(
 ) -> Machine:
     """Return the machine of dual variables, without what rounding has added up on the way."""
     space = problem.space
-    weights = space.gather(coefficients[:, None])
-    products = np.asarray(space.scores(weights))[:, 0]
+    weights = space.rmatvec(coefficients[:, None])
+    products = np.asarray(space.matvec(weights))[:, 0]
     if products @ coefficients < -1e-6 * (np.abs(products) @ np.abs(coefficients)):
         raise InputError("the kernel is not positive semi-definite, so that no machine is best: choose another.")
     intercept = best_intercept(products, signs, costs) if problem.has_intercept else 0.0

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from oneof.solvers.feature_spaces import Space, products_of
+from oneof.solvers.feature_spaces import Space, kernel_matvec
 from oneof.typing import Floats, Ints
 
 LONGEST = 1e12
@@ -70,7 +70,7 @@ def newton_rounds(
     """
     low, high = np.minimum(0.0, signs * costs), np.maximum(0.0, signs * costs)
     square = float(space.squares.mean()) or 1.0
-    here = _Point(coefficients.copy(), products_of(space, coefficients), intercept)
+    here = _Point(coefficients.copy(), kernel_matvec(space, coefficients), intercept)
     # A sum of beta that is not 0 leaves rows off bounds where they belong, most visibly those of the least cost.
     unit = min(1.0 / square, float(costs[costs > 0.0].min(initial=np.inf)))
     least = 1e-15 * float(costs.sum())
@@ -127,7 +127,7 @@ class _Smooth:
             end = self._end(here, aims, betas)
             if end is not None and (not self.moves or abs(float(end.gamma.sum())) <= self.balance):
                 return end
-            made = products_of(self.space, betas)
+            made = kernel_matvec(self.space, betas)
             total = float(betas.sum()) if self.moves else 0.0
             free = np.flatnonzero((aims > self.low) & (aims < self.high))
             if min(len(free), self.space.width) > LARGEST:
@@ -137,7 +137,7 @@ class _Smooth:
             except LinAlgError:
                 return None
             change[...] += betas - here.gamma
-            move = _Point(change, products_of(self.space, change), shift)
+            move = _Point(change, kernel_matvec(self.space, change), shift)
             here = here.moved(move, self._length(here, move))
         return None
 
@@ -150,7 +150,7 @@ class _Smooth:
         kept = np.where(same, betas, np.clip(here.gamma, self.low, self.high))
         if np.abs(np.where(same, 0.0, aims - kept)).max(initial=0.0) > self.sigma * self.tol:
             return None
-        made = products_of(self.space, kept)
+        made = kernel_matvec(self.space, kept)
         return _Point(kept, made, here.intercept) if np.abs(made - here.products).max() <= self.tol else None
 
     def aims(self, scores: Floats) -> Floats:
@@ -168,7 +168,7 @@ class _Smooth:
         change = np.zeros(len(self.signs))
         if not len(free):
             return change, self._nearest(aims, total)
-        solved, ones = self.space.part(free).solve(1.0 / self.sigma, np.column_stack([gap, np.ones(len(free))])).T
+        solved, ones = self.space.subset(free).solve(1.0 / self.sigma, np.column_stack([gap, np.ones(len(free))])).T
         shift = float((solved.sum() + total) / ones.sum()) if self.moves else 0.0
         change[free] = solved - shift * ones
         return change, shift

@@ -20,8 +20,8 @@ from sides.results import load, machine, write
 import oneof
 from oneof import make_partial_labels
 from oneof.kernels import covariance
-from oneof.solvers.laplace.evidence import evidence_gradient
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
+from oneof.solvers.laplace.evidence import evidence_gradient
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import GramPrior
 

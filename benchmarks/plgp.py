@@ -35,11 +35,10 @@ from threadpoolctl import threadpool_info
 import oneof
 from oneof.datasets import load, make_partial_labels
 from oneof.kernels import covariance
-from oneof.solvers.laplace.mode import find_mode_cholesky
+from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
+from oneof.solvers.laplace.model import GramPrior
 from oneof.solvers.laplace.posterior_covariance import LatentCovariance
 from oneof.solvers.laplace.predictive import expected_softmax
-from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.model import GramPrior
 
 # Sizes: smaller ones try out the script.
 LARGE_ROWS, LANDMARKS = 60_000, 1000

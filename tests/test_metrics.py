@@ -176,8 +176,14 @@ def test_labels_that_were_not_learnt_are_never_covered():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: covering_rate([None, "a", "b"], ["a", "a", "a"], sample_weight=[1, 0, 0]), "must have a labeled row with weight above 0"),
-        (lambda: ambiguous_zero_one_loss(["a", "b"], ["a", "a"], sample_weight=[0, 0]), "must have a labeled row with weight above 0"),
+        (
+            lambda: covering_rate([None, "a", "b"], ["a", "a", "a"], sample_weight=[1, 0, 0]),
+            "must have a labeled row with weight above 0",
+        ),
+        (
+            lambda: ambiguous_zero_one_loss(["a", "b"], ["a", "a"], sample_weight=[0, 0]),
+            "must have a labeled row with weight above 0",
+        ),
         (lambda: covering_rate(["a", "b"], ["a"]), r"`y_pred` must have shape \(2,\).*got \(1,\)"),
         (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1]), "sample_weight has shape"),
         (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1, -1]), "row 1: sample_weight is -1"),

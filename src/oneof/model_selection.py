@@ -142,8 +142,8 @@ class CandidateKFold(BaseCrossValidator):
         labeled = np.flatnonzero(~candidates.is_unlabeled)
         if len(labeled) < self.n_splits:
             raise InputError(
-                f"`y` must have at least one labeled row for each fold; got {len(labeled)} labeled rows, fewer than the "
-                f"{self.n_splits} folds."
+                f"`y` must have at least one labeled row for each fold; got {len(labeled)} labeled rows, fewer than "
+                f"the {self.n_splits} folds."
             )
         order = np.arange(len(labeled))
         if self.shuffle:

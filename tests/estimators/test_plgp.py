@@ -155,7 +155,7 @@ def test_a_fitted_model_is_its_own():
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(further()), expected[0])
     assert loaded.log_marginal_likelihood_value_ == expected[1]
-    with pytest.raises(InputError, match="(?i)scale the features"):
+    with pytest.raises(InputError, match=r"(?i)scale the features"):
         model.set_params(kernel=DotProduct() ** 8).fit(X * 1e40, mask)
     with pytest.raises(NotFittedError):
         model.predict_proba(further())

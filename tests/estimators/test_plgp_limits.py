@@ -21,7 +21,7 @@ FIXED = {"optimizer": None, "random_state": 0}
 def test_a_kernel_too_large_for_the_arithmetic(solver):
     """What the arithmetic cannot hold is refused in one sentence, never NaN."""
     X, mask = table(60)
-    with pytest.raises(InputError, match="(?i)scale the features"):
+    with pytest.raises(InputError, match=r"(?i)scale the features"):
         PLGP(1e200 * DotProduct(), solver=solver, **FIXED).fit(X, mask)
 
 
@@ -139,7 +139,7 @@ def test_refused_parameters(options):
 def test_what_is_no_kernel():
     """Names of kernels and the like are refused."""
     X, mask = table()
-    with pytest.raises(InputTypeError, match="`kernel` must be .*'rbf'"):
+    with pytest.raises(InputTypeError, match=r"`kernel` must be .*'rbf'"):
         PLGP("rbf").fit(X, mask)
 
 

@@ -165,9 +165,7 @@ class RowBlocks:
         persisted = persist([block for block, _ in tasks] + [metadata for _, metadata in tasks])
         metadata = _raise_first_error(compute(persisted[len(tasks) :]))
         nonempty = [number for number, own in enumerate(metadata) if own.n_rows]
-        blocks = cls(
-            [persisted[number] for number in nonempty], [metadata[number] for number in nonempty], all_classes
-        )
+        blocks = cls([persisted[number] for number in nonempty], [metadata[number] for number in nonempty], all_classes)
         blocks._check(nonempty)
         return blocks._in_one_precision()
 

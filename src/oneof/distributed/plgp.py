@@ -175,9 +175,7 @@ class DistributedFeatureSums:
             if last_weights is weights and last_sharpness == sharpness:
                 return result
         derivatives = map_persist(self.rows, _derivatives, weights, sharpness)
-        evaluation = map_reduce(
-            list(zip(self.rows, derivatives)), _evaluate, weights, sharpness, add=_add_evaluations
-        )
+        evaluation = map_reduce(list(zip(self.rows, derivatives)), _evaluate, weights, sharpness, add=_add_evaluations)
         result = DistributedDerivatives(self.rows, derivatives, evaluation)
         self._last = [*self._last[-1:], (weights, sharpness, result)]
         return result

@@ -45,8 +45,8 @@ def precision_recall_breakeven_point(y_true: Any, y_score: Any) -> Any:
     truth, scores = as_array(y_true, "y_true"), as_float_array(y_score, "y_score")
     if truth.shape != scores.shape or truth.ndim not in (1, 2):
         raise InputError(
-            f"`y_true` and `y_score` must have the same shape, with one or two dimensions; got shapes {truth.shape} and "
-            f"{scores.shape}."
+            f"`y_true` and `y_score` must have the same shape, with one or two dimensions; got shapes {truth.shape} "
+            f"and {scores.shape}."
         )
     if not np.isin(truth, (0, 1)).all():
         raise InputError("`y_true` must be 1 for positives and 0 otherwise; got other values.")

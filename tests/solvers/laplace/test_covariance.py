@@ -5,16 +5,14 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from oneof.kernels import covariance, variances
-from oneof.solvers.laplace import low_rank_covariance
-from oneof.solvers.laplace.posterior_covariance import LatentCovariance
-from oneof.solvers.laplace.predictive import draw_normals, expected_softmax, sample_latents, symmetric_roots
-from oneof.solvers.laplace.low_rank_covariance import large_eigenpairs
 from oneof.kernels.nystroem import NystroemFeatures
+from oneof.solvers.laplace import low_rank_covariance
+from oneof.solvers.laplace.low_rank_covariance import LowRankCovariance, large_eigenpairs
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.posterior import to_float32_if_precise
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
-from oneof.solvers.laplace.low_rank_covariance import LowRankCovariance
-from oneof.solvers.laplace.posterior_covariance import WeightCovariance
+from oneof.solvers.laplace.posterior import to_float32_if_precise
+from oneof.solvers.laplace.posterior_covariance import LatentCovariance, WeightCovariance
+from oneof.solvers.laplace.predictive import draw_normals, expected_softmax, sample_latents, symmetric_roots
 from tests.estimators.panel import table
 
 KERNELS = {

@@ -5,8 +5,8 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 
 from oneof.errors import InputError
-from oneof.solvers.laplace.evidence import evidence, evidence_gradient
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
+from oneof.solvers.laplace.evidence import evidence, evidence_gradient
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import GramPrior
@@ -114,9 +114,7 @@ def test_further_starts_never_end_lower(rows):
     """They add tries to those from the first start, and the same Generator draws the same."""
     kernel = 1.0 * RBF(1.0, (1e-2, 1e2))
     one = search_hyperparameters(*rows, kernel, 1.0)
-    several = [
-        search_hyperparameters(*rows, kernel, 1.0, n_restarts=2, rng=np.random.default_rng(0)) for _ in range(2)
-    ]
+    several = [search_hyperparameters(*rows, kernel, 1.0, n_restarts=2, rng=np.random.default_rng(0)) for _ in range(2)]
     assert several[0].evidence >= one.evidence
     assert several[0].n_evaluations > one.n_evaluations
     assert several[0].kernel == several[1].kernel
@@ -181,7 +179,7 @@ class Silent(RBF):
 
 def test_searches_that_cannot_be_are_refused(rows):
     """Unknown optimizers, starts drawn from bounds without end, and kernels without derivatives."""
-    with pytest.raises(InputError, match="`optimizer` must be .*'newton'"):
+    with pytest.raises(InputError, match=r"`optimizer` must be .*'newton'"):
         search_hyperparameters(*rows, RBF(), 1.0, optimizer="newton")
     with pytest.raises(InputError, match="within the kernel's bounds"):
         search_hyperparameters(*rows, RBF(1.0, (1e-5, np.inf)), 1.0, n_restarts=1)

@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from oneof import PLGP
 from oneof.likelihoods import log_likelihoods
-from oneof.solvers.laplace.predictive import fit_temperature, loo_latents, apply_temperature
+from oneof.solvers.laplace.predictive import apply_temperature, fit_temperature, loo_latents
 from tests.estimators.panel import table
 
 FIXED = {"optimizer": None, "random_state": 0}
@@ -77,7 +77,9 @@ def test_the_temperature_is_the_likeliest():
     assert found == pytest.approx(fit_temperature(shares, mask) / 3.0, rel=1e-3)
     np.testing.assert_array_equal(flat.argmax(axis=1), shares.argmax(axis=1))
     np.testing.assert_allclose(flat.sum(axis=1), 1.0)
-    values = [log_likelihoods(np.log(apply_temperature(flat, t)), mask).sum() for t in (0.9 * found, found, 1.1 * found)]
+    values = [
+        log_likelihoods(np.log(apply_temperature(flat, t)), mask).sum() for t in (0.9 * found, found, 1.1 * found)
+    ]
     assert values[1] == max(values)
 
 
@@ -94,7 +96,9 @@ def test_models_at_their_own_temperature():
     plain, model = (PLGP(temperature=temperature, **FIXED).fit(X, mask) for temperature in (1.0, "loo"))
     np.testing.assert_array_equal(plain.predict(X), model.predict(X))
     assert plain.temperature_ == 1.0
-    np.testing.assert_allclose(model.predict_proba(X), apply_temperature(plain.predict_proba(X), model.temperature_), atol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_proba(X), apply_temperature(plain.predict_proba(X), model.temperature_), atol=1e-12
+    )
     first = model.temperature_
     assert first != 1.0
     assert model.fit(X[:40], mask[:40]).temperature_ != first

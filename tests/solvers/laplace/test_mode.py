@@ -5,7 +5,6 @@ import pytest
 
 from oneof.likelihoods import masked_softmax, softmax
 from oneof.solvers.laplace import mode as mode_module
-from oneof.solvers.laplace.mode import find_mode_cholesky
 from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky, nystroem_prior
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.oracles import laplace as oracle
@@ -23,7 +22,9 @@ def distance(mode, K, mask, sharpness):
 
 def rises(mode):
     """Return whether Psi never falls beyond rounding: of itself, and of the latents it is summed from."""
-    slack = 1e-12 * np.abs(mode.objective_path).max() + np.finfo(float).eps * np.abs(mode.latents).max() * len(mode.latents)
+    slack = 1e-12 * np.abs(mode.objective_path).max() + np.finfo(float).eps * np.abs(mode.latents).max() * len(
+        mode.latents
+    )
     return np.diff(mode.objective_path).min(initial=0.0) >= -slack
 
 
@@ -242,7 +243,10 @@ def test_a_climb_cut_short_says_so(solver):
 def test_single_precision_ends_where_it_can_go_no_further():
     """A tolerance that float32 cannot meet is raised to one that it can, and the result is a mode to that tolerance."""
     K, mask = 500.0 * problem("exponential", n=60)[0], exact(60)[1]
-    single, double = find_mode(GramPrior.from_gram(K.astype(np.float32)), mask, 1.0), find_mode(GramPrior.from_gram(K), mask, 1.0)
+    single, double = (
+        find_mode(GramPrior.from_gram(K.astype(np.float32)), mask, 1.0),
+        find_mode(GramPrior.from_gram(K), mask, 1.0),
+    )
     assert single.converged
     np.testing.assert_allclose(single.latents, double.latents, atol=5e-4 * np.abs(double.latents).max())
 

@@ -8,9 +8,8 @@ from sklearn.gaussian_process.kernels import RBF
 
 from oneof import likelihoods
 from oneof.kernels import covariance, variances
-from oneof.solvers.laplace.mode import find_mode_cholesky
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors, inverse_and_log_det, lower_root, solve_lower
-from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table
 from tests.solvers.laplace.problems import SHARPNESSES, problem
@@ -87,7 +86,10 @@ def test_a_kernel_of_rows_and_features(form):
 
     def results(X, mask):
         gram = covariance(2.0 * RBF(), X)
-        modes = [find_mode(prior, mask, 1.0, tol=1e-10) for prior in (GramPrior.from_gram(gram), FeaturePrior.from_features(X))]
+        modes = [
+            find_mode(prior, mask, 1.0, tol=1e-10)
+            for prior in (GramPrior.from_gram(gram), FeaturePrior.from_features(X))
+        ]
         return [variances(2.0 * RBF(), X), gram, *(mode.latents for mode in modes)]
 
     for values, expected in zip(results(form(X), form(mask)), results(X, mask), strict=True):

@@ -165,9 +165,7 @@ class _EvidenceObjective:
         """Return the mode with the highest evidence, of the annealed and the continued one."""
         best = None
         for initial in [None] if self.best.coefficients is None else [None, self._warm(prior, self.best.coefficients)]:
-            mode = find_mode(
-                prior, self.mask, self.sharpness, initial=initial, max_iter=MAX_MODE_ITER, tol=MODE_TOL
-            )
+            mode = find_mode(prior, self.mask, self.sharpness, initial=initial, max_iter=MAX_MODE_ITER, tol=MODE_TOL)
             is_duplicate = best is not None and np.isclose(
                 mode.objective_path[-1], best[1].objective_path[-1], rtol=1e-9
             )

@@ -127,7 +127,7 @@ def run_annealing(prior: Prior, mask: Array, schedule: list[float], max_iter: in
 
 
 def nystroem_prior(prior: GramPrior) -> FeaturePrior:
-    """Return the Nystroem approximation of a prior, with evenly spaced rows as landmarks so that it is deterministic."""
+    """Return the Nystroem approximation of a prior, with evenly spaced rows as deterministic landmarks."""
     xp = array_namespace(prior.gram)
     landmarks = xp.asarray(
         np.linspace(0, prior.gram.shape[-1] - 1, N_LANDMARKS).astype(np.int64), device=device(prior.gram)

@@ -106,16 +106,12 @@ class LaplacePosterior:
         blocks = [matvec_by_class(self._cross(block), self._weights) for block in self._blocks(X)]
         return xp.concat(blocks, axis=0)
 
-    def means_and_covariances(
-        self, X: FeatureMatrix, covariance: PosteriorCovariance
-    ) -> Iterator[tuple[Array, Array]]:
+    def means_and_covariances(self, X: FeatureMatrix, covariance: PosteriorCovariance) -> Iterator[tuple[Array, Array]]:
         """Yield the means, (b, K), and the covariances, (b, K, K), of the latents of blocks of further rows."""
         for block in self._blocks(X):
             cross = self._cross(block)
             covariances = covariance.covariances(cross, self._variances(block))
-            covariances = array_namespace(self.coefficients).astype(
-                covariances, self.coefficients.dtype, copy=False
-            )
+            covariances = array_namespace(self.coefficients).astype(covariances, self.coefficients.dtype, copy=False)
             yield matvec_by_class(cross, self._weights), covariances
 
     def loo_latents(self, covariance: PosteriorCovariance) -> Iterator[tuple[Array, Array]]:
@@ -139,14 +135,10 @@ class LaplacePosterior:
                 residual = 0.0 * own
             means = matvec_by_class(cross, self._weights)
             covariances = xp.astype(covariance.covariances(cross, own), means.dtype, copy=False)
-            means, covariances = loo_latents(
-                means, covariances, self.proba[block, :], self.coefficients[block, :]
-            )
+            means, covariances = loo_latents(means, covariances, self.proba[block, :], self.coefficients[block, :])
             added = xp.where(residual > 0, residual, 0.0)
             identity = xp.eye(n_classes, dtype=means.dtype, device=device(means))
-            covariances = covariances + identity * (
-                added[:, None, None] if added.ndim == 1 else added.mT[:, :, None]
-            )
+            covariances = covariances + identity * (added[:, None, None] if added.ndim == 1 else added.mT[:, :, None])
             yield means, covariances
 
     def evidence(self, mask: Array) -> float:

@@ -174,9 +174,7 @@ def truncated_conjugate_gradients(
         product = search + hessian.hvp(search_image)
         curvature = float(xp.sum(search_image * product))
         length = squared_norm / curvature if curvature > 0 else np.inf
-        inner = [
-            float(xp.sum(a * b)) for a, b in ((solution, image), (solution, search_image), (search, search_image))
-        ]
+        inner = [float(xp.sum(a * b)) for a, b in ((solution, image), (solution, search_image), (search, search_image))]
         if inner[2] <= 0:  # only rounding errors remain
             break
         if curvature <= 0 or inner[0] + 2 * length * inner[1] + length**2 * inner[2] >= radius**2:

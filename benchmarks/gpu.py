@@ -20,10 +20,10 @@ from sides.results import load, machine, write
 import oneof
 from oneof import make_partial_labels
 from oneof.kernels import covariance
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.evidence import evidence_gradient
-from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
+from oneof.solvers.laplace.model import GramPrior
 
 EXACT = {"cuda": (10_000, 20_000, 40_000, 60_000), "cpu": (500, 1_000, 2_000)}
 DOUBLE = {"cuda": 20_000, "cpu": 1_000}
@@ -91,9 +91,9 @@ def tasks(kind, size, rows):
         K, sets_of = read(gram), read(mask)
 
         def run():
-            prior = GramPrior.of(K)
+            prior = GramPrior.from_gram(K)
             mode = find_mode(prior, sets_of, np.inf)
-            factors = Factors.of(prior, mode.shares.overall)
+            factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
             # The derivative with respect to the logarithm of the variance is the Gram matrix itself.
             gradient = evidence_gradient(prior, mode, factors, K[:, :, None])
             return SimpleNamespace(latent_mode_=mode.latents, n_iter_=mode.n_iter, gradient=gradient)

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from oneof import AvgPegasos, AvgPerceptron, make_partial_labels
 from oneof.kernels import covariance
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
+from oneof.solvers.laplace.model import GramPrior
 
 REPEATS = 5
 LONG = 12_000_000

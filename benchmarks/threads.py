@@ -31,7 +31,7 @@ NORMALS = draw_normals(1000, 10, RANDOM)
 
 def draws(_):
     """Take the mean of the softmax over draws."""
-    return expected_shares(MEANS, ROOTS @ ROOTS.mT / 12, NORMALS)
+    return expected_softmax(MEANS, ROOTS @ ROOTS.mT / 12, NORMALS)
 
 
 def kernel(_, kind="rbf"):

@@ -1,4 +1,4 @@
-"""Errors of the methods that learn along a graph."""
+"""Errors of the graph-based methods."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,19 +13,19 @@ from tests.truth.problems import affinity, fit, half_labeled
 
 
 def consistency(problem):
-    """LocalGlobalConsistency: largest error of a share beside the linear system; of 10,000 rows, a bound on it."""
+    """LocalGlobalConsistency: largest error compared with the linear system; with 10,000 rows, a bound on it."""
     labels, half = half_labeled(problem)
     model = fit(oneof.LocalGlobalConsistency(tol=1e-12), half)
     if len(labels) < 1000:
-        told = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
-        return exact.difference(model.label_distributions_, told)
+        expected = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
+        return exact.difference(model.label_distributions_, expected)
     found = solve_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
     F = found.distributions * found.mass[:, None]
     return exact_graphs.consistency_bound(model.affinity_, labels, F, model.alpha)
 
 
 def walk(problem):
-    """MarkovWalk: largest error of a share, or of a start's, beside powers of P and as many iterations of EM."""
+    """MarkovWalk: largest error of a posterior, compared with powers of P and as many EM iterations."""
     labels, half = half_labeled(problem)
     model = fit(oneof.MarkovWalk(), half)
     W, K = model.affinity_.toarray(), half.mask.shape[1]
@@ -37,7 +37,7 @@ def walk(problem):
 
 
 def transducer(problem):
-    """SpectralGraphTransducer: by how much its scores break the conditions of the least cut."""
+    """SpectralGraphTransducer: violation of the optimality conditions of the minimum cut."""
     labels, half = half_labeled(problem)
     W = affinity(problem)
     found = transduce(check_affinity(W), half.mask, n_eigenvectors=80, c=3200.0, max_iter=1, tol=0.01)
@@ -45,7 +45,7 @@ def transducer(problem):
 
 
 def graph_logistic(problem):
-    """GraphLogisticRegression, on exact labels: error of X^T L X, and of the weights given the precisions."""
+    """GraphLogisticRegression, on exact labels: error of X^T L X, and of the weights for given precisions."""
     half = problem.exact if len(problem.X) >= 1000 else half_labeled(problem)[1]
     model = fit(oneof.GraphLogisticRegression(), half)
     learned = model._fitted_views

@@ -1,4 +1,4 @@
-"""Which of two methods is better, over runs of both: wins, ties and losses by paired tests."""
+"""Comparison of two methods over several runs: wins, ties and losses by paired tests."""
 
 import numbers
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from oneof.validation import as_float_array
 
 
 class WinTieLoss(NamedTuple):
-    """How many configurations one method wins, ties and loses against another.
+    """Number of configurations that one method wins, ties and loses against another.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     Parameters
     ----------
     ours, theirs : array-like of shape (n_runs,) or (n_configurations, n_runs)
-        Scores of the same runs, higher is better, at least two runs.
+        Scores of at least two runs, paired by position; higher is better.
     alpha : float, default=0.05
-        Level of the two-sided test; a difference that is the same in every run is significant unless it is 0.
+        Level of the two-sided test, in (0, 1). A difference that is equal in every run is significant unless it is 0.
 
     Returns
     -------
@@ -56,19 +56,21 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     """
     a, b = np.atleast_2d(as_float_array(ours, "ours")), np.atleast_2d(as_float_array(theirs, "theirs"))
     if a.shape != b.shape or a.ndim != 2 or a.shape[1] < 2:
-        raise InputError(f"scores of shapes {a.shape} and {b.shape} cannot be paired: give the same two or more runs.")
+        raise InputError(
+            f"`ours` and `theirs` must have the same shape, with at least two runs; got shapes {a.shape} and {b.shape}."
+        )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise InputError("a score is NaN or infinite: leave out the configurations in which a run failed.")
+        raise InputError("scores must be finite; got NaN or infinity. Drop the configurations in which a run failed.")
     if not isinstance(alpha, numbers.Real) or not 0 < alpha < 1:
         raise InputError(f"`alpha` must be a level between 0 and 1; got {alpha!r}.")
-    # The statistic has no unit, and scores of any size have their differences and squares in this one.
+    # The statistic is scale invariant; in this unit, differences and squares of scores of any size do not overflow.
     unit = np.maximum(np.abs(a), np.abs(b)).max(axis=1, keepdims=True)
     a, b = (scores / np.where(unit > 0, unit, 1.0) for scores in (a, b))
     difference = a - b
     mean = difference.mean(axis=1)
-    # Rounding leaves constant differences with a spread near 0, for which the statistic means nothing.
+    # Constant differences have a range near 0 because of rounding errors, for which the statistic is meaningless.
     constant = np.ptp(difference, axis=1) <= 1e-12
-    from scipy import stats  # half a second, which no other metric should wait for
+    from scipy import stats  # takes half a second, which no other metric needs
 
     p = np.zeros(len(mean))
     if not constant.all():

@@ -12,6 +12,7 @@ import statistics
 import time
 
 import numpy as np
+from oneof.solvers.laplace.expectation import draw_normals
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
@@ -19,7 +20,6 @@ from oneof import AvgPegasos
 from oneof.kernels.feature_maps import Standard
 from oneof.kernels.mapped import MappedKernel
 from oneof.parallel import parallel_map
-from oneof.solvers.laplace.expectation import draw_normals, expected_shares
 from oneof.solvers.loo_ridge import ExactRidge
 
 RANDOM = np.random.default_rng(0)

@@ -124,7 +124,7 @@ def fit_plsvm(model: PLSVM, blocks: RowBlocks) -> None:
     model._store_trace(solution)
     # Only gamma depends on the rows, and the linear kernel does not use it.
     no_rows = np.zeros((0, blocks.metadata[0].n_features))
-    kernel = Kernel.of("linear", no_rows, gamma="auto", degree=model.degree, coef0=model.coef0)
+    kernel = Kernel.from_rows("linear", no_rows, gamma="auto", degree=model.degree, coef0=model.coef0)
     model._set_linear(solution.weights.astype(blocks.dtype, copy=False), kernel)
 
 

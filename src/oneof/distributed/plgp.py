@@ -17,7 +17,7 @@ from oneof.estimators._plgp_kernels import make_kernels, optimize_kernels, subsa
 from oneof.estimators.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
-from oneof.kernels.spread import checked_variance
+from oneof.kernels.pairwise import checked_variance
 from oneof.solvers.laplace.feature_mode import FeatureRows, WeightPosterior, find_weight_mode
 from oneof.solvers.laplace.model import LikelihoodDerivatives
 from oneof.solvers.laplace.posterior import check_variances, landmark_features, stack_classes

@@ -21,7 +21,7 @@ from oneof.graphs.neighbors import Neighborhood
 from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.jit import compiled
 from oneof.solvers.nnls import nonnegative_least_squares
-from oneof.solvers.row_accessors import DenseRows, SparseRows, row_product, row_square, as_row_view
+from oneof.solvers.row_accessors import DenseRows, SparseRows, as_row_view, row_product, row_square
 from oneof.typing import FeatureMatrix, Floats, Ints, Mask
 
 MAX_GRAM_ENTRIES = 2**22

@@ -25,7 +25,7 @@ from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from oneof.errors import InputError
-from oneof.solvers.laplace.landmarks import inverse_root
+from oneof.kernels.nystroem import inverse_root
 from oneof.typing import Floats, Ints, Mask
 
 BLOCK = 4096

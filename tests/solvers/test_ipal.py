@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
 from tests.estimators.panel import table
@@ -14,7 +14,7 @@ def graph(n=80, d=8, seed=0):
     """Return the links between rows that are not full, and their sets."""
     X, mask = table(n, d, seed=seed)
     told = ~mask.all(axis=1)
-    return reconstruction_links(Neighborhood(X[told]), 6), mask[told]
+    return reconstruction_links(NeighborIndex(X[told]), 6), mask[told]
 
 
 def test_links_are_shares_without_a_diagonal():

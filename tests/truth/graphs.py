@@ -5,11 +5,11 @@ import scipy.sparse as sp
 
 import oneof
 from oneof.graphs import NeighborGraph, check_affinity
-from oneof.solvers.diffusion import solve_consistency
+from oneof.solvers.diffusion import solve_local_global_consistency
 from oneof.solvers.graph_logistic.matrices import smoothness
 from oneof.solvers.graph_logistic.openings import VAGUE, Openings
 from oneof.solvers.graph_logistic.prior import Prior
-from oneof.solvers.transducer import transduce
+from oneof.solvers.transducer import solve_transduction
 from tests.oracles import exact, exact_graphs, exact_logistic
 from tests.truth.problems import affinity, fit, half_labeled
 
@@ -21,7 +21,7 @@ def consistency(problem):
     if len(labels) < 1000:
         told = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
         return exact.difference(model.label_distributions_, told)
-    found = solve_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
+    found = solve_local_global_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
     F = found.distributions * found.mass[:, None]
     return exact_graphs.consistency_bound(model.affinity_, labels, F, model.alpha)
 
@@ -42,8 +42,8 @@ def transducer(problem):
     """SpectralGraphTransducer: by how much its scores break the conditions of the least cut."""
     labels, half = half_labeled(problem)
     W = affinity(problem)
-    found = transduce(check_affinity(W), half.mask, n_eigenvectors=80, c=3200.0, max_iter=1, tol=0.01)
-    return exact_graphs.cut_error(W, labels, found.shares, 80, 3200)
+    found = solve_transduction(check_affinity(W), half.mask, n_eigenvectors=80, C=3200.0, max_iter=1, tol=0.01)
+    return exact_graphs.cut_error(W, labels, found.relative_scores, 80, 3200)
 
 
 def graph_logistic(problem):

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import oneof
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.transductive import solve_classes
+from oneof.solvers.transductive import solve_one_vs_rest
 from tests.oracles import exact, exact_gaussian, exact_machines
 from tests.truth.problems import Problem, distinct, fit, half_labeled, scores
 
@@ -16,13 +16,13 @@ def transductive(problem):
     """TransductiveSVM: by how much the objective of the last machine of a class may be above the least, given signs."""
     _, half = half_labeled(problem)
     space, unlabeled = FeatureSpace(half.X), half.mask.all(axis=1)
-    found = solve_classes(space, half.mask, tol=1e-9, random=np.random.default_rng(0))
+    found = solve_one_vs_rest(space, half.mask, tol=1e-9, rng=np.random.default_rng(0))
     C, gaps = 1.0 / space.squares.mean(), []
     for solution in found.solutions:
-        low, high = solution.costs[-1]
+        low, high = solution.cost_path[-1]
         costs = np.where(unlabeled, np.where(solution.signs > 0, high, low), C)
-        machine = solution.machine
-        gaps.append(exact_machines.machine_gap(half.X, solution.signs, costs, machine.coefficients, machine.intercept))
+        svm = solution.svm
+        gaps.append(exact_machines.machine_gap(half.X, solution.signs, costs, svm.coefficients, svm.intercept))
     return max(gaps)
 
 
@@ -43,7 +43,7 @@ def votes(problem):
     model = fit(oneof.PLKNN(3), problem)
     new = np.vstack([distinct(problem)[0].X[:5], problem.X[:3] + 0.125 * problem.X[0]])
     told = ~problem.mask.all(axis=1)
-    _, neighbors = model._known.nearest(3, new).by_row(len(new))
+    _, neighbors = model._known.nearest(3, new).reshape_by_row(len(new))
     return exact_machines.vote_error(problem.X[told], problem.mask[told], new, neighbors, model.predict_proba(new))
 
 

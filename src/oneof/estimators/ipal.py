@@ -6,7 +6,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, DecisionValues, rows_where
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
 from oneof.solvers.neighbor_votes import neighbor_weights, vote_shares
@@ -124,7 +124,7 @@ class IPAL(DecisionValues, CandidateClassifier):
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
         rows, candidates = self._read_fit(X, y)
         told = ~candidates.is_unlabeled
-        known, mask = Neighborhood(rows_where(told, rows)), candidates.mask[told]
+        known, mask = NeighborIndex(rows_where(told, rows)), candidates.mask[told]
         links = reconstruction_links(known, self.n_neighbors)
         found = propagate(links, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
         confidence = balance_classes(found.confidence, mask) if self.class_mass else found.confidence
@@ -138,7 +138,7 @@ class IPAL(DecisionValues, CandidateClassifier):
         return self._finish_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
-        distances, neighbors = self._known.nearest(self.n_neighbors, rows).by_row(rows.shape[0])
+        distances, neighbors = self._known.nearest(self.n_neighbors, rows).reshape_by_row(rows.shape[0])
         n_classes = len(self.classes_)
         if self.prediction == "votes":
             return vote_shares(neighbors, neighbor_weights(distances), np.eye(n_classes, dtype=bool)[self._labels])

@@ -6,7 +6,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, rows_where
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.neighbor_votes import neighbor_weights, vote_shares
 from oneof.typing import FeatureMatrix, Floats
@@ -79,7 +79,7 @@ class PLKNN(CandidateClassifier):
         check_choice("weights", self.weights, ("distance", "uniform"))
         rows, candidates = self._read_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        self._mask, self._known = candidates.mask[labeled], Neighborhood(rows_where(labeled, rows))
+        self._mask, self._known = candidates.mask[labeled], NeighborIndex(rows_where(labeled, rows))
         return self._finish_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -102,7 +102,7 @@ class PLKNN(CandidateClassifier):
     def _vote(self, rows: FeatureMatrix | None) -> Floats:
         """Return the shares of the votes; without rows, those of the index, none of which is its own neighbor."""
         n_rows = len(self._known) if rows is None else rows.shape[0]
-        distances, neighbors = self._known.nearest(self.n_neighbors, rows).by_row(n_rows)
+        distances, neighbors = self._known.nearest(self.n_neighbors, rows).reshape_by_row(n_rows)
         weights = neighbor_weights(distances) if self.weights == "distance" else np.ones_like(distances)
         return vote_shares(neighbors, weights, self._mask)
 

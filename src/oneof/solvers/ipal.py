@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.neighbor_votes import link
 from oneof.solvers.reconstruction import reconstruction_weights
@@ -30,12 +30,12 @@ class Propagation:
     """Largest change of an entry of F in the last sweep."""
 
 
-def reconstruction_links(known: Neighborhood, n_neighbors: int, rows: FeatureMatrix | None = None) -> sp.csr_array:
+def reconstruction_links(known: NeighborIndex, n_neighbors: int, rows: FeatureMatrix | None = None) -> sp.csr_array:
     """Return the weights with which the nearest known rows rebuild each row, scaled to sum 1.
 
     Parameters
     ----------
-    known : Neighborhood
+    known : NeighborIndex
         m rows.
     n_neighbors : int
     rows : ndarray or CSR matrix of shape (n, d), optional
@@ -47,7 +47,7 @@ def reconstruction_links(known: Neighborhood, n_neighbors: int, rows: FeatureMat
         k entries a row; those of a row that no neighbor helps to rebuild are 0.
     """
     targets = known.points(rows)
-    _, neighbors = known.nearest(n_neighbors, rows).by_row(targets.shape[0])
+    _, neighbors = known.nearest(n_neighbors, rows).reshape_by_row(targets.shape[0])
     weights = reconstruction_weights(known.points(), targets, neighbors)
     total = weights.sum(axis=1, keepdims=True)
     return link(neighbors, weights / np.where(total > 0, total, 1.0), len(known))

@@ -111,7 +111,7 @@ def test_components_without_a_label_are_uniform_with_a_warning(estimator):
     X, mask, _ = rows_and_sets()
     far = np.vstack([X, X[:9] + 1e4])
     wide = np.vstack([mask, np.ones((9, 3), dtype=bool)])
-    with pytest.warns(UserWarning, match="9 of 89 rows have a uniform distribution"):
+    with pytest.warns(UserWarning, match="9 of 89 rows are in components of the graph without a label"):
         model = clone(estimator).fit(far, wide)
     np.testing.assert_allclose(model.label_distributions_[80:], 1 / 3)
     np.testing.assert_allclose(model.predict_proba(far[80:]), 1 / 3)

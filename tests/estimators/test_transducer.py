@@ -91,7 +91,7 @@ def test_components_without_a_label_are_uniform_with_a_warning():
     X = np.concatenate([np.random.default_rng(0).normal(size=(40, 2)), 100 + np.arange(10.0).reshape(5, 2)])
     labels = np.full(45, -1)
     labels[:8] = np.arange(8) % 2
-    with pytest.warns(UserWarning, match="5 of 45 rows have a uniform distribution") as caught:
+    with pytest.warns(UserWarning, match="5 of 45 rows are in components of the graph without a label") as caught:
         model = SpectralGraphTransducer(affinity="gaussian", n_neighbors=4).fit(X, labels)
     assert len(caught) == 1
     np.testing.assert_array_equal(model.label_distributions_[40:], 0.5)

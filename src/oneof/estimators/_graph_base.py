@@ -89,9 +89,9 @@ class GraphClassifier(CandidateClassifier):
         """Store the solution; `final_distributions` are those after class mass normalization, if it is used."""
         if len(solution.unreachable):
             warnings.warn(
-                f"{type(self).__name__}: {len(solution.unreachable)} of {len(candidates)} rows have a uniform "
-                "distribution, because their component of the graph has no label or is too far from any. Connect more "
-                "rows, for example by a larger n_neighbors.",
+                f"{type(self).__name__}: {len(solution.unreachable)} of {len(candidates)} rows are in components of "
+                "the graph without a label, or too far from any, and have uniform distributions. Connect more rows, "
+                "for example by a larger n_neighbors.",
                 UserWarning,
                 stacklevel=3,
             )

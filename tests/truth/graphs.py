@@ -15,19 +15,19 @@ from tests.truth.problems import affinity, fit, half_labeled
 
 
 def consistency(problem):
-    """LocalGlobalConsistency: largest error of a share beside the linear system; of 10,000 rows, a bound on it."""
+    """LocalGlobalConsistency: largest error of a probability by the linear system; for 10,000 rows, a bound on it."""
     labels, half = half_labeled(problem)
     model = fit(oneof.LocalGlobalConsistency(tol=1e-12), half)
     if len(labels) < 1000:
-        told = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
-        return exact.difference(model.label_distributions_, told)
+        expected = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
+        return exact.difference(model.label_distributions_, expected)
     found = solve_local_global_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
     F = found.distributions * found.mass[:, None]
     return exact_graphs.consistency_bound(model.affinity_, labels, F, model.alpha)
 
 
 def walk(problem):
-    """MarkovWalk: largest error of a share, or of a start's, beside powers of P and as many iterations of EM."""
+    """MarkovWalk: largest error of a (start) probability, by powers of P and as many iterations of EM."""
     labels, half = half_labeled(problem)
     model = fit(oneof.MarkovWalk(), half)
     W, K = model.affinity_.toarray(), half.mask.shape[1]
@@ -39,7 +39,7 @@ def walk(problem):
 
 
 def transducer(problem):
-    """SpectralGraphTransducer: by how much its scores break the conditions of the least cut."""
+    """SpectralGraphTransducer: largest violation of the optimality conditions of the cut."""
     labels, half = half_labeled(problem)
     W = affinity(problem)
     found = solve_transduction(check_affinity(W), half.mask, n_eigenvectors=80, C=3200.0, max_iter=1, tol=0.01)

@@ -290,3 +290,16 @@ def test_the_second_of_two_classes_is_solved_and_the_first_is_its_negative():
     exact = solve_one_vs_rest(problem(X).space, mask, tol=1e-10, rng=generator())
     np.testing.assert_allclose(mirrored.coefficients[:, ::-1], exact.coefficients, atol=1e-6)
     np.testing.assert_array_equal(mirrored.labels, 1 - exact.labels)
+
+
+def test_the_objective_path_is_the_sum_over_the_binary_problems():
+    """A problem that has ended counts with its final value; every path has one pair of costs for each objective."""
+    X, mask = rows(30)[0], np.ones((30, 3), dtype=bool)
+    mask[:9] = np.eye(3, dtype=bool)[np.arange(9) % 3]
+    mask[9:12] = [True, True, False]
+    solution = solve_one_vs_rest(problem(X).space, mask, positive_fractions=[0.1, 0.3, 0.6], rng=generator())
+    paths = [one.objective_path for one in solution.solutions]
+    assert [len(path) for path in paths] == [len(one.cost_path) for one in solution.solutions]
+    assert len({len(path) for path in paths}) > 1
+    expected = [sum(path[min(i, len(path) - 1)] for path in paths) for i in range(solution.n_iter)]
+    np.testing.assert_array_equal(solution.objective_path, expected)

@@ -66,12 +66,12 @@ class LocalGlobalConsistency(GraphClassifier):
     Y, and are constrained to them: in every sweep they lose the mass outside their sets, and the rest is scaled to the
     mass that the row had. Without such rows the solution is the published one.
 
-    A common factor of all features changes nothing, unless `radius` or a numeric `bandwidth` is given, which are in
-    their unit, or `affinity` is a function that depends on it. Different factors for single features do.
+    A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
+    their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
 
-    For rows other than those of fit, `predict` and `predict_proba` return the mean distribution of their nearest
-    neighbors among the rows of fit, by the edge weights of the graph. A row of fit that is passed again is its own
-    neighbor, but still gets the mean: its own label is in `transduction_`.
+    `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
+    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
+    gets the mean: its own label is in `transduction_`.
 
     References
     ----------

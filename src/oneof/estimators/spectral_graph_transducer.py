@@ -76,17 +76,16 @@ class SpectralGraphTransducer(GraphClassifier):
     the lowest of their ranks, whereas published ranks increase. Any rotation of such vectors is an equivalent basis of
     their space. With separate ranks, the result would depend on the computed basis.
 
-    A row of several candidates counts for each class as q of a row of the class and as 1 - q of a row of another,
-    where q is 1/|S| at first, and then the resulting probability. It is labeled as not of the classes outside its set.
+    A row of several candidates counts for each class as q of a row of the class and as 1 - q of a row of another.
+    At first q is 1/|S|, then the resulting probability. The row is labeled as not of the classes outside its set.
 
-    A common factor of all features changes nothing, unless `radius` (except for cosines) or a numeric `bandwidth` is
-    given, which are in their unit, or `affinity` is a function that depends on it. Different factors for single
-    features do.
+    A common factor of all features changes nothing, with two exceptions. `radius` (except for cosines) and a numeric
+    `bandwidth` are in their unit, and an `affinity` function may depend on it. Different factors for single features
+    change the result.
 
-    For rows other than those of fit, `predict` and `predict_proba` return the mean distribution of their nearest
-    neighbors among the rows of fit, by the edge weights of the graph. A row of fit that is passed again is its own
-    neighbor, but still gets the mean: its own label is in `transduction_`. The
-    probabilities are not calibrated.
+    `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
+    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
+    gets the mean: its own label is in `transduction_`. The probabilities are not calibrated.
 
     Cosine similarities depend on the origin: features without a natural zero should be standardized first.
 

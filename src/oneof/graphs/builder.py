@@ -98,8 +98,8 @@ class NeighborGraph:
     algorithm : {"exact", "approximate"}, default="exact"
         "approximate" is faster for more than about 5,000 rows of more than 5 features, and misses neighbors; smaller
         inputs are searched exactly. Of the 10 nearest in 50 features it missed, for 20,000, 50,000 and 200,000 rows,
-        1 %, 2 % and 6 % among ten wide Gaussian blobs, but 34 %, 45 % and 55 % in isotropic noise, where no row is
-        much nearer than others. Near a surface of 6 dimensions it missed less than 0.5 %, for the first two sizes.
+        1 %, 2 % and 6 % among ten wide Gaussian blobs. In isotropic noise, where no row is much nearer than others, it
+        missed 34 %, 45 % and 55 %. Near a surface of 6 dimensions it missed less than 0.5 %, for the first two sizes.
         It requires dense rows and the extra ``graph``, and does not support `radius`.
 
     Raises

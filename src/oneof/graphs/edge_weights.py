@@ -80,7 +80,7 @@ def local_bandwidths(edges: EdgeList, n: int, typical: float | None = None) -> F
     """Return the distance of each row to the last of its nearest neighbors, (n,).
 
     This distance is 0 if all nearest neighbors are duplicates. The row then gets a typical bandwidth, by default the
-    mean of the other rows, so that it is connected to near rows as an ordinary row would be.
+    mean of the other rows, and is connected to near rows like an ordinary row.
     """
     bandwidths = np.zeros(n)
     np.maximum.at(bandwidths, edges.source, edges.values)

@@ -70,8 +70,8 @@ def solve_constrained(
     min_eigenvalue : float
         As in `LinearSystem`.
     tol : float
-        As in `LinearSystem.solve`. It also bounds the remaining change of constrained rows, as estimated from the
-        rate at which their changes shrink, and from the last accelerated step if there was one.
+        As in `LinearSystem.solve`. It also bounds the remaining change of constrained rows. The estimate uses the
+        rate at which their changes shrink, and the last accelerated step if there was one.
     max_iter : int
         Largest number of iterations of conjugate gradients, and of sweeps and accelerated steps.
 
@@ -96,9 +96,9 @@ def solve_constrained(
     change = remaining = np.inf
     while n_iter < max_iter and not at_rest:
         sweep.tol = max(tol, min(1e-3, 1e-2 * remaining))
-        swept = sweep(proba)
+        after_sweep = sweep(proba)
         n_iter, n_since_step = n_iter + 1, n_since_step + 1
-        before, change = change, float(np.abs(swept - proba).max())
+        before, change = change, float(np.abs(after_sweep - proba).max())
         # Changes that shrink by a factor q have q / (1 - q) of the last one left. Changes that do not shrink do not
         # predict the rest.
         rate = change / before if 0 < change < np.inf and before > 0 else 0.5
@@ -111,10 +111,10 @@ def solve_constrained(
         )
         is_slow = has_stepped or remaining * min(rate, 1.0) ** SWEEPS_PER_STEP > tol
         if not at_rest and is_slow and n_since_step >= SWEEPS_PER_STEP and n_iter + 2 <= max_iter:
-            proba = continuation.step(sweep, proba, swept)
+            proba = continuation.step(sweep, proba, after_sweep)
             n_iter, n_since_step, has_stepped, change = n_iter + 2, 0, True, np.inf
         else:
-            proba = swept
+            proba = after_sweep
     values = sweep.values
     values[sets] = proba * mass[sets]
     final = _solve_rows(matrix, right, mass, values, min_eigenvalue, tol, max_iter, sweep.unconstrained)

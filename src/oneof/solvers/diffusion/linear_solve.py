@@ -3,8 +3,8 @@
 The matrices are M-matrices: a positive diagonal, no positive off-diagonal entry, and row sums of at least 0. Their
 inverses have no negative entry, so that solutions stay nonnegative.
 
-If components of the graph are joined by weak edges only, their levels change so slowly that the iterations seem to
-have converged, however far the levels are from the solution. A coarse correction therefore treats the level of each
+If components of the graph are joined by weak edges only, their levels change very slowly. The iterations then seem to
+have converged although the levels are far from the solution. A coarse correction therefore treats the level of each
 strongly connected component as a variable of its own, for which a small system is solved in every iteration.
 """
 

@@ -15,10 +15,10 @@ Unconnected components of the graph are the common case, with the eigenvalue 0 o
 used, even if they are more than d, since a selection would be just as arbitrary. Only eigenvectors of a greater
 eigenvalue can be cut off between two equal eigenvalues.
 
-A row with candidates S, unless these are all classes, counts for each class as q_ik of a row of the class and as
-1 - q_ik of a row of another, in l_+ and l_- and in Gamma. At first q_ik = 1/|S| inside the set and 0 outside; then q is
-the resulting distribution, until it no longer changes. Without rows of several candidates, q does not change, and one
-iteration is the published method.
+A row with candidates S, unless these are all classes, counts for each class as q_ik of a row of the class. It also
+counts as 1 - q_ik of a row of another class. These weights enter l_+, l_- and Gamma. At first q_ik = 1/|S| inside the
+set and 0 outside; then q is the resulting distribution, until it no longer changes. Without rows of several candidates,
+q does not change, and one iteration is the published method.
 """
 
 from dataclasses import dataclass
@@ -73,8 +73,8 @@ def solve_transduction(
 ) -> TransductionSolution:
     """Solve one problem for each class against the others, and return the distribution of each row.
 
-    With two classes one problem is the other with its sign changed, so that relative scores sum to 1, and the class
-    is decided by the threshold of the paper. With more, the class with the largest relative score wins. A class
+    With two classes one problem is the other with its sign changed. Relative scores then sum to 1, and the threshold
+    of the paper decides. With more, the class with the largest relative score wins. A class
     without labeled rows has relative score 0 everywhere, and a class that has all labeled rows, 1.
 
     Components of the graph without a label, and isolated rows, are excluded from all sums and from n.

@@ -7,9 +7,9 @@ and a step sigma > 0, w and b minimize
 
 with the hinge losses smoothed around beta^0. The next outer iteration begins with beta(f) and a larger step. The
 smoothed objective is convex and piecewise quadratic. Its Newton steps need a linear system over the rows whose
-variables are off their bounds, or over the features if these are fewer (Li, Sun & Toh 2018, A highly efficient
-semismooth Newton augmented Lagrangian method for solving Lasso problems). An intercept is one more variable without a
-penalty.
+variables are off their bounds, or over the features if these are fewer. An intercept is one more variable without a
+penalty. See Li, Sun & Toh (2018), A highly efficient semismooth Newton augmented Lagrangian method for solving Lasso
+problems.
 """
 
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_info, threadpool_limits
 
 from oneof import PLECOC, LOORidge, parallel
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.parallel import n_available_threads, parallel_map, single_threaded_blas
 
 
@@ -175,7 +175,7 @@ def test_codings_that_are_learnt_side_by_side_have_one_thread_of_blas_each(n_job
 def test_neighbors_sought_in_threads_leave_the_threads_of_blas_as_they_were():
     """Overlapping neighbor searches, during which scikit-learn limits BLAS, leave the original limit."""
     X = np.random.default_rng(0).normal(size=(600, 30))
-    found = Neighborhood(X)
+    found = NeighborIndex(X)
     together = threading.Barrier(8, timeout=60)
 
     def seek(_):

@@ -122,7 +122,7 @@ def _own_score(estimator, X, y):
 
 
 @every
-@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # as one neighbor may leave
+@pytest.mark.filterwarnings("ignore:.*components of the graph without a label")  # as one neighbor may leave
 def test_grid_search_with_an_indicator(estimator):
     """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
     X, mask = table(90, like=estimator)

@@ -82,7 +82,7 @@ def _linked(X: Any, Z: Any, **named: Any) -> Any:
     graph = graphs.NeighborGraph(**named).graph(X)
     assert isinstance(graph, graphs.Graph)
     repr(graph)
-    return graph.affinity, graph.to_new(Z)
+    return graph.affinity, graph.transform(Z)
 
 
 @st.composite

@@ -68,7 +68,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "prior": ("graph", "graph+ridge", "graph+ard"),
     "random_state": (None, 0, 7, np.random.RandomState(0), np.random.default_rng(0), -3, "x"),
     "shrink": ("on_loss", "always"),
-    "switching": ("multiple", "single"),
+    "label_switching": ("multiple", "single"),
     "symmetrize": ("union", "mutual", "sum"),
     "temperature": (0.5, 1.0, "loo"),
     "unlabeled": ("ignore", "class_mass"),

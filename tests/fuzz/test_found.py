@@ -322,5 +322,5 @@ def test_sparse_rows_whose_variance_overflows():
 def test_costs_whose_squares_overflow():
     """Quadratics on a sphere are rescaled so that they do not overflow."""
     rows, labels = np.random.default_rng(0).normal(size=(10, 2)), [0, 1, 2, -1, 0] * 2
-    found = outcome(SpectralGraphTransducer(c=1e300).fit, rows, labels)
+    found = outcome(SpectralGraphTransducer(C=1e300).fit, rows, labels)
     np.testing.assert_array_equal(found.transduction_[np.array(labels) >= 0], [label for label in labels if label >= 0])

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import oneof
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.transductive import solve_classes
+from oneof.solvers.transductive import solve_one_vs_rest
 from tests.oracles import exact, exact_gaussian, exact_machines
 from tests.truth.problems import Problem, distinct, fit, half_labeled, scores
 
@@ -21,8 +21,8 @@ def transductive(problem):
     for solution in result.solutions:
         low, high = solution.costs[-1]
         costs = np.where(unlabeled, np.where(solution.signs > 0, high, low), C)
-        machine = solution.machine
-        gaps.append(exact_machines.machine_gap(half.X, solution.signs, costs, machine.coefficients, machine.intercept))
+        svm = solution.svm
+        gaps.append(exact_machines.machine_gap(half.X, solution.signs, costs, svm.coefficients, svm.intercept))
     return max(gaps)
 
 

@@ -40,8 +40,8 @@ def transducer(problem):
     """SpectralGraphTransducer: violation of the optimality conditions of the minimum cut."""
     labels, half = half_labeled(problem)
     W = affinity(problem)
-    found = transduce(check_affinity(W), half.mask, n_eigenvectors=80, c=3200.0, max_iter=1, tol=0.01)
-    return exact_graphs.cut_error(W, labels, found.shares, 80, 3200)
+    found = solve_transduction(check_affinity(W), half.mask, n_eigenvectors=80, C=3200.0, max_iter=1, tol=0.01)
+    return exact_graphs.cut_error(W, labels, found.relative_scores, 80, 3200)
 
 
 def graph_logistic(problem):

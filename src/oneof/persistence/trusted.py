@@ -46,10 +46,10 @@ TRUSTED: tuple[str, ...] = (
     "oneof.estimators.spectral_graph_transducer.SpectralGraphTransducer",
     "oneof.estimators.transductive_svm.TransductiveSVM",
     "oneof.estimators.markov_walk.MarkovWalk",
-    "oneof.graphs.gaussian_process.PrecomputedKernel",
-    "oneof.graphs.graph.Graph",  # plain arrays and parameters: the rows of fit without an index of them
-    "oneof.graphs.graph.Weighting",
-    "oneof.graphs.neighbors.Neighborhood",  # rows among which neighbors are sought, without their index
+    "oneof.graphs.kernels.PrecomputedKernel",
+    "oneof.graphs.builder.Graph",  # plain arrays and parameters
+    "oneof.graphs.edge_weights.EdgeWeighting",
+    "oneof.graphs.neighbors.NeighborIndex",  # rows of fit, without the search index
     "oneof.kernels.svc.Kernel",
     "oneof.stream.encoder.StreamEncoder",
     "oneof.stream.moments.Moments",

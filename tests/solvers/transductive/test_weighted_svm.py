@@ -1,4 +1,4 @@
-"""The machine whose rows have costs of their own: optimality, peers, warm starts."""
+"""SVM with a cost for each row: optimality, equality with peers, warm starts."""
 
 import numpy as np
 import pytest
@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC, LinearSVC
 
 from oneof.solvers.feature_spaces import KernelSpace
-from oneof.solvers.transductive import MachineProblem, solve_machine
-from oneof.solvers.transductive.intercept import best_intercept
+from oneof.solvers.transductive import SVMProblem, solve_weighted_svm
+from oneof.solvers.transductive.weighted_svm import best_intercept
 from tests.oracles import transductive as oracle
 from tests.solvers.transductive.problems import SPACES, generator, problem, rows
 
 
 def solved(p, signs, costs, tol=1e-8, **options):
-    return solve_machine(p, signs, costs, initial=p.start(), tol=tol, random=generator(), **options)
+    return solve_weighted_svm(p, signs, costs, initial=p.zero_solution(), tol=tol, rng=generator(), **options)
 
 
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
-def test_conditions_of_optimality_hold_and_the_gap_is_closed(space, C):
-    """Dual variables are in their boxes and balanced, margins fit them, and primal and dual meet."""
+def test_optimality_conditions_hold_and_the_duality_gap_is_closed(space, C):
+    """Dual variables are within their bounds and balanced, margins agree with them, and primal equals dual."""
     X, signs = rows()
     costs = C * np.random.default_rng(1).random(60)
     costs[5:9] = 0.0
@@ -44,20 +44,20 @@ def test_conditions_of_optimality_hold_and_the_gap_is_closed(space, C):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_it_is_the_machine_of_svc(seed):
+def test_it_equals_svc(seed):
     """With a free intercept, objective and scores are those of libsvm."""
     X, signs = rows(seed=seed)
     costs = np.random.default_rng(seed).random(60)
     gram = np.exp(-0.2 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
-    value, scores = oracle.machine(gram, signs, costs)
-    p = MachineProblem(KernelSpace(gram), True)
+    value, scores = oracle.svm(gram, signs, costs)
+    p = SVMProblem(KernelSpace(gram), True)
     m = solved(p, signs, costs)
     assert p.objective(m, signs, costs) == pytest.approx(value, rel=1e-6)
     np.testing.assert_allclose(m.scores, scores, atol=1e-4)
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_without_an_intercept_it_is_that_of_liblinear(space):
+def test_without_an_intercept_it_equals_liblinear(space):
     """Without b, the weights are those of LinearSVC with the hinge loss."""
     X, signs = rows()
     peer = LinearSVC(C=0.3, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10**6).fit(X, signs)
@@ -66,21 +66,21 @@ def test_without_an_intercept_it_is_that_of_liblinear(space):
     np.testing.assert_allclose(m.scores, X @ peer.coef_[0], atol=1e-4)
 
 
-def test_a_warm_start_ends_where_a_cold_one_does():
-    """From the machine of other signs and costs the same minimum is reached, never above where it began."""
+def test_warm_and_cold_starts_have_the_same_minimum():
+    """A start from the SVM of other signs and costs reaches the same minimum, and never increases the objective."""
     X, signs = rows()
     p = problem(X)
     other = solved(p, -signs, np.full(60, 5.0), tol=1e-2)
     costs = np.full(60, 0.4)
-    warm = solve_machine(p, signs, costs, initial=other, tol=1e-9, random=generator())
+    warm = solve_weighted_svm(p, signs, costs, initial=other, tol=1e-9, rng=generator())
     cold = solved(p, signs, costs, tol=1e-9)
     np.testing.assert_allclose(warm.scores, cold.scores, atol=1e-6)
-    loose = solve_machine(p, signs, costs, initial=cold, tol=0.5, random=generator())
+    loose = solve_weighted_svm(p, signs, costs, initial=cold, tol=0.5, rng=generator())
     assert p.objective(loose, signs, costs) <= p.objective(cold, signs, costs) * (1 + 1e-11)
 
 
 def test_many_rows_of_few_features_are_solved_to_rounding():
-    """Newton's rounds end what ascent row by row cannot."""
+    """The Newton method converges where coordinate ascent does not."""
     X, signs = rows(1000, 5, seed=2, apart=0.5)
     costs = np.full(1000, 15.0)
     m = solved(problem(X), signs, costs, tol=1e-9)
@@ -89,10 +89,10 @@ def test_many_rows_of_few_features_are_solved_to_rounding():
     np.testing.assert_allclose(m.scores, peer.decision_function(X), atol=2e-3)
 
 
-def test_too_few_passes_are_told():
-    """A machine that ran out of passes says so."""
+def test_too_few_epochs_are_reported():
+    """An SVM that reached the limit of epochs is not reported as converged."""
     X, signs = rows(200)
-    m = solved(problem(X), signs, np.full(200, 100.0), tol=1e-12, most_passes=2)
+    m = solved(problem(X), signs, np.full(200, 100.0), tol=1e-12, max_epochs=2)
     assert not m.converged
     assert m.violation > 1e-12
 
@@ -101,19 +101,19 @@ def test_too_few_passes_are_told():
 @given(
     st.lists(st.tuples(st.floats(-3, 3), st.booleans(), st.sampled_from([0.0, 0.5, 1.0, 2.0])), min_size=1, max_size=8)
 )
-def test_the_best_intercept_is_best(table):
-    """No bend of the piecewise linear losses, where a minimum must lie, has a lower value."""
+def test_the_best_intercept_minimizes_the_losses(table):
+    """No kink of the piecewise linear losses, one of which is a minimizer, has a lower value."""
     products, positive, costs = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     signs = np.where(positive > 0, 1.0, -1.0)
     if not costs.any():
         costs[0] = 1.0
     b = best_intercept(products, signs, costs)
-    least = min(oracle.intercept_loss(products, signs, costs, t) for t in signs - products)
-    assert oracle.intercept_loss(products, signs, costs, b) <= least + 1e-9
+    minimum = min(oracle.intercept_loss(products, signs, costs, t) for t in signs - products)
+    assert oracle.intercept_loss(products, signs, costs, b) <= minimum + 1e-9
 
 
 def test_rows_of_zeros_and_rows_of_one_sign():
-    """Rows of zeros have the loss that the intercept leaves; of one sign alone w = 0, b is that sign."""
+    """Rows of zeros have the loss of the intercept; with one sign only, w = 0 and b is that sign."""
     p = problem(np.zeros((6, 2)))
     signs = np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0])
     m = solved(p, signs, np.ones(6))

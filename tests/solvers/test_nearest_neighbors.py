@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers import nearest_neighbors
 from oneof.solvers.nearest_neighbors import (
@@ -70,7 +70,7 @@ def problem_with_sets(n=80, d=8, seed=0):
     """Return the reconstruction matrix of the labeled rows, and their sets."""
     X, mask = table(n, d, seed=seed)
     labeled = ~mask.all(axis=1)
-    return reconstruction_matrix(Neighborhood(X[labeled]), 6), mask[labeled]
+    return reconstruction_matrix(NeighborIndex(X[labeled]), 6), mask[labeled]
 
 
 def test_reconstruction_weights_are_normalized_without_a_diagonal():

@@ -16,7 +16,7 @@ def transductive(problem):
     """TransductiveSVM: largest gap of the objective of each class's last SVM to its minimum, given the signs."""
     _, half = half_labeled(problem)
     space, unlabeled = FeatureSpace(half.X), half.mask.all(axis=1)
-    result = solve_classes(space, half.mask, tol=1e-9, random=np.random.default_rng(0))
+    result = solve_one_vs_rest(space, half.mask, tol=1e-9, rng=np.random.default_rng(0))
     C, gaps = 1.0 / space.squares.mean(), []
     for solution in result.solutions:
         low, high = solution.costs[-1]

@@ -7,7 +7,7 @@ import oneof
 from oneof.graphs import NeighborGraph, check_affinity
 from oneof.solvers.diffusion import solve_consistency
 from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Prior, UnpenalizedDirections, smoothness_matrix
-from oneof.solvers.transducer import transduce
+from oneof.solvers.transducer import solve_transduction
 from tests.oracles import exact, exact_graphs, exact_logistic
 from tests.truth.problems import affinity, fit, half_labeled
 

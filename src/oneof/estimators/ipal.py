@@ -6,7 +6,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin, select_rows
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.nearest_neighbors import (
     neighbor_weights,
@@ -129,7 +129,7 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        index, mask = Neighborhood(select_rows(labeled, rows)), candidates.mask[labeled]
+        index, mask = NeighborIndex(select_rows(labeled, rows)), candidates.mask[labeled]
         weights = reconstruction_matrix(index, self.n_neighbors)
         result = propagate(weights, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
         F = normalize_class_mass(result.label_distributions, mask) if self.class_mass else result.label_distributions
@@ -143,7 +143,7 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
         return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
-        distances, neighbors = self._index.nearest(self.n_neighbors, rows).by_row(rows.shape[0])
+        distances, neighbors = self._index.nearest(self.n_neighbors, rows).reshape_by_row(rows.shape[0])
         n_classes = len(self.classes_)
         if self.prediction == "votes":
             return vote_fractions(neighbors, neighbor_weights(distances), np.eye(n_classes, dtype=bool)[self._labels])

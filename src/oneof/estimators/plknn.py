@@ -6,7 +6,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, select_rows
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.nearest_neighbors import neighbor_weights, vote_fractions
 from oneof.typing import FeatureMatrix, Floats
@@ -80,7 +80,7 @@ class PLKNN(CandidateClassifier):
         check_choice("weights", self.weights, ("distance", "uniform"))
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        self._mask, self._index = candidates.mask[labeled], Neighborhood(select_rows(labeled, rows))
+        self._mask, self._index = candidates.mask[labeled], NeighborIndex(select_rows(labeled, rows))
         return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -103,7 +103,7 @@ class PLKNN(CandidateClassifier):
     def _vote(self, rows: FeatureMatrix | None) -> Floats:
         """Return the fractions of the votes; without `rows`, for the indexed rows, each without itself."""
         n_rows = len(self._index) if rows is None else rows.shape[0]
-        distances, neighbors = self._index.nearest(self.n_neighbors, rows).by_row(n_rows)
+        distances, neighbors = self._index.nearest(self.n_neighbors, rows).reshape_by_row(n_rows)
         weights = neighbor_weights(distances) if self.weights == "distance" else np.ones_like(distances)
         return vote_fractions(neighbors, weights, self._mask)
 

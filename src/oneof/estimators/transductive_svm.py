@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators._svm_base import KernelMachine
+from oneof.estimators._svm_base import KernelSVMMixin
 from oneof.estimators.base import CandidateClassifier
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive import solve_one_vs_rest
@@ -23,7 +23,7 @@ _REMEDIES = {
 }
 
 
-class TransductiveSVM(KernelMachine, CandidateClassifier):
+class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     """Transductive support vector machine: also labels the unlabeled rows so that the margin is wide among them.
 
     For a class, over w, b and the signs y*_j of the unlabeled rows, a given number of which are positive, the method
@@ -186,7 +186,7 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         rows, candidates = self._read_fit(X, y)
         fractions = _check_positive_fraction(self.positive_fraction, len(candidates.classes))
         all_rows = np.arange(rows.shape[0])
-        space, kernel = self._space(rows, all_rows)
+        space, kernel = self._make_space(rows, all_rows)
         solution = solve_one_vs_rest(
             space,
             candidates.mask,
@@ -204,10 +204,10 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
             remedy = _REMEDIES[solution.limit].format(self.max_iter)
             warnings.warn(f"TransductiveSVM did not converge: {remedy}", ConvergenceWarning, stacklevel=2)
         if isinstance(space, FeatureSpace):
-            weights = np.column_stack([space.gather(solution.coefficients), solution.intercepts])
-            self._keep_linear(weights.astype(rows.dtype, copy=False), kernel)
+            weights = np.column_stack([space.rmatvec(solution.coefficients), solution.intercepts])
+            self._set_linear(weights.astype(rows.dtype, copy=False), kernel)
         else:
-            self._keep_coefficients(solution.coefficients, solution.intercepts, kernel, rows, all_rows)
+            self._set_dual_coefficients(solution.coefficients, solution.intercepts, kernel, rows, all_rows)
         self.objective_path_ = solution.objective_path
         self.objective_ = float(self.objective_path_[-1])
         self.C_unlabeled_path_ = [problem.cost_path for problem in solution.solutions]

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.jit import compiled
 from oneof.solvers.nnls import nonnegative_least_squares
@@ -134,7 +134,7 @@ def reconstruction_errors(
     return np.divide(errors, squares[:, None], out=np.zeros_like(errors), where=squares[:, None] > 0)
 
 
-def reconstruction_matrix(index: Neighborhood, n_neighbors: int, rows: FeatureMatrix | None = None) -> sp.csr_array:
+def reconstruction_matrix(index: NeighborIndex, n_neighbors: int, rows: FeatureMatrix | None = None) -> sp.csr_array:
     """Return the weights with which the nearest indexed rows reconstruct each row, scaled to sum 1.
 
     Parameters
@@ -151,7 +151,7 @@ def reconstruction_matrix(index: Neighborhood, n_neighbors: int, rows: FeatureMa
         k entries per row; all are 0 if no neighbor reduces the reconstruction error.
     """
     targets = index.points(rows)
-    _, neighbors = index.nearest(n_neighbors, rows).by_row(targets.shape[0])
+    _, neighbors = index.nearest(n_neighbors, rows).reshape_by_row(targets.shape[0])
     weights = reconstruction_weights(index.points(), targets, neighbors)
     total = weights.sum(axis=1, keepdims=True)
     return neighbor_matrix(neighbors, weights / np.where(total > 0, total, 1.0), len(index))

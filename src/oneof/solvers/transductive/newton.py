@@ -79,7 +79,7 @@ def newton_proximal(
     """
     low, high = np.minimum(0.0, signs * costs), np.maximum(0.0, signs * costs)
     square = float(space.squares.mean()) or 1.0
-    point = _PrimalPoint(coefficients.copy(), products_of(space, coefficients), intercept)
+    point = _PrimalPoint(coefficients.copy(), kernel_matvec(space, coefficients), intercept)
     # A nonzero sum of beta keeps variables off the bounds at which they belong, most visibly those of the least cost.
     unit = min(1.0 / square, float(costs[costs > 0.0].min(initial=np.inf)))
     min_balance = 1e-15 * float(costs.sum())
@@ -139,7 +139,7 @@ class _SmoothedDual:
                 not self.has_intercept or abs(float(solution.gamma.sum())) <= self.balance_tol
             ):
                 return solution
-            products = products_of(self.space, betas)
+            products = kernel_matvec(self.space, betas)
             total = float(betas.sum()) if self.has_intercept else 0.0
             free = np.flatnonzero((targets > self.low) & (targets < self.high))
             if min(len(free), self.space.width) > MAX_UNKNOWNS:
@@ -149,7 +149,7 @@ class _SmoothedDual:
             except LinAlgError:
                 return None
             change[...] += betas - point.gamma
-            direction = _PrimalPoint(change, products_of(self.space, change), shift)
+            direction = _PrimalPoint(change, kernel_matvec(self.space, change), shift)
             point = point.add(direction, self._line_search(point, direction))
         return None
 
@@ -162,7 +162,7 @@ class _SmoothedDual:
         gamma = np.where(same, betas, np.clip(point.gamma, self.low, self.high))
         if np.abs(np.where(same, 0.0, targets - gamma)).max(initial=0.0) > self.sigma * self.tol:
             return None
-        products = products_of(self.space, gamma)
+        products = kernel_matvec(self.space, gamma)
         is_close = np.abs(products - point.products).max() <= self.tol
         return _PrimalPoint(gamma, products, point.intercept) if is_close else None
 
@@ -181,7 +181,7 @@ class _SmoothedDual:
         change = np.zeros(len(self.signs))
         if not len(free):
             return change, self._nearest_kink(targets, total)
-        solved, ones = self.space.part(free).solve(1.0 / self.sigma, np.column_stack([gap, np.ones(len(free))])).T
+        solved, ones = self.space.subset(free).solve(1.0 / self.sigma, np.column_stack([gap, np.ones(len(free))])).T
         shift = float((solved.sum() + total) / ones.sum()) if self.has_intercept else 0.0
         change[free] = solved - shift * ones
         return change, shift

@@ -28,7 +28,7 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.likelihoods import uniform_within_sets
-from oneof.solvers.feature_spaces import Space, products_of
+from oneof.solvers.feature_spaces import Space, kernel_matvec
 from oneof.solvers.transductive.weighted_svm import SVMProblem, SVMSolution, solve_weighted_svm
 from oneof.typing import Floats, Ints, Mask
 
@@ -168,7 +168,7 @@ def solve_transductive(
     if costs.any():
         svm = solve_weighted_svm(problem, signs, costs, initial=svm, tol=loose_tol, rng=rng, allow_increase=True)
         limit = None if svm.converged else "max_epochs"
-    ranking = svm.products if labels.ranking is None else products_of(problem.space, labels.ranking)
+    ranking = svm.products if labels.ranking is None else kernel_matvec(problem.space, labels.ranking)
     highest = unlabeled[np.argsort(-ranking[unlabeled], kind="stable")[: labels.n_positive]]
     signs[highest] = 1.0
     trace: list[tuple[float, float, float]] = []

@@ -125,7 +125,7 @@ def solve_weighted_svm(
     active = np.flatnonzero(costs > 0.0)
     intercept = np.array([initial.proximal_center])
     skip_until, idle_epochs = np.zeros((2, space.n_rows), dtype=np.int64)
-    weights = space.enter(space.gather(coefficients[:, None]))
+    weights = space.to_internal(space.rmatvec(coefficients[:, None]))
     inner_tol, epoch, next_newton = tol, 0, _NEWTON_AFTER
     while True:
         skip_until[:] = epoch  # rows that seemed to stay at their bound are visited again
@@ -167,13 +167,13 @@ def solve_weighted_svm(
                 coefficients[:], intercept[0] = result.coefficients, result.intercept
                 if result.converged:
                     break
-                weights = space.enter(space.gather(coefficients[:, None]))
+                weights = space.to_internal(space.rmatvec(coefficients[:, None]))
                 skip_until[:] = epoch
         solution = _evaluate(problem, signs, costs, coefficients, float(intercept[0]), tol)
         increased = problem.objective(solution, signs, costs) > ceiling * (1.0 + 1e-12)
         if epoch >= max_epochs or inner_tol < _MIN_TOL or not (solution.violation > tol or increased):
             return replace(solution, converged=solution.violation <= tol)
-        weights = space.enter(solution.weights)
+        weights = space.to_internal(solution.weights)
         inner_tol *= 0.2
         if epoch >= _NEWTON_AFTER:
             next_newton = epoch  # coordinate ascent was slow already
@@ -184,8 +184,8 @@ def _evaluate(
 ) -> SVMSolution:
     """Return the solution of dual variables, recomputed without the accumulated rounding errors."""
     space = problem.space
-    weights = space.gather(coefficients[:, None])
-    products = np.asarray(space.scores(weights))[:, 0]
+    weights = space.rmatvec(coefficients[:, None])
+    products = np.asarray(space.matvec(weights))[:, 0]
     if products @ coefficients < -1e-6 * (np.abs(products) @ np.abs(coefficients)):
         raise InputError(
             "the kernel is not positive semi-definite, so the objective is unbounded below. Choose another kernel."

@@ -58,7 +58,7 @@ def gaussian(problem):
     few, count = distinct(problem)
     start, end = before._parameters, after._parameters
     units = start.standardizer
-    rows = exact_gaussian.in_units(few.X[:, units.is_variable], units.center[units.is_variable], units.scale)
+    rows = exact_gaussian.standardize(few.X[:, units.is_variable], units.center[units.is_variable], units.scale)
     logs = exact.matrix([before._log_weights])[0]
     covariances = [exact.matrix(values) for values in start.covariances.values]
     r = exact_gaussian.posterior(rows, few.mask, logs, exact.matrix(start.means), covariances)

@@ -178,7 +178,7 @@ def test_other_stems_are_told(run: Run, table: Path, monkeypatch: pytest.MonkeyP
     _fit(run, table, *WORDS)
     made = json.loads(Path("out/summary.json").read_text())["words"]["stemmer"]
     assert run("predict", "out/model.skops", "new.parquet").err.count("stems") == 0
-    monkeypatch.setattr("oneof.cli.prediction.stemming_package", lambda: "PyStemmer 99.0")
+    monkeypatch.setattr("oneof.cli.prediction.stemmer_version", lambda: "PyStemmer 99.0")
     done = run("predict", "out/model.skops", "new.parquet")
     assert done.code == 0
     assert f"stems of {made}, and PyStemmer 99.0 stems here: some may differ" in " ".join(done.err.split())
@@ -187,7 +187,7 @@ def test_other_stems_are_told(run: Run, table: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--stem", "englsh"), "no stemmer for 'englsh': did you mean 'english'?"),
+        (("--stem", "englsh"), "no stemmer for 'englsh'. Did you mean 'english'?"),
         (("--stop-words", "german"), "there is no file german of stop words: give english, none, or a file"),
         (("--stop-words", "empty.txt"), "empty.txt holds no stop words"),
         (("--stop-words", "latin.txt"), "latin.txt is not text in UTF-8"),

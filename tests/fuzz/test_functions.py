@@ -37,8 +37,8 @@ EXEMPT = {
     "TopicScores": RESULTS,
     "SavedModel": "a record that the command line fills; its files are fuzzed in tests/fuzz_files",
     "LearningCurveLike": "a protocol, which cannot be called",
-    "languages": "takes no argument",
-    "stemming_package": "takes no argument",
+    "stemmer_languages": "takes no argument",
+    "stemmer_version": "takes no argument",
     "serve": "serves until it is stopped; its requests are attacked in tests/labeling/test_guard.py",
     "as_input_errors": "a context for blocks of code, which takes no argument",
 }

@@ -14,7 +14,7 @@ from oneof.files import atomic_write
 from oneof.metrics import covering_rate
 from oneof.persistence import SavedModel, load
 from oneof.tables import Column, Kind, Table, conform, read_labels, read_table, read_truth
-from oneof.text import stemming_package
+from oneof.text import stemmer_version
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,7 +99,7 @@ def other_stems(model: SavedModel) -> list[str]:
     """Return a sentence if words are stemmed by another package than in training, which may cut them elsewhere."""
     words = model.summary.get("words")
     then = words.get("stemmer") if isinstance(words, dict) else None
-    if then is None or then == (now := stemming_package()):
+    if then is None or then == (now := stemmer_version()):
         return []
     return [f"the model was fitted with stems of {then}, and {now} stems here: some may differ."]
 

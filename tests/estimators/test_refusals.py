@@ -1,4 +1,4 @@
-"""What every estimator refuses in one sentence of ours, before anything is learned."""
+"""Tests of the input validation of every estimator: one error message, before the fit."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ FLAGS = [
 
 @pytest.mark.parametrize(("estimator", "flag"), FLAGS)
 def test_a_flag_is_true_or_false(estimator, flag):
-    """What only counts as one of the two, as text and None do, is refused by name; NumPy's own two are as good."""
+    """Values that are only truthy or falsy, such as text and None, raise with the name; NumPy's booleans are valid."""
     X, mask = table(20, like=estimator)
     for value in (np.array([1.0, 2.0]), "no", 2, None):
         with pytest.raises(InputError, match=rf"^`{flag}` must be True or False; got "):
@@ -32,8 +32,8 @@ def test_a_flag_is_true_or_false(estimator, flag):
 
 
 @every
-def test_a_fit_that_fails_leaves_no_half_of_two_models(estimator):
-    """After rows that cannot be learned from it is not fitted; after a wrong parameter it is what it was."""
+def test_a_failed_fit_leaves_no_mixed_model(estimator):
+    """After invalid rows the estimator is not fitted; after an invalid parameter it is unchanged."""
     X, mask = table(20, like=estimator)
     model = clone(estimator).fit(X, mask)
     expected = model.predict(X)
@@ -51,8 +51,8 @@ def test_a_fit_that_fails_leaves_no_half_of_two_models(estimator):
 
 @every
 @pytest.mark.parametrize("value", [np.nan, -np.inf])
-def test_a_value_that_is_no_number_is_named(estimator, value):
-    """By row and column, of dense and sparse rows, in fit and later."""
+def test_nonfinite_values_are_located(estimator, value):
+    """NaN and infinity raise with row and column, for dense and sparse rows, in fit and in predict."""
     X, mask = table(20, like=estimator)
     model = clone(estimator).fit(X, mask)
     X[5, 1] = value

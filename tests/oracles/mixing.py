@@ -1,4 +1,4 @@
-"""Literal version of iterative parameter mixing (McDonald, Hall & Mann 2010, figure 3)."""
+"""Iterative parameter mixing, a literal and slow implementation (McDonald, Hall & Mann 2010, figure 3)."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from tests.oracles import online
 
 
 def mix(blocks, max_iter, **learner):
-    """Return the averaged W after each round, for perceptrons of `tests.oracles.online` over (X, mask) blocks."""
+    """Return the averaged W after each iteration, for perceptrons of `tests.oracles.online` over (X, mask) blocks."""
     W = np.zeros((blocks[0][1].shape[1], blocks[0][0].shape[1]))
     labeled = [int((~mask.all(axis=1)).sum()) for _, mask in blocks]
     history = []

@@ -1,10 +1,10 @@
-"""The partial-label SVM by the definition: its objective, and Algorithm 1 of Nguyen & Caruana (2008) line by line."""
+"""The partial-label SVM by definition: its objective, and Algorithm 1 of Nguyen & Caruana (2008) line by line."""
 
 import math
 
 
 def objective(scores, square, mask, lam):
-    """Return lam/2 ||W||^2 + 1/n sum_i max(0, 1 - best candidate + best other) over rows that are not full."""
+    """Return lam/2 ||W||^2 + 1/n sum_i max(0, 1 - best candidate + best other) over labeled rows."""
     losses = []
     for s, candidates in zip(scores, mask, strict=True):
         inside = [float(v) for v, member in zip(s, candidates, strict=True) if member]
@@ -15,7 +15,7 @@ def objective(scores, square, mask, lam):
 
 
 def pegasos(kernel, mask, lam, n_steps):
-    """Return the coefficients A of W_t = sum_i A_ik Phi(x_i, k) for t = 1 .. T+1, by inner products alone.
+    """Return the coefficients A of W_t = sum_i A_ik Phi(x_i, k) for t = 1 .. T+1, by inner products only.
 
     `kernel(i, j)` is the inner product of rows i and j. Rows that are full take no part, and are not counted in n.
     """

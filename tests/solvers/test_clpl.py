@@ -22,9 +22,9 @@ def test_objective_and_gradient(fit_intercept):
     """The objective equals the oracle, and the gradient its numerical derivative, for dense and sparse rows."""
     X, mask, weight, dense = problem(fit_intercept=fit_intercept)
     sparse = CLPLProblem.from_mask(sp.csr_array(X), mask, 0.7, weight, fit_intercept=fit_intercept)
-    random = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for _ in range(5):
-        W = random.normal(size=dense.shape)
+        W = rng.normal(size=dense.shape)
         b = W[:, -1] if fit_intercept else np.zeros(len(W))
         expected = oracle.objective(W[:, : X.shape[1]], b, X, mask, 0.7, weight)
         for p in (dense, sparse):
@@ -42,8 +42,8 @@ def test_objective_and_gradient(fit_intercept):
 def test_curvature_is_the_derivative_of_the_gradient():
     """Away from kinks, the Hessian product is the numerical derivative of the gradient along a direction."""
     _, _, _, p = problem()
-    random = np.random.default_rng(2)
-    W, v = random.normal(size=(2, *p.shape))
+    rng = np.random.default_rng(2)
+    W, v = rng.normal(size=(2, *p.shape))
     bent = p.penalized(v) + p.rmatvec(p.hvp_scores(p.curvatures(p.matvec(W)), p.matvec(v)), p.X)
     ahead, behind = (W + sign * 1e-6 * v for sign in (1, -1))
     numerical = (p.gradient(ahead, p.matvec(ahead)) - p.gradient(behind, p.matvec(behind))) / 2e-6
@@ -71,9 +71,9 @@ def test_the_minimum_is_global():
     solution = solve_clpl(X, mask, C=0.5, sample_weight=np.ones(30))
     lowest = oracle.objective(solution.weights, np.zeros(3), X, mask, 0.5, np.ones(30))
     assert lowest == pytest.approx(solution.objective, rel=1e-12)
-    random = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for size in (1e-3, 0.1, 1.0):
-        W = solution.weights + size * random.normal(size=solution.weights.shape)
+        W = solution.weights + size * rng.normal(size=solution.weights.shape)
         assert oracle.objective(W, np.zeros(3), X, mask, 0.5, np.ones(30)) > lowest
 
 
@@ -112,12 +112,12 @@ def test_dual_ascent_bounds_the_distance_from_the_minimum(C):
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_intercept):
     """The result equals that of Newton steps if dual ascent reaches the minimum, stops early or is not used."""
-    random = np.random.default_rng(3)
-    X = sp.random_array((200, 3000), density=0.01, format="csr", rng=random)
+    rng = np.random.default_rng(3)
+    X = sp.random_array((200, 3000), density=0.01, format="csr", rng=rng)
     X = sp.vstack([X, sp.csr_array((1, 3000))]).tocsr()  # including a row of zeros
-    mask = random.random((201, 4)) < 0.3
-    mask[np.arange(201), random.integers(4, size=201)] = True
-    weight = random.choice([0.0, 1.0, 3.0], size=201)
+    mask = rng.random((201, 4)) < 0.3
+    mask[np.arange(201), rng.integers(4, size=201)] = True
+    weight = rng.choice([0.0, 1.0, 3.0], size=201)
     solution = solve_clpl(X, mask, C=C, sample_weight=weight, fit_intercept=fit_intercept)
     p = CLPLProblem.from_mask(X, mask, C, weight, fit_intercept=fit_intercept)
     assert not p.blocks_fit

@@ -72,11 +72,11 @@ def test_the_solution_is_stationary(lam, entropy_weight, fit_intercept, scale, o
     """The gradient at the solution is 0 to rounding, relative to the size of its terms."""
     X, mask = table(80)
     X = (X + offset) * scale
-    found = solved(X, mask, lam=lam, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
-    assert found.converged
+    solution = solved(X, mask, lam=lam, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
+    assert solution.converged
     p = PLEMProblem.from_mask(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
-    terms = np.abs(p.penalized(found.weights)) + p.rmatvec(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
-    assert np.all(np.abs(found.gradient) <= 1e-6 * terms)
+    terms = np.abs(p.penalized(solution.weights)) + p.rmatvec(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
+    assert np.all(np.abs(solution.gradient) <= 1e-6 * terms)
 
 
 @both
@@ -84,23 +84,23 @@ def test_the_solution_is_stationary(lam, entropy_weight, fit_intercept, scale, o
 def test_the_objective_never_decreases(entropy_weight, fit_intercept):
     """Each step increases the objective, from its value at W = 0 to that of the oracle at the end."""
     X, mask = table(200, K=6, seed=3)
-    found = solved(X, mask, lam=0.01, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
-    W, b = found.weights[:, :4], found.weights[:, 4] if fit_intercept else np.zeros(6)
+    solution = solved(X, mask, lam=0.01, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
+    W, b = solution.weights[:, :4], solution.weights[:, 4] if fit_intercept else np.zeros(6)
     labeled = mask if entropy_weight else mask[~mask.all(axis=1)]
     size = labeled.sum(axis=1)
-    assert found.objective_path[0] == pytest.approx((np.log(size / 6) - entropy_weight * np.log(size)).sum())
-    assert found.objective_path[-1] == pytest.approx(
+    assert solution.objective_path[0] == pytest.approx((np.log(size / 6) - entropy_weight * np.log(size)).sum())
+    assert solution.objective_path[-1] == pytest.approx(
         oracle.objective(W, b, X, mask, 0.01, entropy_weight, np.ones(200))
     )
-    assert np.all(np.diff(found.objective_path) >= -1e-13 * np.abs(found.objective_path[1:]))
+    assert np.all(np.diff(solution.objective_path) >= -1e-13 * np.abs(solution.objective_path[1:]))
 
 
 @intercepts
 def test_the_solution_is_a_fixed_point_of_em(fit_intercept):
     """An iteration of the published EM algorithm does not change the solution."""
     X, mask = table(80, K=4, seed=1)
-    found = solved(X, mask, lam=0.5, fit_intercept=fit_intercept)
-    W, b = found.weights[:, :4], found.weights[:, 4] if fit_intercept else np.zeros(4)
+    solution = solved(X, mask, lam=0.5, fit_intercept=fit_intercept)
+    W, b = solution.weights[:, :4], solution.weights[:, 4] if fit_intercept else np.zeros(4)
     labeled = ~mask.all(axis=1)
     next_W, next_b = oracle.em_round(W, b, X[labeled], mask[labeled], 0.5, fit_intercept=fit_intercept)
     np.testing.assert_allclose(next_W, W, rtol=1e-4, atol=1e-4 * np.abs(W).max())
@@ -120,9 +120,9 @@ def test_an_optimum_at_infinity_converges():
     X, mask = table(80)
     mask[mask.all(axis=1)] = [True, False, False]
     mask = np.column_stack([mask, np.zeros(80, dtype=bool)])
-    found = solved(X, mask, fit_intercept=True)
-    assert found.converged
-    scores = X @ found.weights[:, :4].T + found.weights[:, 4]
+    solution = solved(X, mask, fit_intercept=True)
+    assert solution.converged
+    scores = X @ solution.weights[:, :4].T + solution.weights[:, 4]
     assert softmax(scores)[:, 3].max() < 1e-5
 
 
@@ -150,14 +150,14 @@ def test_a_warm_start_at_the_solution_stops_at_once():
 def test_uninformative_rows_leave_the_start():
     """If the gradient at W = 0 is 0, W = 0 is the solution."""
     X, mask = np.zeros((4, 2)), np.array([[True, True, False], [False, True, True]] * 2)
-    found = solved(X, mask)
-    assert found.converged
-    np.testing.assert_array_equal(found.weights, 0)
+    solution = solved(X, mask)
+    assert solution.converged
+    np.testing.assert_array_equal(solution.weights, 0)
 
 
 def test_max_iter_is_respected():
     """If `max_iter` is too small, the solution is not converged and has `max_iter` steps."""
     X, mask = table(80, K=5)
-    found = solved(X, mask, lam=1e-3, max_iter=12)
-    assert not found.converged
-    assert found.n_iter == 12
+    solution = solved(X, mask, lam=1e-3, max_iter=12)
+    assert not solution.converged
+    assert solution.n_iter == 12

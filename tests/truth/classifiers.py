@@ -60,7 +60,7 @@ def gaussian(problem):
     few, count = distinct(problem)
     start, end = before._parameters, after._parameters
     standardizer = start.standardizer
-    rows = exact_gaussian.in_units(
+    rows = exact_gaussian.standardize(
         few.X[:, standardizer.is_variable], standardizer.center[standardizer.is_variable], standardizer.scale
     )
     logs = exact.matrix([before._log_weights])[0]

@@ -41,9 +41,9 @@ def test_ascent_closes_the_gap(space):
     p = problem(space)
     chosen = best_scores(p.space.matvec(random_weights(p)), p.mask).chosen
     coefficients = restrict_duals(np.zeros(p.mask.shape), p.mask, chosen)
-    random = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for _ in range(30):
-        solution = ascend(p, chosen, coefficients, tol=1e-10, value=0.0, rng=random)
+        solution = ascend(p, chosen, coefficients, tol=1e-10, value=0.0, rng=rng)
     assert 0 <= solution.gap + 1e-12 <= 1e-9 * solution.primal + 2e-12
     assert solution.dual == pytest.approx(dual_value(p, coefficients), rel=1e-12)
     taus = coefficients[np.arange(len(chosen)), chosen]

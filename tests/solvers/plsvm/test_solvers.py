@@ -37,21 +37,21 @@ def test_pegasos_is_algorithm_1(space, lam):
         gram = X @ X.T
     history = oracle.pegasos(lambda i, j: gram[i, j], p.mask, lam, 12)
     for t in range(1, 13):
-        found = solve_pegasos(p, max_iter=t)
+        solution = solve_pegasos(p, max_iter=t)
         expected = gram @ np.array(history[t])
-        np.testing.assert_allclose(p.space.matvec(found.weights), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(p.space.matvec(solution.weights), expected, rtol=1e-9, atol=1e-9)
         square = float((np.array(history[t]) * expected).sum())
-        assert found.objective_path[-1] == pytest.approx(oracle.objective(expected, square, p.mask, lam), rel=1e-9)
-        assert len(found.objective_path) == len(found.times) == t + 1
+        assert solution.objective_path[-1] == pytest.approx(oracle.objective(expected, square, p.mask, lam), rel=1e-9)
+        assert len(solution.objective_path) == len(solution.times) == t + 1
 
 
 def test_pegasos_stops_early_only_with_a_tolerance():
     """A tol of 0 takes every step; with a larger one it stops at a step that is short relative to the weights."""
     p = problem(lam=0.1)
     assert solve_pegasos(p, max_iter=300, tol=0.0).n_iter == 300
-    found = solve_pegasos(p, max_iter=300, tol=0.02)
-    assert found.converged
-    assert found.n_iter < 300
+    solution = solve_pegasos(p, max_iter=300, tol=0.02)
+    assert solution.converged
+    assert solution.n_iter < 300
 
 
 @pytest.mark.parametrize("space", SPACES)
@@ -69,11 +69,11 @@ def test_no_outer_step_increases_the_objective(space, monkeypatch):
     for seed in range(3):
         for temperatures in ((), None):
             p = problem(space, lam=1e-3, seed=seed, n=120)
-            found = solve(p, tol=1e-8, initial=random_weights(p, seed), temperatures=temperatures)
-            assert np.all(np.diff(found.objective_path) <= 1e-14)
-            assert np.all(np.diff(found.times) >= 0)
-            value = p.objective(found.weights, p.space.matvec(found.weights))
-            assert found.objective_path[-1] == pytest.approx(value, rel=1e-12)
+            solution = solve(p, tol=1e-8, initial=random_weights(p, seed), temperatures=temperatures)
+            assert np.all(np.diff(solution.objective_path) <= 1e-14)
+            assert np.all(np.diff(solution.times) >= 0)
+            value = p.objective(solution.weights, p.space.matvec(solution.weights))
+            assert solution.objective_path[-1] == pytest.approx(value, rel=1e-12)
     assert len(seen) > 6
     assert all(after <= before * (1 + 1e-14) for before, after in seen)
 
@@ -82,10 +82,10 @@ def test_no_outer_step_increases_the_objective(space, monkeypatch):
 def test_the_solution_is_stationary(space):
     """A restart from the solution returns the same objective."""
     p = problem(space, n=100)
-    found = solve(p, tol=1e-9)
-    again = solve(p, tol=1e-9, initial=found.weights)
-    assert found.converged
-    assert again.objective_path[-1] == pytest.approx(found.objective_path[-1], rel=1e-7)
+    solution = solve(p, tol=1e-9)
+    again = solve(p, tol=1e-9, initial=solution.weights)
+    assert solution.converged
+    assert again.objective_path[-1] == pytest.approx(solution.objective_path[-1], rel=1e-7)
 
 
 @pytest.mark.slow
@@ -98,8 +98,8 @@ def test_an_annealed_start_beats_random_starts():
         mask[:6] = np.eye(6, dtype=bool)
         p = problem(X=X, mask=mask, lam=1e-2)
         annealed = solve(p).objective_path[-1]
-        random = [solve(p, initial=5 * random_weights(p, s)).objective_path[-1] for s in range(5)]
-        wins += annealed <= np.median(random)
+        random_starts = [solve(p, initial=5 * random_weights(p, s)).objective_path[-1] for s in range(5)]
+        wins += annealed <= np.median(random_starts)
     assert wins >= 4
 
 
@@ -122,8 +122,8 @@ def test_rows_of_zeros_and_duplicate_rows():
     """Rows of zeros have the loss 1; neither they nor duplicates prevent convergence."""
     X, mask = table(30)
     X[::3] = 0.0
-    found = solve(problem(X=np.vstack([X, X]), mask=np.vstack([mask, mask])), tol=1e-9)
-    assert found.converged
+    solution = solve(problem(X=np.vstack([X, X]), mask=np.vstack([mask, mask])), tol=1e-9)
+    assert solution.converged
     zeros = solve(problem(X=np.zeros_like(X), mask=mask), tol=1e-9)
     assert zeros.converged
     assert zeros.objective_path[-1] == pytest.approx(1.0)
@@ -131,15 +131,15 @@ def test_rows_of_zeros_and_duplicate_rows():
 
 def test_every_annealed_iterate_may_be_worse_than_zero():
     """If no iterate of the start is below J(0), the solver continues from its end, and returns the best weights."""
-    random = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     mask = np.zeros((300, 60), dtype=bool)
-    truth = random.integers(0, 60, 300)
-    mask[np.arange(300), truth] = mask[np.arange(300), random.integers(0, 60, 300)] = True
-    X = random.normal(size=(60, 3))[truth] + 0.3 * random.normal(size=(300, 3))
+    truth = rng.integers(0, 60, 300)
+    mask[np.arange(300), truth] = mask[np.arange(300), rng.integers(0, 60, 300)] = True
+    X = rng.normal(size=(60, 3))[truth] + 0.3 * rng.normal(size=(300, 3))
     for lam in (1 / 300, 1.0, 100.0):
         p = problem(X=X, mask=mask, lam=lam)
-        found = solve(p)
-        value = p.objective(found.weights, p.space.matvec(found.weights))
-        assert value == pytest.approx(found.objective_path[-1], rel=1e-12)
-        assert np.all(np.diff(found.objective_path) <= 0)
+        solution = solve(p)
+        value = p.objective(solution.weights, p.space.matvec(solution.weights))
+        assert value == pytest.approx(solution.objective_path[-1], rel=1e-12)
+        assert np.all(np.diff(solution.objective_path) <= 0)
     assert solve(problem(X=X, mask=mask, lam=1 / 300)).objective_path[-1] < 1.0

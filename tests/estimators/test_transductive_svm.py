@@ -298,5 +298,5 @@ def test_a_kernel_that_would_not_fit_in_memory_is_refused(monkeypatch):
     """Before the matrix of all pairs is made, its size is compared with the machine's."""
     X, _, labels = two_clouds()
     monkeypatch.setattr("os.sysconf", lambda _: 100)
-    with pytest.raises(InputError, match=r'all pairs of 80 rows would take .* take kernel="linear"'):
+    with pytest.raises(InputError, match=r'all pairs of 80 rows would take .* set kernel="linear"'):
         TransductiveSVM(kernel="rbf").fit(X, labels)

@@ -36,7 +36,7 @@ def dense_rows():
         random = np.random.default_rng(0)
         X = random.random((60_000, 784), dtype=np.float32) * (random.random((60_000, 784)) < 0.19)
         y = (X @ random.normal(size=(784, 10))).argmax(axis=1)
-    return X, y, make_partial_labels(y, extra=1, random_state=0)
+    return X, y, make_partial_labels(y, n_distractors=1, random_state=0)
 
 
 def sparse_rows(n=100_000, d=50_000, nonzeros=75, n_classes=20):
@@ -59,7 +59,7 @@ def sparse_rows(n=100_000, d=50_000, nonzeros=75, n_classes=20):
     X = sp.csr_matrix(X, dtype=np.float32)
     X.sort_indices()  # as scikit-learn's vectorizers leave them
     y = np.asarray(X @ random.normal(size=(d, n_classes)).astype(np.float32)).argmax(axis=1)
-    return X, y, make_partial_labels(y, extra=1, random_state=0)
+    return X, y, make_partial_labels(y, n_distractors=1, random_state=0)
 
 
 def times(sides, repeats):

@@ -97,11 +97,11 @@ def compare_solvers(names, n_rows=None):
         if n_rows is None:
             space = FeatureSpace(X)
         else:
-            space = KernelSpace(Kernel.of("rbf", X, gamma="scale", degree=1, coef0=0).gram(X, X))
+            space = KernelSpace(Kernel.from_rows("rbf", X, gamma="scale", degree=1, coef0=0).gram(X, X))
         ours(PLSVMProblem(space, y[:, None] == np.unique(y), 1.0))  # compiles
         for lam in LAMS:
             for size in SIZES:
-                mask = make_partial_labels(y, extra=size - 1, random_state=0).mask
+                mask = make_partial_labels(y, n_distractors=size - 1, random_state=0).mask
                 results.append(measure(f"{name} {lam:g} |S| {size}", PLSVMProblem(space, mask, lam)))
     summarize("kernel" if n_rows else "linear", results)
 
@@ -111,7 +111,7 @@ def large():
     data = load("mnist")
     X, y = (
         np.asarray(data.X[:60_000], dtype=np.float64) / 255,
-        make_partial_labels(data.y[:60_000], extra=2, random_state=0),
+        make_partial_labels(data.y[:60_000], n_distractors=2, random_state=0),
     )
     oneof.PLSVM().fit(X[:1000], y[:1000])
     for lam in LAMS:

@@ -33,7 +33,7 @@ def main():
         found = {method: [] for method in METHODS}
         for draw in range(2):
             train, test = np.split(np.random.default_rng(draw).permutation(rows)[:size], [round(0.7 * size)])
-            sets = oneof.make_partial_labels(labels[train], share=0.8, extra=extra, random_state=draw)
+            sets = oneof.make_partial_labels(labels[train], fraction=0.8, n_distractors=extra, random_state=draw)
             machines = panel(sparse=True, n_rows=len(train))
             for method in METHODS:
                 start = time.process_time()

@@ -62,7 +62,7 @@ def measure(trial: Trial) -> Result:
     rounds, size = trial.number("rounds"), trial.number("size")
     # Sets of all sizes meet the same rows in the same order.
     order = _order(len(y), rounds, trial.generator("data", "draw"))
-    sets = make_partial_labels(y, size=size, random_state=trial.generator("data", "draw", "size"))
+    sets = make_partial_labels(y, set_size=size, random_state=trial.generator("data", "draw", "size"))
     if size == EXACT:
         methods = {name: (name.split(",")[0], "max") for name in ON_LABELS}
     else:

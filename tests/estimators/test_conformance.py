@@ -190,7 +190,7 @@ def test_one_row(estimator):
 
 
 @every
-@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # rows of zeros have no cosine
+@pytest.mark.filterwarnings("ignore:.*components of the graph without a label")  # rows of zeros have no cosine
 def test_a_constant_feature(estimator):
     """With constant features all scores are finite; a feature of zeros has no effect."""
     X, mask = table(like=estimator)

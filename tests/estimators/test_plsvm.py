@@ -134,7 +134,7 @@ def test_single_precision_ends_as_low_as_double(lam):
     """float32 rows of large numbers, such as 8-bit images, reach the objective of float64 rows."""
     data = load("digits")
     X = np.round(data.X[:400] * 16).astype(np.float32)
-    y = make_partial_labels(data.y[:400], extra=2, random_state=0)
+    y = make_partial_labels(data.y[:400], n_distractors=2, random_state=0)
     single, double = PLSVM(lam).fit(X, y), PLSVM(lam).fit(X.astype(np.float64), y)
     assert single.objective_ == pytest.approx(double.objective_, rel=1e-3)
     assert single.coef_.dtype == np.float32
@@ -162,7 +162,7 @@ def test_the_default_solver_ends_below_the_published_one():
     data = load("digits")
     X = data.X[:500] / 16
     for extra in (1, 4):
-        y = make_partial_labels(data.y[:500], extra=extra, random_state=0)
+        y = make_partial_labels(data.y[:500], n_distractors=extra, random_state=0)
         for lam in (1e-2, 1e-3):
             published = PLSVM(lam, solver="pegasos", max_iter=1000, tol=0.0).fit(X, y)
             assert published.n_iter_ == 1000

@@ -45,7 +45,7 @@ def run(
         str, typer.Option("--method", help="Name of a method, or auto: GraphLogisticRegression.")
     ] = "auto",
     strategy: Annotated[
-        str, typer.Option("--strategy", help="What to ask by: information, entropy, margin, random, or auto.")
+        str, typer.Option("--strategy", help="What to ask by: mutual_information, entropy, margin, random, or auto.")
     ] = "auto",
     take: Annotated[
         list[Path] | None,

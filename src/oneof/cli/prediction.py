@@ -108,9 +108,9 @@ def as_frame(model: SavedModel, rows: Any, labels: Any, *, first_row: int = 0) -
     """Return row, label, confidence, and a probability or score for each class."""
     import polars as pl
 
-    from oneof.model_selection import probabilities
+    from oneof.model_selection import get_proba
 
-    shares = probabilities(model.pipeline, rows)
+    shares = get_proba(model.pipeline, rows)
     confidence = shares.proba[np.arange(len(labels)), np.argmax(shares.proba, axis=1)]
     columns: dict[str, Any] = {
         "row": range(first_row, first_row + len(labels)),

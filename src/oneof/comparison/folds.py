@@ -18,7 +18,7 @@ from oneof.comparison.results import FoldResult
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
-from oneof.model_selection import CandidateKFold, probabilities
+from oneof.model_selection import CandidateKFold, get_proba
 from oneof.typing import Ints
 from oneof.validation import as_array
 
@@ -93,7 +93,7 @@ def fit_and_judge(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldRe
         rows, model = model[:-1].transform(rows), model[-1]
     predicted, approximated = model.predict(rows), math.nan
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
-        approximated = approximated_accuracy(sets, probabilities(model, rows).proba, classes=model.classes_)
+        approximated = approximated_accuracy(sets, get_proba(model, rows).proba, classes=model.classes_)
     accuracy = None
     if truth is not None and not truth.is_unlabeled[test].all():
         accuracy = covering_rate(truth[test], predicted)

@@ -106,7 +106,7 @@ def panel(
         "random_state": random_state,
     }
     lam = 1.0 / rows
-    one_kernel: dict[str, Any] = {"kernel": "rbf", "features": "unit" if sparse else "standard"}
+    one_kernel: dict[str, Any] = {"kernel": "rbf", "features": "l2" if sparse else "standard"}
     estimators = (
         LOORidge(**({} if rows <= MOST_ROWS_OF_A_KERNEL else one_kernel), random_state=random_state),
         CLPL(fit_intercept=True),

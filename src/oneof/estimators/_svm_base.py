@@ -34,7 +34,7 @@ class KernelSVMMixin(LinearClassifierMixin):
             check_square(rows.shape)
             gram = used_rows if used_rows.shape[1] == len(used) else used_rows[:, used]
         else:
-            kernel = Kernel.of(self.kernel, used_rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            kernel = Kernel.from_rows(self.kernel, used_rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
             if kernel.name == "linear":
                 return FeatureSpace(used_rows.astype(np.float64, copy=False), has_constant=has_constant), kernel
             # The matrix, and at most two of its size: the submatrix of the free rows, and its factor.

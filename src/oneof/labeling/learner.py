@@ -16,7 +16,7 @@ from oneof.likelihoods import softmax
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_choice, check_estimator
 
-STRATEGIES = ("auto", "information", "entropy", "margin", "random")
+STRATEGIES = ("auto", "mutual_information", "entropy", "margin", "random")
 MOST_FEATURES = 200
 """Features up to which the default model takes rows as they are."""
 _COMPONENTS = 100
@@ -61,8 +61,9 @@ class Learner:
     estimator : estimator or Pipeline, optional
         That learns from candidate sets. By default `GraphLogisticRegression`: of more than 200 features it sees their
         100 directions of greatest variance, scaled to rows of length 1 where they are sparse, as words are.
-    strategy : {"auto", "information", "entropy", "margin", "random"}
-        See `oneof.active.query`. "auto": the first that the estimator can serve of information, entropy and random.
+    strategy : {"auto", "mutual_information", "entropy", "margin", "random"}
+        See `oneof.active.query`. "auto": the first of mutual_information, entropy and random that the
+        estimator supports.
     n_ahead : int
         How many questions are chosen at a time.
     random_state : RandomState
@@ -107,7 +108,7 @@ class Learner:
         """Return the score of a row that was drawn at random; None where rows are always drawn so."""
         if self.strategy == "random":
             return None
-        return float(query(learned.model, self.rows[[row]], 1, self.strategy).scores[0])
+        return float(query(learned.model, self.rows[[row]], 1, self.strategy).utilities[0])
 
     def _choose(self, model: Any, pool: Ints) -> tuple[Ints, Floats]:
         if not len(pool):
@@ -116,7 +117,7 @@ class Learner:
             pool = np.sort(self._random.choice(pool, _MOST_SCORED, replace=False))
         n = min(self.n_ahead, len(pool))
         found = query(model, self.rows[pool], n, self.strategy, random_state=self._random)
-        return pool[found.indices], found.scores
+        return pool[found.indices], found.utilities
 
 
 def default_estimator(rows: FeatureMatrix) -> GraphLogisticRegression:
@@ -152,8 +153,8 @@ def _condensed(rows: FeatureMatrix) -> FeatureMatrix:
 
 def _best_strategy(estimator: Any) -> str:
     if estimator is None:
-        return "information"
+        return "mutual_information"
     last = estimator[-1] if hasattr(estimator, "steps") else estimator
     if hasattr(last, "posterior_features"):
-        return "information"
+        return "mutual_information"
     return "entropy" if hasattr(last, "predict_proba") else "random"

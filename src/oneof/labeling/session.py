@@ -42,8 +42,9 @@ class LabelingSession(Answering):
     estimator : estimator, optional
         That learns from candidate sets, and is cloned. By default `GraphLogisticRegression`, on the 100 directions of
         greatest variance where there are more than 200 features.
-    strategy : {"auto", "information", "entropy", "margin", "random"}, default="auto"
-        See `oneof.active.query`; "auto" is the first of information, entropy and random that the estimator can serve.
+    strategy : {"auto", "mutual_information", "entropy", "margin", "random"}, default="auto"
+        See `oneof.active.query`; "auto" is the first of mutual_information, entropy and random that the
+        estimator supports.
     overlap : int, default=1
         From how many annotators an answer to each row is wanted.
     check_every : int, default=5

@@ -113,7 +113,7 @@ function reason() {
 }
 
 function scoreWords(score) {
-  const names = { information: "Information score", entropy: "Entropy", margin: "Closeness of the two likeliest" };
+  const names = { mutual_information: "Information score", entropy: "Entropy", margin: "Closeness of the two likeliest" };
   const unit = session.strategy === "entropy" ? " nats" : ""; // information is approximate, and may exceed what a label can tell
   return names[session.strategy] ? `${names[session.strategy]} ${score.toFixed(2)}${unit}.` : "";
 }

@@ -275,9 +275,9 @@ def test_duplicate_entries_are_summed(estimator):
         (np.repeat(X.ravel(), 2) / 2, np.tile([0, 0, 1, 1, 3, 3, 2, 2], len(X)), np.arange(len(X) + 1) * 8),
         shape=X.shape,
     )
-    whole = parts.toarray()
-    model, expected = clone(estimator).fit(parts, mask), clone(estimator).fit(whole, mask)
-    np.testing.assert_allclose(scores(model, parts), scores(expected, whole), rtol=1e-6, atol=1e-6)
+    dense = parts.toarray()
+    model, expected = clone(estimator).fit(parts, mask), clone(estimator).fit(dense, mask)
+    np.testing.assert_allclose(scores(model, parts), scores(expected, dense), rtol=1e-6, atol=1e-6)
     assert parts.nnz == 2 * X.size
 
 

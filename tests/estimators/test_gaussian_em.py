@@ -84,9 +84,9 @@ def test_units_are_immaterial(covariance):
     X, mask = clouds()
     units = np.full(3, 1e4) if covariance == "spherical" else np.array([1e-3, 1.0, 1e4])
     plain = GaussianEM(covariance=covariance, tol=1e-10).fit(X, mask)
-    moved = GaussianEM(covariance=covariance, tol=1e-10).fit(X * units + [1.0, 2.0, 3.0], mask)
+    shifted = GaussianEM(covariance=covariance, tol=1e-10).fit(X * units + [1.0, 2.0, 3.0], mask)
     np.testing.assert_allclose(
-        moved.predict_proba(X * units + [1.0, 2.0, 3.0]), plain.predict_proba(X), rtol=1e-5, atol=1e-9
+        shifted.predict_proba(X * units + [1.0, 2.0, 3.0]), plain.predict_proba(X), rtol=1e-5, atol=1e-9
     )
 
 
@@ -190,8 +190,8 @@ def test_a_constant_with_a_rounded_mean_is_ignored(covariance, constant, shrinka
     X = rng.normal(size=(1000, 2)) + 1.5 * y[:, None]
     model = GaussianEM(covariance=covariance, shrinkage=shrinkage)
     plain, more = clone(model).fit(X, y), clone(model).fit(np.column_stack([X, np.full(1000, constant)]), y)
-    moved = np.column_stack([X, np.full(1000, constant + 1e-9)])
-    np.testing.assert_allclose(more.predict_proba(moved), plain.predict_proba(X), rtol=1e-9)
+    shifted = np.column_stack([X, np.full(1000, constant + 1e-9)])
+    np.testing.assert_allclose(more.predict_proba(shifted), plain.predict_proba(X), rtol=1e-9)
 
 
 def test_folds_that_cannot_be_fitted_cover_nothing():

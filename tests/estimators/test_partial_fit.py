@@ -39,16 +39,16 @@ def test_partial_fit_in_any_split_is_one_call(estimator, options, rows):
     """Any split of the stream gives the same weights bit by bit, as does one pass of fit."""
     X, mask = table(200, like=estimator)
     X = rows(X)
-    whole = clone(estimator).set_params(**options).fit(X, mask)
+    one_call = clone(estimator).set_params(**options).fit(X, mask)
     for cuts in ([100], [1, 2, 3], [17, 17, 150]):
         model = clone(estimator).set_params(**options)
         for part in np.split(np.arange(200), cuts):
             if len(part):
                 model.partial_fit(X[part], mask[part])
-        np.testing.assert_array_equal(model.coef_, whole.coef_)
-        np.testing.assert_array_equal(model.intercept_, whole.intercept_)
-        assert model.t_ == whole.t_ == 200
-        assert model.progressive_loss_ == whole.progressive_loss_
+        np.testing.assert_array_equal(model.coef_, one_call.coef_)
+        np.testing.assert_array_equal(model.intercept_, one_call.intercept_)
+        assert model.t_ == one_call.t_ == 200
+        assert model.progressive_loss_ == one_call.progressive_loss_
 
 
 @online

@@ -139,13 +139,13 @@ def test_any_split_continues_the_run_bit_by_bit(name, sparse, seed, cuts):
     """Continuing from a state gives the same bits as one call, for any split of the stream."""
     X, mask = stream(seed)
     rows = sp.csr_array(X) if sparse else X
-    whole = METHODS[name](X=rows, mask=mask, prediction="average", initial=start(X, 4, average=True))
+    one_call = METHODS[name](X=rows, mask=mask, prediction="average", initial=start(X, 4, average=True))
     state = start(X, 4, average=True)
     for a, b in itertools.pairwise([0, *sorted(cuts), len(X)]):
         state = METHODS[name](X=rows[a:b], mask=mask[a:b], prediction="average", initial=state)
-    np.testing.assert_array_equal(state.weights, whole.weights)
-    np.testing.assert_array_equal(state.mean_weights, whole.mean_weights)
-    assert state.n_mistakes == whole.n_mistakes
+    np.testing.assert_array_equal(state.weights, one_call.weights)
+    np.testing.assert_array_equal(state.mean_weights, one_call.mean_weights)
+    assert state.n_mistakes == one_call.n_mistakes
 
 
 @pytest.mark.parametrize("n_rows", [10_000, pytest.param(500_000, marks=pytest.mark.slow)])

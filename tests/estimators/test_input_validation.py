@@ -38,10 +38,10 @@ def test_a_failed_fit_leaves_no_mixed_model(estimator):
     model = clone(estimator).fit(X, mask)
     expected = model.predict(X)
     parameter = next(p for p in ("n_neighbors", "max_iter", "n_epochs", "max_iter", "code_length") if hasattr(model, p))
-    given = getattr(model, parameter)
+    stored = getattr(model, parameter)
     with pytest.raises(InputError, match=parameter):
         model.set_params(**{parameter: -1}).fit(np.hstack([X, X]), mask)
-    model.set_params(**{parameter: given})
+    model.set_params(**{parameter: stored})
     np.testing.assert_array_equal(model.predict(X), expected)
     with pytest.raises(InputError, match="Give one set for each row"):
         model.fit(np.hstack([X, X]), mask[:5])

@@ -28,7 +28,7 @@ def run_simulation(estimator, seed, **options):
     pool, held_out = order[:369], order[369:]
     test = {"X_test": X[held_out], "y_test": y[held_out]}
     return simulate(
-        estimator, X[pool], y[pool], initial_indices=4, n_queries=n_queries, random_state=seed, **test, **options
+        estimator, X[pool], y[pool], start=4, n_queries=n_queries, random_state=seed, **test, **options
     )
 
 

@@ -47,7 +47,7 @@ def queries(draw: st.DrawFn) -> Case:
             )
         )
         # The strategies that these estimators support.
-        able = {"GraphLogisticRegression": ["information", "entropy"], "PLKNN": ["entropy"]}
+        able = {"GraphLogisticRegression": ["mutual_information", "entropy"], "PLKNN": ["entropy"]}
         known = [*able.get(type(model).__name__, []), "margin", "random"]
         named = {"strategy": draw(either(st.sampled_from(known)))} | draw(
             optional(batch_size=several(1, 4), random_state=SEEDS)

@@ -51,7 +51,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "alpha": (0.1, 0.5, 0.99, 1.0, "auto"),
     "approximation": (None, "nystroem", "auto"),
     "beta": (0.1, 1.0, "auto"),
-    "cost_ratio": ("balanced", "printed"),
+    "cost_ratio": ("balanced", "paper"),
     "coregularization": (True, False, "auto"),
     "covariance": ("full", "tied", "diagonal", "spherical"),
     "cv_weights": ((0.0, 1.0), (0.5,), (), (-1.0,), (float("nan"),)),

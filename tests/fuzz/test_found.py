@@ -66,7 +66,7 @@ def test_invalid_rows_raise_errors_of_oneof(rows, error):
 @pytest.mark.parametrize("size", [1e308, 1.7e308])
 def test_overflowing_scores_are_an_error(size):
     """Rows that overflow float64 cause neither NumPy warnings nor NaN scores."""
-    for model in (AvgPerceptron(eta=1e3), PLEM(lam=1e-6)):
+    for model in (AvgPerceptron(eta0=1e3), PLEM(lam=1e-6)):
         model.fit(X, MASK)
         for ask in ("predict", "decision_function", "predict_proba"):
             if hasattr(model, ask):

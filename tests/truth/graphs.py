@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 import oneof
 from oneof.graphs import NeighborGraph, check_affinity
-from oneof.solvers.diffusion import solve_consistency
+from oneof.solvers.diffusion import solve_local_global_consistency
 from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Prior, UnpenalizedDirections, smoothness_matrix
 from oneof.solvers.transducer import solve_transduction
 from tests.oracles import exact, exact_graphs, exact_logistic
@@ -19,7 +19,7 @@ def consistency(problem):
     if len(labels) < 1000:
         expected = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
         return exact.difference(model.label_distributions_, expected)
-    found = solve_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
+    found = solve_local_global_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
     F = found.distributions * found.mass[:, None]
     return exact_graphs.consistency_bound(model.affinity_, labels, F, model.alpha)
 

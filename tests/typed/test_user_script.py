@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("mypy", reason="mypy is in the extra `typing`")
 
-SCRIPT = Path(__file__).with_name("user_script.py")
+SCRIPT = Path(__file__).with_name("user_script.txt")
 ROOT = Path(__file__).parents[2]
 
 
@@ -22,10 +22,12 @@ def check(script: Path, cache: Path) -> str:
 
 def test_no_public_call_has_the_type_any(tmp_path: Path) -> None:
     """Mypy reveals a type for every result of the script, and none of them is Any."""
-    printed = check(SCRIPT, tmp_path)
+    script = tmp_path / "user_script.py"
+    script.write_text(SCRIPT.read_text(encoding="utf-8"), encoding="utf-8")
+    printed = check(script, tmp_path)
     assert "error:" not in printed, printed
     revealed = re.findall(r'user_script\.py:(\d+): note: Revealed type is "(.*)"', printed)
-    assert len(revealed) == SCRIPT.read_text(encoding="utf-8").count("reveal_type(")
+    assert len(revealed) == script.read_text(encoding="utf-8").count("reveal_type(")
     assert [(line, type_) for line, type_ in revealed if type_ in ("Any", "builtins.object")] == []
 
 

@@ -74,7 +74,7 @@ class GraphClassifier(CandidateClassifier):
         builder = NeighborGraph(
             self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
         )
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         return candidates, builder.graph(rows)
 
     def _set_fitted_attributes(
@@ -113,7 +113,7 @@ class GraphClassifier(CandidateClassifier):
         mass = np.asarray(self._graph.transform(rows) @ self._final_distributions)
         return normalize_within_sets(mass, np.ones(mass.shape, dtype=bool))
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the fitted distributions for the rows of fit, and the mean of the neighbors for others."""
         proba = self._final_distributions if training else self._finite_scores(rows)
         return normalize_within_sets(proba, candidates.mask)

@@ -183,7 +183,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
             If X, y or a parameter is invalid.
         """
         self._check_parameters()
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         fractions = _check_positive_fraction(self.positive_fraction, len(candidates.classes))
         all_rows = np.arange(rows.shape[0])
         space, kernel = self._make_space(rows, all_rows)
@@ -213,11 +213,11 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         self.C_unlabeled_path_ = [problem.cost_path for problem in solution.solutions]
         self.n_iter_ = solution.n_iter
         self.transduction_ = candidates.classes[solution.labels]
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the softmax of the scores within each set; for the rows of fit, `transduction_` comes first."""
-        proba = super()._candidate_shares(rows, candidates, training=training)
+        proba = super()._candidate_proba(rows, candidates, training=training)
         if training:
             transduced = self.classes_ == self.transduction_[:, None]
             # Slightly above the highest, by a relative difference that float64 represents for every probability.

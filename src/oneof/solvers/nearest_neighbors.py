@@ -139,7 +139,7 @@ def reconstruction_matrix(index: NeighborIndex, n_neighbors: int, rows: FeatureM
 
     Parameters
     ----------
-    index : Neighborhood
+    index : NeighborIndex
         m rows.
     n_neighbors : int
     rows : ndarray or CSR matrix of shape (n, d), optional

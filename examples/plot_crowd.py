@@ -28,12 +28,12 @@ answers[rng.random(answers.shape) < 0.4] = -1  # nobody sees every row
 print(answers[:4])
 
 # %%
-# `from_annotations` collects the answers of each row. `min_votes` asks for more than one voice, and `top` keeps those
-# with most votes: `top=1` is the majority, with ties left as they are.
+# `from_annotations` collects the answers of each row. `min_votes` asks for more than one voice, and `top_k` keeps those
+# with most votes: `top_k=1` is the majority, with ties left as they are.
 ways = {
     "all answers": CandidateSets.from_annotations(answers),
     "two votes": CandidateSets.from_annotations(answers, min_votes=2),
-    "majority": CandidateSets.from_annotations(answers, top=1),
+    "majority": CandidateSets.from_annotations(answers, top_k=1),
 }
 holds = {name: y.mask[np.arange(len(y)), truth].mean() for name, y in ways.items()}
 for name, y in ways.items():

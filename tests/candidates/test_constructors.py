@@ -152,27 +152,27 @@ def test_annotations_count_votes():
     np.testing.assert_array_equal(every.mask, [[1, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]])
     twice = CandidateSets.from_annotations(answers, min_votes=2)
     np.testing.assert_array_equal(twice.mask, [[1, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
-    top = CandidateSets.from_annotations(answers, top=1)
+    top = CandidateSets.from_annotations(answers, top_k=1)
     np.testing.assert_array_equal(top.mask, [[1, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
     names = np.array([["x", "y", None], [None, None, "y"]], dtype=object)
     np.testing.assert_array_equal(CandidateSets.from_annotations(names).mask, [[1, 1], [0, 1]])
     np.testing.assert_array_equal(CandidateSets.from_annotations(pd.DataFrame(names)).mask, [[1, 1], [0, 1]])
     for gap in (None, np.nan):
         assert CandidateSets.from_annotations([["x", gap], ["y", "x"]]).to_sets() == [{"x"}, {"x", "y"}]
-    with pytest.raises(LabelError, match="no class at all"):
+    with pytest.raises(LabelError, match="at least one class"):
         CandidateSets.from_annotations(np.full((3, 2), -1))
-    with pytest.raises(InputError, match="min_votes=0"):
+    with pytest.raises(InputError, match="`min_votes` must be .*; got 0"):
         CandidateSets.from_annotations(answers, min_votes=0)
-    with pytest.raises(InputError, match=r"top=0 is not possible: .*, or None for all"):
-        CandidateSets.from_annotations(answers, top=0)
+    with pytest.raises(InputError, match=r"`top_k` must be .*, or None for all; got 0"):
+        CandidateSets.from_annotations(answers, top_k=0)
 
 
-def test_annotations_that_cannot_be_meant():
+def test_invalid_annotations_are_errors():
     """One label a row is no table whose letters are answers; no label gets more votes than there are annotators."""
     for rows in (["wren", "owl"], ["ab", "ba"], [["a", "b"], "ab"]):
-        with pytest.raises(LabelError, match="answers should be a table"):
+        with pytest.raises(LabelError, match="`answers` must be a table"):
             CandidateSets.from_annotations(rows)
-    with pytest.raises(InputError, match="min_votes=3 is not possible: a row has 2 answers"):
+    with pytest.raises(InputError, match="`min_votes` must be at most the number of annotators, 2; got 3"):
         CandidateSets.from_annotations([["a", "b"]], min_votes=3)
 
 
@@ -187,7 +187,7 @@ def test_complementary_labels_and_gaps():
     """One label a row, or none, can be ruled out; ruling out everything is an error."""
     y = CandidateSets.from_complementary(["ant", None, "cat"], classes=["ant", "bee", "cat"])
     np.testing.assert_array_equal(y.mask, [[0, 1, 1], [1, 1, 1], [1, 1, 0]])
-    with pytest.raises(LabelError, match="row 1 has an empty"):
+    with pytest.raises(LabelError, match="row 1: the candidate set is empty"):
         CandidateSets.from_complementary([["ant"], ["ant", "bee"]], classes=["ant", "bee"])
 
 
@@ -199,7 +199,7 @@ def test_hierarchy_stands_for_leaves():
     np.testing.assert_array_equal(y.mask, [[1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]])
     with pytest.raises(LabelError, match="row 1: label 'fish'"):
         CandidateSets.from_hierarchy(["bird", "fish"], tree)
-    with pytest.raises(LabelError, match="circle"):
+    with pytest.raises(LabelError, match="cycle"):
         CandidateSets.from_hierarchy(["a"], {"a": ["b"], "b": ["a"]})
 
 
@@ -225,11 +225,11 @@ def test_strings():
     assert CandidateSets.from_labels(["a|b", "c"]).classes.tolist() == ["a|b", "c"]
     with pytest.raises(LabelError, match=r"row 1: 'a\|\|b' names an empty label"):
         CandidateSets.from_strings(["a", "a||b"])
-    with pytest.raises(LabelError, match="row 0: 3 is not text"):
+    with pytest.raises(LabelError, match="row 0: 3 is not a string"):
         CandidateSets.from_strings([3])
     for separator in ("", " ", "\\", 3):
         for call in (CandidateSets.from_strings, lambda _, separator: y.to_strings(separator=separator)):
-            with pytest.raises(InputError, match="cannot be used: give visible text without a backslash"):
+            with pytest.raises(InputError, match="must be visible text without a backslash"):
                 call(["a"], separator=separator)
 
 
@@ -240,44 +240,53 @@ def test_strings():
         (lambda: CandidateSets.from_labels([0, 7], classes=[0, 1]), "row 1: label 7 is not one of the classes 0, 1"),
         (lambda: CandidateSets.from_labels([0, 7], classes=["a"]), "row 0: label 0 is not one of"),
         (lambda: CandidateSets.from_sets([["ant"], ["ant", "elk"]], classes=LABELS), "row 1: label 'elk'"),
-        (lambda: CandidateSets.from_sets([["ant"], []]), "row 1 has an empty candidate set"),
-        (lambda: CandidateSets.from_sets([["ant"], ["bee", None]]), "row 1: a set holds a missing value"),
+        (lambda: CandidateSets.from_sets([["ant"], []]), "row 1: the candidate set is empty"),
+        (lambda: CandidateSets.from_sets([["ant"], ["bee", None]]), "row 1: the set contains a missing value"),
         (lambda: CandidateSets.from_sets([["ant"], [["bee"]]]), r"row 1: \['bee'\] is not a label"),
-        (lambda: CandidateSets.from_sets([["ant"], [3]]), "mix text"),
-        (lambda: CandidateSets.from_sets(3), "expected one set of labels"),
+        (lambda: CandidateSets.from_sets([["ant"], [3]]), "labels must have one type"),
+        (lambda: CandidateSets.from_sets(3), "must be one set of labels per row"),
         (lambda: CandidateSets.from_labels([0, np.inf]), "row 1: the label is infinite"),
         (lambda: CandidateSets.from_labels([0, 1.5]), "continuous"),
         (lambda: CandidateSets.from_labels([[1, 2], [3]]), "not a label"),
         (lambda: CandidateSets.from_labels(np.zeros((2, 2, 2))), "1d array"),
-        (lambda: CandidateSets.from_labels(3), "expected one label"),
-        (lambda: CandidateSets.from_labels(sp.csr_array([[0, 1]])), "sparse matrix: expected one label"),
-        (lambda: CandidateSets.from_labels(["a"], classes=sp.coo_array([[0, 1]])), "sparse matrix: expected one label"),
+        (lambda: CandidateSets.from_labels(3), "one label or one set of labels per row"),
+        (
+            lambda: CandidateSets.from_labels(sp.csr_array([[0, 1]])),
+            "one label or one set of labels per row of X; got a sparse matrix",
+        ),
+        (
+            lambda: CandidateSets.from_labels(["a"], classes=sp.coo_array([[0, 1]])),
+            "one label or one set of labels per row of X; got a sparse matrix",
+        ),
         (lambda: CandidateSets.from_labels(["a"], classes=["a", "a"]), "'a' twice"),
         (lambda: CandidateSets.from_labels(["a"], classes=["a", None]), "missing value"),
-        (lambda: CandidateSets.from_labels(["a"], classes=["a", 1]), "mix text"),
-        (lambda: CandidateSets.from_labels(["a"], classes=[["a"]]), r"\['a'\], which is not a label"),
-        (lambda: CandidateSets.from_labels([None]), "no class at all"),
-        (lambda: CandidateSets.from_sets([]), "no class at all"),
-        (lambda: CandidateSets.from_sets([None]), "no class at all"),
+        (lambda: CandidateSets.from_labels(["a"], classes=["a", 1]), "labels must have one type"),
+        (lambda: CandidateSets.from_labels(["a"], classes=[["a"]]), r"must be strings or numbers; got \['a'\]"),
+        (lambda: CandidateSets.from_labels([None]), "at least one class"),
+        (lambda: CandidateSets.from_sets([]), "at least one class"),
+        (lambda: CandidateSets.from_sets([None]), "at least one class"),
         (lambda: CandidateSets.from_strings([["a"]]), r"row 0: \['a'\] is not a label"),
         (lambda: CandidateSets.from_hierarchy([[["a"]]], {"b": ["a"]}), "is not a label"),
         (lambda: CandidateSets.from_hierarchy(["a"], {"b": ["a"]}, classes=["a", "b"]), "'b' is a coarse label"),
         (lambda: CandidateSets.from_annotations([["a", "b"], ["a", "x"]], classes=["a", "b"]), "row 1: label 'x'"),
-        (lambda: CandidateSets.from_annotations([["a", "b"], ["a"]]), "row 1 has 1 answers"),
-        (lambda: CandidateSets.from_annotations([[1, -1], [1, 1]]), "answers holds only -1 and 1"),
-        (lambda: CandidateSets.from_indicator([[0, 1], [0, 0]]), "row 1 has an empty candidate set"),
-        (lambda: CandidateSets.from_indicator([[0, 1], [2, 0]]), "row 1, column 0 of the indicator holds 2"),
+        (lambda: CandidateSets.from_annotations([["a", "b"], ["a"]]), "row 1: found 1 answers"),
+        (lambda: CandidateSets.from_annotations([[1, -1], [1, 1]]), "`answers` contains only -1 and 1"),
+        (lambda: CandidateSets.from_indicator([[0, 1], [0, 0]]), "row 1: the candidate set is empty"),
+        (
+            lambda: CandidateSets.from_indicator([[0, 1], [2, 0]]),
+            "row 1, column 0: an indicator must contain 0 and 1 only; got 2",
+        ),
         (lambda: CandidateSets.from_indicator([[0, 1], [np.nan, 0]]), "row 1, column 0"),
         (lambda: CandidateSets.from_indicator(sp.csr_array([[0, 1], [3, 0]])), "row 1, column 0"),
         (lambda: CandidateSets.from_indicator([["a", "b"]]), "0 and 1"),
-        (lambda: CandidateSets.from_indicator([1, 0]), "two dimensions"),
-        (lambda: CandidateSets.from_indicator(np.eye(2), classes=["a"]), "2 columns, but there are 1 classes"),
-        (lambda: CandidateSets(np.eye(2), ["a"]), "2 columns, but there are 1 classes"),
-        (lambda: CandidateSets([[1, 7]], ["a", "b"]), "row 0, column 1 of the indicator holds 7"),
-        (lambda: CandidateSets([[True, False], [False, False]], ["a", "b"]), "row 1 has an empty"),
+        (lambda: CandidateSets.from_indicator([1, 0]), "2-D array"),
+        (lambda: CandidateSets.from_indicator(np.eye(2), classes=["a"]), "2 columns, 1 classes"),
+        (lambda: CandidateSets(np.eye(2), ["a"]), "2 columns, 1 classes"),
+        (lambda: CandidateSets([[1, 7]], ["a", "b"]), "row 0, column 1: an indicator must contain 0 and 1 only; got 7"),
+        (lambda: CandidateSets([[True, False], [False, False]], ["a", "b"]), "row 1: the candidate set is empty"),
     ],
 )
-def test_refusals_name_the_place(build, message):
+def test_errors_name_the_place(build, message):
     """What cannot be read is refused in one sentence that names row and label."""
     with pytest.raises(LabelError, match=message) as caught:
         build()

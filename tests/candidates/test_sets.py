@@ -33,7 +33,7 @@ def test_indexing_by_one_row_or_column_is_refused():
     y = CandidateSets(MASK, ["a", "b", "c"])
     with pytest.raises(InputTypeError, match=r"candidates\[1:2\]"):
         y[1]
-    with pytest.raises(InputTypeError, match="rows alone"):
+    with pytest.raises(InputTypeError, match="rows only"):
         y[:, 1]
 
 

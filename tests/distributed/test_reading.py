@@ -88,7 +88,7 @@ def test_what_does_not_fit_together_is_told():
     refused("block 0: row 2", rows, in_blocks(np.arange(60)[:, None] < [2, 2, 2], [20, 40]))
     ones = in_blocks(np.ones((60, 3)), [20, 40])
     columns = ones.map_blocks(lambda part, block_id: part[:, : 3 - block_id[0]], dtype=float)
-    refused("block 1 of y names the columns 0, 1, block 0 0, 1, 2", rows, columns)
+    refused("block 1 of y has the columns 0, 1, block 0 0, 1, 2", rows, columns)
 
 
 def test_unknown_lengths_do_where_labels_are_cut_alike():

@@ -93,7 +93,7 @@ def run(
         from oneof.cli.outputs import reject_inputs
         from oneof.cli.prepared import Reading
         from oneof.labeling.server import LabelingServer
-        from oneof.tables import Overrides
+        from oneof.io import Overrides
 
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from oneof.candidates import as_candidates, as_classes, common_classes, named_values
+from oneof.candidates import as_candidates, as_classes, common_classes, collect_values
 from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
 from oneof.distributed.reduction import compute, persist, shared, task
 from oneof.errors import InputError, LabelError
@@ -184,7 +184,7 @@ def _agreed_classes(labels: Parts) -> Labels:
 def _named(number: int, y: Any) -> Any:
     try:
         with in_block(number):
-            return named_values(y)
+            return collect_values(y)
     except InputError as error:
         return error
 

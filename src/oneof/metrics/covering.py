@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates import CandidateSets, align, as_classes, over_all_labels
+from oneof.candidates import CandidateSets, align, as_classes, expand_to_predicted
 from oneof.candidates.labels import distinct_labels, pack_classes
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Mask
@@ -160,7 +160,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     """
     proba = as_float_array(proba, "proba")
     classes = None if classes is None else as_classes(classes)
-    candidates = over_all_labels(y, [], classes)
+    candidates = expand_to_predicted(y, [], classes)
     expected = (len(candidates), candidates.shape[1] if classes is None else len(classes))
     if proba.shape != expected:
         raise InputError(f"proba has shape {proba.shape}, expected {expected}: a row a set, a column a class.")
@@ -184,7 +184,7 @@ def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
     predicted = as_array(y_pred, "y_pred")
     listed = predicted.ravel().tolist()
     distinct_labels(listed, range(len(listed)))  # raises for what is no label
-    candidates = over_all_labels(y, listed, classes)
+    candidates = expand_to_predicted(y, listed, classes)
     if predicted.shape != (len(candidates),):
         raise InputError(f"y_pred has shape {predicted.shape}, expected ({len(candidates)},): one label for each set.")
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}

@@ -52,7 +52,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.graphs.neighbors.Neighborhood",  # rows among which neighbors are sought, without their index
     "oneof.kernels.svc.Kernel",
     "oneof.stream.encoder.StreamEncoder",
-    "oneof.stream.moments.Moments",
+    "oneof.stream.encoder.Moments",
     "oneof.text.StemTokenizer",
     "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
     *(f"sklearn.gaussian_process.kernels.{name}" for name in _PROCESS_KERNELS),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.candidates.dealing import deal
+from oneof.candidates.stratification import stratified_folds
 from oneof.typing import Floats, Mask
 
 
@@ -57,7 +57,7 @@ def choose_weight(
     unlabeled = mask.all(axis=1) & (sample_weight > 0)
     if n_folds < 2 or not unlabeled.any() or len(weights) < 2:
         return WeightChoice(weights[0], np.full(len(weights), np.nan))
-    fold = deal(mask[told], n_folds)
+    fold = stratified_folds(mask[told], n_folds)
     covered = np.zeros((len(weights), len(told)), dtype=bool)
     for f in range(n_folds):
         held_out = told[fold == f]

@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 
 from oneof import AvgPerceptron, CandidateSets
+from oneof.io import Overrides, align_columns
 from oneof.stream import StreamOptions, fit_stream
 from oneof.stream.encoder import StreamEncoder
-from oneof.io import Overrides, align_columns
 
 D, CLASSES, BATCH = 20, tuple(f"c{k}" for k in range(5)), 10_000
 WORDS = np.array([f"word{i}" for i in range(5000)])

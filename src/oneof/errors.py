@@ -1,7 +1,8 @@
 """The exceptions of oneof.
 
 An error about input is one sentence: the cause, the place (row, column, file or name) and the remedy.
-The exceptions subclass the built-in types that scikit-learn's own checks expect, so ``except ValueError`` keeps working.
+The exceptions subclass the built-in types that scikit-learn's own checks expect, so ``except ValueError`` keeps
+working.
 """
 
 import copy

@@ -161,7 +161,7 @@ def test_annotations_count_votes():
         assert CandidateSets.from_annotations([["x", gap], ["y", "x"]]).to_sets() == [{"x"}, {"x", "y"}]
     with pytest.raises(LabelError, match="at least one class"):
         CandidateSets.from_annotations(np.full((3, 2), -1))
-    with pytest.raises(InputError, match="`min_votes` must be .*; got 0"):
+    with pytest.raises(InputError, match=r"`min_votes` must be .*; got 0"):
         CandidateSets.from_annotations(answers, min_votes=0)
     with pytest.raises(InputError, match=r"`top_k` must be .*, or None for all; got 0"):
         CandidateSets.from_annotations(answers, top_k=0)

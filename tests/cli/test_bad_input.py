@@ -84,14 +84,14 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
         ),
         (["fit", "birds.csv", "--labels", "species", "--numeric", "color", *QUICK], "must contain numbers"),
         (["fit", "birds.csv", "--labels", "species", "--classes", "owl,wren", *QUICK], "'finch' is not one of"),
-        (["fit", "birds.csv", "--labels", "species", "--truth", "color", *QUICK], "which is not a class of the candidate sets"),
+        (["fit", "birds.csv", "--labels", "species", "--truth", "color", *QUICK], "which is not a class of the candidate"),
         (["fit", "birds.csv", "--labels", "species", "--out", "birds.csv"], "birds.csv is a file"),
         (["fit", "birds.csv", "--labels", "species", "--out", "birds.csv/x"], "birds.csv is a file"),
         (["fit", "birds.csv", "--labels", "species", *QUICK[:2], "--folds", "999"], "999"),
         (["compare", "none.csv", "--labels", "species"], "the file none.csv does not exist"),
         (["compare", "birds.csv", "--labels", "x"], "no column 'x'"),
-        (["predict", "none.skops", "birds.csv"], "there is no model file none.skops"),
-        (["predict", "birds.csv", "birds.csv"], "no model file of oneof"),
+        (["predict", "none.skops", "birds.csv"], "the model file none.skops does not exist"),
+        (["predict", "birds.csv", "birds.csv"], "not a model file of oneof"),
     ],
 )
 def test_words(run: Run, birds: Path, words: list[str], said: str) -> None:
@@ -110,11 +110,11 @@ def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
     birds.drop("span", "color").write_csv("less.csv")
     _refused(run, "predict", model, "less.csv", said="missing columns 'span', 'color'")
     birds.with_columns(span=pl.lit("wide")).write_csv("words.csv")
-    _refused(run, "predict", model, "words.csv", said="words.csv, row 0: column 'span' must contain numbers; got 'wide'")
+    _refused(run, "predict", model, "words.csv", said="words.csv, row 0: column 'span' must contain numbers")
     birds.write_csv("new.csv")
     _refused(run, "predict", model, "new.csv", "--out", "nowhere/x.csv", said="there is no folder nowhere")
     _refused(run, "predict", model, "new.csv", "--out", ".", said="is a folder")
-    _refused(run, "predict", model, "new.csv", "--truth", "color", said="which is not a class of the candidate sets")
+    _refused(run, "predict", model, "new.csv", "--truth", "color", said="which is not a class of the candidate")
 
 
 def test_models_that_are_none(run: Run, model: Path, birds: Path) -> None:
@@ -123,7 +123,7 @@ def test_models_that_are_none(run: Run, model: Path, birds: Path) -> None:
     place = data.index(b"schema.json") + 200
     for name, content, said in (
         ("flipped.skops", data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :], "damaged"),
-        ("cut.skops", data[: len(data) // 2], "no model file of oneof, or is cut short"),
+        ("cut.skops", data[: len(data) // 2], "is truncated, or is not a model file of oneof"),
         ("pickle.skops", pickle.dumps({"a": 1}), "pickles are never opened"),
     ):
         Path(name).write_bytes(content)

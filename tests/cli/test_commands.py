@@ -283,6 +283,6 @@ def test_odd_labels_are_noted_on_the_screen_and_in_the_summary(run: Run) -> None
     done = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", *QUICK)
     assert done.code == 0, done.err
     notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
-    for said in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in the case of"):
+    for said in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in case or"):
         assert any(note.startswith(said) for note in notes)
         assert f"Note: {said}" in done.err

@@ -114,7 +114,7 @@ WRONG = {
     "rows of text": (parts(X=np.full((4, 2), "a")), "expected a numeric matrix"),
     "sets of other width": (parts(candidates=np.zeros((4, 2), np.uint8)), "candidates has shape"),
     "sets not packed": (parts(candidates=MASK), "candidates has shape"),
-    "an empty set": (parts(candidates=np.packbits(MASK & [[1], [1], [0], [1]], axis=1)), "row 2: the candidate set is empty"),
+    "an empty set": (parts(candidates=np.packbits(MASK & [[1], [1], [0], [1]], axis=1)), "row 2: the candidate set"),
     "training beyond the rows": (parts(n_train=np.asarray(5)), "n_train is 5"),
     "two training parts": (parts(n_train=np.array([1, 2])), "n_train has shape"),
     "a split of other width": (parts(splits_labeled2=np.zeros((2, 3), int)), "splits_labeled2 has shape"),

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from oneof import CLPL, PLKNN, AvgPerceptron, MaxPegasos, datasets, persistence, stream, text
-from oneof.labeling import LabelTable
 from oneof.io import Overrides, TextOptions
+from oneof.labeling import LabelTable
 from tests.fuzz.drawn import SCALARS, Case, either, fitted, optional, several
 from tests.fuzz.labels import NAMES
 

@@ -18,13 +18,13 @@ import oneof
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_extent, read_npz
 from oneof.errors import DataError, InputError
+from oneof.io import align_columns, choose_columns, read_labels, read_table
 from oneof.labeling.answers import Answers
 from oneof.labeling.importing import read_label_studio
 from oneof.labeling.log import AnswerLog, Entry
 from oneof.labeling.log_file import kept_classes
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
-from oneof.io import choose_columns, align_columns, read_labels, read_table
 from tests.fuzz_files.containers import GZIP, PLAIN, RECORDS, ZIP, Container, json_lines
 
 

@@ -118,9 +118,9 @@ FAULTS = {
     "half a pair": ("t.svm", b"a 1:2\nb 1 2:3 4:\n", "t.svm, line 2: a line must be labels and pairs"),
     "two values": ("t.svm", b"a 1:2\nb 1:2:3 4\n", "t.svm, line 2: a line must be labels and pairs"),
     "order of pairs": ("t.svm", b"a 1:2\nb 3:2 1:1\n", "t.svm, line 2: the indices must be strictly increasing"),
-    "large index": ("t.svm", b"a 1:2\nb 300000:2\n", "t.svm, line 2: the indices must be less .* got 300000.* --hash-bits 19"),
+    "large index": ("t.svm", b"a 1:2\nb 300000:2\n", "t.svm, line 2: the indices .* got 300000.* --hash-bits 19"),
     "negative index": ("t.svm", b"a 1:2\nb -3:2\n", "t.svm, line 2: a line must be labels and pairs"),
-    "absurd index": ("t.svm", b"a 1:2\nb 99999999999:2\n", "line 2: the indices .* got 99999999999. Renumber the features"),
+    "absurd index": ("t.svm", b"a 1:2\nb 99999999999:2\n", "line 2: the indices .* got 99999999999. Renumber"),
     "many digits": ("t.jsonl", b'{"x": 1, "label": "a"}\n{"x": 1' + 5000 * b"0" + b"}\n", "2: a number has too many"),
     "other keys": ("t.jsonl", b'{"y": 1}\n{"y": 2}\n', "t.jsonl: there is no column 'label': the columns are y"),
     "no keys": ("t.jsonl", b"{}\n{}\n", "t.jsonl: there is no column 'label': the columns are none"),
@@ -168,7 +168,7 @@ def test_sources_that_cannot_be_opened(tmp_path, files):
     with pytest.raises(DataError, match="standard input needs a text format"):
         open_source("-")
     assert [file.name for file in open_source(files["parts"]).files] == ["0.csv", "1.csv", "2.csv"]
-    with pytest.raises(InputError, match="`n_rows` must be .*; got 0"):
+    with pytest.raises(InputError, match=r"`n_rows` must be .*; got 0"):
         next(read_batches(files["t.csv"], n_rows=0))
     assert sum(batch.height for batch in read_batches(files["parts"])) == N_ROWS
 

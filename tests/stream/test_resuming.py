@@ -73,7 +73,7 @@ def test_checkpoints_are_written_at_an_interval_of_rows(files, tmp_path):
     assert not kept.exists()
     fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=1e-9))
     assert kept.exists()
-    with pytest.raises(InputError, match="`every_rows` must be .*; got 0"):
+    with pytest.raises(InputError, match=r"`every_rows` must be .*; got 0"):
         CheckpointConfig(kept, every_rows=0)
 
 
@@ -118,7 +118,7 @@ def test_other_streams_and_options_are_errors(left, tmp_path):
     """The error names the difference; nothing is learned, and the checkpoint is unchanged."""
     path, kept = left
     before = kept.read_bytes()
-    with pytest.raises(DataError, match="of a run that did not finish. Continue with --resume, or start again"):
+    with pytest.raises(DataError, match=r"of a run that did not finish[.] Continue with --resume, or start again"):
         fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept))
     cases = [
         (path, MaxPegasos(average=True), OPTIONS, "belongs to AvgPegasos, not MaxPegasos"),
@@ -195,7 +195,7 @@ def callback(validation, fraction):
     if sys.argv[2] == "stop" and validation.total.rows == 200: raise KeyboardInterrupt
 try:
     fit = fit_stream("-", AvgPegasos(), StreamOptions(("species",), batch_rows=100, hash_bits=4), format="csv",
-                     checkpoints=CheckpointConfig(__import__("pathlib").Path(sys.argv[1]), resume=True), callback=callback)
+                     checkpoints=CheckpointConfig(sys.argv[1], resume=True), callback=callback)
     print(fit.model[-1].coef_.tobytes().hex(), fit.resumed_at)
 except OneofError as error:
     print(error)

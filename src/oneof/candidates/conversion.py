@@ -94,7 +94,8 @@ def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> Candidate
     if isinstance(y, CandidateSets):
         if known is not None and not set(y.classes.tolist()) & set(known.tolist()):
             raise LabelError(
-                f"the candidate sets have the class {y.classes.tolist()[0]!r} and others, none of which is among the classes "
+                f"the candidate sets have the class {y.classes.tolist()[0]!r} and others, none of which is among the "
+                "classes "
                 f"{known.tolist()[0]!r} and others. Give fit and the metric sets over the same classes."
             )
         return y

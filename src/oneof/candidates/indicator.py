@@ -41,7 +41,8 @@ def check_nonempty_rows(mask: Mask) -> None:
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         raise LabelError(
-            f"the candidate set is empty (rows with an empty set: {len(empty)}). Give every row at least one candidate, or "
+            f"the candidate set is empty (rows with an empty set: {len(empty)}). Give every row at least one "
+            "candidate, or "
             "mark it as unlabeled (all classes, None, an empty cell).",
             row=int(empty[0]),
             cause="empty set",

@@ -144,8 +144,8 @@ class CandidateSets:
         min_votes : int, default=1
             Number of votes, at least 1, that a label needs to be a candidate.
         top_k : int, optional
-            Retain only the labels with the `top_k` highest vote counts of the row, and all labels that tie with the last
-            of them.
+            Retain only the labels with the `top_k` highest vote counts of the row, and all labels that tie with the
+            last of them.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class CandidateSets:
 
     @classmethod
     def from_complementary(cls, y: Any, *, classes: Any = None) -> "CandidateSets":
-        """Build candidate sets from complementary labels: the candidates of a row are all classes that are not ruled out.
+        """Build candidate sets from complementary labels, which are ruled out; all other classes are candidates.
 
         Parameters
         ----------
@@ -310,7 +310,8 @@ class CandidateSets:
     def __getitem__(self, rows: Any) -> "CandidateSets":
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool | np.bool_):
             raise InputTypeError(
-                f"the index of candidate sets must be a slice, mask or array; got {rows}. Use candidates[{rows}:{rows + 1}], or "
+                f"the index of candidate sets must be a slice, mask or array; got {rows}. Use "
+                f"candidates[{rows}:{rows + 1}], or "
                 f"to_sets()[{rows}]."
             )
         try:

@@ -96,7 +96,9 @@ def run(
         reading = Reading(options.split(labels), truth, separator, named, overrides, stop_words, stem)
         if online:
             _reject(context, ("folds", "seed"), "has no place beside --online, where rows are taken as they come")
-            stream = OnlineOptions(format, epochs, batch_rows, hash_bits, checkpoint_rows, checkpoint_seconds or None, resume)
+            stream = OnlineOptions(
+                format, epochs, batch_rows, hash_bits, checkpoint_rows, checkpoint_seconds or None, resume
+            )
             _fit_online(table, reading, stream, method=method, out=out, json=json)
             return
         _reject(context, _ONLY_ONLINE, "is for streams: add --online")

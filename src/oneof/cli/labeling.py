@@ -10,23 +10,23 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.cli.prepared import Prepared, Reading, find_methods
 from oneof.errors import DataError, InputError
+from oneof.io import (
+    Overrides,
+    Table,
+    align_columns,
+    check_texts,
+    choose_columns,
+    find_column,
+    make_encoder,
+    read_labels,
+    read_table,
+    read_text_options,
+    suspicious_labels,
+)
 from oneof.labeling.images import ImageFolder
 from oneof.labeling.log_file import kept_classes
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
-from oneof.io import (
-    Overrides,
-    Table,
-    check_texts,
-    choose_columns,
-    align_columns,
-    find_column,
-    make_encoder,
-    suspicious_labels,
-    read_labels,
-    read_table,
-    read_text_options,
-)
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,9 +11,9 @@ from oneof.candidates import CandidateSets
 from oneof.cli.outputs import check_writable, reject_inputs
 from oneof.errors import DataError, ModelFileError, OneofError
 from oneof.files import atomic_write
+from oneof.io import Column, Kind, Table, align_columns, read_labels, read_table, read_truth
 from oneof.metrics import covering_rate
 from oneof.persistence import SavedModel, load
-from oneof.io import Column, Kind, Table, align_columns, read_labels, read_table, read_truth
 from oneof.text import stemming_package
 
 if TYPE_CHECKING:

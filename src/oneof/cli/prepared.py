@@ -13,15 +13,15 @@ from oneof.io import (
     Overrides,
     Table,
     TextOptions,
+    align_columns,
     check_texts,
     choose_columns,
-    align_columns,
     make_encoder,
-    suspicious_labels,
     read_labels,
     read_table,
-    read_truth,
     read_text_options,
+    read_truth,
+    suspicious_labels,
 )
 
 if TYPE_CHECKING:

@@ -100,7 +100,8 @@ class StreamPrediction:
             known = true != ""
             for row in np.flatnonzero(known & ~np.isin(true, self._model.classes)):
                 raise DataError(
-                    f"the truth {self._truth!r} contains {true[row]!r}, which is not a class of the model. Leave the cell "
+                    f"the truth {self._truth!r} contains {true[row]!r}, which is not a class of the model. Leave the "
+                    "cell "
                     "empty if the true label is unknown.",
                     row=int(row),
                 )

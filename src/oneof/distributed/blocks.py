@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from oneof.candidates import as_candidates, as_classes, common_classes, collect_values
+from oneof.candidates import as_candidates, as_classes, collect_values, common_classes
 from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
 from oneof.distributed.reduction import compute, persist, shared, task
 from oneof.errors import InputError, LabelError

@@ -114,8 +114,8 @@ def read_batches(source: Any, *, n_rows: int = BATCH_ROWS, format: str | None = 
     Parameters
     ----------
     source : str, path-like or Source
-        A file of CSV, TSV, JSON lines, svmlight (each also with .gz after the suffix), Parquet or Arrow; a folder of files
-        of one format; or "-" for standard input.
+        A file of CSV, TSV, JSON lines, svmlight (each also with .gz after the suffix), Parquet or Arrow; a folder of
+        files of one format; or "-" for standard input.
     n_rows : int, default=10000
         Maximum number of rows of a batch. A batch ends at the end of a file.
     format : str, optional

@@ -32,8 +32,8 @@ class CsvReader:
     ----------
     path : Path
     tab : bool
-        Whether the cells are separated by tabs. Otherwise the delimiter is a comma, or a semicolon if the header contains
-        semicolons and no comma.
+        Whether the cells are separated by tabs. Otherwise the delimiter is a comma, or a semicolon if the header
+        contains semicolons and no comma.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Features: the choice of columns and their kinds, and their encoding for scikit-learn's estimators.
 
-Reading order: `choose_columns` infers the kinds, `align_columns` converts another table to the same types, `TextOptions`
-has the stop words and the stemmer, `make_encoder` builds the transformer.
+Reading order: `choose_columns` infers the kinds, `align_columns` converts another table to the same types,
+`TextOptions` has the stop words and the stemmer, `make_encoder` builds the transformer.
 """
 
 import difflib
@@ -59,8 +59,8 @@ def choose_columns(
     """Choose the features of a table and infer their kinds.
 
     Numbers are numbers; true/false is yes/no; text with few distinct values is a category, other text is text. Excluded
-    are columns without a value or with a single value, dates, nested values, whole numbers that count the rows, and text
-    with a different word in each row. The last two identify a row but do not describe it.
+    are columns without a value or with a single value, dates, nested values, whole numbers that count the rows, and
+    text with a different word in each row. The last two identify a row but do not describe it.
 
     Parameters
     ----------
@@ -198,7 +198,8 @@ def _kind_of_text(present: "pl.Series", n_rows: int) -> tuple[Kind | None, str]:
     if distinct == len(present) and mean_words <= 1:
         return (
             None,
-            "it has a different word in each row, such as a name or an identifier (add --text or --categorical to include it)",
+            "it has a different word in each row, such as a name or an identifier (add --text or --categorical to "
+            "include it)",
         )
     return "text", ""
 
@@ -229,7 +230,8 @@ def _to_numbers(cells: "pl.Series") -> "pl.Series":
     infinite = numbers.is_infinite().arg_true()
     if len(infinite):
         raise DataError(
-            f"column {cells.name!r} must contain finite numbers; got {numbers[infinite[0]]}. Use a finite number, or leave "
+            f"column {cells.name!r} must contain finite numbers; got {numbers[infinite[0]]}. Use a finite number, or "
+            "leave "
             "the cell empty.",
             row=int(infinite[0]),
         )

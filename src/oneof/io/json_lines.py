@@ -31,7 +31,7 @@ class JsonLinesReader:
         self.path = self._records.path
 
     def blocks(self, n_rows: int, start: RecordOffset) -> Iterator[tuple[list[dict[str, Any]], RecordOffset]]:
-        """Yield the objects of at most `n_rows` lines, each time with the offset after them; blank lines are skipped."""
+        """Yield the objects of at most `n_rows` lines, with the offset after them; blank lines are skipped."""
         for block, after in self._records.blocks(n_rows, start):
             lines = enumerate(_decode(block), block.start.line)
             yield [_read_object(line, f"{self.path}, line {number}") for number, line in lines if line.strip()], after

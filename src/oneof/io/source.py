@@ -262,7 +262,8 @@ class RecordReader:
                 yield from self._blocks(content, n_records, start)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(
-                f"{self.path} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it again."
+                f"{self.path} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it "
+                "again."
             ) from None
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {error.strerror or error}.") from None
@@ -365,7 +366,8 @@ class RecordReader:
             left -= len(skipped)
         if left or (self._hash is not None and self._hash.hexdigest() != start.prefix_hash):
             raise DataError(
-                f"{self.path} does not begin with the {start.offset:,} bytes that were read before. Give the same stream "
+                f"{self.path} does not begin with the {start.offset:,} bytes that were read before. Give the same "
+                "stream "
                 "from its beginning, or start again with --restart."
             )
 

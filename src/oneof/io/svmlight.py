@@ -73,7 +73,7 @@ class SvmlightReader:
         self.path = self._records.path
 
     def blocks(self, n_rows: int, start: RecordOffset) -> Iterator[tuple[IndexedRows, RecordOffset]]:
-        """Yield the rows of at most `n_rows` lines, each time with the offset after them; comments are skipped."""
+        """Yield the rows of at most `n_rows` lines, with the offset after them; comments are skipped."""
         for block, after in self._records.blocks(n_rows, start):
             if self._n_columns:
                 yield _parse_rows(block, self._separator, self._n_columns), after
@@ -145,7 +145,8 @@ def _pair_error(where: str, pairs: bytes, n_columns: int) -> DataError:
         bits = max(indices).bit_length()
         advice = f"Fit with at least --hash-bits {bits}" if bits <= MAX_INDEX_BITS else "Renumber the features from 0"
         return DataError(
-            f"{where}: the indices must be less than {n_columns:,}, the number of columns; got {max(indices)}. {advice}."
+            f"{where}: the indices must be less than {n_columns:,}, the number of columns; got {max(indices)}. "
+            f"{advice}."
         )
     if indices != sorted(set(indices)):
         return DataError(f"{where}: the indices must be strictly increasing. Sort them and remove duplicates.")

@@ -61,13 +61,14 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
     Parameters
     ----------
     path : str or path-like
-        A file that ends in .csv (delimited by commas, or by semicolons if the header contains those and no comma), .tsv,
-        .parquet, .jsonl or .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or ``candidates``).
+        A file that ends in .csv (delimited by commas, or by semicolons if the header contains those and no comma),
+        .tsv, .parquet, .jsonl or .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or
+        ``candidates``).
     as_text : collection of str
         Columns of a CSV or TSV file that are text even if the cells look like numbers or dates.
     verbatim : collection of str
-        Columns of labels of a CSV or TSV file: text in which only empty cells are missing. In the other columns NA, NaN,
-        null and ? are missing, too.
+        Columns of labels of a CSV or TSV file: text in which only empty cells are missing. In the other columns NA,
+        NaN, null and ? are missing, too.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
         If polars is not installed.
     """
     try:
-        import polars as pl
+        import polars  # noqa: F401
     except ImportError:
         raise MissingExtraError("polars", "cli") from None
     path = as_path(path)
@@ -171,7 +172,8 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     truth, error = match_true_labels(cells.to_list(), classes)
     if error is not None:
         raise DataError(
-            f"the truth {column!r} contains {error.label!r}, which is not a class of the candidate sets. Name all classes "
+            f"the truth {column!r} contains {error.label!r}, which is not a class of the candidate sets. Name all "
+            "classes "
             "(--classes) in fit if it is one of them, or leave the cell empty if the true label is unknown.",
             source=source,
             row=error.row,

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, LabelError
+from oneof.io import find_column, read_table
 from oneof.labeling.given import check_text
 from oneof.labeling.log import Entry
-from oneof.io import find_column, read_table
 from oneof.typing import Labels
 
 

@@ -189,7 +189,8 @@ def _run(
     )  # fmt: skip
     if overflowed >= 0:
         check_finite(X)
-        raise InputError("the scores overflow; scale the features, for example with StandardScaler.", row=int(overflowed))
+        row = int(overflowed)
+        raise InputError("the scores overflow; scale the features, for example with StandardScaler.", row=row)
     return replace(
         initial, V=V, U=U if keep_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],
         n_summed=counts[0], n_rows=counts[1], n_mistakes=counts[2], n_updates=counts[3],

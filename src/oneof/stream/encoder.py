@@ -75,7 +75,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
 
     * Numbers (and yes/no as 0 and 1) are standardized by the mean and the standard deviation of all rows so far. A
       missing number is at the mean; a column with missing numbers in the first batch has an indicator feature.
-    * A category is one feature; a text is the counts of its words, scaled to norm 1. All of these are hashed, with random
+    * A category is one feature; a text is the counts of its words, scaled to norm 1. All of these are hashed, with
+    random
       signs, into ``2 ** hash_bits`` columns (Weinberger et al. 2009).
 
     The rows are dense if all columns are numbers.
@@ -182,7 +183,8 @@ def _check_squares(moments: Moments, numbers: Floats, names: Sequence[str]) -> N
         if not np.isfinite(sum_of_squares):
             row = int(np.nanargmax(np.abs(cells)))
             raise InputError(
-                f"column {name!r} contains {cells[row]:g}, whose square overflows float64. Use smaller numbers, or leave "
+                f"column {name!r} contains {cells[row]:g}, whose square overflows float64. Use smaller numbers, or "
+                "leave "
                 "the cell empty.",
                 row=row,
             )

@@ -1,4 +1,4 @@
-"""Online learning from a stream: read a batch, predict it, update the losses, learn it, write checkpoints; and resume."""
+"""Online learning from a stream: read, predict and learn each batch, update the losses, write checkpoints."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -174,8 +174,8 @@ def fit_stream(
         The file and the frequency of checkpoints. A resumed run ends with the same weights, bit by bit, as an
         uninterrupted one. The file is not removed at the end.
     callback : callable, optional
-        Called after each batch as ``callback(validation, fraction)``, with the fraction of the pass that is complete, or
-        None if it is unknown.
+        Called after each batch as ``callback(validation, fraction)``, with the fraction of the pass that is complete,
+        or None if it is unknown.
 
     Returns
     -------
@@ -364,7 +364,8 @@ def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> R
     path = checkpoints.path
     if not checkpoints.resume:
         raise DataError(
-            f"{path} is the checkpoint of a run that did not finish. Continue with --resume, or start again with --restart."
+            f"{path} is the checkpoint of a run that did not finish. Continue with --resume, or start again with "
+            "--restart."
         )
     header, arrays = read_checkpoint(path)
     check_compatible(header, identity, path)

@@ -23,7 +23,7 @@ _NUMBERS = {int, float}
 
 
 class RiverClassifier:
-    """Online classifier of single rows such as ``{"span": 3.1, "color": "red"}``, with the methods of river's classifiers.
+    """Online classifier of single rows, ``{"span": 3.1, "color": "red"}``, with the methods of river's classifiers.
 
     River itself is not required. Numbers are not scaled; text is a category. Both are hashed.
 
@@ -110,7 +110,7 @@ class RiverClassifier:
         return None if self._state is None else self.classes[int(np.argmax(self._scores(self._state, x)))]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
-        """Return the softmax of the scores, which is not calibrated; an empty dict before the first call of `learn_one`.
+        """Return the uncalibrated softmax of the scores; an empty dict before the first call of `learn_one`.
 
         Parameters
         ----------

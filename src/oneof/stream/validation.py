@@ -26,8 +26,8 @@ MAX_WINDOWS = 100
 class LabelAutocorrelation:
     """Statistics of the order of the labels, in memory proportional to the number of classes.
 
-    The agreement of two rows is the probability that labels drawn from their sets are equal: for exact labels, 1 if they
-    are equal. Unlabeled rows are skipped.
+    The agreement of two rows is the probability that labels drawn from their sets are equal: for exact labels, 1 if
+    they are equal. Unlabeled rows are skipped.
 
     Attributes
     ----------
@@ -96,7 +96,8 @@ class LabelAutocorrelation:
         else:
             ratio = f"over {1 / (1 - _MAX_PERSISTENCE):.0f}"
         return (
-            f"labels come in runs, {ratio} times as long as in random order, so the running loss underestimates the loss "
+            f"labels come in runs, {ratio} times as long as in random order, so the running loss underestimates the "
+            "loss "
             "of the model: shuffle the rows, or evaluate the model on other rows."
         )
 

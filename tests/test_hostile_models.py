@@ -249,7 +249,7 @@ WHERE = ("bare", "of sparse rows", "of a kernel", "of one class", "in a pipeline
 
 @pytest.mark.parametrize("where", [*WHERE, "in a pipeline in PLECOC"])
 def test_an_svm_with_inconsistent_arrays_is_an_error(where: str) -> None:
-    """libsvm would read past the end of any array that is too short, at any depth of the model."""
+    """Otherwise libsvm would read past the end of any array that is too short, at any depth of the model."""
     model = svm_model(where)
     save("m.skops", model)
     load("m.skops")

@@ -163,6 +163,11 @@ class InputTypeError(OneofError, TypeError):
 class DataError(InputError):
     """A data set or a table is missing, damaged or has an unexpected form.
 
+    Parameters
+    ----------
+    reason, source, row, column : optional
+        See `InputError`.
+
     Examples
     --------
     >>> from oneof import datasets, errors
@@ -176,6 +181,11 @@ class DataError(InputError):
 
 class ConflictError(InputError):
     """An answer would overwrite another answer that its author has not seen.
+
+    Parameters
+    ----------
+    reason, source, row, column : optional
+        See `InputError`.
 
     Examples
     --------
@@ -195,6 +205,11 @@ class ConflictError(InputError):
 class ModelFileError(InputError):
     """A model file is damaged, was not written by oneof, or contains untrusted types.
 
+    Parameters
+    ----------
+    reason, source, row, column : optional
+        See `InputError`.
+
     Examples
     --------
     >>> from oneof import errors, persistence
@@ -208,6 +223,11 @@ class ModelFileError(InputError):
 
 class WriteError(InputError, OSError):
     """A file cannot be written, for example because the disk is full; an existing file is unchanged.
+
+    Parameters
+    ----------
+    reason, source, row, column : optional
+        See `InputError`.
 
     Examples
     --------

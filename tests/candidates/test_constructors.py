@@ -1,4 +1,4 @@
-"""Each constructor of CandidateSets: what it reads, and what it refuses, naming the row."""
+"""The constructors of CandidateSets: valid input, and errors that name the row."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def literal_mask(sets, classes):
 
 @given(some_sets, st.randoms())
 def test_sets_equal_the_literal_mask(sets, random):
-    """Every container of labels, repeated ones too, gives the mask written out by hand."""
+    """Every container of labels, also with repeated ones, gives the mask of a literal loop."""
     expected = literal_mask(sets, LABELS)
     shuffled = [[*random.sample(sorted(s), len(s)), min(s)] for s in sets]
     for form in (sets, shuffled, [tuple(s) for s in shuffled], [frozenset(s) for s in sets]):
@@ -32,8 +32,8 @@ def test_sets_equal_the_literal_mask(sets, random):
 
 
 @given(some_sets)
-def test_every_form_comes_back(sets):
-    """Sets, indicators (dense, sparse) and text survive the way there and back."""
+def test_round_trips(sets):
+    """Conversion to sets, indicators (dense, sparse) and text, and back, gives the same candidate sets."""
     y = CandidateSets.from_sets(sets, classes=LABELS)
     assert y.to_sets() == sets
     assert list(y) == sets
@@ -46,8 +46,8 @@ def test_every_form_comes_back(sets):
 
 
 @given(st.lists(st.one_of(st.none(), st.sampled_from(LABELS)), min_size=1, max_size=30))
-def test_labels_are_sets_of_one_and_missing_ones_hold_everything(labels):
-    """A label is its singleton, a missing one the set of all classes."""
+def test_labels_are_singletons_and_missing_ones_full_sets(labels):
+    """The set of a label is its singleton, that of a missing label contains all classes."""
     y = CandidateSets.from_labels(labels, classes=LABELS)
     np.testing.assert_array_equal(y.mask, literal_mask([{v} if v else LABELS for v in labels], LABELS))
     np.testing.assert_array_equal(y.is_exact, [v is not None for v in labels])
@@ -75,7 +75,7 @@ def test_labels_are_sets_of_one_and_missing_ones_hold_everything(labels):
     ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
 )
 def test_missing_integers(labels):
-    """-1 among integers, None, NaN and the NA of every library mean: unlabeled."""
+    """-1 among integers, None, NaN and the NA of every library mark an unlabeled row."""
     y = CandidateSets.from_labels(labels)
     assert y.classes.tolist() == [0, 2]
     np.testing.assert_array_equal(y.mask, [[True, False], [False, True], [True, True]])
@@ -98,7 +98,7 @@ def test_missing_integers(labels):
     ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
 )
 def test_missing_text(labels):
-    """Text labels are sorted; None, NaN and NA mean: unlabeled."""
+    """Text labels are sorted; None, NaN and NA mark an unlabeled row."""
     y = CandidateSets.from_labels(labels)
     assert y.classes.tolist() == ["a", "b"]
     np.testing.assert_array_equal(y.mask, [[False, True], [True, False], [True, True]])
@@ -122,8 +122,8 @@ def test_list_columns(column):
     np.testing.assert_array_equal(y.mask, [[1, 1, 0], [0, 0, 1], [1, 1, 1]])
 
 
-def test_minus_one_is_a_class_where_it_is_listed():
-    """-1 is a class if `classes` lists it, and unlabeled if not, whatever else occurs."""
+def test_minus_one_is_a_class_if_it_is_listed():
+    """-1 is a class if `classes` lists it, and marks an unlabeled row if not, for any other labels."""
     y = CandidateSets.from_labels([-1, 1, None], classes=[-1, 1])
     np.testing.assert_array_equal(y.mask, [[1, 0], [0, 1], [1, 1]])
     y = CandidateSets.from_labels([-1, 1, -1], classes=[0, 1])
@@ -146,7 +146,7 @@ def test_indicator_columns_keep_their_names_and_order():
 
 
 def test_annotations_count_votes():
-    """Labels need min_votes; `top` keeps the most voted with all ties; rows without such a label are unlabeled."""
+    """Labels need min_votes; `top_k` retains the most voted with all ties; rows without such a label are unlabeled."""
     answers = np.array([[0, 0, 1, -1], [2, 1, 0, 0], [-1, -1, -1, -1], [1, 2, 2, 1]])
     every = CandidateSets.from_annotations(answers)
     np.testing.assert_array_equal(every.mask, [[1, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]])
@@ -168,7 +168,7 @@ def test_annotations_count_votes():
 
 
 def test_invalid_annotations_are_errors():
-    """One label a row is no table whose letters are answers; no label gets more votes than there are annotators."""
+    """A list of strings is not a table of letters; `min_votes` is at most the number of annotators."""
     for rows in (["wren", "owl"], ["ab", "ba"], [["a", "b"], "ab"]):
         with pytest.raises(LabelError, match="`answers` must be a table"):
             CandidateSets.from_annotations(rows)
@@ -177,14 +177,14 @@ def test_invalid_annotations_are_errors():
 
 
 @given(some_sets.filter(lambda sets: all(len(s) < len(LABELS) for s in sets)))
-def test_complementary_sets_are_what_is_left(sets):
-    """The candidates are exactly the classes that are not ruled out."""
+def test_complementary_sets(sets):
+    """The candidates are the classes that are not ruled out."""
     y = CandidateSets.from_complementary(sets, classes=LABELS)
     np.testing.assert_array_equal(y.mask, ~literal_mask(sets, LABELS))
 
 
 def test_complementary_labels_and_gaps():
-    """One label a row, or none, can be ruled out; ruling out everything is an error."""
+    """One label per row, or none, can be ruled out; to rule out all classes is an error."""
     y = CandidateSets.from_complementary(["ant", None, "cat"], classes=["ant", "bee", "cat"])
     np.testing.assert_array_equal(y.mask, [[0, 1, 1], [1, 1, 1], [1, 1, 0]])
     with pytest.raises(LabelError, match="row 1: the candidate set is empty"):
@@ -192,7 +192,7 @@ def test_complementary_labels_and_gaps():
 
 
 def test_hierarchy_stands_for_leaves():
-    """A coarse label is the set of leaves below it, through any depth; a leaf is itself."""
+    """The candidates of a coarse label are all leaves below it, at any depth; those of a leaf are the leaf."""
     tree = {"animal": ["bird", "mammal"], "bird": ["wren", "finch"], "mammal": ["fox"]}
     y = CandidateSets.from_hierarchy(["bird", "fox", "animal", None, ["wren", "mammal"]], tree)
     assert y.classes.tolist() == ["finch", "fox", "wren"]
@@ -211,7 +211,7 @@ label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).fi
     st.sampled_from(["|", ";", "::", " or "]),
 )
 def test_labels_may_contain_the_separator(sets, separator):
-    """Text with separators and backslashes inside labels survives writing and reading."""
+    """Labels with separators and backslashes are equal after writing and reading."""
     classes = sorted({label for s in sets for label in s} | {"another"})
     y = CandidateSets.from_sets(sets, classes=classes)
     text = y.to_strings(separator=separator)
@@ -219,7 +219,7 @@ def test_labels_may_contain_the_separator(sets, separator):
 
 
 def test_strings():
-    """Spaces are dropped, empty text is unlabeled, and only from_strings splits."""
+    """Spaces are removed, an empty text is an unlabeled row, and only from_strings splits text."""
     y = CandidateSets.from_strings(["wren | finch", "", None, "  ", "owl"])
     np.testing.assert_array_equal(y.mask, [[1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 1, 0]])
     assert CandidateSets.from_labels(["a|b", "c"]).classes.tolist() == ["a|b", "c"]
@@ -287,14 +287,14 @@ def test_strings():
     ],
 )
 def test_errors_name_the_place(build, message):
-    """What cannot be read is refused in one sentence that names row and label."""
+    """The error is one sentence that names row and label."""
     with pytest.raises(LabelError, match=message) as caught:
         build()
     assert str(caught.value).count("\n") == 0
 
 
 def test_a_class_that_never_occurs_stays():
-    """Given classes stay in their order, whether or not a row names them."""
+    """Given classes keep their order, also if no row has them."""
     y = CandidateSets.from_sets([["bee"]], classes=["cat", "bee", "ant"])
     assert y.classes.tolist() == ["cat", "bee", "ant"]
     np.testing.assert_array_equal(y.mask, [[0, 1, 0]])

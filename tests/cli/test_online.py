@@ -47,12 +47,12 @@ def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
     assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabeled"]) == (60, 20, 30, 10)
     assert facts["classes"] == ["finch", "owl", "wren"]
     assert [f["kind"] for f in facts["features"]] == ["number", "number", "yes/no", "category", "text"]
-    found = facts["progressive_validation"]
-    assert [window["rows"] for window in found["windows"]] == [20, 20, 20]
+    progressive = facts["progressive_validation"]
+    assert [window["rows"] for window in progressive["windows"]] == [20, 20, 20]
     curve = pl.read_csv("birds-oneof/curve.csv")
     assert curve["rows"].to_list() == [20, 40, 60]
-    assert curve["loss"][-1] == found["loss"]
-    assert curve["model_loss"][-1] == found["model_loss"] < found["loss"]
+    assert curve["loss"][-1] == progressive["loss"]
+    assert curve["model_loss"][-1] == progressive["model_loss"] < progressive["loss"]
 
 
 def test_fit_prints_the_loss_and_the_files(run: Run, birds: Path) -> None:

@@ -40,13 +40,13 @@ def test_every_format_gives_the_rows_of_the_table(files, name):
 def test_batches_are_the_same_from_every_position(files, name):
     """Reading from the end of any batch gives the batches after it, with the same row numbers."""
     source = open_source(files[name])
-    whole = list(iterate_batches(source, 60, _spec()))
-    for number in (0, len(whole) // 2, len(whole) - 2):
-        rest = list(iterate_batches(source, 60, _spec(), whole[number].after))
-        assert [b.first_row for b in rest] == [b.first_row for b in whole[number + 1 :]]
-        assert all(a.content.equals(b.content) for a, b in zip(rest, whole[number + 1 :], strict=True))
-        assert [b.after for b in rest] == [b.after for b in whole[number + 1 :]]
-    assert not list(iterate_batches(source, 60, _spec(), whole[-1].after))
+    batches = list(iterate_batches(source, 60, _spec()))
+    for number in (0, len(batches) // 2, len(batches) - 2):
+        rest = list(iterate_batches(source, 60, _spec(), batches[number].after))
+        assert [b.first_row for b in rest] == [b.first_row for b in batches[number + 1 :]]
+        assert all(a.content.equals(b.content) for a, b in zip(rest, batches[number + 1 :], strict=True))
+        assert [b.after for b in rest] == [b.after for b in batches[number + 1 :]]
+    assert not list(iterate_batches(source, 60, _spec(), batches[-1].after))
 
 
 def test_svmlight_is_read_as_written(tmp_path):

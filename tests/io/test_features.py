@@ -1,4 +1,4 @@
-"""Columns as features: what kind a column is, and what a model makes of it."""
+"""Features: the kinds of columns and their encoding."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def table() -> Table:
 
 
 def test_kinds_of_columns(table: Table) -> None:
-    """Each kind is seen, what cannot teach is left out, and every column left out on judgment has a sentence."""
+    """Each kind is inferred, uninformative columns are excluded, and each inferred exclusion has a note."""
     columns, notes = choose_columns(table, exclude=["label"])
     assert columns == [
         ("size", "number"),
@@ -48,12 +48,12 @@ def test_kinds_of_columns(table: Table) -> None:
         ("color", "category"),
         ("remark", "text"),
     ]
-    said = {note.split("'")[1]: note for note in notes}
-    assert said.keys() == {"id", "name", "empty", "day", "sets"}
-    assert "dates" in said["day"]
+    message = {note.split("'")[1]: note for note in notes}
+    assert message.keys() == {"id", "name", "empty", "day", "sets"}
+    assert "dates" in message["day"]
 
 
-def test_the_user_decides(table: Table) -> None:
+def test_overrides_take_precedence(table: Table) -> None:
     overrides = Overrides(numbers=("id",), categories=("count",), texts=("color",), drop=("remark", "size"))
     columns, _ = choose_columns(table, exclude=["label"], overrides=overrides)
     assert columns == [("id", "number"), ("count", "category"), ("wet", "yes/no"), ("color", "text")]
@@ -65,15 +65,15 @@ def test_the_user_decides(table: Table) -> None:
         choose_columns(Table(table.frame.select("label", "constant"), PATH), exclude=["label"])
 
 
-def test_labels_of_the_format_are_no_features() -> None:
-    """Columns that a file marks as labels do not leak into the features, also where they are not used."""
+def test_labels_of_the_format_are_not_features() -> None:
+    """Columns that the format marks as labels are never features, even if they are not used as labels."""
     frame = pl.DataFrame({"x": [1.0, 2.5], "y": ["a", "b"], "candidates": [["a"], ["b"]]})
     columns, _ = choose_columns(Table(frame, PATH, ("y", "candidates")), exclude=["candidates"])
     assert columns == [("x", "number")]
 
 
 def test_the_encoder(table: Table) -> None:
-    """Numbers get mean 0 and variance 1, a missing one is the median with a mark, a missing category is a value."""
+    """Numbers have mean 0 and variance 1; missing numbers are the median; a missing category is a value."""
     columns, _ = choose_columns(table, exclude=["label"])
     frame = align_columns(table.frame, columns, PATH)
     numeric = [c for c in columns if c.kind == "number"]
@@ -93,7 +93,7 @@ def test_the_encoder(table: Table) -> None:
     assert unseen.sum() == 0
 
 
-def test_output_is_sparse_only_where_it_is_mostly_zeros(table: Table) -> None:
+def test_output_is_sparse_only_if_it_is_mostly_zeros(table: Table) -> None:
     def encode(*columns: Column) -> Any:
         return make_encoder(columns).fit_transform(align_columns(frame, columns, PATH))
 
@@ -103,8 +103,8 @@ def test_output_is_sparse_only_where_it_is_mostly_zeros(table: Table) -> None:
     assert not sp.issparse(encode(Column("size", "number"), Column("wet", "yes/no"), Column("color", "category")))
 
 
-def test_another_table_is_brought_to_the_same_form() -> None:
-    """Columns may stand in another order and be of types that a file of few rows suggests."""
+def test_align_columns() -> None:
+    """Columns may have another order, and the types inferred from a file with few rows."""
     columns = [Column("x", "number"), Column("wet", "yes/no"), Column("code", "category"), Column("t", "text")]
     other = pl.DataFrame({"t": [None, "a b"], "more": [0, 0], "code": [1.0, None], "wet": ["TRUE", ""], "x": ["2", ""]})
     frame = align_columns(other, columns, PATH)
@@ -116,7 +116,7 @@ def test_another_table_is_brought_to_the_same_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "kind", "said"),
+    ("cells", "kind", "message"),
     [
         ([1.0, float("inf")], "number", "row 1: column 'x' must contain finite numbers; got inf"),
         ([1.0, float("-inf")], "number", "row 1: column 'x' must contain finite numbers; got -inf"),
@@ -126,9 +126,9 @@ def test_another_table_is_brought_to_the_same_form() -> None:
         ([["a"], ["b"]], "text", "must contain text"),
     ],
 )
-def test_cells_that_do_not_fit(cells: list[Any], kind: Any, said: str) -> None:
+def test_invalid_cells_are_errors(cells: list[Any], kind: Any, message: str) -> None:
     """The message names row and column."""
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         align_columns(pl.DataFrame({"x": cells}), [Column("x", kind)], PATH)
 
 

@@ -6,7 +6,7 @@ from oneof.io import suspicious_labels
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         (["owl;wren", "owl", "wren"], "'owl;wren' is read as one class: if it is a set of labels, add --separator ';'"),
         (["owl, wren", "owl", "wren"], "add --separator ','"),
@@ -24,10 +24,10 @@ from oneof.io import suspicious_labels
         ([*"ABCDEFGHabcdefgh"], "'F' and 'f'; and 2 more differ only"),
     ],
 )
-def test_suspicious_labels_have_a_warning(labels: list[str], said: str) -> None:
+def test_suspicious_labels_have_a_warning(labels: list[str], message: str) -> None:
     """A label that may be a set, a missing value or misspelled has a warning with the remedy."""
     (note,) = suspicious_labels(labels, "|")
-    assert said in note
+    assert message in note
     assert note.endswith(".")
 
 

@@ -55,7 +55,7 @@ def test_blank_lines_at_the_end_are_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("t.csv", b"a,b\n1,2\n3\n", "line 3: found 1 cells, but the header has 2"),
         ("t.csv", b"a,b\n1,2,3\n", "line 2: found 3 cells"),
@@ -74,10 +74,10 @@ def test_blank_lines_at_the_end_are_ignored(tmp_path: Path) -> None:
         ("t.xlsx", b"", "unknown format"),
     ],
 )
-def test_faults_of_files(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+def test_faults_of_files(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     """The message is one line, and names the file and, if possible, the line."""
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         read_table(tmp_path / name)
     assert name in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -85,8 +85,8 @@ def test_faults_of_files(tmp_path: Path, name: str, content: bytes, said: str) -
 
 def test_absent_files_and_folders(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
-    for name, said in (("none.csv", "does not exist"), ("folder.csv", "not a file")):
-        with pytest.raises(DataError, match=said):
+    for name, message in (("none.csv", "does not exist"), ("folder.csv", "not a file")):
+        with pytest.raises(DataError, match=message):
             read_table(tmp_path / name)
     with pytest.raises(InputTypeError, match="`path` must be a string"):
         read_table(3)  # type: ignore[arg-type]
@@ -135,7 +135,7 @@ LETTERS = np.frombuffer("\u00fca".encode(), dtype=np.uint8)
 
 def test_invalid_arrays_are_errors(tmp_path: Path) -> None:
     X = np.zeros((3, 2))
-    for arrays, said in (
+    for arrays, message in (
         ({"X_data": X, "X_shape": np.array([3, 2])}, "sparse matrix"),
         ({"X": X[0]}, "must contain an array X"),
         ({"X": X, "y": np.zeros(2, dtype=int)}, "array y must have 3 rows"),
@@ -152,7 +152,7 @@ def test_invalid_arrays_are_errors(tmp_path: Path) -> None:
         ({"text": LETTERS.astype(int), "text_offsets": np.array([0, 3])}, "`text` must be the bytes of all rows"),
     ):
         np.savez(tmp_path / "t.npz", **arrays)
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=message):
             read_table(tmp_path / "t.npz")
 
 

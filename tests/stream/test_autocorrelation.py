@@ -97,15 +97,15 @@ def test_a_resumed_run_has_the_same_warning(tmp_path, in_runs):
     (frame.sort("label") if in_runs else frame).write_csv(tmp_path / "t.csv")
     options = StreamOptions(("label",), batch_rows=90, n_epochs=2)
     uninterrupted = fit_stream(tmp_path / "t.csv", MaxPerceptron(), options)
-    kept = CheckpointConfig(tmp_path / "c.npz", resume=True)
+    saved = CheckpointConfig(tmp_path / "c.npz", resume=True)
 
     def stop(validation, _):
         if validation.total.rows == 270:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit_stream(tmp_path / "t.csv", MaxPerceptron(), options, checkpoints=kept, callback=stop)
-    resumed = fit_stream(tmp_path / "t.csv", MaxPerceptron(), options, checkpoints=kept)
+        fit_stream(tmp_path / "t.csv", MaxPerceptron(), options, checkpoints=saved, callback=stop)
+    resumed = fit_stream(tmp_path / "t.csv", MaxPerceptron(), options, checkpoints=saved)
     assert resumed.resumed_at == 270
     assert resumed.validation.autocorrelation == uninterrupted.validation.autocorrelation
     assert resumed.notes == uninterrupted.notes

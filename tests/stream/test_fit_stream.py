@@ -101,15 +101,15 @@ def test_the_running_loss_is_that_of_predicting_first(files):
 
 def test_windows_stay_few():
     """The number of windows is bounded for a stream of any length, and the windows contain all rows."""
-    found = ProgressiveValidation()
+    validation = ProgressiveValidation()
     mask = np.array([[True, False], [True, True]])
     for _ in range(5 * MAX_WINDOWS + 3):
-        found = found.update(mask, 1, None, 0.1)
-        assert len(found.windows) <= MAX_WINDOWS
-        assert sum(window.rows for window in found.windows) == found.total.rows
-    assert len({window.rows for window in found.windows[:-1]}) == 1
-    assert found.to_dict()["loss"] == 1.0
-    assert found.to_dict()["model_loss"] is None
+        validation = validation.update(mask, 1, None, 0.1)
+        assert len(validation.windows) <= MAX_WINDOWS
+        assert sum(window.rows for window in validation.windows) == validation.total.rows
+    assert len({window.rows for window in validation.windows[:-1]}) == 1
+    assert validation.to_dict()["loss"] == 1.0
+    assert validation.to_dict()["model_loss"] is None
 
 
 MEMORY = """
@@ -230,6 +230,6 @@ def test_options_out_of_range_are_errors(kind, given):
 def test_numpy_integers_are_accepted(numbers, tmp_path):
     """A checkpoint, which is JSON, is written with them."""
     options = StreamOptions(("label",), batch_rows=np.int64(100), hash_bits=np.int8(3), n_epochs=np.int16(1))
-    kept = CheckpointConfig(tmp_path / "c.npz", every_rows=np.int64(100))
-    assert fit_stream(numbers, AvgPerceptron(), options, checkpoints=kept).validation.total.rows == N_ROWS
-    assert kept.path.exists()
+    saved = CheckpointConfig(tmp_path / "c.npz", every_rows=np.int64(100))
+    assert fit_stream(numbers, AvgPerceptron(), options, checkpoints=saved).validation.total.rows == N_ROWS
+    assert saved.path.exists()

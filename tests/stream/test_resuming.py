@@ -44,10 +44,12 @@ def _stop_after(n_batches, error=KeyboardInterrupt):
 def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches):
     """Ctrl-C after any batch, in any epoch, leaves a checkpoint; the resumed run equals an uninterrupted one."""
     unbroken = fit_stream(files[name], ESTIMATOR, OPTIONS)
-    kept = tmp_path / "checkpoint.npz"
+    saved = tmp_path / "checkpoint.npz"
     with pytest.raises(KeyboardInterrupt):
-        fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept), callback=_stop_after(n_batches))
-    fit = fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, resume=True))
+        fit_stream(
+            files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved), callback=_stop_after(n_batches)
+        )
+    fit = fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, resume=True))
     assert_same_bits(fit, unbroken)
     assert fit.resumed_at > 0
     assert unbroken.resumed_at is None
@@ -61,20 +63,20 @@ def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches)
 
 def test_checkpoints_are_written_at_an_interval_of_rows(files, tmp_path):
     """They are written at the first end of a batch after that number of rows, and not at the end of the run."""
-    kept = tmp_path / "checkpoint.npz"
+    saved = tmp_path / "checkpoint.npz"
     for every, rows in ((250, 300), (100, 500), (500, 500)):
-        checkpoints = CheckpointConfig(kept, every_rows=every, every_seconds=None)
+        checkpoints = CheckpointConfig(saved, every_rows=every, every_seconds=None)
         with pytest.raises(_Stop):
             fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=checkpoints, callback=_stop_after(6, _Stop))
-        assert checkpoint.read_checkpoint(kept)[0]["total_rows"] == rows
-        kept.unlink()
-    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=None))
-    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=1e9))
-    assert not kept.exists()
-    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=1e-9))
-    assert kept.exists()
+        assert checkpoint.read_checkpoint(saved)[0]["total_rows"] == rows
+        saved.unlink()
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, every_seconds=None))
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, every_seconds=1e9))
+    assert not saved.exists()
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, every_seconds=1e-9))
+    assert saved.exists()
     with pytest.raises(InputError, match=r"`every_rows` must be .*; got 0"):
-        CheckpointConfig(kept, every_rows=0)
+        CheckpointConfig(saved, every_rows=0)
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, monkeypatch):
@@ -87,39 +89,39 @@ def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, m
 
     monkeypatch.setattr(checkpoint.np, "savez", fail)
     for folder in ("there/new/newer", "used/new"):
-        kept = CheckpointConfig(tmp_path / folder / "c.npz", every_rows=1)
+        saved = CheckpointConfig(tmp_path / folder / "c.npz", every_rows=1)
         with pytest.raises(WriteError, match=r"c.npz cannot be written \(No space left"):
-            fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=kept)
+            fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=saved)
         if folder.startswith("there"):
             shutil.rmtree(tmp_path / "used")
-    found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
-    assert found == ["there", "used", "used/by others"]
+    paths = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert paths == ["there", "used", "used/by others"]
     (tmp_path / "file").touch()
-    kept = CheckpointConfig(tmp_path / "file/new/c.npz", every_rows=1)
+    saved = CheckpointConfig(tmp_path / "file/new/c.npz", every_rows=1)
     with pytest.raises(WriteError, match=r"file/new cannot be written"):
-        fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=kept)
+        fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=saved)
 
 
 @pytest.fixture
 def left(tmp_path):
     """Leave a checkpoint of a run on a small table; return the table and the checkpoint."""
-    path, kept = tmp_path / "t.csv", tmp_path / "checkpoint.npz"
+    path, saved = tmp_path / "t.csv", tmp_path / "checkpoint.npz"
     make_frame(300).write_csv(path)
     with pytest.raises(KeyboardInterrupt):
-        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept), callback=_stop_after(2))
-    return path, kept
+        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved), callback=_stop_after(2))
+    return path, saved
 
 
-def _resume(path, kept, estimator=ESTIMATOR, options=OPTIONS):
-    return fit_stream(path, estimator, options, checkpoints=CheckpointConfig(kept, resume=True))
+def _resume(path, saved, estimator=ESTIMATOR, options=OPTIONS):
+    return fit_stream(path, estimator, options, checkpoints=CheckpointConfig(saved, resume=True))
 
 
 def test_other_streams_and_options_are_errors(left, tmp_path):
     """The error names the difference; nothing is learned, and the checkpoint is unchanged."""
-    path, kept = left
-    before = kept.read_bytes()
+    path, saved = left
+    before = saved.read_bytes()
     with pytest.raises(DataError, match=r"of a run that did not finish[.] Continue with --resume, or start again"):
-        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept))
+        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved))
     cases = [
         (path, MaxPegasos(average=True), OPTIONS, "belongs to AvgPegasos, not MaxPegasos"),
         (path, AvgPegasos(lam=0.1, average=True, fit_intercept=True), OPTIONS, "parameter lam '0.0001'"),
@@ -136,51 +138,51 @@ def test_other_streams_and_options_are_errors(left, tmp_path):
     cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "belongs to the stream"))
     for source, estimator, options, message in cases:
         with pytest.raises(DataError, match=message):
-            _resume(source, kept, estimator, options)
+            _resume(source, saved, estimator, options)
     facts = path.stat()
     cell = path.read_bytes()
     path.write_bytes(cell.replace(b"red", b"dew", 1))  # as long as before, and as old
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     with pytest.raises(DataError, match=r"t.csv has changed since .* was written"):
-        _resume(path, kept)
+        _resume(path, saved)
     path.write_bytes(cell + b"1,2,red,again,owl\n")
     with pytest.raises(DataError, match=r"t.csv has changed since"):
-        _resume(path, kept)
-    assert kept.read_bytes() == before
+        _resume(path, saved)
+    assert saved.read_bytes() == before
 
 
 def test_damaged_checkpoints_are_errors(left):
     """A truncated checkpoint, or one with a changed byte of content, is never resumed."""
-    path, kept = left
-    full = kept.read_bytes()
+    path, saved = left
+    full = saved.read_bytes()
     rng = random.Random(0)
     for cut in (0, 1, len(full) // 2, len(full) - 1):
-        kept.write_bytes(full[:cut])
+        saved.write_bytes(full[:cut])
         with pytest.raises(DataError, match=r"is damaged, or is not a checkpoint of oneof. Start again with --restart"):
-            _resume(path, kept)
-    reference = _resume_from(path, kept, full)
+            _resume(path, saved)
+    reference = _resume_from(path, saved, full)
     n_errors = 0
     for _ in range(60):
         index = rng.randrange(len(full))
-        kept.write_bytes(full[:index] + bytes([full[index] ^ 64]) + full[index + 1 :])
+        saved.write_bytes(full[:index] + bytes([full[index] ^ 64]) + full[index + 1 :])
         try:
-            fit = _resume(path, kept)
+            fit = _resume(path, saved)
         except DataError:
             n_errors += 1
         else:  # a byte without influence, such as a date
             assert_same_bits(fit, reference)
     assert n_errors > 40
-    np.savez(kept, header=np.frombuffer(b'{"format": "other"}', dtype=np.uint8))
+    np.savez(saved, header=np.frombuffer(b'{"format": "other"}', dtype=np.uint8))
     with pytest.raises(DataError, match="not a checkpoint of oneof"):
-        _resume(path, kept)
-    np.savez(kept, header=np.array([{"a": 1}], dtype=object))  # a pickle
+        _resume(path, saved)
+    np.savez(saved, header=np.array([{"a": 1}], dtype=object))  # a pickle
     with pytest.raises(DataError, match="not a checkpoint of oneof"):
-        _resume(path, kept)
+        _resume(path, saved)
 
 
-def _resume_from(path, kept, content):
-    kept.write_bytes(content)
-    return _resume(path, kept)
+def _resume_from(path, saved, content):
+    saved.write_bytes(content)
+    return _resume(path, saved)
 
 
 @pytest.mark.slow
@@ -231,11 +233,11 @@ def _stop_repeatedly(folder, signals, seed):
     unbroken = fit_stream(
         folder / "t.csv", ESTIMATOR, StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
     )
-    rng, messages, kept = random.Random(seed), [], folder / "out" / "checkpoint.npz"
+    rng, messages, saved = random.Random(seed), [], folder / "out" / "checkpoint.npz"
     for sent in signals:
-        before = kept.stat().st_mtime_ns if kept.exists() else 0
+        before = saved.stat().st_mtime_ns if saved.exists() else 0
         child = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        while child.poll() is None and (kept.stat().st_mtime_ns if kept.exists() else 0) == before:
+        while child.poll() is None and (saved.stat().st_mtime_ns if saved.exists() else 0) == before:
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.8 / len(signals)))
         child.send_signal(sent)

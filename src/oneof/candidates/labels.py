@@ -233,13 +233,13 @@ def _encode_objects(values: list[Any], classes: Labels | None, signs: SignPolicy
     labels = {value for value in distinct if not is_missing(value)}
     if classes is None:
         numbers = {value for value in labels if is_minus_one(value)}
-        others = labels - numbers
-        if numbers and others == {1} and not any(isinstance(value, bool) for value in others):
+        not_minus_one = labels - numbers
+        if numbers and not_minus_one == {1} and not any(isinstance(value, bool) for value in not_minus_one):
             _check_signs(signs)
-            others = labels
-        elif any(isinstance(value, str) for value in others):
-            others = labels  # a mixture of -1 and strings, for which sort_labels raises
-        classes = pack_classes(sort_labels(others))
+            not_minus_one = labels
+        elif any(isinstance(value, str) for value in not_minus_one):
+            not_minus_one = labels  # a mixture of -1 and strings, for which sort_labels raises
+        classes = pack_classes(sort_labels(not_minus_one))
     _require_classes(classes)
     index: dict[Any, int] = dict.fromkeys(distinct - labels, MISSING)
     index.update((value, MISSING) for value in labels if is_minus_one(value))

@@ -101,7 +101,7 @@ def _to_series(name: str, cells: list[Any]) -> "pl.Series":
 
 
 def _to_texts(member: Any) -> list[str] | None:
-    return None if member is None else [_to_text(part) for part in (member if isinstance(member, list) else [member])]
+    return None if member is None else [_to_text(item) for item in (member if isinstance(member, list) else [member])]
 
 
 def _to_text(cell: Any) -> str:

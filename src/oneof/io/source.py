@@ -275,12 +275,12 @@ class RecordReader:
         self.header = header
         if start.offset:
             self._skip_to(content, start, header)
-            here = start
+            position = start
         else:
             self._update_hash(header)
             n_lines = header.count(b"\n") + (bool(header) and not header.endswith(b"\n"))
-            here = start._replace(line=1 + n_lines, offset=content.tell() if content.seekable() else len(header))
-        records = self._records(content, here)
+            position = start._replace(line=1 + n_lines, offset=content.tell() if content.seekable() else len(header))
+        records = self._records(content, position)
         while True:
             block = list(itertools.islice(records, n_records))
             if not block:
@@ -288,13 +288,13 @@ class RecordReader:
             joined = b"".join(block)
             self._update_hash(joined)
             after = RecordOffset(
-                here.row + len(block),
-                here.line + joined.count(b"\n"),
-                here.offset + len(joined),
+                position.row + len(block),
+                position.line + joined.count(b"\n"),
+                position.offset + len(joined),
                 self._hash.hexdigest() if self._hash is not None else "",
             )
-            yield TextBlock(block, self.path, here), after
-            here = after
+            yield TextBlock(block, self.path, position), after
+            position = after
 
     def _read_header(self, content: BinaryIO) -> bytes:
         lines = self._lines(content, 1)

@@ -185,7 +185,7 @@ def pack_state(run: RunState, identity: Mapping[str, Any]) -> tuple[dict[str, An
 
 
 def unpack_state(header: Mapping[str, Any], arrays: Mapping[str, Any], path: Path) -> RunState:
-    """Return the run that `pack_state` was given."""
+    """Return the run from the header and the arrays of `pack_state`."""
     try:
         state = OnlineState(V=arrays["V"], U=arrays["U"], **header["state"])
         encoder = None

@@ -13,8 +13,8 @@ import pytest
 
 from oneof.cli.labeling import Wanted, begin
 from oneof.cli.prepared import Reading, prepare
+from oneof.io import Overrides
 from oneof.labeling.server import LabelingServer
-from oneof.tables import Overrides
 from tests.cli.conftest import Run, make_birds
 from tests.labeling.serving import Client
 
@@ -149,7 +149,7 @@ def test_rows_left_are_counted_after_imports(run: Run, bare: Path, served: Any) 
         (["--labels", "species", *CLASSES, "--export", "out.xlsx"], "out.xlsx"),
         (["--labels", "species", *CLASSES, "--export", "birds.csv"], "would be overwritten"),
         (["--labels", "species", *CLASSES, "--answers", "birds.csv"], "would be overwritten"),
-        (["--labels", "species", *CLASSES, "--import", "absent.csv", "--export", "out.csv"], "no file absent.csv"),
+        (["--labels", "species", *CLASSES, "--import", "absent.csv", "--export", "out.csv"], "absent.csv does not"),
     ],
 )
 def test_bad_options(run: Run, bare: Path, words: list[str], sentence: str) -> None:

@@ -18,13 +18,13 @@ import oneof
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
+from oneof.io import align_columns, choose_columns, read_labels, read_table
 from oneof.labeling.answers import Answers
 from oneof.labeling.importing import read_label_studio
 from oneof.labeling.log import AnswerLog, Entry
 from oneof.labeling.log_file import kept_classes
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
-from oneof.tables import choose_columns, conform, read_labels, read_table
 from tests.fuzz_files.containers import GZIP, PLAIN, RECORDS, ZIP, Container, json_lines
 
 
@@ -70,7 +70,7 @@ def _table(path: Path) -> None:
         read_labels(table, ["species"])
     with suppress(InputError):
         columns, _ = choose_columns(table, exclude=("species",))
-        conform(table.frame, columns, path)
+        align_columns(table.frame, columns, path)
 
 
 def _stream(path: Path) -> None:

@@ -44,7 +44,7 @@ def run(
         from oneof.cli import terminal
         from oneof.cli.prepared import Reading, find_methods, prepare
         from oneof.comparison import compare
-        from oneof.tables import Overrides
+        from oneof.io import Overrides
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])

@@ -9,7 +9,7 @@ from oneof.cli import options
 from oneof.cli.guard import guarded
 
 if TYPE_CHECKING:
-    from oneof.cli.online import Online
+    from oneof.cli.online import OnlineOptions
     from oneof.cli.prepared import Reading
 
 NAME = "fit"
@@ -86,17 +86,19 @@ def run(
     """
     with guarded(debug=debug):
         from oneof.cli import terminal
-        from oneof.cli.online import Online
+        from oneof.cli.online import OnlineOptions
         from oneof.cli.prepared import Reading
         from oneof.cli.training import command_line, train
-        from oneof.tables import Overrides
+        from oneof.io import Overrides
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         reading = Reading(options.split(labels), truth, separator, named, overrides, stop_words, stem)
         if online:
             _reject(context, ("folds", "seed"), "has no place beside --online, where rows are taken as they come")
-            stream = Online(format, epochs, batch_rows, hash_bits, checkpoint_rows, checkpoint_seconds or None, resume)
+            stream = OnlineOptions(
+                format, epochs, batch_rows, hash_bits, checkpoint_rows, checkpoint_seconds or None, resume
+            )
             _fit_online(table, reading, stream, method=method, out=out, json=json)
             return
         _reject(context, _ONLY_ONLINE, "is for streams: add --online")
@@ -142,7 +144,7 @@ def _reject(context: typer.Context, names: tuple[str, ...], why: str) -> None:
 
 
 def _fit_online(
-    table: Path, reading: "Reading", stream: "Online", *, method: str, out: Path | None, json: bool
+    table: Path, reading: "Reading", stream: "OnlineOptions", *, method: str, out: Path | None, json: bool
 ) -> None:
     import sys
 
@@ -150,9 +152,9 @@ def _fit_online(
 
     folder = out or online.default_folder(table)
     try:
-        learned = online.learn(table, reading, stream, method=method, folder=folder, watch=terminal.progress)
+        learned = online.fit_online(table, reading, stream, method=method, folder=folder, progress=terminal.progress)
     except KeyboardInterrupt:
-        sentence = online.how_to_resume(folder, sys.argv[1:])
+        sentence = online.resume_hint(folder, sys.argv[1:])
         if sentence is not None:
             terminal.note(sentence)
         raise
@@ -165,7 +167,7 @@ def _fit_online(
     terminal.say(
         f"{facts['stream']}: {facts['rows']:,} rows ({facts['exact']:,} exact, {facts['partial']:,} partial, "
         f"{facts['unlabeled']:,} unlabeled), {len(facts['classes'])} classes"
-        + (f"; taken up again after {facts['resumed_at']:,} rows." if facts["resumed_at"] else ".")
+        + (f"; resumed after {facts['resumed_at']:,} rows." if facts["resumed_at"] else ".")
     )
     terminal.show_windows("Predicted before learned from", counts)
     terminal.say(f"{facts['method']} was learned online. Written:")

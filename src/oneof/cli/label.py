@@ -92,8 +92,8 @@ def run(
         from oneof.cli.labeling import Wanted, begin
         from oneof.cli.outputs import reject_inputs
         from oneof.cli.prepared import Reading
+        from oneof.io import Overrides
         from oneof.labeling.server import LabelingServer
-        from oneof.tables import Overrides
 
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))

@@ -10,23 +10,23 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.cli.prepared import Prepared, Reading, find_methods
 from oneof.errors import DataError, InputError
+from oneof.io import (
+    Overrides,
+    Table,
+    align_columns,
+    check_texts,
+    choose_columns,
+    find_column,
+    make_encoder,
+    read_labels,
+    read_table,
+    read_text_options,
+    suspicious_labels,
+)
 from oneof.labeling.images import ImageFolder
 from oneof.labeling.log_file import kept_classes
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
-from oneof.tables import (
-    Overrides,
-    Table,
-    check_words,
-    choose_columns,
-    conform,
-    find_column,
-    make_encoder,
-    odd_labels,
-    read_labels,
-    read_table,
-    read_words,
-)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +80,7 @@ def begin(path: Path, reading: Reading, wanted: Wanted, *, background: bool) -> 
         raise InputError("--labels should name one column, which answers are for.")
     label = reading.labels[0]
     kind, column = wanted.show or ("table", None)
-    words = read_words(reading.stop_words, reading.stem)
+    words = read_text_options(reading.stop_words, reading.stem)
     overrides = reading.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
     table = read_table(path, as_text=as_text - {label}, verbatim=[label])
@@ -103,8 +103,8 @@ def begin(path: Path, reading: Reading, wanted: Wanted, *, background: bool) -> 
             raise InputError("--method needs columns to learn from beside the images: leave it out.")
     else:
         columns, oddities = choose_columns(table, exclude=exclude, overrides=overrides)
-        frame = conform(table.frame, columns, path)
-        check_words(frame, columns, words, path)
+        frame = align_columns(table.frame, columns, path)
+        check_texts(frame, columns, words, path)
         prepared = Prepared(table, start, None, columns, frame, words, ())
         X, estimator = make_encoder(columns, words).fit_transform(frame), _method(prepared, wanted)
         notes = (*notes, *oddities)
@@ -128,7 +128,7 @@ def _read_start(
     """Return what the table itself says of the labels; the column may be empty or absent if the classes are given."""
     if label in table.frame.columns and not _is_empty(table.frame[label]):
         found = read_labels(table, [label], separator=separator, classes=named)
-        return found, tuple(odd_labels(found.classes.tolist(), separator))
+        return found, tuple(suspicious_labels(found.classes.tolist(), separator))
     if named is None:
         if label not in table.frame.columns:
             find_column(label, table.frame.columns, table.path)
@@ -158,7 +158,7 @@ def _is_empty(cells: "pl.Series") -> bool:
 
 
 def _has_features(table: Table, exclude: set[str], overrides: Overrides) -> bool:
-    return bool(set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_like))
+    return bool(set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_columns))
 
 
 def _method(prepared: Prepared, wanted: Wanted) -> Any:

@@ -11,6 +11,7 @@ from oneof.candidates import CandidateSets
 from oneof.cli.outputs import check_writable, reject_inputs
 from oneof.errors import DataError, ModelFileError, OneofError
 from oneof.files import atomic_write
+from oneof.io import Column, Kind, Table, align_columns, read_labels, read_table, read_truth
 from oneof.metrics import covering_rate
 from oneof.persistence import SavedModel, load
 from oneof.tables import Column, Kind, Table, conform, read_labels, read_table, read_truth
@@ -50,7 +51,7 @@ def predict(model: SavedModel, table_file: Path, *, truth: str | None = None) ->
     as_text = {column.name for column in columns if column.kind in ("category", "text")}
     table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim)
     known = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
-    rows = conform(table.frame, columns, table_file)
+    rows = align_columns(table.frame, columns, table_file)
     labels = model.pipeline.predict(rows)
     notes = other_stems(model)
     covered = _covered(model, table, labels, notes)

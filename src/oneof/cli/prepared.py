@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.tables import (
+from oneof.io import (
     Column,
     Overrides,
     Table,
-    Words,
-    check_words,
+    TextOptions,
+    align_columns,
+    check_texts,
     choose_columns,
-    conform,
     make_encoder,
-    odd_labels,
     read_labels,
     read_table,
+    read_text_options,
     read_truth,
-    read_words,
+    suspicious_labels,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Prepared:
     truth: Any
     columns: list[Column]
     frame: "pl.DataFrame"
-    words: Words
+    words: TextOptions
     notes: tuple[str, ...]
 
 
@@ -73,16 +73,16 @@ def prepare(path: Path, reading: Reading) -> Prepared:
     """Read a table of a file; every fault of it is an error of `oneof.errors`."""
     if not reading.labels:
         raise InputError(f"--labels names no column: name the one of {path} that holds the labels.")
-    words = read_words(reading.stop_words, reading.stem)
+    words = read_text_options(reading.stop_words, reading.stem)
     verbatim = {*reading.labels, *([reading.truth] if reading.truth else [])}
     as_text = {*reading.overrides.texts, *reading.overrides.categories}
     table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
     candidates = read_labels(table, reading.labels, separator=reading.separator, classes=reading.classes)
     truth = None if reading.truth is None else read_truth(table, reading.truth, candidates.classes)
     columns, oddities = choose_columns(table, exclude=verbatim, overrides=reading.overrides)
-    frame = conform(table.frame, columns, path)
-    check_words(frame, columns, words, path)
-    notes = (*odd_labels(candidates.classes.tolist(), reading.separator), *oddities)
+    frame = align_columns(table.frame, columns, path)
+    check_texts(frame, columns, words, path)
+    notes = (*suspicious_labels(candidates.classes.tolist(), reading.separator), *oddities)
     return Prepared(table, candidates, truth, columns, frame, words, notes)
 
 

@@ -131,7 +131,7 @@ def show_comparison(title: str, comparison: Any) -> None:
 
 
 def show_windows(title: str, counts: Any) -> None:
-    """Write the running loss of a `oneof.stream.Validation`: some parts of the stream, and all of it."""
+    """Write the running loss of a `oneof.stream.ProgressiveValidation`: some parts of the stream, and all of it."""
     step = -(-len(counts.windows) // _MOST_PARTS)
     rows, end = [], 0
     for first in range(0, len(counts.windows), max(step, 1)):

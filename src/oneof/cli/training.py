@@ -110,7 +110,7 @@ def _summarize(
         "unlabeled": unlabeled,
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "words": prepared.words.facts() if any(column.kind == "text" for column in prepared.columns) else None,
+        "words": prepared.words.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.winner,
         "estimate": comparison.to_dict()["results"][0],
         "comparison": comparison.to_dict(),

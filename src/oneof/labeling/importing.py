@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, LabelError
+from oneof.io import find_column, read_table
 from oneof.labeling.given import check_text
 from oneof.labeling.log import Entry
-from oneof.tables import find_column, read_table
 from oneof.typing import Labels
 
 
@@ -65,7 +65,7 @@ def read_long(
     Parameters
     ----------
     path : Path
-        Of any format that `oneof.tables.read_table` reads.
+        Of any format that `oneof.io.read_table` reads.
     item, worker, label : str
         The columns. Several lines of one item and worker are one set; so is text such as "a|b". A line without a
         label is passed over.

@@ -59,7 +59,7 @@ def combine(
         table = np.full((len(rows), most), None, dtype=object)
         for line, given in zip(table, votes, strict=True):
             line[: len(given)] = given
-        told = CandidateSets.from_annotations(table, classes=np.arange(len(classes)), min_votes=min_votes, top=top)
+        told = CandidateSets.from_annotations(table, classes=np.arange(len(classes)), min_votes=min_votes, top_k=top)
         says = ~told.is_unlabeled
         mask[np.array(rows)[says]] = told.mask[says]
     return CandidateSets(mask, classes)

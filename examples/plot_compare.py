@@ -45,7 +45,7 @@ ax.plot([result.accuracy for result in found.results[::-1]], range(len(names)), 
 ax.plot(
     [result.covering_rate for result in found.results[::-1]], range(len(names)), "D", label="covering rate, no truth"
 )
-ax.set_yticks(range(len(names)), [f"{name}, chosen" if name == found.winner else name for name in names])
+ax.set_yticks(range(len(names)), [f"{name}, chosen" if name == found.best_method else name for name in names])
 ax.grid(axis="x")
 ax.legend(loc="upper left")
 plt.show()

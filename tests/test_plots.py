@@ -31,7 +31,7 @@ from oneof.plots.svg import to_svg
 # NumPy's text arrays drop a NUL at the end of a label before anything of ours sees it.
 TEXT = st.characters(exclude_characters="\x00")
 CURVE = SimpleNamespace(
-    n_rows=np.array([20, 40, 80, 200]),
+    train_sizes=np.array([20, 40, 80, 200]),
     covering_rate=np.array([0.5, 0.6, 0.7, 0.75]),
     covering_rate_std=np.array([0.05, 0.04, 0.02, np.nan]),
     accuracy=np.array([0.4, 0.5, 0.6, 0.7]),

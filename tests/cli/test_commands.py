@@ -1,6 +1,5 @@
 """What the commands do when all is well."""
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -165,12 +164,15 @@ def test_a_separator_and_all_classes(run: Run, birds: Path) -> None:
     assert facts["partial"] == 30
 
 
-def test_best_takes_the_winner_of_compare(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`fit` and `compare` see the same folds: same table, same winner; only fit writes."""
-    room = importlib.import_module("oneof.comparison")  # the package has a function of this name
-    known = room.panel
+def test_best_fits_the_best_method_of_compare(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`fit` and `compare` see the same folds: same table, same best method; only `fit` writes."""
+    from oneof.comparison import methods
+
+    all_estimators = methods.default_estimators
     few = ("CLPL", "LOORidge", "PLKNN", "PLSVM")
-    monkeypatch.setattr(room, "panel", lambda **given: {name: known(**given)[name] for name in few})
+    monkeypatch.setattr(
+        methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in few}
+    )
     before = sorted(Path.cwd().rglob("*"))
     words = [birds, "--labels", "species", "--truth", "truth", "--folds", "2"]
     compared = json.loads(run("compare", *words, "--json").out)
@@ -179,16 +181,16 @@ def test_best_takes_the_winner_of_compare(run: Run, birds: Path, monkeypatch: py
     assert done.code == 0, done.err
     fitted = json.loads(done.out)
     assert len(compared["results"]) > 1
-    assert fitted["method"] == compared["winner"]
+    assert fitted["method"] == compared["best_method"]
 
     def rates(comparison: dict[str, Any]) -> dict[str, tuple[float, float]]:
         return {r["method"]: (r["covering_rate"], r["accuracy"]) for r in comparison["results"]}
 
     assert rates(fitted["comparison"]) == rates(compared)
-    assert persistence.load("birds-oneof/model.skops").method == compared["winner"]
+    assert persistence.load("birds-oneof/model.skops").method == compared["best_method"]
 
 
-def test_the_first_choice_needs_no_comparison(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_method_needs_no_comparison(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a method LOORidge is fitted; where rows are too many for it, or most have no label, the best of all."""
     from oneof.comparison import methods
 
@@ -202,14 +204,14 @@ def test_the_first_choice_needs_no_comparison(run: Run, birds: Path, monkeypatch
     report = Path("birds-oneof/report.html").read_text(encoding="utf-8")
     assert "the method you named" not in report
     assert "first choice" in report
-    monkeypatch.setattr(methods, "MOST_ROWS_OF_FIRST_CHOICE", 10)
+    monkeypatch.setattr(methods, "DEFAULT_METHOD_MAX_ROWS", 10)
     assert len(fitted()["comparison"]["results"]) > 5
     candidates = oneof.CandidateSets.from_labels(["a", "b", None, None, None])
-    assert methods.first_choice(candidates) is None
-    assert methods.first_choice(oneof.CandidateSets.from_labels(["a", "b", "c"])) is None
+    assert methods.default_method(candidates) is None
+    assert methods.default_method(oneof.CandidateSets.from_labels(["a", "b", "c"])) is None
     half = oneof.CandidateSets.from_sets([["a", "b"], ["c"], None, None])
     monkeypatch.undo()
-    assert methods.first_choice(half) == "LOORidge"
+    assert methods.default_method(half) == "LOORidge"
 
 
 def test_truth_judges_and_does_not_teach(run: Run, birds: Path) -> None:

@@ -118,7 +118,7 @@ def test_tfidf_is_not_scaled_again(run: Run, table: Path) -> None:
 def test_compare_takes_them_too(run: Run, table: Path) -> None:
     done = run("compare", table, *FIT, *WORDS, "--json")
     assert done.code == 0, done.err
-    assert json.loads(done.out)["winner"] == "CLPL"
+    assert json.loads(done.out)["best_method"] == "CLPL"
 
 
 def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> N
     found, notes = find_methods(prepared, "best", 0)
     assert "GraphLogisticRegression" in found
     assert notes == []
-    monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
+    monkeypatch.setattr(methods, "MAX_FEATURES_CUBIC", 10)
     for _ in range(2):
         found, notes = find_methods(prepared, "best", 0)
         assert "GraphLogisticRegression" not in found
@@ -145,8 +145,10 @@ def test_what_was_left_out_is_told(run: Run, table: Path, monkeypatch: pytest.Mo
     """The note reaches the terminal and the summary, once."""
     from oneof.comparison import methods
 
-    monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
-    monkeypatch.setattr(methods, "SLOW", tuple({*methods.panel()} - {"CLPL", "GraphLogisticRegression"}))
+    monkeypatch.setattr(methods, "MAX_FEATURES_CUBIC", 10)
+    monkeypatch.setattr(
+        methods, "SLOW_METHODS", tuple({*methods.default_estimators()} - {"CLPL", "GraphLogisticRegression"})
+    )
     done = run("fit", table, "--labels", "topic", "--method", "best", "--folds", "2", "--out", "out")
     assert done.code == 0, done.err
     assert " ".join(done.err.split()).count("GraphLogisticRegression is not compared") == 1

@@ -23,9 +23,9 @@ def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None):
     )
 
 
-def curve(rates, n_rows=(50, 100, 200), std=0.01, accuracy=None):
+def curve(rates, train_sizes=(50, 100, 200), std=0.01, accuracy=None):
     return SimpleNamespace(
-        n_rows=np.array(n_rows),
+        train_sizes=np.array(train_sizes),
         covering_rate=np.array(rates),
         covering_rate_std=np.full(len(rates), std),
         accuracy=accuracy,

@@ -99,7 +99,7 @@ def test_unsure_rows_are_counted_from_zero_and_previewed():
 def test_curve_is_read_by_its_last_doubling(rates, std, says):
     """The sentence follows the sign of the change and whether it exceeds the spread."""
     assert says in words.read_curve(curve(rates, std=std))
-    shuffled = curve(rates[::-1], n_rows=(200, 100, 50), std=std)
+    shuffled = curve(rates[::-1], train_sizes=(200, 100, 50), std=std)
     assert words.read_curve(shuffled) == words.read_curve(curve(rates, std=std))
 
 

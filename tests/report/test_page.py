@@ -109,7 +109,7 @@ def test_text_of_users_is_escaped():
     names = (NASTY, "</svg><b>", "</style>", "{{ 7 * 7 }}")
     data = sample(
         names, title=NASTY, source=NASTY, method=NASTY, command=NASTY, version=NASTY, date=NASTY,
-        comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY)), winner=NASTY, n_folds=2),
+        comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY)), best_method=NASTY, n_folds=2),
         preview=lambda _: {NASTY: NASTY, "{{ 1 }}": "{% raw %}"},
     )  # fmt: skip
     html = render_report(data)

@@ -40,7 +40,9 @@ def run(
         terminal.show_comparison("On training rows held out (5 folds)", shown.trained.comparison)
         columns = ["", "covering rate", "accuracy"]
         rows = [[name, *map(terminal.percent, shares)] for name, shares in shown.results.items()]
-        terminal.show_table(f"{shown.trained.comparison.winner} on {shown.n_test} rows it has not seen", columns, rows)
+        terminal.show_table(
+            f"{shown.trained.comparison.best_method} on {shown.n_test} rows it has not seen", columns, rows
+        )
         terminal.say("The same by hand:")
         for line in shown.commands:
             terminal.say(f"  {line}")

@@ -94,14 +94,16 @@ def find_methods(prepared: Prepared, method: str, seed: int) -> tuple[dict[str, 
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
 
-    from oneof.comparison import holds_negative, left_out_of_auto, panel, without_slow
+    from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
 
     encoder = make_encoder(prepared.columns, prepared.words)
     encoded = encoder.fit_transform(prepared.frame)
     n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
-    known = panel(sparse=sp.issparse(encoded), negative=holds_negative(encoded), n_rows=n_rows, random_state=seed)
+    known = default_estimators(
+        sparse=sp.issparse(encoded), negative=has_negative_values(encoded), n_rows=n_rows, random_state=seed
+    )
     if method.lower() in ("auto", "best"):
-        names, left_out = list(without_slow(known, n_features)), left_out_of_auto(n_features)
+        names, left_out = list(auto_methods(known, n_features)), excluded_from_auto(n_features)
     else:
         names, left_out = [_name(method, known)], ()
     # The steps of a method's own pipeline go into ours: steps within steps would hide the last one. Sparse features are

@@ -111,7 +111,7 @@ def show_comparison(title: str, comparison: Any) -> None:
     columns = ["method", "covering rate", *["accuracy"] * judged, "approx. accuracy", "fit time"]
     rows = []
     for result in comparison.results:
-        name = f"{result.method} *" if result.method == comparison.winner else result.method
+        name = f"{result.method} *" if result.method == comparison.best_method else result.method
         if result.error is not None:
             rows.append([name, "failed", *["-"] * (len(columns) - 2)])
             continue

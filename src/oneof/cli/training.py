@@ -42,12 +42,12 @@ def train(
 
     The numbers in the summary are from held-out rows, also where one method is named.
     """
-    from oneof.comparison import compare, first_choice, learning_curve
+    from oneof.comparison import compare, default_method, learning_curve
 
     check_writable(folder)
     reject_inputs((folder / name for name in OUTPUTS), [path])
     prepared = prepare(path, reading)
-    first = first_choice(prepared.candidates) if method.lower() == "auto" else None
+    first = default_method(prepared.candidates) if method.lower() == "auto" else None
     methods, left_out = find_methods(prepared, first or method, seed)
     notes = [*prepared.notes, *left_out]
     if first is not None:
@@ -57,7 +57,13 @@ def train(
         comparison = compare(frame, candidates, methods, cv=folds, truth=truth, random_state=seed, progress=progress)
     with watch("Learning curve") as progress:
         curve = learning_curve(
-            methods[comparison.winner], frame, candidates, truth=truth, cv=folds, random_state=seed, progress=progress
+            methods[comparison.best_method],
+            frame,
+            candidates,
+            truth=truth,
+            cv=folds,
+            random_state=seed,
+            progress=progress,
         )
     model = comparison.best_estimator.fit(frame, candidates)
     decisions = model[-1].disambiguate()  # of the rows of fit, in which methods by neighbors do not ask the row itself
@@ -111,7 +117,7 @@ def _summarize(
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
         "words": prepared.words.facts() if any(column.kind == "text" for column in prepared.columns) else None,
-        "method": comparison.winner,
+        "method": comparison.best_method,
         "estimate": comparison.to_dict()["results"][0],
         "comparison": comparison.to_dict(),
         "learning_curve": curve.to_dict(),
@@ -164,7 +170,7 @@ def _write_report(
         source=prepared.table.path.name,
         candidates=prepared.candidates,
         comparison=comparison if len(comparison.results) > 1 else None,
-        method=comparison.winner,
+        method=comparison.best_method,
         named=named,
         estimate=comparison.results[0],
         learning_curve=curve,

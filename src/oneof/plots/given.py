@@ -15,12 +15,12 @@ def check_sets(candidates: Any) -> None:
 
 def check_curve(curve: Any) -> None:
     """Raise unless there are arrays of one length."""
-    names = ["n_rows", "covering_rate", "covering_rate_std", "accuracy", "accuracy_std"]
+    names = ["train_sizes", "covering_rate", "covering_rate_std", "accuracy", "accuracy_std"]
     if lacking := [name for name in names if not hasattr(curve, name)]:
         raise InputTypeError(
-            f"the learning curve has no {lacking[0]}: give what oneof.comparison.learning_curve returns."
+            f"`curve` must be a LearningCurve; it has no attribute `{lacking[0]}`. Pass the result of `learning_curve`."
         )
     known = {name: getattr(curve, name) for name in names if getattr(curve, name) is not None}
     shapes = {name: as_float_array(value, name).shape for name, value in known.items()}
-    if "covering_rate" not in shapes or len(set(shapes.values())) > 1 or len(shapes["n_rows"]) != 1:
+    if "covering_rate" not in shapes or len(set(shapes.values())) > 1 or len(shapes["train_sizes"]) != 1:
         raise InputError(f"the learning curve has arrays of shapes {shapes}: give vectors of one length.")

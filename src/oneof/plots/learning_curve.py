@@ -67,7 +67,7 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     """
     check_curve(curve)
     ax = new_axes() if ax is None else ax
-    n_rows = np.asarray(curve.n_rows, dtype=float)
+    n_rows = np.asarray(curve.train_sizes, dtype=float)
     lines = [("covering rate", curve.covering_rate, curve.covering_rate_std, "accent", "o", "-")]
     if curve.accuracy is not None:
         lines.append(("accuracy", curve.accuracy, curve.accuracy_std, "second", "s", "--"))

@@ -62,7 +62,7 @@ class ComparisonLike(Protocol):
         """One result a method, the best first."""
 
     @property
-    def winner(self) -> str:
+    def best_method(self) -> str:
         """Name of the method that was chosen."""
 
     @property

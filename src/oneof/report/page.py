@@ -52,7 +52,7 @@ def render_report(data: ReportData) -> str:
         n_tried=len(results),
         compared=data.comparison is not None,
         named=data.named,
-        winner=None if data.comparison is None else clean(data.comparison.winner),
+        winner=None if data.comparison is None else clean(data.comparison.best_method),
         results=results,
         accuracy_known=facts.accuracy_known(data),
         rows=known_counts,
@@ -95,9 +95,9 @@ def _curve(data: ReportData) -> dict[str, Any] | None:
     curve = data.learning_curve
     if curve is None:
         return None
-    n = len(curve.n_rows)
+    n = len(curve.train_sizes)
     absent = [None] * n
-    columns = [curve.n_rows, curve.covering_rate, curve.covering_rate_std, curve.accuracy, curve.accuracy_std]
+    columns = [curve.train_sizes, curve.covering_rate, curve.covering_rate_std, curve.accuracy, curve.accuracy_std]
     points = list(zip(*(absent if column is None else list(column) for column in columns), strict=True))
     return {"sentence": words.read_curve(curve), "points": points, "accuracy": curve.accuracy is not None}
 

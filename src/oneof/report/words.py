@@ -49,7 +49,7 @@ def read_curve(curve: LearningCurveLike) -> str:
 
     A change counts as clear if it exceeds the larger standard deviation of the two points.
     """
-    n_rows = np.asarray(curve.n_rows, dtype=float)
+    n_rows = np.asarray(curve.train_sizes, dtype=float)
     rate = np.asarray(curve.covering_rate, dtype=float)
     std = np.nan_to_num(np.asarray(curve.covering_rate_std, dtype=float))
     measured = np.flatnonzero(np.isfinite(rate))

@@ -22,7 +22,7 @@ from oneof.cli.guard import TERMINATED, guarded
 from oneof.cli.outputs import staged
 from oneof.errors import DataError, InputError, WriteError
 from oneof.files import atomic_write
-from oneof.labeling.log import AnswerLog, Entry
+from oneof.labeling.answer_log import AnswerLog, Entry
 from oneof.labeling.table import LabelTable
 from oneof.persistence import load, save
 from oneof.report.page import write_report

@@ -18,10 +18,10 @@ import oneof
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_extent, read_npz
 from oneof.errors import DataError, InputError
-from oneof.labeling.answers import Answers
+from oneof.labeling.answer_store import Answers
 from oneof.labeling.importing import read_label_studio
-from oneof.labeling.log import AnswerLog, Entry
-from oneof.labeling.log_file import kept_classes
+from oneof.labeling.answer_log import AnswerLog, Entry
+from oneof.labeling.answer_log import kept_classes
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
 from oneof.tables import choose_columns, conform, read_labels, read_table

@@ -17,8 +17,8 @@ from oneof.datasets import load_mat
 from oneof.datasets.npz import read_extent
 from oneof.errors import DataError
 from oneof.labeling.importing import read_label_studio
-from oneof.labeling.log import AnswerLog
-from oneof.labeling.log_file import kept_classes
+from oneof.labeling.answer_log import AnswerLog
+from oneof.labeling.answer_log import kept_classes
 from oneof.stream import lines, read_batches
 from oneof.tables import read_table
 from tests.fuzz_files.targets import _FACTS, TARGETS

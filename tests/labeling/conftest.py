@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.labeling.images import ImageFolder
+from oneof.labeling.table import ImageFolder
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
 from tests.labeling.browser import Page, open_browser

@@ -27,10 +27,10 @@ def table(rows: np.ndarray) -> LabelTable:
 def test_an_export_holds_the_candidate_sets(begin: Begin, table: LabelTable, tmp_path: Path, suffix: str) -> None:
     """What the command line's own reader finds in it are the sets of the session, beside the table as it was."""
     session = begin(table=table)
-    session.answer(session.look(0), "owl")
-    session.answer(session.look(1), ["owl", "wren"])
-    session.reject(session.look(2), "wren")
-    session.dont_know(session.look(3))
+    session.answer(session.question_for(0), "owl")
+    session.answer(session.question_for(1), ["owl", "wren"])
+    session.reject(session.question_for(2), "wren")
+    session.dont_know(session.question_for(3))
     path = session.export(tmp_path / f"out{suffix}")
     found = read_table(path, verbatim=["species"])
     assert read_labels(found, ["species"], classes=CLASSES) == session.candidates()
@@ -41,8 +41,8 @@ def test_an_export_holds_the_candidate_sets(begin: Begin, table: LabelTable, tmp
 def test_labels_that_hold_the_separator(rows: np.ndarray, tmp_path: Path) -> None:
     """A class named "a|b" comes back as one class."""
     with LabelingSession(rows, classes=["a", "a|b", "c"]) as session:
-        session.answer(session.look(0), ["a", "a|b"])
-        session.answer(session.look(1), "c")
+        session.answer(session.question_for(0), ["a", "a|b"])
+        session.answer(session.question_for(1), "c")
         path = session.export(tmp_path / "out.csv")
         found = read_labels(read_table(path, verbatim=["label"]), ["label"], classes=["a", "a|b", "c"])
         assert found == session.candidates()
@@ -50,7 +50,7 @@ def test_labels_that_hold_the_separator(rows: np.ndarray, tmp_path: Path) -> Non
 
 def test_rows_without_a_table_are_exported_as_features(begin: Begin, rows: np.ndarray, tmp_path: Path) -> None:
     session = begin()
-    session.answer(session.look(0), "owl")
+    session.answer(session.question_for(0), "owl")
     frame = pl.read_parquet(session.export(tmp_path / "out.parquet"))
     assert np.array_equal(frame.drop("label").to_numpy(), rows)
 
@@ -102,7 +102,7 @@ def test_items_by_number_and_other_columns(begin: Begin, tmp_path: Path) -> None
 def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
     """What an annotator has said here stays, also where it was taken back."""
     session = begin(table=table)
-    session.answer(session.look(4, "w1"), "wren")
+    session.answer(session.question_for(4, "w1"), "wren")
     path = write(tmp_path / "long.csv", "item,worker,label\nbird 4,w1,owl\n")
     assert session.import_annotations(path, match="name") == 0
     assert session.candidates().to_sets()[4] == {"wren"}

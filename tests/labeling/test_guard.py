@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import oneof
-from oneof.labeling.guard import HEADERS, hosts_at
+from oneof.labeling.server import HEADERS, hosts_at
 from oneof.labeling.server import LabelingServer
 from oneof.labeling.session import LabelingSession
 from tests.labeling.serving import Client, serving
@@ -195,7 +195,7 @@ def test_the_secret_is_not_passed_on(capsys: pytest.CaptureFixture[str], begin: 
     """Not to where a link leads, nor to what the server writes, even where it fails."""
     assert HEADERS["referrer-policy"] == "no-referrer"
     session = begin()
-    session.look = lambda *_, **__: 1 / 0
+    session.question_for = lambda *_, **__: 1 / 0
     with serving(session) as server:
         client = Client(server.link)
         assert client.post("api/look", {"annotator": "Ann", "window": "w", "row": 1}).status == 500

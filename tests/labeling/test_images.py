@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError, InputError
-from oneof.labeling import images
-from oneof.labeling.images import ImageFolder
+from oneof.labeling import table
+from oneof.labeling.table import ImageFolder
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import NAMES, SECRET

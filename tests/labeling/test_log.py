@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof.errors import ConflictError, DataError
-from oneof.labeling.ledger import Ledger
-from oneof.labeling.log import AnswerLog, Entry
-from oneof.labeling.log_file import kept_classes
+from oneof.labeling.answer_state import AnswerState
+from oneof.labeling.answer_log import AnswerLog, Entry
+from oneof.labeling.answer_log import stored_classes
 
 FACTS = {"rows": "some", "classes": '["a", "b"]'}
 
@@ -89,7 +89,7 @@ def test_many_are_written_together_or_not_at_all() -> None:
 )
 def test_what_will_stand_is_what_stands_when_entries_are_added(said: list, n: int) -> None:
     """After any entries, answers, skips and undos alike, for all rows that the others are about."""
-    ledger, entries = Ledger(), []
+    ledger, entries = AnswerState(), []
     for number, (who, row, kind) in enumerate(said, 1):
         earlier = [e.number for e in entries if (e.row, e.annotator) == (row, who) and e.kind != "undo"]
         undone = {e.undoes for e in entries}
@@ -169,7 +169,7 @@ def test_the_classes_of_a_log_can_be_asked(tmp_path: Path) -> None:
     """Where there is one; any other file, or none, has none."""
     AnswerLog(tmp_path / "log", FACTS).close()
     (tmp_path / "notes").write_text("no database, " * 100)
-    assert kept_classes(tmp_path / "log") == ("a", "b")
-    assert kept_classes(tmp_path / "notes") is None
-    assert kept_classes(tmp_path / "absent") is None
+    assert stored_classes(tmp_path / "log") == ("a", "b")
+    assert stored_classes(tmp_path / "notes") is None
+    assert stored_classes(tmp_path / "absent") is None
     assert not (tmp_path / "absent").exists()

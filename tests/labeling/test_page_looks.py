@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.labeling.images import ImageFolder
+from oneof.labeling.table import ImageFolder
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
 from tests.labeling.browser import ENTER, Page, needs_browser
@@ -23,7 +23,7 @@ def test_tables_and_many_labels(page: Page) -> None:
     table = LabelTable(pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]}), "kind")
     with LabelingSession(rows, classes=classes, table=table, random_state=0) as session:
         for i in range(12):
-            session.answer(session.look(i), classes[truth[i]])
+            session.answer(session.question_for(i), classes[truth[i]])
         with serving(session, annotator="Ann") as server:
             page.open(server.link)
             heads = [cell.text.split("\n")[0] for cell in page.all("thead th")]

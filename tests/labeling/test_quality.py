@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from oneof.labeling.ledger import Ledger
-from oneof.labeling.log import Entry
-from oneof.labeling.quality import WINDOW, estimate, judged, wilson
+from oneof.labeling.answer_state import AnswerState
+from oneof.labeling.answer_log import Entry
+from oneof.labeling.quality import WINDOW, estimate, collect_checks, wilson
 
 
 def ledger_of(*entries):
-    ledger = Ledger()
+    ledger = AnswerState()
     for number, (row, kind, labels, more) in enumerate(entries, 1):
         ledger.add(Entry(str(number), "Ann", row, kind, labels, number=number, **more))
     return ledger
@@ -43,15 +43,15 @@ def test_only_checks_count():
         (7, "one of", (0,), check),
         (7, "undo", (), {"undoes": 8}),
     )
-    assert judged(ledger, 3) == [(2, True, True), (3, False, False), (4, True, False)]
-    found = estimate(judged(ledger, 3))
+    assert collect_checks(ledger, 3) == [(2, True, True), (3, False, False), (4, True, False)]
+    found = estimate(collect_checks(ledger, 3))
     assert (found.n_checks, found.n_covered, found.n_exact, found.rate) == (3, 2, 1, 2 / 3)
 
 
 def test_a_corrected_answer_counts_as_corrected():
     check = {"purpose": "check", "guess": 1}
     ledger = ledger_of((0, "one of", (0,), check), (0, "one of", (1,), {"purpose": "free", "guess": 0}))
-    assert judged(ledger, 3) == [(1, True, True)]
+    assert collect_checks(ledger, 3) == [(1, True, True)]
 
 
 def test_the_estimate_is_of_the_latest_checks():

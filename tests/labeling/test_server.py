@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from oneof.errors import InputError, InputTypeError
-from oneof.labeling.guard import LONGEST_BODY
+from oneof.labeling.server import MAX_BODY_BYTES
 from oneof.labeling.server import LabelingServer
 from oneof.labeling.session import LabelingSession
 from tests.labeling.serving import Client
@@ -96,9 +96,9 @@ def test_a_question_of_another_run_is_refused(client: Client) -> None:
 
 def test_long_requests_are_cut(client: Client) -> None:
     """By the length that they say, and by what they send."""
-    assert client.post("api/ask", b" " * (LONGEST_BODY + 1)).status == 413
+    assert client.post("api/ask", b" " * (MAX_BODY_BYTES + 1)).status == 413
     assert client.post("api/ask", b"", content_length="99999999").status == 413
-    part = b"%x\r\n" % LONGEST_BODY + b" " * LONGEST_BODY + b"\r\n"
+    part = b"%x\r\n" % MAX_BODY_BYTES + b" " * MAX_BODY_BYTES + b"\r\n"
     sent = {"content_length": None, "transfer_encoding": "chunked"}
     assert client.post("api/ask", part + part + b"0\r\n\r\n", **sent).status == 413
 

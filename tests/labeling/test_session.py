@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 import oneof
 from oneof.errors import ConflictError, DataError, InputError, InputTypeError
-from oneof.labeling.answers import Answers
-from oneof.labeling.log import AnswerLog, Entry
+from oneof.labeling.answer_store import AnswerStore
+from oneof.labeling.answer_log import AnswerLog, Entry
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES, label, make_rows
@@ -30,7 +30,7 @@ def test_a_session_teaches_its_model(begin: Begin, truth: np.ndarray) -> None:
     assert session.learned is not None
     assert (session.learned.shares.argmax(axis=1) == truth).mean() > 0.9
     assert np.allclose(session.learned.shares.sum(axis=1), 1)
-    late = [question for question in asked if question.n_told >= 5]
+    late = [question for question in asked if question.n_labeled >= 5]
     assert all(question.score is not None and question.score > 0 for question in late)
     assert [question.purpose for question in late if question.purpose == "check"]
 
@@ -66,7 +66,7 @@ def test_undo_brings_back_what_was_there(begin: Begin) -> None:
     session = begin()
     states = [session.candidates()]
     for labels in (["finch"], ["owl", "wren"], ["wren"]):
-        session.answer(session.look(3), labels)
+        session.answer(session.question_for(3), labels)
         states.append(session.candidates())
     for before in (states[2], states[1], states[0]):
         assert session.undo() is not None
@@ -79,8 +79,8 @@ def test_undo_brings_back_what_was_there(begin: Begin) -> None:
 def test_an_undo_sent_twice_is_one(begin: Begin) -> None:
     """As when its acknowledgement was lost; the answer before it stays."""
     session = begin()
-    session.answer(session.look(3), "owl")
-    last = session.answer(session.look(4), "wren")
+    session.answer(session.question_for(3), "owl")
+    last = session.answer(session.question_for(4), "wren")
     for number in (None, last.number):
         assert session.undo(number=number, key="same") == last
     assert len(session.answers.log()) == 3
@@ -101,9 +101,9 @@ def test_a_model_forgets_what_is_taken_back(begin: Begin, truth: np.ndarray) -> 
 
 def test_undo_is_of_ones_own(begin: Begin) -> None:
     """What another annotator said stays; a named answer is taken back once."""
-    session = begin(overlap=2)
-    first = session.answer(session.look(3, "Ann"), "owl")
-    session.answer(session.look(3, "Bob"), "owl")
+    session = begin(annotations_per_item=2)
+    first = session.answer(session.question_for(3, "Ann"), "owl")
+    session.answer(session.question_for(3, "Bob"), "owl")
     with pytest.raises(ConflictError, match="no answer 1 of 'Bob'"):
         session.undo("Bob", number=first.number)
     assert session.undo("Ann", number=first.number) == first
@@ -120,7 +120,7 @@ def test_a_session_goes_on_where_it_was_left(begin: Begin, truth: np.ndarray, tm
     second = begin(path=tmp_path / "log")
     assert second.candidates() == first.candidates()
     assert second.answers.history() == first.answers.history()
-    assert second.n_left() == 52
+    assert second.n_remaining() == 52
     last = first.answers.history()[0]
     assert second.undo("Ann") == last
     assert first.candidates() == second.candidates()  # while both are open
@@ -137,12 +137,12 @@ def test_two_windows_are_asked_different_rows(begin: Begin) -> None:
 def test_two_windows_do_not_overwrite_each_other(begin: Begin, tmp_path: Path) -> None:
     """Whichever session they belong to: the second answer to a row as it was before the first is refused."""
     sessions = [begin(path=tmp_path / "log") for _ in range(2)]
-    one, other = (session.look(5, "Ann") for session in sessions)
+    one, other = (session.question_for(5, "Ann") for session in sessions)
     sessions[0].answer(one, "owl")
     with pytest.raises(ConflictError, match="row 5"):
         sessions[1].answer(other, "wren")
     assert sessions[1].candidates().to_sets()[5] == {"owl"}
-    sessions[1].answer(sessions[1].look(5, "Ann"), "wren")
+    sessions[1].answer(sessions[1].question_for(5, "Ann"), "wren")
     assert sessions[0].candidates().to_sets()[5] == {"wren"}
 
 
@@ -150,7 +150,7 @@ def test_every_row_is_asked_once_and_no_other(begin: Begin, truth: np.ndarray) -
     """Rows with a label are not asked, those with several are; skipped ones come last; then there are none."""
     known = [{CLASSES[k]} if i < 30 else set(CLASSES[:2]) if i < 33 else None for i, k in enumerate(truth)]
     known[30:33] = [{CLASSES[k], CLASSES[(k + 1) % 3]} for k in truth[30:33]]
-    session = begin(y=known, strategy="random", batch=100)
+    session = begin(y=known, strategy="random", refit_every=100)
     skipped = session.ask()
     session.skip(skipped)
     asked = label(session, truth, 30)
@@ -162,14 +162,14 @@ def test_every_row_is_asked_once_and_no_other(begin: Begin, truth: np.ndarray) -
 
 def test_several_annotators(begin: Begin, truth: np.ndarray) -> None:
     """With an overlap of two each row is asked of two people, and never twice of one."""
-    session = begin(overlap=2, strategy="random", batch=100)
+    session = begin(annotations_per_item=2, strategy="random", refit_every=100)
     rows = {name: {q.row for q in label(session, truth, 60, annotator=name)} for name in ("Ann", "Bob")}
     assert rows["Ann"] == rows["Bob"] == set(range(60))
     assert session.ask("Eve") is None
 
 
 def test_who_cannot_tell_is_not_asked_again(begin: Begin) -> None:
-    session = begin(strategy="random", batch=100)
+    session = begin(strategy="random", refit_every=100)
     for _ in range(60):
         session.dont_know(session.ask("Ann"))
     assert session.ask("Ann") is None
@@ -178,14 +178,14 @@ def test_who_cannot_tell_is_not_asked_again(begin: Begin) -> None:
 
 def test_checks_are_drawn_at_random_and_judged_before_the_answer(begin: Begin, truth: np.ndarray) -> None:
     """Every fifth question by default; the guess that is judged is of a model that has not seen the row."""
-    session = begin(batch=5)
+    session = begin(refit_every=5)
     asked = label(session, truth, 40)
     checks = [question for question in asked if question.purpose == "check"]
     assert [i for i, q in enumerate(asked, 1) if q.purpose == "check"] == list(range(5, 41, 5))
     hits = [q.guess == truth[q.row] for q in checks if q.guess is not None]
     assert session.estimate().n_checks == len(hits)
     assert session.estimate().n_covered == sum(hits)
-    assert not [q for q in label(begin(check_every=0, batch=5), truth, 12) if q.purpose == "check"]
+    assert not [q for q in label(begin(check_interval=0, refit_every=5), truth, 12) if q.purpose == "check"]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_wide_and_sparse_rows(truth: np.ndarray) -> None:
     """Of many features the default model sees few directions, of sparse rows too."""
     rows = np.column_stack([make_rows()[0], np.random.default_rng(1).normal(size=(60, 300)) / 10])
     for X in (rows, sp.csr_array(np.abs(rows) * (rows > 0.1))):
-        with LabelingSession(X, classes=CLASSES, batch=5, random_state=0) as session:
+        with LabelingSession(X, classes=CLASSES, refit_every=5, random_state=0) as session:
             label(session, truth, 15)
             session.train()
             assert (session.learned.shares.argmax(axis=1) == truth).mean() > 0.7
@@ -263,7 +263,7 @@ def test_what_cannot_be_answered(begin: Begin) -> None:
         (lambda: session.answer(question, "emu"), "emu"),
         (lambda: session.answer(question, []), "no label"),
         (lambda: session.reject(question, CLASSES), "all classes"),
-        (lambda: session.look(60), "rows are 0 to 59"),
+        (lambda: session.question_for(60), "rows are 0 to 59"),
         (lambda: session.ask(" "), "no name"),
         (lambda: session.ask(window=[1]), r"window=\[1\] is not possible: give text"),
         (lambda: session.answer(None, "owl"), "question=None is none: give what ask or look returned"),
@@ -285,9 +285,9 @@ SOUND, STRANGE = (Entry(f"of row {row}", "Bob", row, "one of", (2,)) for row in 
 def test_what_cannot_be_taken_in_leaves_all_as_it_was(begin: Begin) -> None:
     """Neither an entry about a row that there is not nor the sound one before it; and that is said each time."""
     session = begin()
-    session.answer(session.look(3), "owl")
+    session.answer(session.question_for(3), "owl")
     with pytest.raises(DataError, match="entry 3 of the answers names a row"):
-        session.answers.take_over([SOUND, STRANGE])
+        session.answers.import_entries([SOUND, STRANGE])
     with pytest.raises(DataError, match="entry 3 of the answers names a row"):
         session.candidates()
     assert session.answers.ledger.last == 1
@@ -296,10 +296,10 @@ def test_what_cannot_be_taken_in_leaves_all_as_it_was(begin: Begin) -> None:
 
 def test_answers_that_cannot_be_combined_are_not_taken_in(begin: Begin) -> None:
     session = begin()
-    answers = Answers(AnswerLog(None, {}), session.candidates().mask, session.classes, min_votes=0, top=1)
+    answers = AnswerStore(AnswerLog(None, {}), session.candidates().mask, session.classes, min_votes=0, top=1)
     for _ in range(2):
         with pytest.raises(InputError, match="min_votes=0"):
-            answers.take_over([SOUND])
+            answers.import_entries([SOUND])
     assert answers.ledger.last == 0
     answers.close()
 
@@ -308,7 +308,7 @@ def test_a_session_that_cannot_begin_lets_go_of_its_file(begin: Begin, tmp_path:
     """The files that SQLite has beside it while it is open are gone, though the error, and what it holds, is kept."""
     first = begin(path=tmp_path / "log")
     with pytest.raises(DataError, match="names a row"):
-        first.answers.take_over([STRANGE])
+        first.answers.import_entries([STRANGE])
     first.close()
     with pytest.raises(DataError, match="names a row") as kept:
         begin(path=tmp_path / "log")

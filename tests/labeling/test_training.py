@@ -20,8 +20,8 @@ def test_the_background_keeps_up(begin: Begin, truth: np.ndarray) -> None:
     session = begin(background=True)
     label(session, truth, 12)
     session.train()  # what the thread has not done yet
-    assert session.learned.n_told == 12
-    assert session.trouble is None
+    assert session.learned.n_labeled == 12
+    assert session.last_error is None
 
 
 def test_a_model_that_fails_does_not_stop_the_labeling(begin: Begin, truth: np.ndarray) -> None:
@@ -29,10 +29,10 @@ def test_a_model_that_fails_does_not_stop_the_labeling(begin: Begin, truth: np.n
     session = begin(background=True, estimator=LogisticRegression(C=-1.0), strategy="random")
     label(session, truth, 5)
     for _ in range(500):
-        if session.trouble is not None:
+        if session.last_error is not None:
             break
         session._training._thread.join(0.01)
-    assert "InvalidParameterError" in session.trouble or "TypeError" in session.trouble
+    assert "InvalidParameterError" in session.last_error or "TypeError" in session.last_error
     assert session.ask() is not None
 
 

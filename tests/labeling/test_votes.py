@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof.labeling.log import Entry
-from oneof.labeling.votes import combine, members
+from oneof.labeling.answer_log import Entry
+from oneof.labeling.answer_state import combine, allowed_classes
 
 K = 4
 CLASSES = np.array(list("abcd"))
@@ -27,7 +27,7 @@ def combined(answers, start=None, **options):
 def test_none_of_leaves_the_others(labels):
     """That it is none of S leaves what "one of the complement of S" leaves."""
     others = set(range(K)) - labels
-    assert set(members(say("Ann", labels, "none of"), K)) == others
+    assert set(allowed_classes(say("Ann", labels, "none of"), K)) == others
     if others:
         assert np.array_equal(combined([say("A", labels, "none of")]), combined([say("A", others)]))
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.outputs import check_writable, reject_inputs, staged
-from oneof.cli.prepared import Reading
-from oneof.cli.terminal import Progress, percent
+from oneof.cli.inputs import ReadOptions
+from oneof.cli.terminal import Progress, format_percent
 from oneof.errors import InputError
+from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.tables import read_words
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
 CHECKPOINT = "checkpoint.npz"
 METHODS = ("AvgPerceptron", "MaxPerceptron", "AvgPegasos", "MaxPegasos")
-FIRST_CHOICE = "MaxPerceptron"
+DEFAULT_METHOD = "MaxPerceptron"
 
 
 @dataclass(frozen=True)
-class Online:
+class OnlineOptions:
     """The options of `oneof fit` that only streams have."""
 
     format: str | None = None
@@ -39,8 +39,8 @@ class Online:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What came out of `learn`: the facts for JSON, and what was learned."""
+class OnlineResult:
+    """What came out of `fit_online`: the facts for JSON, and what was learned."""
 
     summary: dict[str, Any]
     fit: "StreamResult"
@@ -53,15 +53,15 @@ def default_folder(path: Path) -> Path:
     return Path(f"{Path(name).stem}-oneof")
 
 
-def learn(
+def fit_online(
     path: Path,
-    reading: Reading,
-    online: Online,
+    reading: ReadOptions,
+    online: OnlineOptions,
     *,
     method: str,
     folder: Path,
     watch: Callable[[str], AbstractContextManager[Progress | None]],
-) -> Learned:
+) -> OnlineResult:
     """Learn from a stream; write model, summary and curve into a folder, and while it runs a checkpoint.
 
     The checkpoint is removed when the other files are there.
@@ -70,7 +70,7 @@ def learn(
 
     check_writable(folder)
     source = open_source(path, online.format)
-    reject_inputs((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
+    check_not_input((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
     if reading.truth is not None:
         raise InputError("--truth has no place beside --online: the running loss judges by the candidate sets.")
     learner = _learner(method)
@@ -94,16 +94,16 @@ def learn(
         shown = None if progress is None else lambda found, share: _show(progress, found, share)
         fit = fit_stream(source, learner, options, checkpoints=checkpoints, watch=shown)
     summary = _summarize(source.name, fit, options, learner, online)
-    with staged(folder) as stage:
+    with atomic_directory(folder) as stage:
         model, facts, curve = (stage / name for name in OUTPUTS)
         _write_model(model, fit, reading, summary)
         facts.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         _write_curve(curve, fit.validation)
     kept.unlink(missing_ok=True)
-    return Learned(summary, fit, [str(folder / name) for name in OUTPUTS])
+    return OnlineResult(summary, fit, [str(folder / name) for name in OUTPUTS])
 
 
-def how_to_resume(folder: Path, words: list[str]) -> str | None:
+def resume_hint(folder: Path, words: list[str]) -> str | None:
     """Return the sentence that says how a stopped run of these words goes on, if it left a checkpoint."""
     kept = folder / CHECKPOINT
     if not kept.exists():
@@ -115,7 +115,7 @@ def how_to_resume(folder: Path, words: list[str]) -> str | None:
 def _learner(method: str) -> Any:
     import oneof
 
-    name = FIRST_CHOICE if method.lower() == "auto" else method
+    name = DEFAULT_METHOD if method.lower() == "auto" else method
     known = {known.lower(): known for known in METHODS}
     if name.lower() not in known:
         raise InputError(f"{method} does not learn online: with --online the methods are auto, {', '.join(METHODS)}.")
@@ -125,11 +125,13 @@ def _learner(method: str) -> Any:
 def _show(progress: Progress, found: "Validation", share: float | None) -> None:
     rows, last = found.total.rows, found.windows[-1]
     speed = found.total.rows_per_second or 0
-    text = f"L_A {percent(found.total.model_loss)}, lately {percent(last.model_loss)}; {speed:,.0f} rows/s"
+    text = (
+        f"L_A {format_percent(found.total.model_loss)}, lately {format_percent(last.model_loss)}; {speed:,.0f} rows/s"
+    )
     progress(rows, None if not share else round(rows / share), text)
 
 
-def _summarize(name: str, fit: "StreamResult", options: Any, learner: Any, online: Online) -> dict[str, Any]:
+def _summarize(name: str, fit: "StreamResult", options: Any, learner: Any, online: OnlineOptions) -> dict[str, Any]:
     counts = fit.validation
     return {
         "stream": name,
@@ -152,7 +154,7 @@ def _summarize(name: str, fit: "StreamResult", options: Any, learner: Any, onlin
     }
 
 
-def _write_model(path: Path, fit: "StreamResult", reading: Reading, summary: dict[str, Any]) -> None:
+def _write_model(path: Path, fit: "StreamResult", reading: ReadOptions, summary: dict[str, Any]) -> None:
     from oneof.persistence import SavedModel, save
 
     told = ("rows", "exact", "partial", "unlabeled", "words", "separator", "progressive_validation")

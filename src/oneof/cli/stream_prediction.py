@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import numpy as np
 
-from oneof.cli.prediction import as_frame, check_output, other_stems
+from oneof.cli.predict import check_output, check_stemmer, to_frame
 from oneof.errors import DataError, InputError, OneofError
 from oneof.files import atomic_write
 from oneof.persistence import SavedModel
@@ -47,7 +47,7 @@ class StreamPrediction:
         if truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels: leave out --truth.")
         self.rows = 0
-        self.notes = other_stems(model)
+        self.notes = check_stemmer(model)
         self._model = model
         self._source = source
         self._truth = truth
@@ -86,7 +86,7 @@ class StreamPrediction:
                 rows = batch.content.rows if rows is None else rows
                 labels = method.predict(rows)
                 self._judge(batch, labels)
-                yield as_frame(bare, rows, labels, first_row=self.rows)
+                yield to_frame(bare, rows, labels, first_row=self.rows)
             self.rows += len(batch)
         if self.rows == 0:
             raise InputError(f"{self._source.shown} has no rows: there is nothing to predict.")

@@ -1,45 +1,60 @@
-# `make demo` and `make test` need Python >= 3.11 with pip, make and git; everything else is set up in .venv.
+# Python >= 3.11 with pip, make and git is all that is needed; the environment is created in .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# One thread of BLAS and OpenMP for each of the test processes.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# pip in an environment of its own finds the package through src/; each stamp is renewed when the dependencies change.
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-# Tests and benchmarks read the field's data sets where they lie beside the checkout.
-ifneq ($(wildcard ../shared/data),)
-export ONEOF_DATA ?= $(abspath ../shared/data)
-endif
+.PHONY: demo test test-fast test-slow test-nightly test-built fuzz-files check format package bench docs doctest clean
 
-.PHONY: demo test test-slow test-nightly test-built fuzz-files check package bench docs doctest clean
-
-# The stamp is renewed whenever the project's dependencies change.
-$(VENV)/.installed: pyproject.toml
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $@
 
-demo: $(VENV)/.installed
+$(VENV)/.cli $(VENV)/.test $(VENV)/.typing $(VENV)/.docs: pyproject.toml | $(BIN)/python
+$(VENV)/.cli: ; $(install) '.[cli,plots]' && touch $@
+$(VENV)/.test: ; $(install) '.[test]' && touch $@
+$(VENV)/.typing: ; $(install) '.[typing]' && touch $@
+$(VENV)/.docs: ; $(install) '.[docs]' && touch $@
+
+# Learns handwritten digits from ambiguous labels and writes demo/report.html.
+demo: $(VENV)/.cli
 	$(BIN)/oneof demo --out demo
 
-test: $(VENV)/.installed
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+# All tests but the slow ones: under 8 minutes on two cores. Some read the data sets in $ONEOF_DATA, if it is set.
+test: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-slow: $(VENV)/.installed
+# The laws of the core, for the inner loop: under a minute on two cores.
+FAST_TESTS := tests/candidates tests/graphs tests/solvers tests/tables tests/datasets tests/test_kernels.py \
+	tests/test_likelihoods.py tests/test_metrics.py tests/test_comparison.py tests/test_persistence.py
+test-fast: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -q $(FAST_TESTS)
+
+test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
 
-# 100,000 calls with whatever a caller may have, others each time: some 20 minutes of two cores.
-test-nightly: $(VENV)/.installed
-	ONEOF_FUZZ_CASES=2400 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
+# 100,000 random calls of the public functions, new ones each time: about 20 minutes of two cores.
+test-nightly: $(VENV)/.test
+	ONEOF_FUZZ_CASES=2400 $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
 
-# Every reader of files against files that atheris makes, FUZZ_SECONDS for each; what it finds lies in build/fuzz.
+# Fuzzes every reader of files with atheris, FUZZ_SECONDS for each; crashes are stored in build/fuzz.
 FUZZ_SECONDS ?= 600
-fuzz-files: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz_files.guided $(FUZZ_SECONDS)
+fuzz-files: $(VENV)/.test
+	$(install) '.[fuzz]'
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_files.guided $(FUZZ_SECONDS)
 
-check: $(VENV)/.installed
+# The linter, the type checker and the import contracts.
+check: $(VENV)/.typing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+format: $(VENV)/.typing
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
 
 # The built wheel, without extras, in an environment of its own: it must import, fit, and say how to get the rest.
 package:
@@ -61,14 +76,14 @@ test-built:
 	$(BUILT)/bin/python -m pip install --quiet build
 	$(BUILT)/bin/python -m build --outdir $(BUILT)/dist . > $(BUILT)/build.log
 	$(BUILT)/bin/python tests/packaging/wheel.py $(BUILT)/dist/*.whl
-	$(BUILT)/bin/python -m pip install --quiet "$$(echo $(BUILT)/dist/*.whl)[dev]"
+	$(BUILT)/bin/python -m pip install --quiet "$$(echo $(BUILT)/dist/*.whl)[test]"
 	mkdir $(BUILT)/sdist
 	tar -xzf $(BUILT)/dist/*.tar.gz -C $(BUILT)/sdist --strip-components=1
 	rm -r $(BUILT)/sdist/src
 	cd $(BUILT)/sdist && PATH="$(abspath $(BUILT))/bin:$$PATH" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 		../bin/python -m pytest -n 2 --dist worksteal $(TESTS)
 
-bench: $(VENV)/.installed
+bench: $(VENV)/.test
 	$(BIN)/python benchmarks/candidates.py
 	$(BIN)/python benchmarks/online.py
 	$(BIN)/python benchmarks/streaming.py
@@ -110,11 +125,11 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/opening_models.py
 
 # The site, in build/docs/: pages, API, and the gallery, whose examples are run; needs no network.
-docs: $(VENV)/.installed
+docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 
 # Every example in README.md, docs/ and the docstrings; `make test` runs them too.
-doctest: $(VENV)/.installed
+doctest: $(VENV)/.test
 	$(BIN)/python -m pytest -q README.md docs/*.md docs/*/*.md src
 
 clean:

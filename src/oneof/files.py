@@ -1,4 +1,8 @@
-"""Atomic file writes, and reading of archives whose declared sizes are not trusted."""
+"""Atomic file writes, and archives of arrays whose declared sizes are checked before anything is read.
+
+A few kilobytes of a zip file can expand to terabytes, and a few bytes of an array's header can request as much memory.
+The declared sizes of an archive's members are therefore summed and checked before any member is decompressed.
+"""
 
 import contextlib
 import itertools
@@ -20,41 +24,41 @@ from oneof.typing import Labels, Mask
 
 
 def as_path(path: Any, name: str = "path") -> Path:
-    """Return where a caller says that something lies.
+    """Return a path from a string or a path-like object.
 
     Raises
     ------
     InputTypeError
-        If it is neither text nor a path.
+        If it is neither a string nor a path-like object.
     InputError
-        If the system has no files of such a name.
+        If no file of the system can have this name.
     """
     try:
-        found = Path(path)
-        if b"\0" in os.fsencode(found):
-            raise InputError(f"{name}={path!r} holds a zero byte, which no name of a file can.")
-        return found
+        result = Path(path)
+        if b"\0" in os.fsencode(result):
+            raise InputError(f"`{name}` must be a file name without zero bytes; got {path!r}.")
+        return result
     except UnicodeEncodeError:
-        raise InputError(f"{name}={path!r} holds half a character, which no name of a file can.") from None
+        raise InputError(f"`{name}` must be a file name without lone surrogates; got {path!r}.") from None
     except TypeError:
-        raise InputTypeError(f"{name}={path!r} names no file or folder: give text or a pathlib.Path.") from None
+        raise InputTypeError(f"`{name}` must be a string or a pathlib.Path; got {path!r}.") from None
 
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary name in the folder of `path`, whose file takes the place of `path` at the end.
+    """Write a file atomically: yield a temporary path whose file replaces `path` at the end of the block.
 
-    It does so when it is on the disk, so that a machine that loses power has the old file or the new one. If the block
-    raises, or is interrupted, the temporary file is removed and `path` stays as it was.
+    The temporary file is flushed to the disk first, so that after a power failure either the old file or the new one
+    exists in full. If the block raises or is interrupted, the temporary file is removed and `path` is unchanged.
 
     Raises
     ------
     WriteError
-        If the file cannot be written: the disk is full, or the folder cannot be written to.
+        If the file cannot be written, because the disk is full or the folder is read-only.
     """
     path = as_path(path)
     if not path.name:
-        raise WriteError(f"{str(path)!r} names no file to write: give the name of a file.")
+        raise WriteError(f"`path` must name a file; got {str(path)!r}.")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
@@ -65,19 +69,19 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise write_error(path, error) from error
     finally:
-        # Where nothing can be written nothing can be removed either, and the first error is the one that tells.
+        # On a read-only disk removing fails too; the first error is the informative one.
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def create_directories(folder: Path) -> Iterator[None]:
-    """Make a folder, and those above it that lack; if the block raises, or is interrupted, none of them is left.
+    """Create a folder and its missing parents; remove them again if the block raises or is interrupted.
 
     Raises
     ------
     WriteError
-        If a folder cannot be made.
+        If a folder cannot be created.
     """
     made: list[Path] = []
     try:
@@ -90,13 +94,13 @@ def create_directories(folder: Path) -> Iterator[None]:
         made = []
     finally:
         for parent in made:
-            with contextlib.suppress(OSError):  # not empty: someone else has put something there
+            with contextlib.suppress(OSError):  # not empty: another process has written to it
                 parent.rmdir()
 
 
 def fsync(path: Path) -> None:
-    """Wait until a file is on the disk."""
-    file = os.open(path, os.O_RDWR)  # Windows refuses to sync what was opened to be read
+    """Flush a file to the disk."""
+    file = os.open(path, os.O_RDWR)  # Windows cannot flush a file that is open for reading only
     try:
         os.fsync(file)
     finally:
@@ -104,10 +108,10 @@ def fsync(path: Path) -> None:
 
 
 def write_error(path: Path, error: OSError) -> WriteError:
-    """Return the error of a file that could not be written, and was left as it was."""
+    """Return the error for a file that could not be written and is unchanged."""
     return WriteError(
-        f"{path} cannot be written ({error.strerror or error}): what was there before is unchanged; "
-        "mend that, or give another place."
+        f"{path} cannot be written ({error.strerror or error}). Its previous content is unchanged. Free disk space, "
+        "check the permissions or choose another path."
     )
 
 
@@ -209,46 +213,46 @@ def _lock(stage: Path, *, wait: bool) -> int | None:
 
 
 GZIP = b"\x1f\x8b"
-"""How files of gzip begin."""
+"""First bytes of a gzip file."""
 MAX_BYTES = 2**30
-"""An archive may unfold to so much, 1 GiB, whatever its own size."""
+"""Largest expanded size of any archive, 1 GiB, irrespective of its own size."""
 MAX_COMPRESSION_RATIO = 100
-"""It may unfold to so many times its own size where that is more; compressed zeros reach 1,000."""
+"""Largest ratio of expanded to compressed size above `MAX_BYTES`; compressed zeros reach 1,000."""
 
 _MAX_CODE_POINT = 0x10FFFF
 _SURROGATES = (0xD800, 0xE000)
-"""Halves of characters, which are no text."""
+"""Range of the surrogate code points, which are not text."""
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
-def exceeds_compression_ratio(n_bytes: float, held: int) -> bool:
-    """Tell whether a file of `held` bytes that asks for so many is taken for an attack, or for damage."""
-    return n_bytes > max(MAX_BYTES, MAX_COMPRESSION_RATIO * held)
+def exceeds_compression_ratio(n_bytes: float, file_size: int) -> bool:
+    """Return whether a file of `file_size` bytes declares an implausible size, as an attack or damage would."""
+    return n_bytes > max(MAX_BYTES, MAX_COMPRESSION_RATIO * file_size)
 
 
-def check_size(n_bytes: float, held: int, what: str) -> None:
-    """Raise if a file of `held` bytes asks for more than it can be trusted with.
+def check_size(n_bytes: float, file_size: int, what: str) -> None:
+    """Raise if a file of `file_size` bytes declares an implausible expanded size.
 
     Raises
     ------
     DataError
     """
-    if exceeds_compression_ratio(n_bytes, held):
+    if exceeds_compression_ratio(n_bytes, file_size):
         raise DataError(
-            f"{what} would take {n_bytes / 1e9:,.1f} GB, {n_bytes / max(held, 1):,.0f} times the size of the file: if "
-            "it is what it should be, save it uncompressed."
+            f"{what} would expand to {n_bytes / 1e9:,.1f} GB, {n_bytes / max(file_size, 1):,.0f} times the size of the "
+            "file. If the file is genuine, save it uncompressed."
         )
 
 
-def check_members(archive: zipfile.ZipFile, held: int) -> None:
-    """Raise if what an archive of `held` bytes holds is too large altogether."""
-    check_size(sum(member.file_size for member in archive.infolist()), held, "what it holds")
+def check_members(archive: zipfile.ZipFile, file_size: int) -> None:
+    """Raise if the members of an archive of `file_size` bytes expand to an implausible size in total."""
+    check_size(sum(member.file_size for member in archive.infolist()), file_size, "its content")
 
 
 def check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[int, ...]:
-    """Return the shape of a plain array; raise unless it is as large as it says, and text is text.
+    """Return the shape of a plain array; raise unless its size matches its header and its text is valid.
 
-    Of numbers only the header is read.
+    Only the header of a numeric array is read.
 
     Raises
     ------
@@ -257,64 +261,68 @@ def check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[int,
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         if version not in _READERS:
-            raise DataError(f"{member.filename} is in form {version} of .npy, which plain arrays do not have")
+            raise DataError(f"{member.filename} has version {version} of the .npy format; plain arrays have 1 or 2")
         shape, _, dtype = _READERS[version](file)
         if dtype.hasobject:
-            raise DataError(f"{member.filename} holds pickled objects, which are never opened")
+            raise DataError(f"{member.filename} contains pickled objects, which are never loaded")
         n_cells = math.prod(shape)
         if min(shape, default=0) < 0 or n_cells * dtype.itemsize != member.file_size - file.tell():
-            raise DataError(f"{member.filename} is not as large as its header says")
+            raise DataError(f"{member.filename} does not have the size that its header declares")
         if n_cells and not dtype.itemsize:
-            raise DataError(f"{member.filename} holds {n_cells} cells of nothing")
-        if dtype.kind == "U":  # NumPy makes text of any four bytes, and Python has no letters beyond these
-            letters = np.frombuffer(file.read(), dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
-            if ((letters > _MAX_CODE_POINT) | ((letters >= _SURROGATES[0]) & (letters < _SURROGATES[1]))).any():
-                raise DataError(f"{member.filename} holds text in which some letters are none")
+            raise DataError(f"{member.filename} contains {n_cells} zero-width elements")
+        if dtype.kind == "U":  # NumPy accepts any four bytes as a character, Python only code points
+            code_points = np.frombuffer(file.read(), dtype=np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+            if (
+                (code_points > _MAX_CODE_POINT) | ((code_points >= _SURROGATES[0]) & (code_points < _SURROGATES[1]))
+            ).any():
+                raise DataError(f"{member.filename} contains text with invalid code points")
         return tuple(shape)
 
 
-def read_arrays(path: Path, wanted: Callable[[str], bool] = lambda _: True) -> dict[str, np.ndarray[Any, Any]]:
-    """Read the plain arrays of an .npz file; pickles are never opened.
+def read_arrays(path: Path, requested: Callable[[str], bool] = lambda _: True) -> dict[str, np.ndarray[Any, Any]]:
+    """Read the plain arrays of an .npz file; pickles are never loaded.
 
     Parameters
     ----------
     path : Path
-    wanted : callable
-        Tells whether to read the array of a name; other members are left alone.
+    requested : callable
+        Predicate of the array names to read; other members are skipped.
 
     Raises
     ------
     DataError
-        If the file is damaged, is no such archive, or would not fit in memory; the message does not name the path.
+        If the file is damaged, is not an .npz archive, or has an implausible size; the message does not name the path.
     OSError
         If the file cannot be read.
     """
-    with _members(path, wanted) as (archive, found):
-        check_size(sum(member.file_size for member in found.values()), path.stat().st_size, "what it holds")
+    with _members(path, requested) as (archive, members):
+        check_size(sum(member.file_size for member in members.values()), path.stat().st_size, "its content")
         arrays = {}
-        for key, member in found.items():
+        for key, member in members.items():
             check_array(archive, member)
             with archive.open(member) as content:
                 arrays[key] = np.lib.format.read_array(content, allow_pickle=False)
-                content.read()  # its checksum is compared at the end of a member
+                content.read()  # the checksum is verified at the end of a member
         return arrays
 
 
 def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays of an .npz file, without reading them; errors are those of `read_arrays`."""
-    with _members(path, lambda _: True) as (archive, found):
-        return {key: check_array(archive, member) for key, member in found.items()}
+    """Return the shapes of the arrays of an .npz file from their headers; errors are those of `read_arrays`."""
+    with _members(path, lambda _: True) as (archive, members):
+        return {key: check_array(archive, member) for key, member in members.items()}
 
 
 @contextmanager
-def _members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
+def _members(
+    path: Path, requested: Callable[[str], bool]
+) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             names = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
-            yield archive, {key: archive.getinfo(name) for key, name in names.items() if wanted(key)}
+            yield archive, {key: archive.getinfo(name) for key, name in names.items() if requested(key)}
     except (DataError, OSError):
         raise
-    except Exception as error:  # NumPy and zipfile raise whatever the damaged bytes lead them to
+    except Exception as error:  # damaged bytes make NumPy and zipfile raise almost anything
         raise DataError(" ".join(str(error).split()).rstrip(".") or type(error).__name__) from error
 
 
@@ -322,53 +330,57 @@ _Array = np.ndarray[Any, Any]
 
 
 def unpack_texts(text: _Array, offsets: _Array) -> list[str]:
-    """Return the texts of all rows, whose UTF-8 bytes are joined in `text`; row i lies between offsets i and i + 1.
+    """Return the texts of all rows from their joined UTF-8 bytes; row i lies between offsets i and i + 1.
 
     Raises
     ------
     DataError
-        If the arrays are of another kind, do not fit together, or a text is not UTF-8.
+        If the arrays have another type, are inconsistent, or a text is not UTF-8.
     """
     if text.ndim != 1 or text.dtype != np.uint8:
-        raise DataError(f"text has shape {text.shape} and type {text.dtype}, expected the bytes of all rows.")
-    sound = offsets.ndim == 1 and offsets.dtype.kind in "iu" and len(offsets) > 0
-    ends = offsets.tolist() if sound else []
-    if not sound or ends[0] != 0 or ends[-1] != len(text) or any(a > b for a, b in itertools.pairwise(ends)):
-        raise DataError(f"text_offsets does not cut the {len(text)} bytes of text into rows.")
+        raise DataError(
+            f"`text` must be the bytes of all rows, a uint8 vector; got {text.dtype} of shape {text.shape}."
+        )
+    is_vector = offsets.ndim == 1 and offsets.dtype.kind in "iu" and len(offsets) > 0
+    ends = offsets.tolist() if is_vector else []
+    if not is_vector or ends[0] != 0 or ends[-1] != len(text) or any(a > b for a, b in itertools.pairwise(ends)):
+        raise DataError(f"`text_offsets` must rise from 0 to {len(text)}, the number of bytes of text.")
     content, texts = text.tobytes(), []
     for row, (start, end) in enumerate(itertools.pairwise(ends)):
         try:
             texts.append(content[start:end].decode())
         except UnicodeDecodeError:
-            raise DataError(f"the text of row {row} is not UTF-8: save it as UTF-8.") from None
+            raise DataError(f"row {row}: the text is not UTF-8. Save it as UTF-8.") from None
     return texts
 
 
 def unpack_masks(packed: _Array, n_rows: int, n_classes: int) -> Mask:
-    """Return the (n_rows, n_classes) mask whose bits `np.packbits(mask, axis=1)` has packed.
+    """Return the (n_rows, n_classes) mask that `np.packbits(mask, axis=1)` packed.
 
     Raises
     ------
     DataError
-        If the array is of another kind.
+        If the array has another shape or type.
     """
     expected = (n_rows, -(-n_classes // 8))
     if packed.shape != expected or packed.dtype != np.uint8:
         raise DataError(
-            f"candidates has shape {packed.shape} and type {packed.dtype}, expected the packed bits of {n_classes} "
-            f"classes: uint8 of {expected}, as np.packbits(mask, axis=1) makes them."
+            f"`candidates` must hold the packed bits of {n_classes} classes, uint8 of shape {expected}, as "
+            f"np.packbits(mask, axis=1) returns them; got shape {packed.shape} and type {packed.dtype}."
         )
     return np.unpackbits(packed, axis=1, count=n_classes).astype(bool)
 
 
 def unpack_classes(classes: _Array) -> Labels:
-    """Return the names of the classes, text or whole numbers.
+    """Return the class names, strings or integers.
 
     Raises
     ------
     DataError
-        If the array is of another kind, or names none.
+        If the array has another type or is empty.
     """
     if classes.ndim != 1 or classes.dtype.kind not in "Uiu" or not len(classes):
-        raise DataError(f"classes has shape {classes.shape} and type {classes.dtype}, expected a vector of names.")
+        raise DataError(
+            f"`classes` must be a vector of strings or integers; got {classes.dtype} of shape {classes.shape}."
+        )
     return classes

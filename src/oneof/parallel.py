@@ -1,8 +1,10 @@
-"""Work that falls into independent parts, on as many threads as there are cores for it.
+"""Independent tasks on several threads, and the thread limits of BLAS and OpenMP.
 
-The number of threads is that which BLAS would take here: one in the workers of joblib and dask, which set it so, and in
-a process that was told ``OMP_NUM_THREADS=1``. While the parts run each has one thread of BLAS, so that no core is asked
-for twice, and a part's result is the same whether others run beside it or not.
+The number of threads is the one that BLAS would use: one in the workers of joblib and Dask, which set it so, and in a
+process with ``OMP_NUM_THREADS=1``. Each task has one BLAS thread, so that the cores are not oversubscribed, and its
+result does not depend on the number of tasks that run at the same time.
+
+Forked processes are supported where the system can fork (Linux, macOS); elsewhere the fork handlers are not installed.
 """
 
 import os
@@ -21,10 +23,10 @@ Result = TypeVar("Result")
 
 
 def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Return what a function makes of each item, in their order.
+    """Apply a function to each item in several threads, and return the results in order.
 
-    It pays where the function leaves Python for long: NumPy's arithmetic on large arrays, BLAS, LAPACK, scipy's
-    distances and this library's compiled loops all release the interpreter's lock.
+    Threads help if the function releases the interpreter lock for long: NumPy's arithmetic on large arrays, BLAS,
+    LAPACK, SciPy's distances and this library's compiled loops do.
     """
     n_threads = min(n_available_threads(), len(items))
     with single_threaded_blas():
@@ -35,21 +37,21 @@ def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> l
 
 
 def n_available_threads() -> int:
-    """Return the number of threads that work here may take."""
-    allowed = [library["num_threads"] for library in _blas().info()]
-    return max(1, min([cpu_count(), *allowed]))
+    """Return the number of threads that the current process may use."""
+    limits = [library["num_threads"] for library in _blas().info()]
+    return max(1, min([cpu_count(), *limits]))
 
 
 def single_threaded_blas() -> AbstractContextManager[None]:
-    """Return a context in which each call of BLAS takes one thread; several threads may be within it at once."""
-    return _ONE_EACH
+    """Return a context manager that limits BLAS to one thread; several threads may enter it at once."""
+    return _BLAS_LIMITER
 
 
 def limit_openmp_after_fork() -> None:
-    """Let OpenMP take one thread in a process that was forked; to be called just before its loops.
+    """Limit OpenMP to one thread in a forked process; call it just before code that uses OpenMP.
 
-    GNU's OpenMP, which scikit-learn's neighbors run on, does not survive a fork once it has had several threads: the
-    child waits for ever for those of its parent. With one thread it asks for none.
+    GNU's OpenMP, which scikit-learn's nearest neighbors use, does not survive a fork after it has started several
+    threads: the child process waits forever for those of its parent. With one thread it does not wait.
     """
     if _forked:
         ThreadpoolController().select(user_api="openmp").limit(limits=1)
@@ -58,47 +60,50 @@ def limit_openmp_after_fork() -> None:
 _forked = False
 
 
-def _note_fork() -> None:
-    global _forked  # noqa: PLW0603 - a fact of the process
+def _set_forked() -> None:
+    global _forked  # noqa: PLW0603 - a property of the process
     _forked = True
 
 
-os.register_at_fork(after_in_child=_note_fork)
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_set_forked)
 
 
 class _BlasLimiter(AbstractContextManager[None]):
-    """The limit is the whole process's: the first to come sets it, and the last to go takes it away.
+    """Limit BLAS to one thread for the whole process: the first thread to enter sets it, the last to leave resets it.
 
-    Were each to restore what it found, one that came second and went last would leave the process with one thread.
+    If each thread restored the limit that it saw on entry, one that entered second and left last would leave the
+    process with one thread.
     """
 
     def __init__(self) -> None:
-        self._inside = 0
-        self._own = threading.local()  # how often this thread is inside
+        self._n_inside = 0
+        self._local = threading.local()  # entries of the current thread
         self._limits: Any = None
         self._lock = threading.Lock()
-        # A child has but the thread that forked: the others will never go, nor open a lock that they held.
-        os.register_at_fork(after_in_child=self._renew)
+        # Only the forking thread exists in the child: the others never leave, and never release a lock that they held.
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._reset_after_fork)
 
     def __enter__(self) -> None:
         with self._lock:
-            if not self._inside:
+            if not self._n_inside:
                 with _claim_openblas():
                     self._limits = _blas().limit(limits=1)
-            self._inside += 1
-            self._own.times = getattr(self._own, "times", 0) + 1
+            self._n_inside += 1
+            self._local.n_inside = getattr(self._local, "n_inside", 0) + 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._inside -= 1
-            self._own.times -= 1
-            if not self._inside:
+            self._n_inside -= 1
+            self._local.n_inside -= 1
+            if not self._n_inside:
                 self._restore()
 
-    def _renew(self) -> None:
+    def _reset_after_fork(self) -> None:
         self._lock = threading.Lock()
-        left, self._inside = self._inside, getattr(self._own, "times", 0)
-        if left and not self._inside:
+        n_before, self._n_inside = self._n_inside, getattr(self._local, "n_inside", 0)
+        if n_before and not self._n_inside:
             self._restore()
 
     def _restore(self) -> None:
@@ -106,21 +111,21 @@ class _BlasLimiter(AbstractContextManager[None]):
             self._limits.restore_original_limits()
 
 
-_ONE_EACH = _BlasLimiter()
+_BLAS_LIMITER = _BlasLimiter()
 
 
 @contextmanager
 def _claim_openblas() -> Iterator[None]:
-    """Let this thread set the limits of OpenBLAS.
+    """Allow the current thread to set the limits of OpenBLAS.
 
-    Since 3.8 threadpoolctl heeds the first thread that did, as long as that one lives, and no other, silently.
+    Since version 3.8 threadpoolctl silently ignores every thread but the first one that set them, while it lives.
     """
-    anyone = getattr(OpenBLASController, "clear_controlling_thread", lambda **_: None)
-    anyone(force=True)
+    clear = getattr(OpenBLASController, "clear_controlling_thread", lambda **_: None)
+    clear(force=True)
     try:
         yield
     finally:
-        anyone(force=True)
+        clear(force=True)
 
 
 @cache

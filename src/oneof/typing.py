@@ -1,4 +1,4 @@
-"""Names for the shapes of arrays that pass between the rooms."""
+"""Type aliases of the arrays that are passed between modules."""
 
 from typing import Any, TypeAlias
 
@@ -17,4 +17,4 @@ FeatureMatrix: TypeAlias = Any
 """(n_samples, n_features): a dense array or a CSR matrix."""
 
 Array: TypeAlias = Any
-"""An array of any namespace that array_api_compat knows: NumPy, torch, ..."""
+"""An array of any namespace that array_api_compat supports: NumPy, torch, ..."""

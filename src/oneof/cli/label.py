@@ -72,9 +72,7 @@ def run(
     ] = None,
     match: Annotated[
         str | None,
-        typer.Option(
-            "--match", metavar="COLUMN", help="Column with the item names of --import; by default row indices."
-        ),
+        typer.Option("--match", metavar="COLUMN", help="Column of the item names of --import; by default row indices."),
     ] = None,
     export: Annotated[
         Path | None,

@@ -35,7 +35,7 @@ Separator: TypeAlias = Annotated[str, typer.Option("--separator", help="The text
 Classes: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--classes", metavar="A,B,...", help="All classes; by default those that occur. Example: --classes=-1,1"
+        "--classes", metavar="A,B,...", help="All classes; by default those in the table. As in --classes=-1,1"
     ),
 ]
 Truth: TypeAlias = Annotated[

@@ -31,9 +31,7 @@ def run(
     *,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", metavar="FILE", help="CSV to write, or - for the screen; by default TABLE-predictions.csv."
-        ),
+        typer.Option("--out", metavar="FILE", help="CSV to write, - for the screen; by default TABLE-predictions.csv."),
     ] = None,
     truth: options.Truth = None,
     format: options.Format = None,  # noqa: A002 - the option's name

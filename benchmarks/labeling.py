@@ -79,7 +79,7 @@ def run(data, n_answers, strategy, sets, seed):
     """Return the accuracy after every batch of answers."""
     X, y, X_test, y_test = data
     classes = np.unique(y)
-    options = {"strategy": strategy, "check_every": 0, "batch": BATCH, "n_ahead": BATCH, "random_state": seed}
+    options = {"strategy": strategy, "check_interval": 0, "refit_every": BATCH, "prefetch": BATCH, "random_state": seed}
     found = []
     with LabelingSession(X, classes=classes, **options) as session:
         for n in range(1, n_answers + 1):
@@ -87,7 +87,7 @@ def run(data, n_answers, strategy, sets, seed):
             session.answer(question, sets[question.row])
             if n % BATCH == 0:
                 session.train()
-                found.append(float((session.learned.model.predict(X_test) == y_test).mean()))
+                found.append(float((session.snapshot.model.predict(X_test) == y_test).mean()))
     return found
 
 

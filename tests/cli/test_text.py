@@ -124,6 +124,7 @@ def test_compare_takes_them_too(run: Run, table: Path) -> None:
 def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many words, the method that needs all pairs of them is compared only if it is named, which a note says."""
     from oneof.cli.prepared import Reading, find_methods, prepare
+
     from oneof.comparison import methods
 
     prepared = prepare(table, Reading(("topic",)))

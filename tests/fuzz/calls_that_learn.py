@@ -153,7 +153,7 @@ def sessions(draw: st.DrawFn) -> Case:
             strategy=either(st.sampled_from(["auto", "margin", "random"])),
             annotations_per_item=several(1, 2),
             check_interval=several(0, 2),
-            batch=several(1, 2),
+            refit_every=several(1, 2),
             min_votes=several(1, 1),
             top=several(1, 2),
             random_state=SEEDS,

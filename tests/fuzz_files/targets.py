@@ -18,10 +18,9 @@ import oneof
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_extent, read_npz
 from oneof.errors import DataError, InputError
-from oneof.labeling.answer_store import Answers
+from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
+from oneof.labeling.answer_store import AnswerStore
 from oneof.labeling.importing import read_label_studio
-from oneof.labeling.answer_log import AnswerLog, Entry
-from oneof.labeling.answer_log import kept_classes
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
 from oneof.tables import choose_columns, conform, read_labels, read_table
@@ -162,10 +161,10 @@ _FACTS = {"rows": "some", "classes": '["a", "b", "c"]'}
 
 
 def _answers(path: Path) -> None:
-    kept_classes(path)
+    stored_classes(path)
     log = AnswerLog(path, _FACTS)
     try:
-        answers = Answers(log, np.ones((4, 3), dtype=bool), np.array(["a", "b", "c"]), min_votes=1, top=1)
+        answers = AnswerStore(log, np.ones((4, 3), dtype=bool), np.array(["a", "b", "c"]), min_votes=1, top=1)
         answers.candidates()
         answers.history()
         answers.write(Entry("new", "Eve", 2, "one of", (2,)), 0)

@@ -16,9 +16,8 @@ from reproduction.store import Store
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_extent
 from oneof.errors import DataError
+from oneof.labeling.answer_log import AnswerLog, stored_classes
 from oneof.labeling.importing import read_label_studio
-from oneof.labeling.answer_log import AnswerLog
-from oneof.labeling.answer_log import kept_classes
 from oneof.stream import lines, read_batches
 from oneof.tables import read_table
 from tests.fuzz_files.targets import _FACTS, TARGETS
@@ -56,8 +55,8 @@ def test_a_damaged_schema_that_is_no_text_is_told(tmp_path: Path) -> None:
     data = path.read_bytes()
     assert b"annotator, number)" in data
     path.write_bytes(data.replace(b"annotator, number)", b"annotator, numb\xa5\xb2)"))
-    assert kept_classes(path) is None
-    with pytest.raises(DataError, match="is no log of a labeling session"):
+    assert stored_classes(path) is None
+    with pytest.raises(DataError, match="is not a log of a labeling session"):
         AnswerLog(path, _FACTS)
 
 

@@ -355,4 +355,4 @@ def damaged(path: Path | None, error: Exception) -> DataError:
 def unwritable(path: Path | None, error: Exception) -> DataError:
     """Return the error of a failed write."""
     why = error.strerror if isinstance(error, OSError) else one_line(error)
-    return DataError(f"cannot write the answers to {path} ({why}): correct this, or use another file.")
+    return DataError(f"the answers cannot be written to {path} ({why}): correct this, or use another file.")

@@ -90,7 +90,7 @@ class AccessMiddleware:
             return 421, "The host name is not the name of this server."
         first = scope["raw_path"].split(b"?")[0][1:].partition(b"/")
         if not secrets.compare_digest(first[0], self._token) or not first[1]:
-            return 404, "Not listener."
+            return 404, "Not found."
         if any(origin != f"http://{host[0]}" for origin in headers.get("origin", [])):
             return 403, "Requests of other pages are not allowed."
         site = headers.get("sec-fetch-site", ["none"])

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import threading
 
 from oneof.cli.inputs import ReadOptions, prepare
 from oneof.cli.label import LabelOptions, open_session

@@ -123,7 +123,7 @@ def check_writable(folder: Path) -> None:
     if not existing.is_dir():
         raise DataError(f"cannot create the folder {folder}: {existing} is a file.")
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise DataError(f"cannot write to {folder}: no write permission for {existing}.")
+        raise DataError(f"{folder} cannot be written to: no write permission for {existing}.")
 
 
 def check_not_input(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

@@ -53,7 +53,7 @@ def queries(draw: st.DrawFn) -> Case:
         asked = either(st.sampled_from([[[0], [1, 2]], [{0}]]), st.sampled_from([[[0, 1, 2]], [[7]], [[]], None, 3]))
         return active.query_subsets, (model, X), draw(optional(n=several(1, 4), subsets=asked))
     odd_starts = st.sampled_from([[0, 0], [99], [-1], [], [True, False], None, "x"])
-    named = draw(optional(refit_every=several(1, 3), random_state=SEEDS))
+    named = draw(optional(batch=several(1, 3), random_state=SEEDS))
     named["start"] = draw(either(st.sampled_from([2, 1, [0, 1], np.array([0, 1]), range(2)]), odd_starts))
     named |= {"n_queries": draw(several(0, 3)), "strategy": draw(either(st.sampled_from(["entropy", "random"])))}
     if draw(st.integers(0, 2)) == 2:

@@ -127,7 +127,7 @@ def test_blocks_that_are_too_far_apart():
 def test_folds_of_rows_that_there_are_not():
     for row in (21, -21):
         said = outcome(learning_curve, PLKNN(n_neighbors=1), X, MASK, cv=[(range(19), [19, row])])
-        assert str(said) == f"cv names row {row}, but the rows are 0 to 19."
+        assert str(said) == f"`cv` must contain row indices from 0 to 19; got {row}."
 
 
 def test_costs_of_few_bits():

@@ -106,8 +106,8 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
         names, excluded = list(auto_methods(estimators, n_features)), excluded_from_auto(n_features)
     else:
         names, excluded = [_match_name(method, estimators)], ()
-    # The steps of a method's own pipeline are inserted flat, since `pipeline[-1]` must be the estimator. The encoder has
-    # scaled sparse features: a second scaler would give a word that occurs once the weight of any other word.
+    # The steps of a method's own pipeline are inserted flat, since `pipeline[-1]` must be the estimator. The encoder
+    # has scaled sparse features: a second scaler would give a word that occurs once the weight of any other word.
     first = -1 if sp.issparse(encoded) else 0
     steps = {name: getattr(estimators[name], "steps", None) or [("method", estimators[name])] for name in names}
     pipelines = {name: Pipeline([("columns", encoder), *steps[name][first:]]) for name in names}

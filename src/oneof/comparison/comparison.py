@@ -87,7 +87,8 @@ def compare(
     splits = make_folds(task, cv, random_state)
     if not splits:
         raise InputError(
-            "`cv` must yield at least one fold; got none. Pass a number of folds or a splitter (a generator yields its folds once)."
+            "`cv` must yield at least one fold; got none. Pass a number of folds or a splitter "
+            "(a generator yields its folds once)."
         )
     estimators = resolve_methods(methods, task, random_state)
     jobs = [(name, train, test) for name in estimators for train, test in splits]

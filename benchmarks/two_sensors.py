@@ -39,7 +39,7 @@ N_START, N_QUERIES, BATCH = 10, 100, 5
 # Precisions to a hundredth, which does not show in any figure here.
 SETTINGS = {"tol": 1e-2}
 SENSORS = ("first sensor alone", "second sensor alone", "both sensors")
-STRATEGIES = {"information": "mutual information", "entropy": "entropy", "random": "at random"}
+STRATEGIES = {"mutual_information": "mutual information", "entropy": "entropy", "random": "at random"}
 
 
 def roc(y, score):
@@ -84,9 +84,16 @@ def queried(rows, fresh, strategy, seed):
     # Random queries do not ask the classifier, so that none needs to be fitted on the way.
     batch = N_QUERIES if strategy == "random" else BATCH
     run = simulate(
-        estimator, rows.X, rows.y, start=N_START, n_queries=N_QUERIES, batch=batch, strategy=strategy, random_state=seed
+        estimator,
+        rows.X,
+        rows.y,
+        start=N_START,
+        n_queries=N_QUERIES,
+        batch_size=batch,
+        strategy=strategy,
+        random_state=seed,
     )
-    labeled = np.concatenate([run.start, run.indices])
+    labeled = np.concatenate([run.initial_indices, run.indices])
     known = np.full(len(rows.y), None, dtype=object)
     known[labeled] = rows.y[labeled]
     left = np.setdiff1d(np.arange(len(rows.y)), labeled)

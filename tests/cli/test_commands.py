@@ -247,7 +247,7 @@ def test_tables_for_people(run: Run, birds: Path) -> None:
 def test_datasets_lists_all_data_sets(run: Run) -> None:
     """The command lists the data sets of the library."""
     listed = json.loads(run("datasets", "--json").out)["datasets"]
-    assert [entry["name"] for entry in listed] == [info.name for info in oneof.datasets.describe()]
+    assert [entry["name"] for entry in listed] == [info.name for info in oneof.datasets.dataset_info()]
     shown = run("datasets").out
     assert all(entry["name"] in shown for entry in listed)
 

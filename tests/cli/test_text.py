@@ -181,7 +181,7 @@ def test_another_stemmer_is_noted(run: Run, table: Path, monkeypatch: pytest.Mon
     _fit(run, table, *WORDS)
     made = json.loads(Path("out/summary.json").read_text())["words"]["stemmer"]
     assert run("predict", "out/model.skops", "new.parquet").err.count("stems") == 0
-    monkeypatch.setattr("oneof.text.stemming_package", lambda: "PyStemmer 99.0")
+    monkeypatch.setattr("oneof.text.stemmer_version", lambda: "PyStemmer 99.0")
     done = run("predict", "out/model.skops", "new.parquet")
     assert done.code == 0
     assert f"stems of {made}; PyStemmer 99.0 is installed here and some stems may differ" in " ".join(done.err.split())
@@ -190,7 +190,7 @@ def test_another_stemmer_is_noted(run: Run, table: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--stem", "englsh"), "no stemmer for 'englsh': did you mean 'english'?"),
+        (("--stem", "englsh"), "no stemmer for 'englsh'. Did you mean 'english'?"),
         (("--stop-words", "german"), "there is no file german of stop words: give english, none, or a file"),
         (("--stop-words", "empty.txt"), "empty.txt holds no stop words"),
         (("--stop-words", "latin.txt"), "latin.txt is not text in UTF-8"),

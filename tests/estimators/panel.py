@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 import oneof
-from oneof.estimators._online_base import OnlineLearner
+from oneof.estimators._online_base import OnlineClassifier
 from oneof.estimators.base import CandidateClassifier
 
 ARGUMENTS = {
@@ -36,10 +36,10 @@ def public_estimators():
 
 
 ALL = public_estimators()
-ONLINE = [e for e in ALL if isinstance(e, OnlineLearner)]
+ONLINE = [e for e in ALL if isinstance(e, OnlineClassifier)]
 TRANSDUCTIVE = [type(e).__name__ for e in ALL if {"affinity", "C_unlabeled", "unlabeled_weight"} & set(e.get_params())]
 OF_NEIGHBORS = [type(e).__name__ for e in ALL if "n_neighbors" in e.get_params()]
-BATCH = [e for e in ALL if not isinstance(e, OnlineLearner)]
+BATCH = [e for e in ALL if not isinstance(e, OnlineClassifier)]
 
 
 def name(estimator):
@@ -62,14 +62,14 @@ def table(n=60, d=4, K=3, seed=0, like=None):
 
     `like` is an estimator that the rows are for: where it takes no values below 0, they are moved.
     """
-    random = np.random.default_rng(seed)
-    truth = random.integers(0, K, n)
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, K, n)
     truth[:K] = np.arange(K)
-    X = random.normal(size=(K, d))[truth] * 2 + random.normal(size=(n, d))
+    X = rng.normal(size=(K, d))[truth] * 2 + rng.normal(size=(n, d))
     if like is not None and takes_counts(like):
         X -= X.min(axis=0)
-    mask = random.random((n, K)) < 0.25
-    mask[random.random(n) < 0.1] = True
+    mask = rng.random((n, K)) < 0.25
+    mask[rng.random(n) < 0.1] = True
     mask[np.arange(n), truth] = True
     mask[:K] = np.eye(K, dtype=bool)  # every class is named by some set that is not full
     return X, mask

@@ -190,7 +190,7 @@ def test_one_row(estimator):
 
 
 @every
-@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # rows of zeros have no cosine
+@pytest.mark.filterwarnings("ignore:.*components of the graph without a label")  # rows of zeros have no cosine
 def test_a_constant_feature(estimator):
     """Constant features, zero or not, leave every score a number; a zero one changes nothing."""
     X, mask = table(like=estimator)
@@ -250,7 +250,7 @@ def test_refused_input(estimator):
         model.fit(X, np.where(np.arange(60)[:, None] == 7, 0, mask))
     with pytest.raises(LabelError, match="continuous"):
         model.fit(X, X[:, 0])
-    with pytest.raises(InputError, match="together"):
+    with pytest.raises(InputError, match="must both be given"):
         clone(estimator).fit(X, mask).disambiguate(X)
     assert not hasattr(model, "classes_")
 
@@ -304,5 +304,5 @@ def test_overflow_is_an_error_and_no_nan(estimator):
         huge, plain = clone(estimator).fit(X * 1e300, mask), clone(estimator).fit(X, mask)
         np.testing.assert_allclose(scores(huge, X * 1e300), scores(plain, X), rtol=1e-6, atol=1e-9)
         return  # nearness has no scale: distances are measured in a unit of their own
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, match=r"[Ss]cale the features"):
         clone(estimator).fit(X * 1e300, mask).predict(X * 1e300)

@@ -61,7 +61,7 @@ def test_weights_are_repetitions_of_the_rows_they_weigh():
     weighted = MultinomialEM(2.0, partial_weight=3.0, tol=1e-12).fit(X, mask)
     repeated = MultinomialEM(tol=1e-12).fit(np.repeat(X, times, axis=0), np.repeat(mask, times, axis=0))
     np.testing.assert_allclose(weighted.feature_log_prob_, repeated.feature_log_prob_, rtol=1e-9)
-    np.testing.assert_allclose(weighted.objective_[-1], repeated.objective_[-1], rtol=1e-12)
+    np.testing.assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-12)
 
 
 @pytest.mark.parametrize("unlabeled_weight", [1.0, "cv"])
@@ -86,10 +86,10 @@ def test_a_sample_weight_is_a_repetition(unlabeled_weight, sparse):
 
 def topics(n, *, words=60, length=20, K=2, seed=0):
     """Return documents of K topics that have most of their words in common, and the topics."""
-    random = np.random.default_rng(seed)
-    shares = 0.5 * random.dirichlet(np.ones(words)) + 0.5 * random.dirichlet(np.ones(words), K)
+    rng = np.random.default_rng(seed)
+    shares = 0.5 * rng.dirichlet(np.ones(words)) + 0.5 * rng.dirichlet(np.ones(words), K)
     y = np.arange(n) % K
-    return np.array([random.multinomial(length, shares[k]) for k in y]), y
+    return np.array([rng.multinomial(length, shares[k]) for k in y]), y
 
 
 def test_unlabeled_documents_help_where_classes_are_topics():
@@ -121,7 +121,7 @@ def test_several_components_fit_a_class_of_two_topics():
     X, topic = topics(300, K=4, seed=1)
     y = topic // 2
     one, two = (MultinomialEM(n_components=C, alpha=0.01, random_state=0, tol=1e-8).fit(X, y) for C in (1, 2))
-    assert two.objective_[-1] > one.objective_[-1] + 100
+    assert two.objective_ > one.objective_ + 100
     assert two.feature_log_prob_.shape == (2, 2, 60)
     np.testing.assert_allclose(two.component_weights_.sum(axis=1), 1.0)
     np.testing.assert_allclose(np.exp(two.feature_log_prob_).sum(axis=2), 1.0)
@@ -169,13 +169,13 @@ def test_bad_rows_are_named(sparse):
     model = MultinomialEM().fit(form(X), mask)
     wrong = X.copy()
     wrong[7, 3], wrong[9, 1] = -2.0, -1.0
-    with pytest.raises(InputError, match="row 7, column 3 holds -2"):
+    with pytest.raises(InputError, match=r"row 7, column 3: .*got -2"):
         MultinomialEM().fit(form(wrong), mask)
-    with pytest.raises(InputError, match="row 7, column 3 holds -2"):
+    with pytest.raises(InputError, match=r"row 7, column 3: .*got -2"):
         model.predict(form(wrong))
     wrong = X.copy()
     wrong[5, 2] = 1e13
-    with pytest.raises(InputError, match=r"row 5 has a total of 1e.13.*scale the features"):
+    with pytest.raises(InputError, match=r"row 5: the total of a row.*got 1e.13. Scale the features"):
         model.predict(form(wrong))
     wrong[5, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
@@ -185,10 +185,10 @@ def test_bad_rows_are_named(sparse):
 def test_too_few_sweeps_are_said():
     """Where the sweeps run out, a ConvergenceWarning says so."""
     X, mask = documents()
-    with pytest.warns(ConvergenceWarning, match="still moved after 1 sweeps: raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 1 iterations. Increase max_iter"):
         model = MultinomialEM(max_iter=1, tol=1e-12).fit(X, mask)
     assert model.n_iter_ == 1
-    assert len(model.objective_) == 2
+    assert len(model.objective_path_) == 2
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_refused_parameters(options):
 
 def test_labeled_rows_without_weight_are_refused():
     """Partial rows of weight 0 leave nothing to start from."""
-    with pytest.raises(InputError, match="raise partial_weight"):
+    with pytest.raises(InputError, match=r"partial_weight. must be above 0"):
         MultinomialEM(partial_weight=0.0).fit(np.eye(3), [["a", "b"], ["b", "c"], ["a", "c"]])
     with pytest.raises(InputError, match="sample weight zero"):
         MultinomialEM().fit(np.eye(3), ["a", "b", None], sample_weight=[0, 0, 1])

@@ -12,8 +12,8 @@ from tests.estimators.panel import table
 from tests.oracles import online as oracle
 
 CASES = [
-    (AvgPerceptron(eta=0.3), {"method": "perceptron", "prediction": "average", "eta": 0.3}),
-    (MaxPerceptron(eta=3.0), {"method": "perceptron", "prediction": "max", "eta": 3.0}),
+    (AvgPerceptron(eta0=0.3), {"method": "perceptron", "prediction": "average", "eta": 0.3}),
+    (MaxPerceptron(eta0=3.0), {"method": "perceptron", "prediction": "max", "eta": 3.0}),
     (AvgPegasos(lam=0.2), {"method": "pegasos", "prediction": "average", "lam": 0.2}),
     (MaxPegasos(lam=0.02), {"method": "pegasos", "prediction": "max", "lam": 0.02}),
     (AvgPegasos(), {"method": "pegasos", "prediction": "average", "lam": 1e-4}),
@@ -48,8 +48,8 @@ def test_every_epoch_draws_its_own_order(estimator, options):
     """Shuffled epochs are the literal run over the rows in orders drawn one after the other from random_state."""
     X, mask = table(50)
     model = clone(estimator).set_params(shuffle=True, n_epochs=3, random_state=7).fit(X, mask)
-    random = check_random_state(7)
-    order = np.concatenate([random.permutation(50) for _ in range(3)])
+    rng = check_random_state(7)
+    order = np.concatenate([rng.permutation(50) for _ in range(3)])
     history, _, decided = oracle.run(X[order], mask[order], **options)
     assert decided == 150
     np.testing.assert_allclose(model.coef_, history[-1], rtol=1e-9, atol=1e-10 * np.abs(history[-1]).max())

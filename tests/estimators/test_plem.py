@@ -121,11 +121,11 @@ def test_labeled_rows_without_weight_are_refused():
 @pytest.mark.parametrize("seed", range(5))
 def test_a_class_in_every_set(seed):
     """An intercept without a finite optimum ends the search without an error or a warning."""
-    random = np.random.default_rng(seed)
-    mask = random.random((60, 3)) < 0.4
+    rng = np.random.default_rng(seed)
+    mask = rng.random((60, 3)) < 0.4
     mask[:, 1] = True
     mask[mask.all(axis=1), 0] = False
-    proba = PLEM(fit_intercept=True).fit(random.normal(size=(60, 2)), mask).predict_proba([[0.0, 0.0]])
+    proba = PLEM(fit_intercept=True).fit(rng.normal(size=(60, 2)), mask).predict_proba([[0.0, 0.0]])
     assert proba.argmax() == 1
 
 

@@ -23,7 +23,7 @@ def test_a_flag_is_true_or_false(estimator, flag):
     """What only counts as one of the two, as text and None do, is refused by name; NumPy's own two are as good."""
     X, mask = table(20, like=estimator)
     for value in (np.array([1.0, 2.0]), "no", 2, None):
-        with pytest.raises(InputError, match=rf"^{flag}=.* is not possible: choose True or False\.$"):
+        with pytest.raises(InputError, match=rf"^`{flag}` must be True or False; got "):
             clone(estimator).set_params(**{flag: value}).fit(X, mask)
     seeded = clone(estimator).set_params(**({"random_state": 0} if flag == "shuffle" else {}))
     other = not getattr(estimator, flag)
@@ -43,7 +43,7 @@ def test_a_fit_that_fails_leaves_no_half_of_two_models(estimator):
         model.set_params(**{parameter: -1}).fit(np.hstack([X, X]), mask)
     model.set_params(**{parameter: given})
     np.testing.assert_array_equal(model.predict(X), expected)
-    with pytest.raises(InputError, match="give one set for each row"):
+    with pytest.raises(InputError, match="Give one set for each row"):
         model.fit(np.hstack([X, X]), mask[:5])
     with pytest.raises(NotFittedError):
         model.predict(X)

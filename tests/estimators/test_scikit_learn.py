@@ -44,7 +44,7 @@ CHECKED_TOO = [
     *(GaussianEM("cv", covariance=form) for form in ("tied", "diagonal", "spherical")),
     *(MultinomialEM("cv"), GraphLogisticRegression("graph"), GraphLogisticRegression(features="kernel")),
     *(LOORidge(approximation="nystroem", n_components=20, random_state=0), LOORidge(unlabeled="class_mass")),
-    *(LOORidge("rbf", features="unit", distractors="scene"), LOORidge("laplacian")),
+    *(LOORidge("rbf", features="l2", distractors="cooccurring"), LOORidge("laplacian")),
     *(TransductiveSVM(), TransductiveSVM(kernel="rbf", switching="single")),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
 ]
@@ -122,14 +122,14 @@ def _own_score(estimator, X, y):
 
 
 @every
-@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # as one neighbor may leave
+@pytest.mark.filterwarnings("ignore:.*components of the graph without a label")  # as one neighbor may leave
 def test_grid_search_with_an_indicator(estimator):
     """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
     X, mask = table(90, like=estimator)
     step = name(estimator).lower()
     parameter = next(
         p
-        for p in ("n_eigenvectors", "n_neighbors", "C", "lam", "eta", "code_length", "sharpness", "alpha", "shrinkage")
+        for p in ("n_eigenvectors", "n_neighbors", "C", "lam", "eta0", "code_length", "sharpness", "alpha", "shrinkage")
         if p in estimator.get_params()
     )
     grid = {f"{step}__{parameter}": [1, 3]}

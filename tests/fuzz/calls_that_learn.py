@@ -1,4 +1,4 @@
-"""Calls of what fits estimators: queries, comparisons, documents, sessions."""
+"""Fuzzed calls that fit estimators: queries, comparisons, documents, sessions."""
 
 from typing import Any
 
@@ -43,17 +43,19 @@ def queries(draw: st.DrawFn) -> Case:
                 st.sampled_from([PLKNN(), len, 3]),
             )
         )
-        # What these can tell of their uncertainty.
+        # The strategies that these estimators support.
         able = {"GraphLogisticRegression": ["information", "entropy"], "PLKNN": ["entropy"]}
         known = [*able.get(type(model).__name__, []), "margin", "random"]
-        named = {"strategy": draw(either(st.sampled_from(known)))} | draw(optional(n=several(1, 4), random_state=SEEDS))
+        named = {"strategy": draw(either(st.sampled_from(known)))} | draw(
+            optional(batch_size=several(1, 4), random_state=SEEDS)
+        )
         return active.query, (model, X), named
     if which == 1:
         model = draw(either(st.just(fitted("graph"))))
         asked = either(st.sampled_from([[[0], [1, 2]], [{0}]]), st.sampled_from([[[0, 1, 2]], [[7]], [[]], None, 3]))
-        return active.query_subsets, (model, X), draw(optional(n=several(1, 4), subsets=asked))
+        return active.query_subsets, (model, X), draw(optional(batch_size=several(1, 4), subsets=asked))
     odd_starts = st.sampled_from([[0, 0], [99], [-1], [], [True, False], None, "x"])
-    named = draw(optional(batch=several(1, 3), random_state=SEEDS))
+    named = draw(optional(batch_size=several(1, 3), random_state=SEEDS))
     named["start"] = draw(either(st.sampled_from([2, 1, [0, 1], np.array([0, 1]), range(2)]), odd_starts))
     named |= {"n_queries": draw(several(0, 3)), "strategy": draw(either(st.sampled_from(["entropy", "random"])))}
     if draw(st.integers(0, 2)) == 2:
@@ -64,7 +66,7 @@ def queries(draw: st.DrawFn) -> Case:
 
 
 def _simulated(learner: Any, *given_: Any, **named: Any) -> Any:
-    """Simulate; what scikit-learn's own estimators say of rows that they cannot take is theirs to say."""
+    """Simulate queries; errors of scikit-learn's own estimators are raised unchanged."""
     if isinstance(learner, PLKNN):
         return active.simulate(learner, *given_, **named)
     try:
@@ -104,7 +106,7 @@ def comparisons(draw: st.DrawFn) -> Case:
 
 @st.composite
 def _a_truth(draw: st.DrawFn, y: Any, n: int) -> Any:
-    """Draw a column of labels that occur."""
+    """Draw a column of labels that occur in the data."""
     known = draw(classes_of(y))
     return [known[0]] * n if isinstance(known, list | tuple) and len(known) else known
 

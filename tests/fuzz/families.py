@@ -1,4 +1,4 @@
-"""All families of calls but those of the estimators, with the public names that each calls."""
+"""Families of fuzzed calls, except those of the estimators, with the public names that each one calls."""
 
 from oneof import (
     CandidateSets,
@@ -90,7 +90,7 @@ FAMILIES = {
     "texts": Family(calls_on_files.texts, 1.0, (text.make_vectorizer, text.StemTokenizer)),
     "single rows": Family(calls_on_files.single_rows, 1.0, (stream.RiverClassifier,)),
     "data sets": Family(
-        calls_on_files.data_sets, 1.0, (datasets.load, datasets.names, datasets.describe, datasets.load_mat)
+        calls_on_files.data_sets, 1.0, (datasets.load, datasets.list_datasets, datasets.dataset_info, datasets.load_mat)
     ),
     "streams": Family(
         calls_on_files.streams,

@@ -16,7 +16,7 @@ from reproduction.trial import Trial
 
 import oneof
 from oneof.datasets import load_mat
-from oneof.datasets.npz import read_extent, read_npz
+from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
 from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
 from oneof.labeling.answer_store import AnswerStore
@@ -124,7 +124,7 @@ def _arrays(*, sparse_too: bool) -> Callable[[Path], list[bytes]]:
 
 def _dataset(path: Path) -> None:
     with suppress(DataError):
-        read_extent(path)
+        read_shape(path)
     read_npz(path, "a")
 
 

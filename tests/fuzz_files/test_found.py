@@ -14,7 +14,7 @@ import pytest
 from reproduction.store import Store
 
 from oneof.datasets import load_mat
-from oneof.datasets.npz import read_extent
+from oneof.datasets.npz import read_shape
 from oneof.errors import DataError
 from oneof.labeling.answer_log import AnswerLog, stored_classes
 from oneof.labeling.importing import read_label_studio
@@ -141,7 +141,7 @@ def test_headers_that_python_cannot_split_are_refused(tmp_path: Path) -> None:
         for name, part in parts.items():
             archive.writestr(name, part)
     with pytest.raises(DataError, match="cannot be read as a data set"):
-        read_extent(tmp_path / "a.npz")
+        read_shape(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("content", [b"[" + b"9" * 5000 + b"]", b"[" * 100_000])

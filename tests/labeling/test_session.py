@@ -25,7 +25,7 @@ def test_a_session_trains_its_model(begin: Begin, truth: np.ndarray) -> None:
     session = begin()
     asked = label(session, truth, 20)
     assert len({question.row for question in asked}) == 20
-    assert session.strategy == "information"
+    assert session.strategy == "mutual_information"
     session.train()
     assert session.snapshot is not None
     assert (session.snapshot.proba.argmax(axis=1) == truth).mean() > 0.9
@@ -194,7 +194,7 @@ def test_checks_are_predicted_before_the_answer(begin: Begin, truth: np.ndarray)
     [
         (oneof.PLKNN(n_neighbors=3), "entropy"),
         (oneof.CLPL(), "random"),
-        (oneof.GraphLogisticRegression(), "information"),
+        (oneof.GraphLogisticRegression(), "mutual_information"),
     ],
 )
 def test_any_estimator(begin: Begin, truth: np.ndarray, estimator: Any, strategy: str) -> None:

@@ -27,11 +27,11 @@ def follow(page: str, root: Path) -> list[str]:
             written.append(name)
         else:
             lines = text.splitlines()
-            before = "".join(line[1:] + "\n" for line in lines if line.startswith(" "))
-            added = "".join(line[1:] + "\n" for line in lines if line.startswith("+"))
+            before = "".join(line[1:] + "\n" for line in lines if line.startswith((" ", "-")))
+            after = "".join(line[1:] + "\n" for line in lines if line.startswith((" ", "+")))
             old = path.read_text(encoding="utf-8")
             assert old.count(before) == 1, f"{name} has no single place that reads\n{before}"
-            path.write_text(old.replace(before, before + added), encoding="utf-8")
+            path.write_text(old.replace(before, after), encoding="utf-8")
     return written
 
 

@@ -1,4 +1,4 @@
-"""Compiling where no cache can be kept."""
+"""Tests of the compilation without a writable cache."""
 
 import numba
 import numpy as np
@@ -6,8 +6,8 @@ import numpy as np
 from oneof.solvers import jit as module
 
 
-def test_without_a_folder_for_the_cache_loops_compile_all_the_same(monkeypatch):
-    """Where numba finds no folder for its cache, a loop is compiled without one."""
+def test_loops_compile_without_a_cache_folder(monkeypatch):
+    """If numba finds no folder for its cache, a loop is compiled without one."""
     asked = []
 
     def njit(**options):

@@ -13,18 +13,18 @@ Examples:
 def run(*, json: options.Json = False, debug: options.Debug = False) -> None:
     """List the data sets of oneof.datasets.load."""
     with terminal.handle_errors(debug=debug):
-        from oneof.datasets import describe
+        from oneof.datasets import dataset_info
 
-        listed = describe()
+        listed = dataset_info()
         if json:
-            names = ("name", "n_samples", "n_features", "n_classes", "source", "at_hand", "note")
+            names = ("name", "n_samples", "n_features", "n_classes", "source", "available", "note")
             terminal.print_json({"datasets": [{name: getattr(info, name) for name in names} for info in listed]})
             return
         rows = [
             [
                 info.name,
                 info.source,
-                "yes" if info.at_hand else "no",
+                "yes" if info.available else "no",
                 *("-" if count is None else str(count) for count in (info.n_samples, info.n_features, info.n_classes)),
             ]
             for info in listed

@@ -130,7 +130,7 @@ def _write_tables(training_file: Path, test_file: Path, seed: int) -> int:
     truth = np.asarray(_NAMES)[digits]
     rng = np.random.default_rng(seed)
     candidates = make_partial_labels(
-        truth, share=_PARTIAL / (1 - _UNLABELED), extra=2, kind="confusable", random_state=rng
+        truth, fraction=_PARTIAL / (1 - _UNLABELED), n_distractors=2, distractors="confusable", random_state=rng
     )
     labels = candidates.to_strings()
     for row in rng.permutation(len(labels))[: round(_UNLABELED * len(labels))]:

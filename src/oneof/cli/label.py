@@ -60,7 +60,7 @@ def run(
         str, typer.Option("--method", help="Name of a method, or auto: GraphLogisticRegression.")
     ] = "auto",
     strategy: Annotated[
-        str, typer.Option("--strategy", help="Query strategy: information, entropy, margin, random, or auto.")
+        str, typer.Option("--strategy", help="Query strategy: mutual_information, entropy, margin, random, or auto.")
     ] = "auto",
     imports: Annotated[
         list[Path] | None,

@@ -209,11 +209,11 @@ def load_model(path: Path) -> "SavedModel":
 
 def check_stemmer(model: "SavedModel") -> list[str]:
     """Return a note if words are now stemmed by another package than in training, which may give other stems."""
-    from oneof.text import stemming_package
+    from oneof.text import stemmer_version
 
     words = model.summary.get("words")
     trained = words.get("stemmer") if isinstance(words, dict) else None
-    if trained is None or trained == (installed := stemming_package()):
+    if trained is None or trained == (installed := stemmer_version()):
         return []
     return [f"the model was fitted with stems of {trained}; {installed} is installed here and some stems may differ."]
 
@@ -223,9 +223,9 @@ def to_frame(model: "SavedModel", rows: Any, labels: Any, *, first_row: int = 0)
     import numpy as np
     import polars as pl
 
-    from oneof.model_selection import probabilities
+    from oneof.model_selection import get_proba
 
-    result = probabilities(model.pipeline, rows)
+    result = get_proba(model.pipeline, rows)
     confidence = result.proba[np.arange(len(labels)), np.argmax(result.proba, axis=1)]
     columns: dict[str, Any] = {
         "row": range(first_row, first_row + len(labels)),

@@ -16,9 +16,9 @@ from sklearn.utils import _safe_indexing
 from oneof.candidates import CandidateSets, as_candidates, over_all_labels
 from oneof.comparison.results import FoldResult
 from oneof.errors import InputError, LabelError, reraise_as_input_error
-from oneof.estimators.base import check_learnable, check_lengths
+from oneof.estimators.base import check_informative, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
-from oneof.model_selection import CandidateKFold, probabilities
+from oneof.model_selection import CandidateKFold, get_proba
 from oneof.typing import Ints
 from oneof.validation import as_array
 
@@ -39,7 +39,7 @@ def check_task(X: Any, y: Any, truth: Any) -> Task:
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
     candidates = as_candidates(y)
     check_lengths(X, candidates)
-    check_learnable(candidates)
+    check_informative(candidates)
     if truth is None:
         return Task(X, candidates, None)
     known = over_all_labels(truth, [], candidates.classes)
@@ -93,7 +93,7 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldRe
         rows, model = model[:-1].transform(rows), model[-1]
     predicted, approximated = model.predict(rows), math.nan
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
-        approximated = approximated_accuracy(sets, probabilities(model, rows).proba, classes=model.classes_)
+        approximated = approximated_accuracy(sets, get_proba(model, rows).proba, classes=model.classes_)
     accuracy = None
     if truth is not None and not truth.is_unlabeled[test].all():
         accuracy = covering_rate(truth[test], predicted)

@@ -113,7 +113,7 @@ def default_estimators(
         "random_state": random_state,
     }
     lam = 1.0 / rows
-    one_kernel: dict[str, Any] = {"kernel": "rbf", "features": "unit" if sparse else "standard"}
+    one_kernel: dict[str, Any] = {"kernel": "rbf", "features": "l2" if sparse else "standard"}
     estimators = (
         LOORidge(**({} if rows <= MAX_ROWS_KERNEL else one_kernel), random_state=random_state),
         CLPL(fit_intercept=True),

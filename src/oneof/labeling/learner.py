@@ -19,7 +19,7 @@ from oneof.likelihoods import softmax
 from oneof.typing import FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_choice, check_estimator
 
-STRATEGIES = ("auto", "information", "entropy", "margin", "random")
+STRATEGIES = ("auto", "mutual_information", "entropy", "margin", "random")
 MAX_FEATURES = 200
 """Maximum number of features that the default model uses without dimension reduction."""
 _N_COMPONENTS = 100
@@ -66,8 +66,8 @@ class Learner:
     estimator : estimator or Pipeline, optional
         Estimator that accepts candidate sets. By default `GraphLogisticRegression`; with more than 200 features it
         uses their 100 directions of greatest variance, and sparse rows are then scaled to length 1.
-    strategy : {"auto", "information", "entropy", "margin", "random"}
-        See `oneof.active.query`. "auto" is the first of information, entropy and random that the estimator supports.
+    strategy : {"auto", "mutual_information", "entropy", "margin", "random"}
+        See `oneof.active.query`. "auto" is the first of mutual_information, entropy and random that the estimator supports.
     prefetch : int
         Number of questions selected at a time.
     rng : RandomState
@@ -112,7 +112,7 @@ class Learner:
         """Return the utility of a row; None for the random strategy."""
         if self.strategy == "random":
             return None
-        return float(query(snapshot.model, self.rows[[row]], 1, self.strategy).scores[0])
+        return float(query(snapshot.model, self.rows[[row]], 1, self.strategy).utilities[0])
 
     def _select(self, model: Any, pool: Ints) -> tuple[Ints, Floats]:
         """Return the next rows to ask and their utilities."""
@@ -122,7 +122,7 @@ class Learner:
             pool = np.sort(self._rng.choice(pool, _MAX_POOL_SIZE, replace=False))
         n = min(self.prefetch, len(pool))
         result = query(model, self.rows[pool], n, self.strategy, random_state=self._rng)
-        return pool[result.indices], result.scores
+        return pool[result.indices], result.utilities
 
 
 def default_estimator(rows: FeatureMatrix) -> GraphLogisticRegression:
@@ -160,10 +160,10 @@ def _reduce_dims(rows: FeatureMatrix) -> FeatureMatrix:
 def _best_strategy(estimator: Any) -> str:
     """Return the first strategy of "auto" that the estimator supports."""
     if estimator is None:
-        return "information"
+        return "mutual_information"
     final = estimator[-1] if hasattr(estimator, "steps") else estimator
     if hasattr(final, "posterior_features"):
-        return "information"
+        return "mutual_information"
     return "entropy" if hasattr(final, "predict_proba") else "random"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oneof.errors import DataError, InputError, InputTypeError
-from oneof.estimators._online_base import OnlineLearner, check_online
+from oneof.estimators._online_base import OnlineClassifier, check_online
 from oneof.solvers.online import OnlineState
 from oneof.stream import checkpoint, standing
 from oneof.stream.batches import Batch, Position, Wanted, extents, iterate, share_read
@@ -155,7 +155,7 @@ def fit_stream(
 class _Run:
     """One fit: where it stands, `at`, moves on by a batch a step."""
 
-    def __init__(self, source: Source, estimator: OnlineLearner, options: StreamOptions, at: Standing) -> None:
+    def __init__(self, source: Source, estimator: OnlineClassifier, options: StreamOptions, at: Standing) -> None:
         self.source = source
         self.estimator = estimator
         self.options = options
@@ -194,11 +194,11 @@ class _Run:
             at = replace(at, classes=_classes_of(batch, options))
         mask = LabelReader(options.labels, options.separator, at.classes).mask(batch.content)
         after, rows = _encode(at, batch)
-        state = self.estimator.advance(at.state, rows, mask)
+        state = self.estimator._advance(at.state, rows, mask)
         mistakes = state.n_mistakes - (0 if at.state is None else at.state.n_mistakes)
         validation = at.validation
         if at.epoch == 0:
-            predicted = None if at.state is None else self.estimator.predict_at(at.state, rows)
+            predicted = None if at.state is None else self.estimator._predict_at(at.state, rows)
             validation = validation.after(mask, mistakes, predicted, time.perf_counter() - start)
         return replace(
             at,
@@ -286,7 +286,7 @@ def _finish(at: Standing, estimator: Any, options: StreamOptions, resumed_at: in
     if at.validation.total.told == 0:
         raise DataError("every row is unlabeled, so there is nothing to learn from.")
     n_features = state.V.shape[1] - bool(estimator.fit_intercept)
-    learner = clone(estimator).take(state, at.classes, n_features)
+    learner = clone(estimator)._load_state(state, at.classes, n_features)
     steps = [("columns", at.encoder)] if at.encoder is not None else []
     odd = odd_labels(at.classes, options.separator) if options.classes is None else []  # what is named is meant
     in_runs = at.validation.runs.note()

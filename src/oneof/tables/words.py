@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
 from oneof.tables.columns import Column
-from oneof.text import StopWords, make_vectorizer, stemming_package
+from oneof.text import StopWords, make_vectorizer, stemmer_version
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +35,7 @@ class Words:
     def facts(self) -> dict[str, Any]:
         """Return what makes another table's texts into the same words, in the types of JSON."""
         listed = list(self.stop_words) if isinstance(self.stop_words, tuple) else self.stop_words
-        stemmer = None if self.stem is None else stemming_package()
+        stemmer = None if self.stem is None else stemmer_version()
         return {"stop_words": listed, "stem": self.stem, "stemmer": stemmer}
 
 
@@ -47,7 +47,7 @@ def read_words(stop_words: str = NONE, stem: str = NONE) -> Words:
     stop_words : str
         "english", "none", or the name of a file with one word a line; empty lines are passed over.
     stem : str
-        "none", or one of `oneof.text.languages()`.
+        "none", or one of `oneof.text.stemmer_languages()`.
 
     Raises
     ------

@@ -1,20 +1,20 @@
-"""The smoothed max prediction hinge, and the hinge itself in compiled form."""
+"""Tests of the smoothed max prediction hinge and of the compiled hinge."""
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from oneof.solvers.plsvm.hinge import SmoothedHinge
+from oneof.solvers.plsvm.annealing import SmoothedHinge
 from oneof.solvers.plsvm.problem import best_scores
 from tests.oracles.losses import best_outside, max_prediction_hinge
 
 
 def draw(n=300, K=7, seed=0, spread=3.0):
-    random = np.random.default_rng(seed)
-    mask = random.random((n, K)) < 0.4
-    mask[np.arange(n), random.integers(0, K, n)] = True
+    rng = np.random.default_rng(seed)
+    mask = rng.random((n, K)) < 0.4
+    mask[np.arange(n), rng.integers(0, K, n)] = True
     mask[mask.all(axis=1), 0] = False
-    return random.normal(size=(n, K)) * spread, mask
+    return rng.normal(size=(n, K)) * spread, mask
 
 
 def smoothed(scores, mask, T):
@@ -25,28 +25,28 @@ def smoothed(scores, mask, T):
 
 @pytest.mark.parametrize("T", [1.0, 0.1, 0.01])
 @pytest.mark.parametrize("n", [1, 255, 256, 600])
-def test_value_and_slopes(T, n):
-    """Value and slopes are those of the formula, to single precision; the slopes are feasible dual variables."""
+def test_value_and_gradient(T, n):
+    """Value and gradient equal the formula to single precision; the gradient is a feasible dual solution."""
     scores, mask = draw(n)
     single = np.asfortranarray(scores, dtype=np.float32)
-    slopes = np.empty_like(single)
-    value, hinge = SmoothedHinge(mask)(single, T, slopes)
+    gradient = np.empty_like(single)
+    value, hinge = SmoothedHinge(mask)(single, T, gradient)
     assert value == pytest.approx(smoothed(scores, mask, T).mean(), rel=1e-5)
     assert hinge == pytest.approx(max_prediction_hinge(scores, mask).mean(), rel=1e-6)
     step = 1e-5 * T
     for k in range(mask.shape[1]):
-        moved = np.zeros_like(scores)
-        moved[:, k] = step
-        numerical = (smoothed(scores + moved, mask, T) - smoothed(scores - moved, mask, T)) / (2 * step)
-        np.testing.assert_allclose(slopes[:, k], numerical, atol=2e-3 if T < 0.1 else 2e-4)
-    assert (slopes[~mask] >= 0).all()
-    assert (slopes[mask] <= 0).all()
-    tau = np.where(mask, 0.0, slopes).sum(axis=1)
+        shift = np.zeros_like(scores)
+        shift[:, k] = step
+        numerical = (smoothed(scores + shift, mask, T) - smoothed(scores - shift, mask, T)) / (2 * step)
+        np.testing.assert_allclose(gradient[:, k], numerical, atol=2e-3 if T < 0.1 else 2e-4)
+    assert (gradient[~mask] >= 0).all()
+    assert (gradient[mask] <= 0).all()
+    tau = np.where(mask, 0.0, gradient).sum(axis=1)
     assert (tau <= 1 + 1e-5).all()
-    np.testing.assert_allclose(slopes.sum(axis=1), 0, atol=1e-5)
+    np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-5)
 
 
-def test_it_tends_to_the_hinge():
+def test_it_converges_to_the_hinge():
     """The smoothed hinge is within T log K of the hinge."""
     scores, mask = draw()
     single = np.asfortranarray(scores, dtype=np.float32)
@@ -56,7 +56,7 @@ def test_it_tends_to_the_hinge():
 
 
 def test_best_scores_are_those_of_the_losses():
-    """The compiled search finds the best scores in and outside the sets, and the first of equals."""
+    """The compiled loop finds the best scores in and outside the sets, and the first of equal candidates."""
     scores, mask = draw()
     scores = np.round(scores)
     for layout in (np.asfortranarray, np.ascontiguousarray):

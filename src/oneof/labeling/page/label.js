@@ -113,7 +113,7 @@ function reason() {
 }
 
 function scoreText(score) {
-  const names = { information: "Information score", entropy: "Entropy", margin: "Similarity of the top two" };
+  const names = { mutual_information: "Information score", entropy: "Entropy", margin: "Similarity of the top two" };
   const unit = session.strategy === "entropy" ? " nats" : ""; // information is an approximation and may exceed the entropy of a label
   return names[session.strategy] ? `${names[session.strategy]} ${score.toFixed(2)}${unit}.` : "";
 }

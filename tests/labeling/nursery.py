@@ -1,8 +1,8 @@
 """Servers in separate processes, which tests may kill.
 
 The imports of a server take seconds, so one process imports and then forks for each server. It is this file, run by
-`python -m tests.labeling.nursery`: a line "FILE N_ROWS" on its standard input starts a server with this file of answers,
-and a line "PID LINK" on its standard output has its address.
+`python -m tests.labeling.nursery`. A line "FILE N_ROWS" on its standard input starts a server with this file of
+answers, and a line "PID LINK" on its standard output has its address.
 """
 
 import os

@@ -107,7 +107,8 @@ def test_names_and_roles(page: Page, noted: LabelingSession) -> None:
 def test_contrast(page: Page, noted: LabelingSession, scheme: str) -> None:
     """In both color schemes text has the contrast of 4.5 to 1 that WCAG 2 requires."""
     script = """
-    return [...document.querySelectorAll('h1, h2, p, label, button, .proba, .label, a, #rate, .summary, #progress-words')]
+    const selector = 'h1, h2, p, label, button, .proba, .label, a, #rate, .summary, #progress-words';
+    return [...document.querySelectorAll(selector)]
       .filter((e) => e.offsetParent && e.textContent.trim()).map((e) => {
         const clear = (x) => getComputedStyle(x).backgroundColor === 'rgba(0, 0, 0, 0)' && x.parentElement;
         let on = e; while (clear(on)) on = on.parentElement;

@@ -67,7 +67,8 @@ class Learner:
         Estimator that accepts candidate sets. By default `GraphLogisticRegression`; with more than 200 features it
         uses their 100 directions of greatest variance, and sparse rows are then scaled to length 1.
     strategy : {"auto", "mutual_information", "entropy", "margin", "random"}
-        See `oneof.active.query`. "auto" is the first of mutual_information, entropy and random that the estimator supports.
+        See `oneof.active.query`. "auto" is the first of mutual_information, entropy and random that the estimator
+        supports.
     prefetch : int
         Number of questions selected at a time.
     rng : RandomState

@@ -49,7 +49,8 @@ class LabelingSession(AnswerAPI):
         An estimator that accepts candidate sets; it is cloned. By default `GraphLogisticRegression`; with more than
         200 features it uses their 100 directions of greatest variance.
     strategy : {"auto", "mutual_information", "entropy", "margin", "random"}, default="auto"
-        See `oneof.active.query`; "auto" is the first of mutual_information, entropy and random that the estimator supports.
+        See `oneof.active.query`; "auto" is the first of mutual_information, entropy and random that the estimator
+        supports.
     annotations_per_item : int, default=1
         Required number of annotators per row.
     check_interval : int, default=5

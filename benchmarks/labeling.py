@@ -79,7 +79,7 @@ def run(data, n_answers, strategy, sets, seed):
     """Return the accuracy after every batch of answers."""
     X, y, X_test, y_test = data
     classes = np.unique(y)
-    options = {"strategy": strategy, "check_every": 0, "batch": BATCH, "n_ahead": BATCH, "random_state": seed}
+    options = {"strategy": strategy, "check_interval": 0, "refit_every": BATCH, "prefetch": BATCH, "random_state": seed}
     found = []
     with LabelingSession(X, classes=classes, **options) as session:
         for n in range(1, n_answers + 1):
@@ -87,7 +87,7 @@ def run(data, n_answers, strategy, sets, seed):
             session.answer(question, sets[question.row])
             if n % BATCH == 0:
                 session.train()
-                found.append(float((session.learned.model.predict(X_test) == y_test).mean()))
+                found.append(float((session.snapshot.model.predict(X_test) == y_test).mean()))
     return found
 
 
@@ -165,13 +165,13 @@ def latency(think, n_answers):
         connection.request("POST", f"{where.path}api/{name}", json.dumps(content), headers)
         return json.loads(connection.getresponse().read())
 
-    told, seconds = post("ask", {"annotator": "Ann", "window": "w"}), []
+    response, seconds = post("ask", {"annotator": "Ann", "window": "w"}), []
     for _ in range(n_answers):
-        question = told["question"]
+        question = response["question"]
         time.sleep(think)
-        said = {"kind": "one of", "labels": [int(y[question["row"]])], "key": secrets.token_hex(8)}
+        content = {"kind": "one of", "labels": [int(y[question["row"]])], "key": secrets.token_hex(8)}
         start = time.perf_counter()
-        told = post("answer", {"question": question["id"]} | said)
+        response = post("answer", {"question": question["id"]} | content)
         seconds.append(time.perf_counter() - start)
     connection.close()
     server.stop()

@@ -136,7 +136,7 @@ def draw():
     """Draw every line of the table, and the real sets, as a margin over the loop that takes predictions as they are."""
     import matplotlib.pyplot as plt
 
-    from oneof.plots.style import PALETTE, dress
+    from oneof.plots.style import PALETTE, style_axes
 
     names = {"uniform": "even", "confusable": "partner", "cooccurring": "scenes"}
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained", width_ratios=(1, 2))
@@ -162,8 +162,8 @@ def draw():
     right.set_xticks(range(len(MADE)), [f"{names[kind]}\n{extra} false" for kind, extra in MADE], fontsize=8)
     right.set_ylabel("accuracy less that of true labels")
     right.set_title("Made candidate sets: a dot a data set, bars their means", loc="left")
-    dress(left, grid="x")
-    dress(right, grid="y")
+    style_axes(left, grid="x")
+    style_axes(right, grid="y")
     left.legend(loc="center left", bbox_to_anchor=(0.0, 0.74), frameon=False, fontsize=9)
     figure.savefig(DOCS / "loo_ridge.png", dpi=130)
 

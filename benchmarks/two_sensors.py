@@ -111,7 +111,7 @@ def draw_figure(path, curves, found):
     """Draw mean ROC curves, and the mines found while querying; bands are one standard deviation to each side."""
     from matplotlib.figure import Figure
 
-    from oneof.plots.style import PALETTE, dress, write_legend
+    from oneof.plots.style import PALETTE, style_axes, write_legend
 
     figure = Figure(figsize=(11.0, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -130,7 +130,7 @@ def draw_figure(path, curves, found):
     right.set(xlabel="labels queried", ylabel="mines found", xlim=(0, N_QUERIES), ylim=(0, None))
     right.set_title("Mines among the rows queried", loc="left", color=PALETTE["ink"])
     for ax, where in ((left, "lower right"), (right, "upper left")):
-        dress(ax, grid="y")
+        style_axes(ax, grid="y")
         write_legend(ax, loc=where)
     figure.savefig(path, dpi=150)
 

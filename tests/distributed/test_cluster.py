@@ -107,5 +107,5 @@ def test_compare_over_the_workers(cluster):
     here = compare(X, y, methods, cv=3)
     with parallel_config(backend="dask"):
         there = compare(X, y, methods, cv=3, n_jobs=-1)
-    assert there.winner == here.winner
+    assert there.best_method == here.best_method
     assert [r.covering_rate for r in there.results] == [r.covering_rate for r in here.results]

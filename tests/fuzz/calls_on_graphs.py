@@ -90,7 +90,7 @@ def pictures(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
     if draw(st.integers(0, 4)) == 0:
         rates = either(st.sampled_from([np.full(3, 0.5), [0.1, 0.2, 0.9], (1.0, 1.0, 1.0)]))
-        curve = {"covering_rate": draw(rates), "covering_rate_std": draw(rates), "n_rows": (1, 2, 3)}
+        curve = {"covering_rate": draw(rates), "covering_rate_std": draw(rates), "train_sizes": (1, 2, 3)}
         accuracy = draw(st.sampled_from([rates, st.none()]))
         curve |= {"accuracy": draw(accuracy), "accuracy_std": draw(accuracy)}
         return _drawn, (plots.plot_learning_curve, draw(either(just(SimpleNamespace(**curve))))), {}

@@ -9,12 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from oneof import PLKNN, AvgPerceptron, active, model_selection, multilabel
 from oneof.comparison import (
     compare,
-    first_choice,
-    holds_negative,
+    default_estimators,
+    default_method,
     learning_curve,
-    left_out_of_auto,
-    panel,
-    without_slow,
 )
 from oneof.labeling import LabelingSession
 from tests.fuzz.drawn import (
@@ -98,7 +95,7 @@ def comparisons(draw: st.DrawFn) -> Case:
     named.setdefault("cv", 2)
     if draw(st.booleans()):
         odd = st.sampled_from([(0.0,), (), (float("nan"),), None, "x"])
-        named |= draw(optional(shares=either(st.sampled_from([(0.5, 1.0), (1.0,)]), odd)))
+        named |= draw(optional(train_sizes=either(st.sampled_from([(0.5, 1.0), (1.0,)]), odd)))
         return learning_curve, (PLKNN(n_neighbors=2), X, y), named
     methods = either(
         st.sampled_from([{"a": PLKNN(), "b": AvgPerceptron()}, ["PLKNN"], "AvgPerceptron"]),
@@ -116,22 +113,19 @@ def _a_truth(draw: st.DrawFn, y: Any, n: int) -> Any:
 
 @st.composite
 def choices(draw: st.DrawFn) -> Case:
-    """Draw a call of a function that the comparison selects its methods with."""
+    """Draw a call of a function that selects methods."""
     n = draw(ROWS)
-    match draw(st.integers(0, 4)):
+    match draw(st.integers(0, 1)):
         case 0:
             flag = either(st.booleans())
-            return panel, (), draw(optional(sparse=flag, negative=flag, n_rows=several(1, 10**6), random_state=SEEDS))
-        case 1:
-            y = draw(sets(n, 3, ("candidates", "text sets")))
-            return first_choice, (y,), {}
-        case 2:
-            return holds_negative, (draw(features(n, 2)),), {}
-        case 3:
-            return left_out_of_auto, (draw(several(1, 10**4)),), {}
+            return (
+                default_estimators,
+                (),
+                draw(optional(sparse=flag, negative=flag, n_rows=several(1, 10**6), random_state=SEEDS)),
+            )
         case _:
-            known = either(st.sampled_from([{}, {"PLGP": PLKNN()}, {"a": 1}]))
-            return without_slow, (draw(known), draw(several(1, 10**4))), {}
+            y = draw(sets(n, 3, ("candidates", "text sets")))
+            return default_method, (y,), {}
 
 
 @st.composite
@@ -159,9 +153,9 @@ def sessions(draw: st.DrawFn) -> Case:
             y=sets(n, 3, NAMED_FORMS),
             estimator=either(st.sampled_from([PLKNN(n_neighbors=2), AvgPerceptron()])),
             strategy=either(st.sampled_from(["auto", "margin", "random"])),
-            overlap=several(1, 2),
-            check_every=several(0, 2),
-            batch=several(1, 2),
+            annotations_per_item=several(1, 2),
+            check_interval=several(0, 2),
+            refit_every=several(1, 2),
             min_votes=several(1, 1),
             top=several(1, 2),
             random_state=SEEDS,

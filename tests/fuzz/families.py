@@ -20,12 +20,9 @@ from oneof import (
 )
 from oneof.comparison import (
     compare,
-    first_choice,
-    holds_negative,
+    default_estimators,
+    default_method,
     learning_curve,
-    left_out_of_auto,
-    panel,
-    without_slow,
 )
 from tests.fuzz import calls_on_blocks, calls_on_files, calls_on_graphs, calls_on_sets, calls_that_learn
 from tests.fuzz.drawn import Family
@@ -84,11 +81,8 @@ FAMILIES = {
         calls_that_learn.choices,
         1.0,
         (
-            panel,
-            first_choice,
-            holds_negative,
-            left_out_of_auto,
-            without_slow,
+            default_estimators,
+            default_method,
         ),
     ),
     "documents": Family(calls_that_learn.documents, 1.0, (multilabel.breakeven_score,)),

@@ -1,7 +1,5 @@
 """Regression tests of failures that fuzzing found, each in its smallest form."""
 
-import importlib
-
 import dask.array as da
 import numpy as np
 import polars as pl
@@ -38,13 +36,13 @@ from oneof import (
     stream,
 )
 from oneof.comparison import LearningCurve, compare, learning_curve
+from oneof.comparison import methods as comparison_methods
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.labeling import LabelingSession, LabelTable
 from tests.estimators.panel import table
 from tests.fuzz.outcome import outcome
 
 X, MASK = table(20, d=2)
-compare_ = importlib.import_module("oneof.comparison")
 UNSORTABLE = np.array([1.0, 2.0])
 
 
@@ -129,7 +127,7 @@ def test_blocks_that_are_too_far_apart():
 def test_folds_with_missing_rows():
     for row in (21, -21):
         said = outcome(learning_curve, PLKNN(n_neighbors=1), X, MASK, cv=[(range(19), [19, row])])
-        assert str(said) == f"cv names row {row}, but the rows are 0 to 19."
+        assert str(said) == f"`cv` must contain row indices from 0 to 19; got {row}."
 
 
 def test_costs_of_few_bits():
@@ -179,7 +177,7 @@ def test_invalid_labels():
         lambda: compare(X, MASK, 0.5),
         lambda: compare(X, MASK, {"a": PLKNN()}, n_jobs=0),
         lambda: compare(X[:0], MASK[:0, :0], {"a": PLKNN()}),
-        lambda: learning_curve(PLKNN(), X, MASK, shares=None),
+        lambda: learning_curve(PLKNN(), X, MASK, train_sizes=None),
         lambda: graphs.PrecomputedKernel(True)(X[:, :1]),
         lambda: active.query(len, X, strategy="entropy"),
         lambda: LabelingSession(X[:0], classes=["a", "b"]),
@@ -249,10 +247,10 @@ def test_a_memoryview_is_accepted():
         lambda: model_selection.covering_rate_scorer(None, X, MASK),
         lambda: model_selection.exact_accuracy_scorer(PLKNN, X, MASK),
         lambda: graphs.NeighborGraph().graph(X[:0]),
-        lambda: compare_.left_out_of_auto(None),
-        lambda: compare_.panel(n_rows="many"),
-        lambda: compare_.without_slow(3, 5),
-        lambda: compare_.first_choice(["a", "b"]),
+        lambda: comparison_methods.excluded_from_auto(None),
+        lambda: comparison_methods.default_estimators(n_rows="many"),
+        lambda: comparison_methods.auto_methods(3, 5),
+        lambda: comparison_methods.default_method(["a", "b"]),
         lambda: datasets.make_two_sensors((1, 4, 2), np.array(3.0)),
         lambda: datasets.load("iris", 3),
         lambda: datasets.load("iris", "~nobody at all/x"),
@@ -272,7 +270,7 @@ def test_a_memoryview_is_accepted():
         lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", show=np.zeros((2, 2))),
         lambda: active.simulate(PLKNN(), X, [0, 1] * 10, start=[0, 1], n_queries=1, X_test=2, y_test=[0]),
         lambda: compare(X, MASK, ["PLKNN"], cv=iter([])),
-        lambda: compare_.panel(sparse=np.array([1.0, 2.0])),
+        lambda: comparison_methods.default_estimators(sparse=np.array([1.0, 2.0])),
         lambda: LabelingSession(X, estimator=-1, classes=["a", "b"]),
         lambda: graphs.diffusion_kernel(sp.csr_array(1.0 - np.eye(4)), kind=np.array([1.0, 2.0])),
         lambda: make_partial_labels([0, 1, 0, 1], distractors="cooccurring", groups=sp.csr_array(np.ones((4, 1)))),
@@ -303,9 +301,9 @@ def test_arguments_behind_the_first_check(call):
 def test_every_sparse_format_is_checked():
     """Sparse formats without a value array, such as LIL and DIA, are accepted."""
     rows = sp.lil_array([[0.0, -1.0], [2.0, 0.0]])
-    assert compare_.holds_negative(rows)
-    assert compare_.holds_negative(rows.todia())
-    assert not compare_.holds_negative(abs(rows.tocsr()).tolil())
+    assert comparison_methods.has_negative_values(rows)
+    assert comparison_methods.has_negative_values(rows.todia())
+    assert not comparison_methods.has_negative_values(abs(rows.tocsr()).tolil())
 
 
 def test_later_rows_that_overflow_float32():

@@ -21,8 +21,6 @@ from oneof.errors import DataError, InputError
 from oneof.io import align_columns, choose_columns, read_labels, read_table
 from oneof.labeling.answers import Answers
 from oneof.labeling.importing import read_label_studio
-from oneof.labeling.log import AnswerLog, Entry
-from oneof.labeling.log_file import kept_classes
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
 from tests.fuzz_files.containers import GZIP, PLAIN, RECORDS, ZIP, Container, json_lines
@@ -162,10 +160,10 @@ _FACTS = {"rows": "some", "classes": '["a", "b", "c"]'}
 
 
 def _answers(path: Path) -> None:
-    kept_classes(path)
+    stored_classes(path)
     log = AnswerLog(path, _FACTS)
     try:
-        answers = Answers(log, np.ones((4, 3), dtype=bool), np.array(["a", "b", "c"]), min_votes=1, top=1)
+        answers = AnswerStore(log, np.ones((4, 3), dtype=bool), np.array(["a", "b", "c"]), min_votes=1, top=1)
         answers.candidates()
         answers.history()
         answers.write(Entry("new", "Eve", 2, "one of", (2,)), 0)

@@ -1,7 +1,6 @@
-"""`oneof datasets`: the data sets that can be loaded."""
+"""`oneof datasets`: list the data sets that can be loaded."""
 
-from oneof.cli import options
-from oneof.cli.guard import guarded
+from oneof.cli import options, terminal
 
 NAME = "datasets"
 EXAMPLES = """\b
@@ -12,15 +11,14 @@ Examples:
 
 
 def run(*, json: options.Json = False, debug: options.Debug = False) -> None:
-    """List the data sets that oneof.datasets.load knows."""
-    with guarded(debug=debug):
-        from oneof.cli import terminal
+    """List the data sets of oneof.datasets.load."""
+    with terminal.handle_errors(debug=debug):
         from oneof.datasets import dataset_info
 
         listed = dataset_info()
         if json:
             names = ("name", "n_samples", "n_features", "n_classes", "source", "available", "note")
-            terminal.show_json({"datasets": [{name: getattr(info, name) for name in names} for info in listed]})
+            terminal.print_json({"datasets": [{name: getattr(info, name) for name in names} for info in listed]})
             return
         rows = [
             [
@@ -31,5 +29,5 @@ def run(*, json: options.Json = False, debug: options.Debug = False) -> None:
             ]
             for info in listed
         ]
-        columns = ["name", "from", "at hand", "rows", "features", "classes"]
-        terminal.show_table("Data sets for oneof.datasets.load(name)", columns, rows, text_columns=3)
+        columns = ["name", "from", "available", "rows", "features", "classes"]
+        terminal.print_table("Data sets for oneof.datasets.load(name)", columns, rows, text_columns=3)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.outputs import check_writable, reject_inputs, staged
-from oneof.cli.prepared import Reading
-from oneof.cli.terminal import Progress, percent
+from oneof.cli.inputs import ReadOptions
+from oneof.cli.terminal import Progress, format_percent
 from oneof.errors import InputError
 from oneof.io import read_text_options
 
@@ -70,7 +69,7 @@ def fit_online(
 
     check_writable(folder)
     source = open_source(path, online.format)
-    reject_inputs((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
+    check_not_input((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
     if reading.truth is not None:
         raise InputError("--truth cannot be used with --online: the running loss is computed from the candidate sets.")
     classifier = _make_classifier(method)
@@ -152,7 +151,7 @@ def _summarize(name: str, fit: "StreamResult", options: Any, classifier: Any, on
     }
 
 
-def _write_model(path: Path, fit: "StreamResult", reading: Reading, summary: dict[str, Any]) -> None:
+def _write_model(path: Path, fit: "StreamResult", reading: ReadOptions, summary: dict[str, Any]) -> None:
     from oneof.persistence import SavedModel, save
 
     names = ("rows", "exact", "partial", "unlabeled", "words", "separator", "progressive_validation")

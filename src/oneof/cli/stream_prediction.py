@@ -46,7 +46,7 @@ class StreamPrediction:
         if truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels. Omit --truth.")
         self.rows = 0
-        self.notes = other_stems(model)
+        self.notes = check_stemmer(model)
         self._model = model
         self._source = source
         self._truth = truth

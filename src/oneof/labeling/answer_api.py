@@ -1,4 +1,4 @@
-"""What may be said to a question: that the label is one of these, none of these, or that one cannot tell."""
+"""Answers to a question: one or more labels, excluded labels, "don't know", a skip, or an undo."""
 
 from collections.abc import Collection
 from typing import Any
@@ -7,63 +7,63 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import LabelError
-from oneof.labeling.answers import Answers, new_key
-from oneof.labeling.asking import Asker, Question
-from oneof.labeling.given import check_name, check_question, check_text
-from oneof.labeling.log import Entry, Kind
-from oneof.labeling.training import Training
+from oneof.labeling.answer_log import Entry, Kind
+from oneof.labeling.answer_store import AnswerStore, new_key
+from oneof.labeling.learner import TrainingLoop
+from oneof.labeling.scheduler import Question, QuestionScheduler
+from oneof.labeling.validation import check_name, check_question, check_text
 from oneof.typing import Labels
 
 
-class Answering:
-    """The half of a session that writes: its answers, and what takes them back.
+class AnswerAPI:
+    """Methods of a session that write answers and undo them.
 
     Attributes
     ----------
     classes : ndarray of shape (n_classes,)
-    answers : Answers
+    answers : AnswerStore
     """
 
     classes: Labels
-    answers: Answers
-    _asker: Asker
-    _training: Training
+    answers: AnswerStore
+    _scheduler: QuestionScheduler
+    _training: TrainingLoop
 
     def answer(self, question: Question, labels: Any, *, key: str | None = None) -> Entry:
-        """Write down that the label is this one, or one of these.
+        """Answer that the label is this one, or one of these.
 
         Parameters
         ----------
         question : Question
-            As `ask` or `look` returned it.
+            A result of `ask` or `question_for`.
         labels : label or collection of labels
         key : str, optional
-            An answer that is given twice with the same key is written once.
+            An answer that is sent twice with the same key is written once.
 
         Returns
         -------
         Entry
-            When it is returned it is on the disk.
+            The entry, already written to the disk.
 
         Raises
         ------
         LabelError
-            If a label is not among the classes, or none is given.
+            If a label is not a class, or no label is given.
         ConflictError
-            If the annotator has answered the row in another window since.
+            If the annotator has since answered the row in another window.
         """
-        return self._give(question, "one of", self._codes(labels), key)
+        return self._write(question, "one of", self._codes(labels), key)
 
     def reject(self, question: Question, labels: Any, *, key: str | None = None) -> Entry:
-        """Write down that the label is none of these.
+        """Answer that the label is none of these.
 
         Parameters
         ----------
         question : Question
-            As `ask` or `look` returned it.
+            A result of `ask` or `question_for`.
         labels : label or collection of labels
         key : str, optional
-            An answer that is given twice with the same key is written once.
+            An answer that is sent twice with the same key is written once.
 
         Returns
         -------
@@ -72,67 +72,67 @@ class Answering:
         Raises
         ------
         LabelError
-            If a label is not among the classes, none is given, or all are.
+            If a label is not a class, if no label is given, or if all classes are excluded.
         ConflictError
-            If the annotator has answered the row in another window since.
+            If the annotator has since answered the row in another window.
         """
         codes = self._codes(labels)
         if len(codes) == len(self.classes):
-            raise LabelError("all classes are ruled out: leave at least one.")
-        return self._give(question, "none of", codes, key)
+            raise LabelError("`labels` must not exclude every class: leave at least one.")
+        return self._write(question, "none of", codes, key)
 
     def dont_know(self, question: Question, *, key: str | None = None) -> Entry:
-        """Write down that the annotator cannot tell; others may still be asked.
+        """Answer that the annotator does not know; other annotators may still be asked.
 
         Parameters
         ----------
         question : Question
-            As `ask` or `look` returned it.
+            A result of `ask` or `question_for`.
         key : str, optional
-            An answer that is given twice with the same key is written once.
+            An answer that is sent twice with the same key is written once.
 
         Returns
         -------
         Entry
         """
-        return self._give(question, "unknown", (), key)
+        return self._write(question, "unknown", (), key)
 
     def skip(self, question: Question, *, key: str | None = None) -> Entry:
-        """Put the row off: it is asked again when there are no others.
+        """Postpone the row until no other rows remain.
 
         Parameters
         ----------
         question : Question
-            As `ask` or `look` returned it.
+            A result of `ask` or `question_for`.
         key : str, optional
-            An answer that is given twice with the same key is written once.
+            An answer that is sent twice with the same key is written once.
 
         Returns
         -------
         Entry
         """
-        return self._give(question, "skip", (), key)
+        return self._write(question, "skip", (), key)
 
     def undo(self, annotator: str = "me", *, number: int | None = None, key: str | None = None) -> Entry | None:
-        """Take back the annotator's last answer or skip, or the one of that number.
+        """Undo the annotator's last answer or skip, or the entry of a given number.
 
         Parameters
         ----------
         annotator : str, default="me"
         number : int, optional
-            Of the entry; by default the last one that stands.
+            Number of the entry; by default the last one that is not undone.
         key : str, optional
             As in `answer`.
 
         Returns
         -------
         Entry or None
-            What was taken back; None where there is nothing.
+            The undone entry; None if there is nothing to undo.
 
         Raises
         ------
         ConflictError
-            If the named one is not there to be taken back.
+            If the entry of this number cannot be undone.
         """
         check_name(annotator)
         _check_key(key)
@@ -140,7 +140,8 @@ class Answering:
         self._wake()
         return undone
 
-    def _give(self, question: Question, kind: Kind, codes: tuple[int, ...], key: str | None) -> Entry:
+    def _write(self, question: Question, kind: Kind, codes: tuple[int, ...], key: str | None) -> Entry:
+        """Write an answer, release its question and wake the training thread."""
         check_question(question, len(self.answers.start))
         _check_key(key)
         entry = Entry(
@@ -155,18 +156,19 @@ class Answering:
         )
         with self.answers.lock:
             written = self.answers.write(entry, question.seen)
-            self._asker.release(question)
+            self._scheduler.release(question)
         self._wake()
         return written
 
     def _wake(self) -> None:
-        """Let the model know that there may be more to learn from."""
-        self._training.wake(self.answers.ledger.last)
+        """Notify the training thread of new answers."""
+        self._training.wake(self.answers.state.last)
 
     def _codes(self, labels: Any) -> tuple[int, ...]:
+        """Return the codes of one or more labels."""
         listed = list(labels) if isinstance(labels, Collection) and not isinstance(labels, str) else [labels]
         if not listed:
-            raise LabelError("no label is named: name one or more, or say that you do not know.")
+            raise LabelError("`labels` must name one or more classes; got none. Use `dont_know` if unsure.")
         mask = CandidateSets.from_sets([listed], classes=self.classes).mask
         return tuple(np.flatnonzero(mask[0]).tolist())
 

@@ -45,7 +45,7 @@ CHECKED_TOO = [
     *(MultinomialEM("cv"), GraphLogisticRegression("graph"), GraphLogisticRegression(features="kernel")),
     *(LOORidge(approximation="nystroem", n_components=20, random_state=0), LOORidge(unlabeled="class_mass")),
     *(LOORidge("rbf", features="l2", distractors="cooccurring"), LOORidge("laplacian")),
-    *(TransductiveSVM(), TransductiveSVM(kernel="rbf", switching="single")),
+    *(TransductiveSVM(), TransductiveSVM(kernel="rbf", label_switching="single")),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
 ]
 

@@ -74,12 +74,12 @@ def test_covering_rate_and_ambiguous_loss_sum_to_one_where_no_row_is_full(seed):
 def test_unlabeled_rows_dilute_the_loss_and_leave_the_rates_alone(seed):
     """Unlabeled rows count as covered in the loss, and are excluded from both rates."""
     candidates, predicted, proba = draw(seed)
-    told = ~candidates.is_unlabeled
-    assert covering_rate(candidates, predicted) == pytest.approx(covering_rate(candidates[told], predicted[told]))
+    labeled = ~candidates.is_unlabeled
+    assert covering_rate(candidates, predicted) == pytest.approx(covering_rate(candidates[labeled], predicted[labeled]))
     assert approximated_accuracy(candidates, proba) == pytest.approx(
-        approximated_accuracy(candidates[told], proba[told])
+        approximated_accuracy(candidates[labeled], proba[labeled])
     )
-    diluted = told.mean() * ambiguous_zero_one_loss(candidates[told], predicted[told])
+    diluted = labeled.mean() * ambiguous_zero_one_loss(candidates[labeled], predicted[labeled])
     assert ambiguous_zero_one_loss(candidates, predicted) == pytest.approx(diluted)
 
 

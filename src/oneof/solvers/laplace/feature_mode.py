@@ -146,7 +146,7 @@ class WeightPrior:
 
 @dataclass(frozen=True)
 class WeightLikelihood:
-    """Likelihood as a function of the weights, as an `Objective`."""
+    """Likelihood as a function of the weights, as a `LogPosterior`."""
 
     sums: FeatureSums
     sharpness: float

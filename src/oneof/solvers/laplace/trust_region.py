@@ -65,8 +65,8 @@ class Derivatives(HessianOperator, Protocol):
         """Gradient of the log likelihood."""
 
 
-class Objective(Protocol):
-    """Objective Psi as a function of the latents: see `Likelihood` in `oneof.solvers.laplace.model`."""
+class LogPosterior(Protocol):
+    """Log posterior Psi as a function of the latents: see `Likelihood` in `oneof.solvers.laplace.model`."""
 
     def psi(self, coefficients: Array, latents: Array) -> float:
         """Return Psi."""
@@ -78,7 +78,7 @@ class Objective(Protocol):
 class TrustRegionNewton:
     """State of the Newton method at one sharpness."""
 
-    def __init__(self, prior: PriorOperator, likelihood: Objective, coefficients: Array, latents: Array) -> None:
+    def __init__(self, prior: PriorOperator, likelihood: LogPosterior, coefficients: Array, latents: Array) -> None:
         self.xp = array_namespace(latents)
         self.prior, self.likelihood = prior, likelihood
         self.coefficients, self.latents = coefficients, latents

@@ -47,7 +47,7 @@ def test_disambiguated_labels_are_candidates(run: Run, model: Path) -> None:
 
 def test_the_saved_model_is_the_fitted_one(run: Run, model: Path) -> None:
     """The model of the file predicts the same labels as the command."""
-    from oneof.tables import Column, conform
+    from oneof.io import Column, align_columns
 
     saved = persistence.load(model)
     birds = make_birds(1)

@@ -13,6 +13,7 @@ import pytest
 
 from oneof.cli.inputs import ReadOptions, prepare
 from oneof.cli.label import LabelOptions, open_session
+from oneof.io import Overrides
 from oneof.labeling.server import LabelingServer
 from tests.cli.conftest import Run, make_birds
 from tests.labeling.serving import Client

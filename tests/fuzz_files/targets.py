@@ -19,7 +19,8 @@ from oneof.datasets import load_mat
 from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
 from oneof.io import align_columns, choose_columns, read_labels, read_table
-from oneof.labeling.answers import Answers
+from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
+from oneof.labeling.answer_store import AnswerStore
 from oneof.labeling.importing import read_label_studio
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches

@@ -17,9 +17,8 @@ from oneof.datasets import load_mat
 from oneof.datasets.npz import read_shape
 from oneof.errors import DataError
 from oneof.io import read_table, source
+from oneof.labeling.answer_log import AnswerLog, stored_classes
 from oneof.labeling.importing import read_label_studio
-from oneof.labeling.log import AnswerLog
-from oneof.labeling.log_file import kept_classes
 from oneof.stream import read_batches
 from tests.fuzz_files.targets import _FACTS, TARGETS
 

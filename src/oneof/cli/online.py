@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.cli.inputs import ReadOptions
 from oneof.cli.terminal import Progress, format_percent
 from oneof.errors import InputError
+from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.io import read_text_options
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def default_folder(path: Path) -> Path:
 
 def fit_online(
     path: Path,
-    reading: Reading,
+    reading: ReadOptions,
     online: OnlineOptions,
     *,
     method: str,
@@ -93,7 +94,7 @@ def fit_online(
         callback = None if bar is None else lambda validation, fraction: _print_progress(bar, validation, fraction)
         fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
     summary = _summarize(source.name, fit, options, classifier, online)
-    with staged(folder) as stage:
+    with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)
         _write_model(model, fit, reading, summary)
         summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -124,7 +125,7 @@ def _make_classifier(method: str) -> Any:
 def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction: float | None) -> None:
     rows, last = validation.total.rows, validation.windows[-1]
     speed = validation.total.rows_per_second or 0
-    text = f"L_A {percent(validation.total.model_loss)}, recently {percent(last.model_loss)}; {speed:,.0f} rows/s"
+    text = f"L_A {format_percent(validation.total.model_loss)}, recently {format_percent(last.model_loss)}; {speed:,.0f} rows/s"
     bar(rows, None if not fraction else round(rows / fraction), text)
 
 

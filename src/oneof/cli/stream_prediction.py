@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import numpy as np
 
 from oneof.candidates.columns import LabelReader, label_to_text
-from oneof.cli.prediction import as_frame, check_output, other_stems
+from oneof.cli.predict import check_output, check_stemmer, to_frame
 from oneof.errors import DataError, InputError
 from oneof.files import atomic_write
 from oneof.io import Column, Kind, align_columns, find_column
@@ -87,7 +87,7 @@ class StreamPrediction:
                     rows = batch.content.rows
                 labels = method.predict(rows)
                 self._update_metrics(batch, labels)
-                yield as_frame(without_encoder, rows, labels, first_row=self.rows)
+                yield to_frame(without_encoder, rows, labels, first_row=self.rows)
             self.rows += len(batch)
         if self.rows == 0:
             raise InputError(f"{self._source.display_name} has no rows.")

@@ -188,7 +188,7 @@ def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
     predicted = as_array(y_pred, "y_pred")
     labels = predicted.ravel().tolist()
     distinct_labels(labels, range(len(labels)))  # raises if a value is not a label
-    candidates = over_all_labels(y, labels, classes)
+    candidates = expand_to_predicted(y, labels, classes)
     if predicted.shape != (len(candidates),):
         raise InputError(
             f"`y_pred` must have shape ({len(candidates)},), one label for each set; got {predicted.shape}."

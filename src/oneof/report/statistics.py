@@ -99,9 +99,7 @@ def compare_with_truth(
     if not known.any():
         return None
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
-    columns = np.array(
-        [column.get(label, -1) if given else -1 for label, given in zip(truth, known, strict=True)]
-    )
+    columns = np.array([column.get(label, -1) if given else -1 for label, given in zip(truth, known, strict=True)])
     right = np.array([known[i] and bool(decided[i] == truth[i]) for i in range(len(truth))])
     # Index -1 is the last class, which the second factor excludes again.
     inside = candidates.mask[np.arange(len(columns)), columns] & (columns >= 0)

@@ -301,7 +301,7 @@ def _is_empty(cells: "pl.Series") -> bool:
 
 def _has_features(table: "Table", exclude: set[str], overrides: "Overrides") -> bool:
     """Return whether the table has feature columns."""
-    return bool(set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_like))
+    return bool(set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_columns))
 
 
 def _make_estimator(prepared: "PreparedTable", label_options: LabelOptions) -> Any:

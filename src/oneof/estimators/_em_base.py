@@ -63,7 +63,7 @@ class GenerativeClassifier(CandidateClassifier):
         self._check_parameters()
         rows, candidates = self._validate_fit(X, y)
         mask = candidates.mask
-        weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
+        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
         selection = self._select_weight(rows, mask, weight)
         solution = self._solve(rows, mask, weight, selection.weight)
         if not solution.converged:

@@ -83,7 +83,7 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
         """
         self._check_parameters()
         rows, candidates = self._validate_fit(X, y)
-        weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
+        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
         solution = solve_clpl(
             rows,
             candidates.mask,

@@ -254,7 +254,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         )
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        weight = check_sample_weight(sample_weight, rows.shape[0], told=labeled)
+        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=labeled)
         names = getattr(self, "feature_names_in_", None)
         views = make_views(
             rows,

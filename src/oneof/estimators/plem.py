@@ -118,7 +118,7 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
         rows, candidates = self._validate_fit(X, y)
-        weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
+        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
         solution = solve_plem(
             rows,
             candidates.mask,

@@ -133,9 +133,9 @@ class NeighborGraph:
             check_choice("affinity", self.affinity, AFFINITIES, ", a function of the rows or a matrix")
         check_positive("n_neighbors", self.n_neighbors, integer=True)
         if self.radius is not None:
-            check_positive("radius", self.radius, others=" or None")
+            check_positive("radius", self.radius, alternatives=" or None")
         if not (isinstance(self.bandwidth, str) and self.bandwidth == "local"):
-            check_positive("bandwidth", self.bandwidth, others=' or "local"')
+            check_positive("bandwidth", self.bandwidth, alternatives=' or "local"')
         check_choice("symmetrize", self.symmetrize, ("union", "mutual", "sum"))
         check_choice("algorithm", self.algorithm, ("exact", "approximate"))
         if self.algorithm == "approximate" and self.radius is not None:

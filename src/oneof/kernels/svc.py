@@ -77,5 +77,5 @@ def _gamma(gamma: Any | Literal["scale", "auto"], X: FeatureMatrix) -> float:
         return 1.0 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":
         return scale_gamma(X)
-    check_positive("gamma", gamma, others=', "scale" or "auto"')
+    check_positive("gamma", gamma, alternatives=', "scale" or "auto"')
     return float(gamma)

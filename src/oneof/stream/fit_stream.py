@@ -395,7 +395,7 @@ def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at:
     if run.validation.total.labeled == 0:
         raise DataError("every row is unlabeled, so there is nothing to learn from.")
     n_features = state.V.shape[1] - bool(estimator.fit_intercept)
-    classifier = clone(estimator)._take(state, run.classes, n_features)
+    classifier = clone(estimator)._load_state(state, run.classes, n_features)
     steps = [("columns", run.encoder)] if run.encoder is not None else []
     # Classes named by the user are not suspicious.
     class_notes = suspicious_labels(run.classes, options.separator) if options.classes is None else []

@@ -144,7 +144,7 @@ class RiverClassifier:
 
         if self._state is None:
             raise NotFittedError("This RiverClassifier is not fitted. Call learn_one first.")
-        return clone(self.estimator)._take(deepcopy(self._state), self.classes, 2**self.hash_bits)
+        return clone(self.estimator)._load_state(deepcopy(self._state), self.classes, 2**self.hash_bits)
 
     def _scores(self, state: OnlineState, x: Mapping[str, Any]) -> Floats:
         columns, values = self._row(x)

@@ -115,14 +115,14 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(
 def test_records_that_cannot_be_written_leave_the_store(disk: Path, hinder: Callable[[Path], None]) -> None:
     """A record that does not fit is an error, and those before it are there when the store is opened again."""
     with Store(disk / "records.jsonl", "x") as store:
-        store.append(Record(Trial.of("x", draw=0), {"error": 0.5}))
+        store.append(Record(Trial.from_settings("x", draw=0), {"error": 0.5}))
     old = (disk / "records.jsonl").read_bytes()
     hinder(disk)
 
     def go_on() -> None:
         with Store(disk / "records.jsonl", "x") as store:
             for draw in range(1, 99):
-                store.append(Record(Trial.of("x", draw=draw), {"trace": list(range(5000))}))
+                store.append(Record(Trial.from_settings("x", draw=draw), {"trace": list(range(5000))}))
 
     with pytest.raises(WriteError, match=r"records.jsonl cannot be written"):
         go_on()

@@ -59,7 +59,7 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"oneof {oneof.__version__}\n"
 
 
-@pytest.mark.parametrize("command", [[], ["fit"], ["predict"], ["compare"], ["demo"], ["datasets"], ["reproduce"]])
+@pytest.mark.parametrize("command", [[], ["fit"], ["predict"], ["compare"], ["demo"], ["datasets"]])
 def test_help_is_light_and_has_examples(command: list[str]) -> None:
     """--help shows examples and imports nothing that is slow to import."""
     code = (

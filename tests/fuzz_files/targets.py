@@ -184,14 +184,14 @@ def _studio_seeds(_: Path) -> list[bytes]:
 def _store_seeds(folder: Path) -> list[bytes]:
     path = folder / "seed.jsonl"
     with Store(path, "x") as store:
-        store.append(Record(Trial.of("x", size=1, kind="a"), {"error": 0.5, "trace": [1, 2]}, seconds=0.1))
-        store.append(Record(Trial.of("x", size=2, kind="a"), None, "it failed", 0.2, "0.1"))
+        store.append(Record(Trial.from_settings("x", size=1, kind="a"), {"error": 0.5, "trace": [1, 2]}, seconds=0.1))
+        store.append(Record(Trial.from_settings("x", size=2, kind="a"), None, "it failed", 0.2, "0.1"))
     return [path.read_bytes()]
 
 
 def _store(path: Path) -> None:
     with Store(path, "x") as store, suppress(DataError):
-        store.append(Record(Trial.of("x", size=3, kind="b"), {"error": 1.0}))
+        store.append(Record(Trial.from_settings("x", size=3, kind="b"), {"error": 1.0}))
 
 
 def _rows() -> Iterator[tuple[Any, Any]]:

@@ -191,5 +191,5 @@ def test_a_line_with_a_right_checksum_that_is_no_record_is_told(tmp_path: Path) 
     written = json.dumps({"settings": {"draw": [1]}}).encode()
     with (tmp_path / "a.jsonl").open("ab") as file:
         file.write(b"%08x %s\n" % (zlib.crc32(written), written))
-    with pytest.raises(DataError, match="line 2 is no record"):
+    with pytest.raises(DataError, match="line 2 is not a record"):
         Store(tmp_path / "a.jsonl", "x").__enter__()

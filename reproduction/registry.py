@@ -1,4 +1,4 @@
-"""All experiments by name; a file is read when its experiment is asked for."""
+"""The experiments by name; a module is imported when its experiment is requested."""
 
 import difflib
 import importlib
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from oneof.errors import InputError
 from reproduction.experiment import Experiment
 
-_HOMES: dict[str, tuple[str, str | None]] = {
+_MODULES: dict[str, tuple[str, str | None]] = {
     "plsvm-levels": ("plsvm_levels", None),
     "plsvm-alone": ("plsvm_alone", None),
     "plgp-controlled": ("plgp_controlled", None),
@@ -20,32 +20,32 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "text-em": ("text_em", None),
     "benchmark": ("benchmark", None),
 }
-NAMES = tuple(_HOMES)
+NAMES = tuple(_MODULES)
 
 
-def find(name: str) -> Experiment:
+def get_experiment(name: str) -> Experiment:
     """Return an experiment.
 
     Raises
     ------
     InputError
-        If there is none of this name.
+        If there is no experiment of this name.
 
     Examples
     --------
-    >>> from reproduction import find
-    >>> find("online-ecoli").title
+    >>> from reproduction import get_experiment
+    >>> get_experiment("online-ecoli").title
     'Online learning, ecoli: figure 2'
     """
-    if name not in _HOMES:
+    if name not in _MODULES:
         close = difflib.get_close_matches(name, NAMES, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "`oneof reproduce` lists them."
-        raise InputError(f"there is no experiment {name!r}: {hint}")
-    module, variant = _HOMES[name]
+        hint = f"Did you mean {' or '.join(close)}?" if close else "`python -m reproduction` lists them."
+        raise InputError(f"there is no experiment {name!r}. {hint}")
+    module, variant = _MODULES[name]
     make = importlib.import_module(f"reproduction.papers.{module}").experiment
     return make(variant) if variant is not None else make()
 
 
-def listed() -> Iterator[Experiment]:
-    """Return all experiments, in the order in which they are listed."""
-    return map(find, NAMES)
+def iter_experiments() -> Iterator[Experiment]:
+    """Return all experiments, in the order of `NAMES`."""
+    return map(get_experiment, NAMES)

@@ -1,24 +1,26 @@
-"""Trials give the same records in any order, in any number of processes, and after any death."""
+"""Trials give the same records in any order, in any number of processes, and after a kill at any moment."""
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import time
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduction.store import _decode
 
 from oneof.errors import DataError, InputError, InputTypeError, LostWorkersError
-from reproduction import Record, Records, Store, Trial, left_of, run
-from tests.reproduction.work import N_TRIALS, die, measure, outcome, plan
+from reproduction import Record, Records, Store, Trial, get_experiment, pending, run
+from reproduction.store import _decode
+from tests.reproduction.toy import N_TRIALS, die, measure, outcome, plan
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """Run all trials at one go in this process."""
+def uninterrupted(tmp_path_factory):
+    """Run all trials in this process without interruption."""
     with Store(tmp_path_factory.mktemp("store") / "records.jsonl", "toy") as store:
         return outcome(run(plan(), measure, store))
 
@@ -29,93 +31,96 @@ def read(path):
 
 
 def test_a_trial_is_its_content():
-    """Equal settings make equal trials, keys and seeds; any other setting makes others."""
-    trial = Trial.of("toy", size=2, data="ecoli", lam=0.1)
-    same = Trial.of("toy", lam=0.1, data="ecoli", size=2)
+    """Equal settings give equal trials, keys and seeds; other settings give other ones."""
+    trial = Trial.from_settings("toy", size=2, data="ecoli", lam=0.1)
+    same = Trial.from_settings("toy", lam=0.1, data="ecoli", size=2)
     assert (trial, hash(trial), trial.key) == (same, hash(same), same.key)
     assert trial.generator().random() == same.generator().random()
-    others = [Trial.of("toy", size=2, data="ecoli", lam=0.2), Trial.of("toys", size=2, data="ecoli", lam=0.1)]
+    others = [
+        Trial.from_settings("toy", size=2, data="ecoli", lam=0.2),
+        Trial.from_settings("toys", size=2, data="ecoli", lam=0.1),
+    ]
     assert len({trial.key, *(other.key for other in others)}) == 3
     assert all(trial.generator().random() != other.generator().random() for other in others)
     assert trial.generator("data", "size").random() == others[0].generator("size", "data").random()
-    # The key of this trial, once and for all: stores of other machines and later versions hold it.
-    assert Trial.of("toy", draw=0).key == "371381d977f5050e78c4b72aa8d679be"
+    # The key of this trial must never change: stores of other machines and later versions contain it.
+    assert Trial.from_settings("toy", draw=0).key == "371381d977f5050e78c4b72aa8d679be"
 
 
 def test_settings_are_plain_data():
-    with pytest.raises(InputTypeError, match="'size' is int64"):
-        Trial.of("toy", size=np.int64(2))
+    with pytest.raises(InputTypeError, match="'size' must be text, a number, a bool or None; got int64"):
+        Trial.from_settings("toy", size=np.int64(2))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_order_and_jobs_do_not_matter(tmp_path, undisturbed, jobs):
+def test_order_and_jobs_do_not_matter(tmp_path, uninterrupted, jobs):
     """Trials in another order and in other processes give the same records, in the order of the plan."""
     shuffled = [plan()[i] for i in np.random.default_rng(0).permutation(N_TRIALS)]
     with Store(tmp_path / "records.jsonl", "toy") as store:
         run(shuffled, measure, store, jobs=jobs)
-        assert outcome(run(plan(), measure, store)) == undisturbed
+        assert outcome(run(plan(), measure, store)) == uninterrupted
 
 
-def test_a_failing_trial_is_recorded(tmp_path, undisturbed):
-    """Its error stands in its record, in one line; the others run; it runs again only if that is asked for."""
-    failed = [error for _, _, error in undisturbed if error is not None]
+def test_a_failing_trial_is_recorded(tmp_path, uninterrupted):
+    """Its record has the error in one line; the other trials run; it runs again only with `retry`."""
+    failed = [error for _, _, error in uninterrupted if error is not None]
     assert failed == [f"ValueError: draw {draw} was not to be" for draw in (7, 17, 27, 37)]
     path, ran = tmp_path / "records.jsonl", []
 
-    def now_it_works(trial):
+    def succeed(trial):
         ran.append(trial["draw"])
         return {"value": 1.0}
 
     with Store(path, "toy") as store:
         assert len(run(plan(20), measure, store).failed) == 2
-        assert len(run(plan(20), now_it_works, store).failed) == 2
+        assert len(run(plan(20), succeed, store).failed) == 2
         assert ran == []
-        assert len(run(plan(20), now_it_works, store, retry=True).failed) == 0
+        assert len(run(plan(20), succeed, store, retry=True).failed) == 0
         assert ran == [7, 17]
     assert [record.error for record in read(path).values()] == [None] * 20
 
 
-def kill_until_done(path, undisturbed, jobs, kills, seed):
-    """Start the program and kill it, again and again; at the end the records are those of a quiet run."""
-    random = np.random.default_rng(seed)
-    command, held = [sys.executable, "-m", "tests.reproduction.work", str(path), str(jobs)], 0
+def kill_until_done(path, uninterrupted, jobs, kills, seed):
+    """Start and kill the program repeatedly; in the end the records are those of an uninterrupted run."""
+    rng = np.random.default_rng(seed)
+    command, n_held = [sys.executable, "-m", "tests.reproduction.toy", str(path), str(jobs)], 0
     killed = 0
     while killed < kills:
         program = subprocess.Popen(command)
-        # Not before the first new record, so that every life is cut short in the midst of its work.
-        while program.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") <= held + 1):
+        # Not before the first new record, so that every process is killed during its work.
+        while program.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") <= n_held + 1):
             time.sleep(0.005)
-        time.sleep(random.uniform(0.0, 0.15))
+        time.sleep(rng.uniform(0.0, 0.15))
         program.kill()
         killed += program.wait() == -9
-        whole = [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
-        assert all(_decode(line) is not None for line in whole)
-        held = len(whole) - 1
-        if held == N_TRIALS:  # it was too quick: what is there is right, and the next life begins from nothing
+        complete = [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+        assert all(_decode(line) is not None for line in complete)
+        n_held = len(complete) - 1
+        if n_held == N_TRIALS:  # finished before the kill: the next process starts anew
             assert len(read(path)) == N_TRIALS
             path.unlink()
-            held = 0
+            n_held = 0
     assert subprocess.run(command, check=False).returncode == 0
     lines = path.read_bytes().splitlines()
     assert len(lines) == 1 + N_TRIALS
     records = read(path)
-    assert outcome(records[trial.key] for trial in plan()) == undisturbed
+    assert outcome(records[trial.key] for trial in plan()) == uninterrupted
 
 
-def test_survives_kills(tmp_path, undisturbed):
-    """Killed three times at random moments and resumed: the same records, none lost and none doubled."""
-    kill_until_done(tmp_path / "records.jsonl", undisturbed, jobs=1, kills=3, seed=time.time_ns())
+def test_survives_kills(tmp_path, uninterrupted):
+    """A run that was killed three times at random moments has the same records, none lost and none doubled."""
+    kill_until_done(tmp_path / "records.jsonl", uninterrupted, jobs=1, kills=3, seed=time.time_ns())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_survives_many_kills(tmp_path, undisturbed, jobs):
-    kill_until_done(tmp_path / "records.jsonl", undisturbed, jobs=jobs, kills=20, seed=time.time_ns())
+def test_survives_many_kills(tmp_path, uninterrupted, jobs):
+    kill_until_done(tmp_path / "records.jsonl", uninterrupted, jobs=jobs, kills=20, seed=time.time_ns())
 
 
 def test_cut_at_every_byte(tmp_path, monkeypatch):
-    """Of a store that was cut off anywhere, all whole records are there, and what follows can be written."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # hundreds of waits for the disk show nothing here
+    """A store that was cut off anywhere keeps all complete records and can be appended to."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # hundreds of waits for the disk would only slow the test down
     path = tmp_path / "records.jsonl"
     with Store(path, "toy") as store:
         run(plan(3), measure, store)
@@ -127,8 +132,8 @@ def test_cut_at_every_byte(tmp_path, monkeypatch):
         assert path.read_bytes() == content[: max([end for end in ends if end <= cut], default=ends[0])]
 
 
-def test_damage_elsewhere_is_told(tmp_path):
-    """A changed byte in the midst is no end that was torn off: the line is named."""
+def test_damage_before_the_end_is_an_error(tmp_path):
+    """A changed byte before the last line is an error that names the line."""
     path = tmp_path / "records.jsonl"
     with Store(path, "toy") as store:
         run(plan(3), measure, store)
@@ -139,29 +144,29 @@ def test_damage_elsewhere_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"notes of mine", b'{"a": 1}\n', b"first\nsecond\nthird", b"00000000 {}\n", b"\n"])
-def test_a_foreign_file_is_left_alone(tmp_path, content):
-    """A file of the store's name that someone else wrote is an error, and keeps every byte."""
+def test_a_file_that_is_not_a_store_is_unchanged(tmp_path, content):
+    """A file of the store's name that is not a store is an error, and keeps every byte."""
     path = tmp_path / "records.jsonl"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="is no store that this version reads"):
+    with pytest.raises(DataError, match="is not a store that this version can read"):
         read(path)
     assert path.read_bytes() == content
 
 
-def test_of_another_experiment_nothing_is_cut_off(tmp_path):
-    """Nor is a torn end taken from the records of another experiment."""
+def test_a_store_of_another_experiment_is_not_cut(tmp_path):
+    """An incomplete last line of another experiment's store is not removed."""
     path = tmp_path / "records.jsonl"
     with Store(path, "toy") as store:
         run(plan(2), measure, store)
     torn = path.read_bytes()[:-5]
     path.write_bytes(torn)
-    with pytest.raises(DataError, match="holds records of 'toy'"), Store(path, "other"):
+    with pytest.raises(DataError, match="has records of 'toy'"), Store(path, "other"):
         pass
     assert path.read_bytes() == torn
 
 
-def test_a_full_disk_leaves_whole_lines(tmp_path, monkeypatch):
-    """Of a line that did not fit nothing stays, so that the store can be written on when there is room again."""
+def test_a_full_disk_leaves_complete_lines(tmp_path, monkeypatch):
+    """A line that did not fit is removed, so that the store can be appended to when there is space again."""
     path, write = tmp_path / "records.jsonl", os.write
 
     def full(file, line):
@@ -179,12 +184,12 @@ def test_a_full_disk_leaves_whole_lines(tmp_path, monkeypatch):
     assert list(read(path)) == [trial.key for trial in plan(4)]
 
 
-def test_where_files_cannot_be_locked(tmp_path, monkeypatch):
-    """Other systems, and network folders without locks, are sentences; neither is said to be another run."""
+def test_files_that_cannot_be_locked(tmp_path, monkeypatch):
+    """Systems and network folders without locks give an error that does not mention another run."""
     path = tmp_path / "records.jsonl"
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "fcntl", None)
-        with pytest.raises(DataError, match="on Windows: within WSL"):
+        with pytest.raises(DataError, match="On Windows, run them within WSL"):
             read(path)
 
     def refuse(*_):
@@ -195,8 +200,8 @@ def test_where_files_cannot_be_locked(tmp_path, monkeypatch):
         read(path)
 
 
-def test_records_say_which_version_measured(tmp_path):
-    """A record that an earlier version made is kept, and told from those of this one; old stores do not say."""
+def test_records_have_the_version_that_measured(tmp_path):
+    """Records keep the version that measured them; those of old stores have none."""
     path = tmp_path / "records.jsonl"
     with Store(path, "toy") as store:
         for trial, made_by in zip(plan(2), ("0.0.1", None), strict=True):
@@ -207,22 +212,22 @@ def test_records_say_which_version_measured(tmp_path):
     assert records.versions == {"0.0.1": 1, None: 1, version("oneof"): 2}
 
 
-def test_a_dead_worker_ends_the_run_with_a_sentence(tmp_path):
-    """What the others handed over is kept, and the run goes on from there."""
+def test_a_dead_worker_ends_the_run(tmp_path):
+    """The records of the other workers are kept, and the run continues from there."""
     path = tmp_path / "records.jsonl"
     with Store(path, "toy") as store, pytest.raises(LostWorkersError, match="with fewer --jobs"):
         run(plan(6), die, store, jobs=2)
     with Store(path, "toy") as store:
-        assert len(left_of(plan(6), store)) == 6 - len(store.records)
+        assert len(pending(plan(6), store)) == 6 - len(store.records)
         assert len(run(plan(6), measure, store)) == 6
 
 
 @pytest.mark.slow
 def test_a_process_that_joblib_replaces_does_not_stop_the_run(tmp_path):
-    """Where warnings are errors either: joblib gives its own in a thread, and without that thread nothing ends."""
+    """The run ends even if warnings are errors: joblib warns in a thread that it needs to finish."""
     path = tmp_path / "records.jsonl"
     program = (
-        "from tests.reproduction.work import Path, Store, plan, read_much, run\n"
+        "from tests.reproduction.toy import Path, Store, plan, read_much, run\n"
         f"with Store(Path({str(path)!r}), 'toy') as store:\n"
         "    run(plan(6), read_much, store, jobs=2)\n"
     )
@@ -231,7 +236,7 @@ def test_a_process_that_joblib_replaces_does_not_stop_the_run(tmp_path):
     assert (ended.returncode, ended.stderr) == (0, "")
     records = read(path).values()
     assert len(records) == 6
-    assert len({record.result["process"] for record in records}) > 2  # else nothing was replaced
+    assert len({record.result["process"] for record in records}) > 2  # otherwise no process was replaced
 
 
 def test_a_store_is_of_one_experiment_and_one_run(tmp_path):
@@ -240,37 +245,55 @@ def test_a_store_is_of_one_experiment_and_one_run(tmp_path):
         run(plan(1), measure, store)
         with pytest.raises(DataError, match="in use by another run"), Store(path, "toy"):
             pass
-        with pytest.raises(DataError, match="holds a result of this trial already"):
+        with pytest.raises(DataError, match="already has a result of this trial"):
             store.append(store.records[plan(1)[0].key])
-    with pytest.raises(DataError, match="holds records of 'toy'"), Store(path, "other"):
+    with pytest.raises(DataError, match="has records of 'toy'"), Store(path, "other"):
         pass
 
 
 def test_bad_plans(tmp_path):
     with Store(tmp_path / "records.jsonl", "toy") as store:
-        with pytest.raises(InputError, match="names some trial twice"):
+        with pytest.raises(InputError, match="must be distinct"):
             run([*plan(2), *plan(1)], measure, store)
-        with pytest.raises(InputError, match="jobs=0"):
+        with pytest.raises(InputError, match="`jobs` must be"):
             run(plan(2), measure, store, jobs=0)
 
 
 def test_progress(tmp_path):
-    """It counts what was left, not what a former run had done."""
-    told = []
+    """Progress counts the pending trials, not those of a former run."""
+    calls = []
     with Store(tmp_path / "records.jsonl", "toy") as store:
         run(plan(3), measure, store)
-        run(plan(6), measure, store, progress=lambda done, total, _: told.append((done, total)))
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+        run(plan(6), measure, store, progress=lambda done, total, _: calls.append((done, total)))
+    assert calls == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 def test_records_are_paired(tmp_path):
-    """Values of one setting come in the order of the plan, without the trials that failed."""
+    """Values of one setting are in the order of the plan, without the failed trials."""
     with Store(tmp_path / "records.jsonl", "toy") as store:
         records = run(plan(10), measure, store)
     assert isinstance(records, Records)
-    assert records.across("name") == ["é0", "é1", "é2"]
+    assert records.unique_values("name") == ["é0", "é1", "é2"]
     values = records.values("value", name="é1")
     assert values.tolist() == [records[i].result["value"] for i in (1, 4)]
     assert records.values("curve").shape == (9, 20)
     with pytest.raises(InputError, match="no 'mean'"):
         records.values("mean")
+
+
+@pytest.mark.parametrize("name", ["plgp-controlled", "plgp-real", "plsvm-alone"])
+def test_published_records_belong_to_the_plan(tmp_path, name):
+    """Today's trials recognize all records in docs/reproduction/records: none of them has to be measured again."""
+    path = Path(__file__).parents[2] / "docs" / "reproduction" / "records" / name / "records.jsonl"
+    trials = {trial.key for trial in get_experiment(name).full}
+    with Store(Path(shutil.copy(path, tmp_path)), name) as store:
+        assert store.records
+        assert set(store.records) <= trials
+
+
+def test_published_seeds():
+    """The seeds of published draws have not changed: their random numbers are those of the first version."""
+    trial = next(iter(get_experiment("text-em").full))
+    assert trial.generator("draw", "labeled").integers(2**31) == 2075425310
+    trial = next(iter(get_experiment("plgp-controlled").full))
+    assert trial.generator("data", "share", "extra", "repeat").integers(2**31) == 679717784

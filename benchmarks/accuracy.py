@@ -288,7 +288,7 @@ def feature_map_tasks():
                 common = np.argsort(-np.asarray((X != 0).sum(axis=0)).ravel(), kind="stable")[:count]
                 rows_in_use = np.flatnonzero(np.asarray(X[:, common].sum(axis=1)).ravel() > 0)
                 sets.append(
-                    (f"{name}, {count} commonest words", sp.csr_array(X[:, common])[rows_in_use], y[rows_in_use])
+                    (f"{name}, {count} most frequent words", sp.csr_array(X[:, common])[rows_in_use], y[rows_in_use])
                 )
         else:
             sets.append((name, X, y))

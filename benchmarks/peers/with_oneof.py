@@ -111,7 +111,7 @@ def local_global_consistency(data, graph, alpha, tol=1e-6):
 
 
 def _diffusion(data, graph, make):
-    X, y, partial = (read(data, name) for name in ("X", "y", "known"))
+    X, y, partial = (read(data, name) for name in ("X", "y", "partial"))
     if graph == "given":
         W = read(data, "W")
         options = {"affinity": lambda *_: W}
@@ -134,7 +134,7 @@ def naive_bayes(data, form):
 
 def naive_bayes_unlabeled(data, form, max_iter):
     """Count words by class, with unlabeled documents."""
-    X, partial = as_form(read(data, "X"), form), read(data, "known")
+    X, partial = as_form(read(data, "X"), form), read(data, "partial")
     return no_renewal, lambda _: oneof.MultinomialEM(max_iter=max_iter).fit(X, partial), _evaluate_words(data, form)
 
 

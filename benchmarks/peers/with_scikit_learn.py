@@ -67,7 +67,7 @@ def spreading(data, graph, alpha, max_iter):
 
 
 def _diffusion(data, graph, make):
-    X, y, partial = (read(data, name) for name in ("X", "y", "known"))
+    X, y, partial = (read(data, name) for name in ("X", "y", "partial"))
     W = read(data, "W") if graph == "given" else None
     kernel = {"kernel": "knn", "n_neighbors": 7} if W is None else {"kernel": lambda *_: W}
     hidden = partial == -1
@@ -86,7 +86,7 @@ def naive_bayes(data, form):
 
 def self_training(data, form, **parameters):
     """Count words by class, and add confident predictions as labels."""
-    X, partial = as_form(read(data, "X"), form), read(data, "known")
+    X, partial = as_form(read(data, "X"), form), read(data, "partial")
     return (
         no_renewal,
         lambda _: SelfTrainingClassifier(MultinomialNB(), **parameters).fit(X, partial),

@@ -68,7 +68,7 @@ def compare(
     0.009 of accuracy on average against choosing with the truth, and a method at random 0.041. Taking, among the
     methods within one standard error of the best, the highest approximated accuracy gave away 0.011, and the
     approximated accuracy alone 0.015, since it favors methods that are sure of themselves. Its worst cases are two of
-    the real sets, msrcv2 and birdsong, where it gave away 0.07 (``benchmarks/choosing.py``).
+    the real sets, msrcv2 and birdsong, where it gave away 0.07 (``python -m benchmarks accuracy choosing``).
     The rule was preferred to the others with accuracies on such tasks in sight, so these figures flatter it.
 
     Examples

@@ -13,7 +13,7 @@ import numpy as np
 
 import oneof
 from benchmarks.common import DOCS, process_memory, reset_peak_memory, run_child, write_csv
-from tests.held import bytes_beyond
+from tests.retained import bytes_beyond
 
 TABLE = DOCS / "reliability" / "memory.csv"
 SIZES = (1000, 3000, 10_000, 30_000, 100_000)

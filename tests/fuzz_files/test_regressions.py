@@ -1,4 +1,4 @@
-"""What fuzzing found: files that once ended in another library's error, in a crash, or not at all."""
+"""Files from fuzzing that once caused another library's error, a crash or an endless loop."""
 
 import gzip
 import json
@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduction.store import Store
 
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_extent
@@ -21,11 +20,12 @@ from oneof.labeling.log import AnswerLog
 from oneof.labeling.log_file import kept_classes
 from oneof.stream import lines, read_batches
 from oneof.tables import read_table
+from reproduction.store import Store
 from tests.fuzz_files.targets import _FACTS, TARGETS
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("a.jsonl", b'{"x": 1}\n{"x": ' + b"9" * 5000 + b"}\n", r"line 2: a number has too many digits"),
         ("a.jsonl", b'{"x": 1}\n{"x": "\\ud800"}\n', r"line 2: '\\ud800' is half of a character"),
@@ -33,14 +33,14 @@ from tests.fuzz_files.targets import _FACTS, TARGETS
         ("a.csv", b",".join(b"a%d" % i for i in range(60_000)) + b",a7\n", r"two columns 'a7'"),  # was quadratic
     ],
 )
-def test_tables(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+def test_tables(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         read_table(tmp_path / name)
 
 
 def test_halves_of_characters(tmp_path: Path) -> None:
-    """In a stream they are refused as in a table; two halves are a character."""
+    """Half a character is rejected in streams and in tables; two halves are a character."""
     (tmp_path / "a.jsonl").write_bytes(b'{"x": 1, "y": "\\uD83D\\uDC26"}\n')
     [batch] = read_batches(tmp_path / "a.jsonl")
     assert batch["y"].to_list() == ["\N{BIRD}"]
@@ -49,8 +49,8 @@ def test_halves_of_characters(tmp_path: Path) -> None:
         list(read_batches(tmp_path / "a.jsonl"))
 
 
-def test_a_damaged_schema_that_is_no_text_is_told(tmp_path: Path) -> None:
-    """SQLite quotes the schema in its message, which Python then cannot read."""
+def test_a_damaged_schema_that_is_not_text_is_an_error(tmp_path: Path) -> None:
+    """SQLite quotes the schema in its message, which Python cannot decode."""
     path = tmp_path / "a.sqlite"
     AnswerLog(path, _FACTS).close()
     data = path.read_bytes()
@@ -61,8 +61,8 @@ def test_a_damaged_schema_that_is_no_text_is_told(tmp_path: Path) -> None:
         AnswerLog(path, _FACTS)
 
 
-def test_an_index_of_thousands_of_digits_lies_beyond_all_columns(tmp_path: Path) -> None:
-    """And a label of so many digits is a name, not infinity."""
+def test_an_index_of_thousands_of_digits_is_out_of_range(tmp_path: Path) -> None:
+    """A label with thousands of digits is a name, not infinity."""
     (tmp_path / "a.svmlight").write_bytes(b"1 " + b"9" * 5000 + b":1\n")
     with pytest.raises(DataError, match="lies beyond the"):
         list(read_batches(tmp_path / "a.svmlight"))
@@ -72,27 +72,25 @@ def test_an_index_of_thousands_of_digits_lies_beyond_all_columns(tmp_path: Path)
 
 
 def test_a_line_that_never_ends_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few kB of gzip hold gigabytes of one line: it is refused when it is longer than any record may be."""
+    """A line of gigabytes in a few kB of gzip is rejected at the maximum length of a record."""
     monkeypatch.setattr(lines, "_LONGEST_RECORD", 2**16)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n1\n" + b"2" * 2**20))
     with pytest.raises(DataError, match=r"line 3: the line has no end within 65,536 bytes"):
         list(read_batches(tmp_path / "a.csv.gz"))
 
 
-def test_an_element_of_a_type_that_is_none_does_not_end_the_process(tmp_path: Path) -> None:
-    """SciPy's reader follows the type of a MATLAB file's numbers as an index, out of its memory."""
+def test_an_invalid_element_type_does_not_end_the_process(tmp_path: Path) -> None:
+    """SciPy's reader uses the element type of a MATLAB file as an index without a bounds check."""
     seeds = TARGETS["data set.mat"].seeds(tmp_path)
-    good = seeds[0]
-    place = good.index(struct.pack("<II", 9, 8 * 16))  # the numbers of data, doubles
+    valid = seeds[0]
+    index = valid.index(struct.pack("<II", 9, 8 * 16))  # the data element, doubles
     for kind in (0, 10, 14, 200, 60_000):
-        (tmp_path / "a.mat").write_bytes(good[:place] + struct.pack("<I", kind) + good[place + 4 :])
+        (tmp_path / "a.mat").write_bytes(valid[:index] + struct.pack("<I", kind) + valid[index + 4 :])
         with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
             load_mat(tmp_path / "a.mat")
 
 
-def test_a_compressed_element_that_unfolds_to_gigabytes_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compressed_element_of_gigabytes_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oneof.files.MAX_BYTES", 2**20)
     packed = zlib.compress(b"\x00" * 2**24)
     head = b"MATLAB 5.0".ljust(124) + struct.pack("<H", 0x100) + b"IM"
@@ -103,25 +101,25 @@ def test_a_compressed_element_that_unfolds_to_gigabytes_is_refused(
 
 @pytest.mark.parametrize("order", "<>")
 @pytest.mark.parametrize(
-    ("head", "said"),
+    ("head", "message"),
     [
-        ((50, 1, -25, 0, 5), "description"),  # its end is its beginning
+        ((50, 1, -25, 0, 5), "description"),  # its end equals its start
         ((50, -1, 25, 0, 5), "description"),
         ((50, 1, 0, 0, -20), "description"),
         ((60, 1, 1, 0, 5), "description"),
         ((50, 1, 2**31 - 1, 0, 5), "longer than the file"),
     ],
 )
-def test_matrices_of_level_4_that_end_elsewhere_are_refused(
-    tmp_path: Path, order: str, head: tuple[int, ...], said: str
+def test_matrices_of_level_4_with_wrong_ends_are_rejected(
+    tmp_path: Path, order: str, head: tuple[int, ...], message: str
 ) -> None:
     (tmp_path / "a.mat").write_bytes(struct.pack(f"{order}5i", *head) + b"other")
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         load_mat(tmp_path / "a.mat")
 
 
-def test_sparse_matrices_with_indices_outside_are_refused(tmp_path: Path) -> None:
-    """Compiled code would write where they point."""
+def test_sparse_matrices_with_invalid_indices_are_rejected(tmp_path: Path) -> None:
+    """Compiled code would write outside the array."""
     import scipy.sparse as sp
     from scipy.io import savemat
 
@@ -132,7 +130,7 @@ def test_sparse_matrices_with_indices_outside_are_refused(tmp_path: Path) -> Non
         load_mat(tmp_path / "a.mat")
 
 
-def test_headers_that_python_cannot_split_are_refused(tmp_path: Path) -> None:
+def test_headers_that_python_cannot_tokenize_are_rejected(tmp_path: Path) -> None:
     """NumPy raises an error of Python's tokenizer."""
     np.savez(tmp_path / "a.npz", y=np.zeros(3, int), classes=np.array(["a", "b"]), X=np.eye(3))
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
@@ -146,7 +144,7 @@ def test_headers_that_python_cannot_split_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[" + b"9" * 5000 + b"]", b"[" * 100_000])
-def test_json_that_python_cannot_read_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_json_that_python_cannot_read_is_rejected(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(DataError, match="is no JSON"):
         read_label_studio(tmp_path / "a.json", item="id")
@@ -161,7 +159,7 @@ def test_json_that_python_cannot_read_is_refused(tmp_path: Path, content: bytes)
     ],
 )
 def test_programs_within_a_file_of_answers_are_not_run(tmp_path: Path, change: str) -> None:
-    """Triggers, views and computed columns are refused before anything is read or written."""
+    """Triggers, views and computed columns are rejected before anything is read or written."""
     path = tmp_path / "a.sqlite"
     AnswerLog(path, _FACTS).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -172,8 +170,8 @@ def test_programs_within_a_file_of_answers_are_not_run(tmp_path: Path, change: s
 
 
 @pytest.mark.parametrize("values", ["99, 'one of', '[0]'", "0, 'one of', '[7]'", "0, 'sing', '[0]'", "0, 'skip', '{'"])
-def test_answers_that_the_page_cannot_have_written_are_told(tmp_path: Path, values: str) -> None:
-    """A row, a class or a kind that there is not, and labels that are no JSON."""
+def test_answers_that_the_page_cannot_have_written_are_errors(tmp_path: Path, values: str) -> None:
+    """Answers with a missing row, class or kind, or labels that are not JSON, are errors."""
     path = tmp_path / "a.sqlite"
     AnswerLog(path, _FACTS).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -185,7 +183,7 @@ def test_answers_that_the_page_cannot_have_written_are_told(tmp_path: Path, valu
         TARGETS["answers.sqlite"].read(path)
 
 
-def test_a_line_with_a_right_checksum_that_is_no_record_is_told(tmp_path: Path) -> None:
+def test_a_line_with_a_correct_checksum_that_is_not_a_record_is_an_error(tmp_path: Path) -> None:
     with Store(tmp_path / "a.jsonl", "x"):
         pass
     written = json.dumps({"settings": {"draw": [1]}}).encode()

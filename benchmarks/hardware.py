@@ -122,7 +122,7 @@ def epoch_rows(ceilings, size):
             # A product of each number with K weights; if there is a loss, |S| + 1 classes are updated.
             operations = 2 * numbers * (mask.shape[1] + updates * (mask.sum(axis=1).mean() + 1))
             task = f"{learner.__name__}, {title}, {mask.shape[1]} classes, sets of 2, {updates:.0%} of rows update"
-            lower_bound = ceilings.least(n_bytes, operations)
+            lower_bound = ceilings.lower_bound(n_bytes, operations)
             if not isinstance(X, np.ndarray):
                 weights = np.ones((X.shape[1], mask.shape[1]), dtype=X.dtype)
                 touching = cpu_quantiles(lambda X=X, weights=weights: touch_weights(X.indices, weights))[1]

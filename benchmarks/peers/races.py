@@ -10,9 +10,7 @@ from benchmarks.peers.race import Entrant, Race, Target
 FORMS = tuple({"form": form} for form in ("dense32", "dense64", "csr32", "csr64"))
 SPARSE = FORMS[2:]
 EPOCHS = tuple({"n_epochs": n} for n in (1, 2, 3, 5, 10))
-ONE_PASS = Target(
-    "pass", "one pass of the peer in its fastest form; `oneof` must be as accurate as the peer's best form"
-)
+ONE_PASS = Target("pass", "one pass of the peer in its fastest form; `oneof` as accurate as the peer's best form")
 ROWS = Target("rows", "every row once; accuracies reported")
 OBJECTIVE = Target("objective", "objective within 0.1 % of the lowest of both", 1e-3)
 

@@ -67,7 +67,7 @@ def fuzzing(n_cases=100, seed_number=-1):
     seed_number = seed_number if seed_number >= 0 else random.randrange(2**32)
     lines = []
     for family, share, strategy, play in iter_families():
-        lines.append([family, *count_calls(strategy, play, round(n_cases * share), seed_number)])
+        lines.append([family, *count_calls(strategy, play, max(1, round(n_cases * share)), seed_number)])
         print(*lines[-1], flush=True)
     lines.append([f"all, from seed {seed_number}", *(sum(line[i] for line in lines) for i in range(1, 6))])
     columns = ["family", "cases", "successful calls", "rejected calls", "failures", "processor seconds"]

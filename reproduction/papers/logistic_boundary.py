@@ -150,14 +150,14 @@ def experiment() -> Experiment:
         name=NAME,
         title="Decision boundaries with and without unlabeled points: figure 1",
         citation=CITATION,
-        question="What do unlabeled points do to the boundary of a classifier that has seen few labels?",
+        question="How do unlabeled points change the boundary of a classifier with few labels?",
         protocol=[
-            "The paper's points are not given. Ours: two slanted bands of 100 points, three labels in each, and a "
-            "linear classifier; and two moons of 100 points, one label in each, and as features the RBF kernels "
-            "(gamma 2) with all points. The picture is the first draw.",
-            'Ours is GraphLogisticRegression("graph") on 5 neighbors, its precision found by the evidence, with the '
-            "paper's hyper-prior (alpha = beta = 0). The supervised classifier is scikit-learn's LogisticRegression on "
-            "the same features and the labeled points.",
+            "The paper's points are not available. Ours are two slanted bands of 100 points with three labels each, "
+            "and a linear classifier; and two moons of 100 points with one label each, with the RBF kernels (gamma "
+            "2) of all points as features. The figure shows the first draw.",
+            'Ours is GraphLogisticRegression("graph") on 5 neighbors, with its precision chosen by the evidence and '
+            "the paper's hyperprior (alpha = beta = 0). The supervised classifier is scikit-learn's "
+            "LogisticRegression on the same features and the labeled points.",
             "Tried before: labels at opposite ends of the bands, where neither classifier finds the gap (58 % right; "
             "the prior smooths the scores of neighbors, and neighbors lie along the bands as much as across them), "
             "and kernels with the two labeled points alone, which cannot bend around a moon (77 %).",

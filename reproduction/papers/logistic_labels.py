@@ -104,7 +104,7 @@ def tabulate(records: Records) -> Table:
                     values = 100 * part.values(method, data=data, labeled=number)
                     mean, error = mean_and_error(values)
                     rows.append([data, kind, number, method, len(values), mean, error])
-    return Table(("set", "judged on", "labels", "method", "draws", "accuracy %", "standard error"), rows)
+    return Table(("set", "evaluated on", "labels", "method", "draws", "accuracy %", "standard error"), rows)
 
 
 def _names(kind: str) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ def claims(records: Records) -> list[Claim]:
     is_measured = all(gain.is_measured for pair in gains.values() for gain in pair)
     results.append(
         Claim(
-            f"On the mean it gains more with {few} labels than with {many}, on each set.",
+            f"On average it gains more with {few} labels than with {many}, on each set.",
             "semi-supervised classifiers are most relevant when the labeled set is small",
             "; ".join(f"{data}: {a.points()} and {b.points()} points" for data, (a, b) in gains.items()),
             all(a.mean > b.mean for a, b in gains.values()) if is_measured else None,
@@ -206,26 +206,26 @@ def experiment() -> Experiment:
         name=NAME,
         title="Accuracy against the number of labeled rows: figure 2",
         citation=CITATION,
-        question="How many of the other rows are right when few are labeled, and what do the unlabeled rows add?",
+        question="What is the accuracy with few labels, and how much do unlabeled rows improve it?",
         protocol=[
-            "20 draws of the labeled rows, one of every class among them, the same for all methods; the other rows "
-            "are unlabeled, and are judged. The fourth panel: 200 new rows of ionosphere, and 0, 30 or 70 "
-            "unlabeled rows in fit. Features are standardized, all classifiers linear; bands, drawn for some, are "
-            "two standard errors.",
-            "Which UCI sets the paper takes is lost with its figure in our copy: ours are ionosphere, wdbc and pima.",
-            "Ours has its defaults: 5 neighbors, graph and ridge, precisions by the evidence (the paper's EM has no "
-            "solution but 0 where labels are few, decision 0017). The supervised one has an L1 penalty, C = 1. SVM and "
-            "TSVM are linear, SGT and GRF have their defaults; the paper gave the others their best settings, "
-            "judged on the test rows, and we do not.",
+            "20 draws of the labeled rows, including one of every class, the same for all methods; the other rows "
+            "are unlabeled, and are used for evaluation. The fourth panel: 200 new rows of ionosphere, and 0, 30 or "
+            "70 unlabeled rows in fit. Features are standardized, all classifiers are linear; bands, drawn for some "
+            "methods, are two standard errors.",
+            "The paper's UCI data sets are missing with its figure in our copy: ours are ionosphere, wdbc and pima.",
+            "Ours has its defaults: 5 neighbors, graph and ridge, precisions by the evidence (with few labels the "
+            "paper's EM only has the solution 0, decision 0017). The supervised one has an L1 penalty, C = 1. SVM "
+            "and TSVM are linear, SGT and GRF have their defaults; the paper chose the best settings of the other "
+            "methods on the test rows, which we do not.",
         ],
         remarks=[
-            "Against a supervised classifier the graph prior is clearly ahead on wdbc alone. What the graph itself "
-            "brings is in docs/graph_logistic.md: beside plain logistic regression a point at most on ionosphere and "
-            "wdbc, up to five on digits, and a loss of up to 0.8 on pima, whose classes overlap. Here the other "
-            "classifier has a sparseness prior, which makes up for a part of it.",
-            "On ionosphere no linear boundary separates the classes; SGT and GRF, which draw none, are ahead there, "
-            "and behind on the two others. That the paper's curve is above all others on its sets cannot be tried, as "
-            "its sets and the data behind its figure are not in our texts.",
+            "Compared with a supervised classifier the graph prior is clearly ahead on wdbc alone. "
+            "docs/graph_logistic.md has the effect of the graph itself: compared with plain logistic regression a "
+            "point at most on ionosphere and wdbc, up to five on digits, and a loss of up to 0.8 on pima, whose "
+            "classes overlap. Here the other classifier has a sparseness prior, which compensates a part of it.",
+            "On ionosphere no linear boundary separates the classes; SGT and GRF, which are not linear, are ahead "
+            "there, and behind on the two others. The claim that the paper's curve is above all others on its data "
+            "sets cannot be checked, since these and the data of its figure are not in our sources.",
         ],
         datasets=SETS,
         full=plan(draws=20),

@@ -24,13 +24,13 @@ ROWS = {
 SETS = tuple(ROWS)
 TOL, MAX_ITER = 1e-3, 50
 PROTOCOL = [
-    "Features run from -1 to 1, and the pixels of mnist from 0 to 1, as in LIBSVM's scaled data. The splits are "
-    "official for mnist, satimage and usps; those of letter (15,000 to train, 5,000 to test), pendigits (8,992, "
-    "2,000) and segment (1,960, 350) are of the paper's sizes, drawn once by a fixed seed.",
+    "Features are scaled to [-1, 1], and the pixels of mnist to [0, 1], as in LIBSVM's scaled data. The splits are "
+    "official for mnist, satimage and usps; those of letter (15,000 training and 5,000 test rows), pendigits "
+    "(8,992, 2,000) and segment (1,960, 350) have the paper's sizes and were drawn once with a fixed seed.",
     "The kernel is (x . x')^p. Lambda of 1e-3, ..., 1e3 and p of 1, ..., 5 are chosen together by two folds (ties go "
     "to the smoother: larger lambda, then smaller p).",
-    "PL-SVM is solved by our concave-convex procedure to a tolerance of 1e-3, not by the published steps: same "
-    "objective.",
+    "PL-SVM is solved by our concave-convex procedure with tolerance 1e-3, not by the published steps; the "
+    "objective is the same.",
 ]
 
 

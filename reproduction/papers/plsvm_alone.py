@@ -144,7 +144,7 @@ def claims(records: Records) -> list[Claim]:
         Claim("On every set, PL-SVM is better with the most partial rows than with the fewest.",
               "figure 5, whose curves rise", *_check_more_rows(records)),
         Claim("On every set and with the most rows, true labels are best, sets of 2 next, and sets of 5 worse.",
-              "the larger the sets, the less they tell", *_check_larger_sets(records)),
+              "larger sets are less informative", *_check_larger_sets(records)),
     ]  # fmt: skip
 
 
@@ -154,17 +154,17 @@ def experiment() -> Experiment:
         name=NAME,
         title="Partial labels alone: figure 5",
         citation=CITATION,
-        question="How far do partial labels go where no row is exactly labeled?",
+        question="How accurate are classifiers from partial labels without any exact label?",
         protocol=[
-            "100, 200, 400 or 800 rows drawn from the training part, each with a set of 2 to 5 labels, the false ones "
-            "uniform; accuracy on the test part. SVM-All has the true labels. Bands are two standard errors.",
+            "100, 200, 400 or 800 rows drawn from the training part, each with a set of 2 to 5 labels and uniform "
+            "distractors; accuracy on the test part. SVM-All has the true labels. Bands are two standard errors.",
             *PROTOCOL,
-            "As there are no exact rows, a decision counts in the two folds if it lies in the row's set. 10 draws (the "
-            "paper does not say how many); the quick run has one, up to 200 rows, two sets and 1,000 test rows.",
+            "Since there are no exact rows, the two folds use the covering rate. 10 draws (the paper does not give "
+            "the number); the quick run has one, up to 200 rows, two data sets and 1,000 test rows.",
         ],
         remarks=[
-            "With the first two draws alone, the gain from 100 to 800 rows was below two standard errors in two of the "
-            "24 pairs, as draws of 100 rows lie far apart; with all ten it is above them everywhere.",
+            "With the first two draws alone, the gain from 100 to 800 rows was below two standard errors in two of "
+            "the 24 pairs, since draws of 100 rows differ much; with all ten it is above them everywhere.",
         ],
         datasets=SETS,
         full=plan(draws=10),

@@ -257,24 +257,24 @@ def experiment() -> Experiment:
         name=NAME,
         title="PL-SVM beside SVM and SVM-All: figures 3, 4, 6 and 7",
         citation=CITATION,
-        question="What do partially labeled rows add to exactly labeled ones?",
+        question="How much do partially labeled rows improve on exactly labeled ones?",
         protocol=[
-            "100, 200, 400 or 800 exact rows and as many partial ones, whose sets hold 2 to 5 labels, the false ones "
-            "uniform; rows drawn from the training part, accuracy on the test part. SVM has the exact rows alone, "
-            "SVM-All the true labels of the partial rows too. Bands are two standard errors over the draws.",
+            "100, 200, 400 or 800 exact rows and as many partial ones, with sets of 2 to 5 labels and uniform "
+            "distractors; rows drawn from the training part, accuracy on the test part. SVM has the exact rows "
+            "alone, SVM-All also the true labels of the partial rows. Bands are two standard errors over the draws.",
             *PROTOCOL,
-            "Parameters are chosen on the exact rows, once for all machines, as in the paper. 10 draws (the paper does "
-            "not say how many); the quick run has one, 100 exact and up to 200 partial rows, and 1,000 test rows.",
+            "Parameters are chosen on the exact rows, once for all SVMs, as in the paper. 10 draws (the paper does "
+            "not give the number); the quick run has one, 100 exact and up to 200 partial rows, and 1,000 test "
+            "rows.",
         ],
         remarks=[
-            "All six cells outside are of satimage, with sets of 4 or 5 of its 6 labels, and there the objective, "
-            "not the solver, is at fault. Looked into with 100 exact rows, 800 partial ones and sets of 5: in "
-            "each of the ten draws PL-SVM ends at a lower value of its own objective than the machine with the "
-            "true labels has there (615.9 for 626.3 in the first), and in nine it gives one row of the 2,000 to "
-            "the fourth class, or none, of which there are 211: where a set leaves out one label only, it costs "
-            "little to give a class up. In three draws the two folds over 100 rows choose lambda = 1000, as "
-            "strong a penalty as the grid has, and PL-SVM is at 57, 73 and 57 % (in two of them a second class is "
-            "given up); in the other seven it is at 81.1 %, SVM at 80.9 %.",
+            "All six cells outside are of satimage, with sets of 4 or 5 of its 6 labels; the cause is the "
+            "objective, not the solver. With 100 exact rows, 800 partial ones and sets of 5, PL-SVM ends in each of "
+            "the ten draws at a lower value of its own objective than the SVM with the true labels (615.9 for 626.3 "
+            "in the first), and in nine it assigns at most one of the 2,000 rows to the fourth class, which has "
+            "211: if a set excludes only one label, dropping a class costs little. In three draws the two folds "
+            "over 100 rows choose lambda = 1000, the strongest penalty of the grid, and PL-SVM is at 57, 73 and 57 "
+            "% (in two of them a second class is dropped); in the other seven it is at 81.1 %, SVM at 80.9 %.",
         ],
         datasets=SETS,
         full=plan(draws=10),

@@ -146,13 +146,13 @@ def experiment() -> Experiment:
         title="EM with unlabeled documents: 20 Newsgroups",
         citation="Nigam, McCallum, Thrun & Mitchell (2000), Text classification from labeled and unlabeled documents "
         "using EM, Machine Learning 39; in Jebara's lecture on semi-supervised learning",
-        question="How many labeled documents do unlabeled ones stand for?",
+        question="How many labeled documents do the unlabeled ones replace?",
         protocol=[
             "The split by date: some of the 11,314 training documents are labeled, the same number of each class "
             "drawn at random; the others are unlabeled. Accuracy on the 7,532 later documents; 10 draws, the same for "
             "both; bands are one standard deviation.",
-            "English stop words are left out, and all documents scaled to one length, as published; smoothing 1, the "
-            "unlabeled documents weigh as much as the labeled ones (lambda = 1). The published points are for 10,000 "
+            "English stop words are removed, and all documents are scaled to one length, as published; smoothing 1, "
+            "unlabeled documents have the weight of labeled ones (lambda = 1). The published points are for 10,000 "
             "unlabeled documents and a vocabulary of 62,258 words; ours has 32,443.",
             "The quick run has two draws, and 20, 300 and 1,000 labels.",
         ],

@@ -164,10 +164,10 @@ def claims(records: Records) -> list[Claim]:
         Claim(f"{few} the transductive SVM is above the SVM.", "60.8 % for 48.4 %",
               *_check_above(records, FEW, TRANSDUCTIVE, MACHINE)),
         Claim(f"{few} the SVM is above naive Bayes.", "48.4 % for 35.9 %", *_check_above(records, FEW, MACHINE, BAYES)),
-        Claim(f"{few}, and told the share of each topic, the transductive SVM is above the SVM.",
-              "not in the paper: it takes the share in the labeled documents",
+        Claim(f"{few}, and with the true fraction of each topic, the transductive SVM is above the SVM.",
+              "not in the paper, which uses the fraction of the labeled documents",
               *_check_above(records, FEW, SHARED, MACHINE)),
-        Claim(f"Told the shares, it gains more on the mean with {FEW} labels than with {many}.",
+        Claim(f"With the true fractions, it gains more on average with {FEW} labels than with {many}.",
               "the gain is largest for small training sets",
               f"{gains[0].points(1.0)} and {gains[1].points(1.0)} points",
               gains[0].mean > gains[1].mean if many > FEW and all(gain.is_measured for gain in gains) else None),
@@ -181,24 +181,26 @@ def experiment() -> Experiment:
         title="Transductive text classification: ten topics of Reuters-21578",
         citation="Joachims (1999), Transductive inference for text classification using support vector machines, ICML; "
         "in Jebara's lecture on semi-supervised learning",
-        question="What is gained by knowing the test documents, without their topics, while learning from few others?",
+        question="How much do unlabeled test documents improve a classifier with few labeled documents?",
         protocol=[
-            "Each of the ten most frequent topics against the rest: 17 (50, 150, 500) of the 9,603 training documents "
-            "of the ModApte split are labeled, drawn uniformly among the draws in which every topic occurs; all 3,299 "
-            "test documents are ranked, and the transductive machine has them as unlabeled ones. Precision = recall "
-            "break-even points; 10 draws, the same for all methods; bars and bands are two standard errors.",
-            "English stop words are left out, words stemmed; machines have TF-IDF and C = 1 / mean |x|^2, naive Bayes "
-            "counts. The transductive machine takes the share of positives among the labeled documents, or, 'shares "
-            "known', that of all training documents, which 17 labels do not tell.",
-            "How the published 17 documents were drawn, and how often, is not in the texts that we have.",
+            "Each of the ten most frequent topics against the rest: 17 (50, 150, 500) of the 9,603 training "
+            "documents of the ModApte split are labeled, drawn uniformly among the draws in which every topic "
+            "occurs; all 3,299 test documents are ranked, and the transductive SVM has them as unlabeled ones. "
+            "Precision/recall break-even points; 10 draws, the same for all methods; bars and bands are two "
+            "standard errors.",
+            "English stop words are removed, words are stemmed; SVMs have TF-IDF and C = 1 / mean |x|^2, naive "
+            "Bayes has counts. The transductive SVM uses the fraction of positives among the labeled documents, or, "
+            "'shares known', that of all training documents, which 17 labels do not determine.",
+            "Our sources do not describe how the published 17 documents were drawn, and how often.",
             "The quick run has 2 draws, 17 and 150 documents, and 800 test documents.",
         ],
         remarks=[
-            "At its default the transductive machine did not improve on the SVM when this was first measured "
-            "(docs/text.md): every draw holds every topic, so that one of 17 is two or three times the share of a rare "
-            "topic, and the machine makes as many test documents positive as it is told. Told the true shares, it "
-            "gains about 6 points. So the claim depends on how the 17 are drawn and on the share that they tell; "
-            "whether that is all of the difference cannot be tried, as the published draw is not in our texts."
+            "With its default parameters the transductive SVM did not improve on the SVM in the first measurement "
+            "(docs/text.md): every draw contains every topic, so that one of 17 is two or three times the fraction "
+            "of a rare topic, and the transductive SVM makes the given fraction of test documents positive. With "
+            "the true fractions it gains about 6 points. So the claim depends on how the 17 are drawn and on their "
+            "fraction of positives; whether that explains all of the difference cannot be checked, since the "
+            "published draw is not in our sources."
         ],
         datasets=("reuters21578",),
         full=plan(draws=10),

@@ -239,7 +239,7 @@ TASKS = {
     "PLGP: means over 1,000 draws, 1,200 rows, 10 classes": mean_over_draws,
     "LOORidge: one Gaussian kernel of 1,500 rows": kernel,
     "LOORidge: one Laplacian kernel of 1,500 rows": laplacian,
-    "PLECOC: one support vector machine, 1,500 rows": svm,
+    "PLECOC: one SVM, 1,500 rows": svm,
     "AvgPegasos: 200 epochs over 1,500 rows (a compiled loop)": online_epochs,
     "a sum in pure Python": python_sum,
 }

@@ -97,7 +97,7 @@ class TrialRuns:
 
     def _run(self, side: Side, entrant: Entrant, options: dict[str, Any]) -> Form:
         side.prepare(entrant.runner, self._data, options)
-        first = side.run(judge=True)
+        first = side.run(evaluate=True)
         seconds = side.run()["cpu"] if first["cpu"] < WARM_UP_SECONDS else first["cpu"]
         return Form(options, first["found"], True, seconds)
 

@@ -86,9 +86,9 @@ class Side:
         """Read the data and convert it to the library's structures, which is not timed."""
         self._ask(do="prepare", module=MODULES[self.library], runner=runner, data=str(data), options=options)
 
-    def run(self, *, times: int = 1, judge: bool = False) -> dict:
+    def run(self, *, times: int = 1, evaluate: bool = False) -> dict:
         """Run several times; return the mean seconds, and the evaluated result if requested."""
-        return self._ask(do="run", times=times, judge=judge)
+        return self._ask(do="run", times=times, evaluate=evaluate)
 
     def close(self) -> None:
         """End the process."""

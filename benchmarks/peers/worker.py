@@ -77,7 +77,7 @@ def main():
                     seconds.append(spent)
                 cpu, wall = (sum(column) / len(seconds) for column in zip(*seconds))
                 answer = {"cpu": cpu, "wall": wall}
-                if request["judge"]:
+                if request["evaluate"]:
                     answer["found"] = {name: float(value) for name, value in evaluate(outcome).items()}
                 outcome = fresh = None
         except Exception as error:

@@ -22,7 +22,7 @@ MAX_SEARCH_ROWS = 300
 # gamma times the number of standardized features.
 GAMMAS, COSTS, COUNTS = (1 / 8, 1 / 2, 2.0, 8.0), (0.1, 1.0, 10.0, 100.0), (5, 10, 15, 20)
 MAX_STEPS = 10**6
-"""Most steps of libsvm for a machine: C = 100 can take hours on thousands of rows that no line separates."""
+"""Maximum number of libsvm steps for an SVM: C = 100 can take hours on thousands of inseparable rows."""
 ALPHA = 0.1
 """Of the two-sided test: a left-tailed test at .05 in either direction."""
 PROTOCOL = [

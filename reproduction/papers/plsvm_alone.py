@@ -85,7 +85,7 @@ def tabulate(records: Records) -> Table:
             for method in METHODS:
                 values = 100 * records.values("accuracy", data=data, rows=count, size=_size(method))
                 rows.append([data, count, method, len(values), *mean_and_error(values)])
-    return Table(("set", "rows", "machine", "draws", "accuracy %", "standard error"), rows)
+    return Table(("set", "rows", "method", "draws", "accuracy %", "standard error"), rows)
 
 
 def draw(records: Records) -> "Mapping[str, Figure]":

@@ -107,7 +107,7 @@ def tabulate(records: Records) -> Table:
                 values = curves(part, method)
                 for i, count in enumerate(partial_counts(part[0].trial.number("largest"))):
                     rows.append([data, n, count, method, len(values), *mean_and_error(values[:, i])])
-    return Table(("set", "exact", "partial", "machine", "draws", "accuracy %", "standard error"), rows)
+    return Table(("set", "exact", "partial", "method", "draws", "accuracy %", "standard error"), rows)
 
 
 def draw(records: Records) -> "Mapping[str, Figure]":

@@ -199,7 +199,7 @@ def record(path: str, *names: str) -> None:
 
 
 def difference(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the largest absolute difference, relative to the largest magnitude if that is above 1; inf if not comparable."""
+    """Return the largest difference, relative to the largest magnitude if that is above 1; inf if not comparable."""
     if one.shape != other.shape or (one.dtype.kind in "US") != (other.dtype.kind in "US"):
         return np.inf
     if one.dtype.kind in "US":

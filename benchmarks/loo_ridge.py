@@ -1,23 +1,21 @@
-"""LOORidge on Lost, MSRCv2 and BirdSong: 80/20 splits, beside simpler machines with the same kernels.
+"""LOORidge on real and synthetic candidate sets, compared with simpler classifiers and with true labels.
 
-Rows are permuted by `numpy.random.default_rng(seed)`, the first 80 % are fitted. Everything is fitted to the candidate
-sets of that part; true labels are used for the printed numbers alone, but for the row "true labels", which is the same
-method fitted to them: a bound. The constants of the method were chosen while test accuracies of seeds 0 to 4 were seen;
-`held_out` takes seeds 5 to 14, which were not looked at before the method was fixed.
+Rows are permuted by `numpy.random.default_rng(seed)`, and the first 80 % are fitted. All classifiers are fitted to the
+candidate sets of that part; true labels are used for the printed numbers alone, except for the row "true labels", the
+same method fitted to them as a bound. The constants of the method were chosen while test accuracies of seeds 0 to 4
+were seen; seeds 5 to 14 of `held_out` were not used before the method was fixed.
 
-"plain loop" is distractors="uniform"; "equal shares" is ridge regression on the equal shares of the candidates, with
-the kernels and weights of "LOORidge". ECE is the expected calibration error of `predict_proba` on the test part, in ten
-bins of confidence. Seconds are processor time of fit. Run with
-`python benchmarks/loo_ridge.py [accuracy] [held_out] [unlabeled] [large] [text]`.
+"plain loop" is distractors="uniform"; "equal shares" is ridge regression on uniform distributions over the candidates,
+with the kernels and weights of "LOORidge". ECE is the expected calibration error of `predict_proba` on the test part,
+in ten bins of confidence. Seconds are processor time of fit.
 """
 
 import csv
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.common import DOCS, candidate_columns, write_csv
 from oneof import LOORidge, make_partial_labels
 from oneof.datasets import load
 
@@ -25,133 +23,130 @@ SETS = ("lost", "msrcv2", "birdsong")
 PUBLISHED = {"lost": "0.812", "msrcv2": "0.548 to 0.602", "birdsong": "0.778"}
 
 
-def codes(data):
-    """Return the true labels as columns of the mask."""
-    column = {label: k for k, label in enumerate(data.candidates.classes.tolist())}
-    return np.array([column[label] for label in data.y.tolist()])
-
-
 def split(n, seed):
-    """Return the numbers of the rows to fit and to test."""
+    """Return the indices of the training and test rows."""
     order = np.random.default_rng(seed).permutation(n)
     return order[: round(0.8 * n)], order[round(0.8 * n) :]
 
 
-def calibration_error(probabilities, truth):
+def calibration_error(proba, truth):
     """Return the expected calibration error in ten bins of the largest probability."""
-    confidence = probabilities.max(axis=1)
-    hit = probabilities.argmax(axis=1) == truth
+    confidence = proba.max(axis=1)
+    hit = proba.argmax(axis=1) == truth
     bins = np.minimum((confidence * 10).astype(int), 9)
     gaps = [abs(confidence[bins == b].sum() - hit[bins == b].sum()) for b in range(10)]
     return float(sum(gaps) / len(hit))
 
 
 def equal_shares(model, X, mask, new):
-    """Return predictions of ridge regression on equal shares, with the kernels of a fitted model and their weights."""
+    """Return predictions of ridge regression on uniform targets, with the kernels and weights of a fitted model."""
     targets = mask / mask.sum(axis=1, keepdims=True)
     means, scores = targets.mean(axis=0), 0.0
     for each, weight in zip(model._model.models, model._model.weights, strict=True):
-        known = each.kernel.transform(X)
-        a = np.linalg.solve(each.kernel.gram(known) + model.lam * np.eye(len(X)), targets - means)
-        scores += weight * (each.kernel.gram(each.kernel.transform(new), known) @ a)
+        train = each.kernel.mapped(X)
+        a = np.linalg.solve(each.kernel.gram(train) + model.lam * np.eye(len(X)), targets - means)
+        scores += weight * (each.kernel.gram(each.kernel.mapped(new), train) @ a)
     return (scores + means).argmax(axis=1)
 
 
 def one_split(X, mask, truth, train, test):
-    """Return the numbers of one split, by name, and the weights of the kernels."""
+    """Return the weights of the kernels, and the results of one split by name."""
     start = time.process_time()
     model = LOORidge().fit(X[train], mask[train])
     seconds = time.process_time() - start
-    probabilities = model.predict_proba(X[test])
+    proba = model.predict_proba(X[test])
     plain = LOORidge(distractors="uniform").fit(X[train], mask[train])
     bound = LOORidge().fit(X[train], np.eye(mask.shape[1], dtype=int)[truth[train]])
-    decided = model.label_distributions_
+    labels = model.label_distributions_
     return model.kernel_weights_, {
-        "LOORidge": (probabilities.argmax(axis=1) == truth[test]).mean(),
+        "LOORidge": (proba.argmax(axis=1) == truth[test]).mean(),
         "plain loop": (plain.predict(X[test]) == truth[test]).mean(),
         "equal shares": (equal_shares(model, X[train], mask[train], X[test]) == truth[test]).mean(),
         "true labels": (bound.predict(X[test]) == truth[test]).mean(),
-        "training rows": (decided.argmax(axis=1) == truth[train]).mean(),
-        "part of scenes": model.distractor_weights_.get("cooccurring", 0.0),
-        "part of confusion": model.distractor_weights_.get("confusable", 0.0),
-        "z of scenes": model.distractor_z_scores_.get("cooccurring", 0.0),
-        "z of confusion": model.distractor_z_scores_.get("confusable", 0.0),
-        "ECE": calibration_error(probabilities, truth[test]),
+        "training rows": (labels.argmax(axis=1) == truth[train]).mean(),
+        "part of scenes": model.distractor_weights_.get("scene", 0.0),
+        "part of confusion": model.distractor_weights_.get("confusion", 0.0),
+        "z of scenes": model.distractor_z_scores_.get("scene", 0.0),
+        "z of confusion": model.distractor_z_scores_.get("confusion", 0.0),
+        "ECE": calibration_error(proba, truth[test]),
         "ECE, true labels": calibration_error(bound.predict_proba(X[test]), truth[test]),
-        "mean confidence of training rows": decided.max(axis=1).mean(),
+        "mean confidence of training rows": labels.max(axis=1).mean(),
         "seconds": seconds,
     }
 
 
-def accuracy(seeds=range(5)):
-    """Print means and deviations over the splits, and return them as lines."""
+def accuracy():
+    """Print means and deviations over the splits of seeds 0 to 4 on Lost, MSRCv2 and BirdSong."""
+    print_accuracy(range(5))
+
+
+def print_accuracy(seeds):
+    """Print means and deviations over the splits, and return them as rows of a table."""
     lines = []
     for name in SETS:
         data = load(name)
-        X, truth = np.asarray(data.X, dtype=np.float64), codes(data)
+        X, truth = np.asarray(data.X, dtype=np.float64), candidate_columns(data)
         runs = [one_split(X, data.candidates.mask, truth, *split(len(X), seed)) for seed in seeds]
-        weights, found = zip(*runs, strict=True)
+        weights, results = zip(*runs, strict=True)
         print(f"{name}: published {PUBLISHED[name]}; seeds {', '.join(map(str, seeds))}")
         mean = {kernel: np.mean([each[kernel] for each in weights]) for kernel in weights[0]}
         print("  weights " + ", ".join(f"{kernel} {weight:.2f}" for kernel, weight in mean.items() if weight > 0.005))
-        for key in found[0]:
-            values = np.array([numbers[key] for numbers in found])
+        for key in results[0]:
+            values = np.array([numbers[key] for numbers in results])
             print(f"  {key:34s} {values.mean():.3f} +- {values.std():.3f}", flush=True)
             lines.append((name, key, f"{values.mean():.3f}", f"{values.std():.3f}"))
     return lines
 
 
 def held_out():
-    """Print the same for seeds that had not been looked at when the method was fixed, and write it for the docs."""
-    lines = accuracy(range(5, 15))
-    with (Path(__file__).parent.parent / "docs" / "loo_ridge_held_out.csv").open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([("set", "of", "mean", "deviation"), *lines])
+    """Print the same for seeds 5 to 14, which were not used before the method was fixed, and write the table."""
+    write_csv(HELD_OUT, ("set", "of", "mean", "deviation"), print_accuracy(range(5, 15)))
 
 
 def unlabeled():
-    """Print test accuracies where rows have no label, which are ignored or join, with one kernel a set.
+    """Print test accuracies with unlabeled rows, which are ignored or used, with one kernel for each data set.
 
-    On Lost and MSRCv2 that is the one chosen above. Of satimage, 3,000 rows are drawn.
+    On Lost and MSRCv2 it is the one chosen above. 3,000 rows of satimage are drawn.
     """
-    many, few = (("sets", 0.3), ("sets", 0.7), ("exact", 0.7), ("exact", 0.9)), (("exact", 0.9), ("exact", 0.98))
-    angle, rank = {"kernel": "rbf", "features": "spherical"}, {"kernel": "laplacian", "features": "quantile"}
+    MANY, FEW = (("sets", 0.3), ("sets", 0.7), ("exact", 0.7), ("exact", 0.9)), (("exact", 0.9), ("exact", 0.98))
+    spherical, quantile = {"kernel": "rbf", "features": "angle"}, {"kernel": "laplacian", "features": "rank"}
     for name, kernel, kinds in (
-        ("lost", angle, many),
-        ("msrcv2", rank, many),
-        ("segment", rank, few),
-        ("satimage", rank, few),
+        ("lost", spherical, MANY),
+        ("msrcv2", quantile, MANY),
+        ("segment", quantile, FEW),
+        ("satimage", quantile, FEW),
     ):
         data = load(name)
         X = np.asarray(data.X, dtype=np.float64)
-        truth = np.unique(data.y, return_inverse=True)[1] if data.candidates is None else codes(data)
+        truth = np.unique(data.y, return_inverse=True)[1] if data.candidates is None else candidate_columns(data)
         n_classes = truth.max() + 1 if data.candidates is None else data.candidates.shape[1]
-        for kind, share in kinds:
-            found = []
+        for kind, fraction in kinds:
+            results = []
             for seed in range(5):
-                some = np.random.default_rng(seed).permutation(len(X))[:3000]
-                train, test = np.split(some, [round(0.8 * len(some))])
+                subset = np.random.default_rng(seed).permutation(len(X))[:3000]
+                train, test = np.split(subset, [round(0.8 * len(subset))])
                 mask = np.eye(n_classes, dtype=bool)[truth[train]]
                 if kind == "sets":
                     mask = data.candidates.mask[train].copy()
-                mask[np.random.default_rng(100 + seed).random(len(train)) < share] = True
+                mask[np.random.default_rng(100 + seed).random(len(train)) < fraction] = True
                 models = [LOORidge(**kernel, unlabeled=way).fit(X[train], mask) for way in ("ignore", "class_mass")]
-                found.append([(model.predict(X[test]) == truth[test]).mean() for model in models])
-            ignore, join = np.mean(found, axis=0)
-            least = np.min(np.diff(found, axis=1))
+                results.append([(model.predict(X[test]) == truth[test]).mean() for model in models])
+            ignore, join = np.mean(results, axis=0)
+            least = np.min(np.diff(results, axis=1))
             print(
-                f"{name}, {kind}, {share:.0%} without a label: ignore {ignore:.3f}, class_mass {join:.3f}, "
+                f"{name}, {kind}, {fraction:.0%} unlabeled: ignore {ignore:.3f}, class_mass {join:.3f}, "
                 f"in the worst split {least:+.3f}",
                 flush=True,
             )
 
 
 def large():
-    """Print time and accuracy of the Nystroem form on letter, and time on 100,000 made-up rows."""
+    """Print time and accuracy of the Nystroem approximation on letter, and its time on 100,000 synthetic rows."""
     data = load("letter")
     X, truth = np.asarray(data.X, dtype=np.float64), data.y
     y = make_partial_labels(truth, n_distractors=2, random_state=0)
     train, test = split(len(X), 0)
-    report("letter, two extra labels", LOORidge(random_state=0), X[train], y[train], X[test], truth[test])
+    report("letter, two distractors", LOORidge(random_state=0), X[train], y[train], X[test], truth[test])
     random = np.random.default_rng(0)
     truth = random.integers(0, 10, 100_000)
     X = 1.5 * random.normal(size=(10, 20))[truth] + random.normal(size=(100_000, 20))
@@ -163,19 +158,19 @@ def large():
 
 
 def text():
-    """Print time and accuracy on TF-IDF of the newsgroups, with two extra labels."""
+    """Print time and accuracy on TF-IDF of the newsgroups, with two distractors."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
     data = load("news20")
-    some = np.random.default_rng(0).permutation(data.X.shape[0])[:5000]
-    X = TfidfTransformer(sublinear_tf=True).fit_transform(data.X[some])
-    y = make_partial_labels(data.y[some], n_distractors=2, random_state=0)
-    train, test = split(len(some), 0)
-    report(f"news20, {X.shape[1]} features", LOORidge(), X[train], y[train], X[test], data.y[some][test])
+    subset = np.random.default_rng(0).permutation(data.X.shape[0])[:5000]
+    X = TfidfTransformer(sublinear_tf=True).fit_transform(data.X[subset])
+    y = make_partial_labels(data.y[subset], extra=2, random_state=0)
+    train, test = split(len(subset), 0)
+    report(f"news20, {X.shape[1]} features", LOORidge(), X[train], y[train], X[test], data.y[subset][test])
 
 
 def report(label, model, X, y, new, truth):
-    """Fit, and print what came of it."""
+    """Fit a model, and print its results."""
     start = time.process_time()
     model.fit(X, y)
     seconds = time.process_time() - start
@@ -191,18 +186,155 @@ def report(label, model, X, y, new, truth):
     )
 
 
-def main():
-    """Run what was asked for, or all."""
-    parts = {
-        "accuracy": accuracy,
-        "held_out": held_out,
-        "unlabeled": unlabeled,
-        "large": large,
-        "text": text,
+TABLE = DOCS / "loo_ridge_controlled.csv"
+HELD_OUT = DOCS / "loo_ridge_held_out.csv"
+NAMES = {"lost": "Lost", "msrcv2": "MSRCv2", "birdsong": "BirdSong"}
+MAX_ROWS = 4000
+CONTROLLED = {"segment": 3, "vehicle": 3, "glass": 5, "ecoli": 5, "mfeat_zernike": 2, "letter": 1}
+"""Data sets with their numbers of draws."""
+IMBALANCED = ("segment", "mfeat_zernike", "letter")
+"""Data sets that are also used with class sizes that decrease 12-fold."""
+CANDIDATE_KINDS = [("uniform", 1), ("uniform", 2), ("uniform", 3), ("confusable", 1), ("confusable", 2)] + [
+    ("cooccurring", extra) for extra in (1, 2, 3)
+]
+
+
+DIGITS = {"part of scenes": 2, "part of confusion": 2}
+COLUMNS = ("equal shares", "plain loop", "LOORidge", "true labels", "part of scenes", "part of confusion", "ECE")
+
+
+def imbalanced_subset(truth, seed):
+    """Return rows whose class sizes decrease 12-fold, in a random order of the classes."""
+    rng = np.random.default_rng(1000 + seed)
+    n_classes = truth.max() + 1
+    keep = 12.0 ** -(rng.permutation(n_classes) / (n_classes - 1))
+    return np.flatnonzero(rng.random(len(truth)) < keep[truth])
+
+
+def controlled_lines():
+    """Yield the results for each data set and kind of candidate sets."""
+    for name, is_imbalanced in [(name, False) for name in CONTROLLED] + [(name, True) for name in IMBALANCED]:
+        data = load(name)
+        X, truth = np.nan_to_num(np.asarray(data.X, dtype=np.float64)), np.unique(data.y, return_inverse=True)[1]
+        for kind, extra in CANDIDATE_KINDS:
+            if extra + 1 >= truth.max() + 1:
+                continue
+            results = []
+            for seed in range(CONTROLLED[name]):
+                subset = np.random.default_rng(seed).permutation(len(X))[:MAX_ROWS]
+                if is_imbalanced:
+                    subset = subset[np.isin(subset, imbalanced_subset(truth, seed))]
+                train, test = np.split(subset, [round(0.8 * len(subset))])
+                mask = np.zeros((len(X), truth.max() + 1), dtype=bool)
+                candidates = make_partial_labels(
+                    truth[train], extra=extra, kind=kind, classes=np.arange(truth.max() + 1), random_state=seed
+                )
+                mask[train] = candidates.mask
+                results.append(one_split(X, mask, truth, train, test)[1])
+            mean = {key: np.mean([numbers[key] for numbers in results]) for key in COLUMNS}
+            yield {"set": f"{name}{' falling' if is_imbalanced else ''}", "kind": kind, "extra": extra, **mean}
+
+
+def margin(line):
+    """Return the gain of LOORidge over the better of the simpler classifiers."""
+    return round(float(line["LOORidge"]) - max(float(line["plain loop"]), float(line["equal shares"])), 3)
+
+
+def controlled():
+    """Print accuracies on synthetic candidate sets of all kinds, and write docs/loo_ridge_controlled.csv.
+
+    At most 4,000 rows of each data set are drawn and split 80/20; the candidates are drawn around the true labels of
+    the training part by `oneof.make_partial_labels`. "falling" are the same data sets with class sizes that decrease
+    12-fold, in a random order of the classes. Numbers are means over the draws.
+    """
+    with TABLE.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["set", "kind", "extra", *COLUMNS])
+        for line in controlled_lines():
+            writer.writerow(
+                [
+                    *(line[key] for key in ("set", "kind", "extra")),
+                    *(f"{line[key]:.{DIGITS.get(key, 3)}f}" for key in COLUMNS),
+                ]
+            )
+            file.flush()
+            print(*(f"{value:.3f}" if isinstance(value, float) else value for value in line.values()), flush=True)
+
+
+def read_table():
+    """Return the rows of the table."""
+    with TABLE.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def summary():
+    """Print the largest losses against the simpler classifiers and, with one distractor, against true labels."""
+    lines = read_table()
+    by_margin = sorted(lines, key=margin)
+    print(f"{len(lines)} pairs; above by more than a point: {sum(margin(line) > 0.01 for line in lines)}")
+    for line in by_margin[:4]:
+        where = f"{line['set']} {line['kind']} {line['extra']}"
+        print(f"  {where}: {margin(line):+.3f} to the better of the simpler classifiers")
+    single = [(float(line["LOORidge"]) - float(line["true labels"]), line) for line in lines if line["extra"] == "1"]
+    for gap, line in sorted(single, key=lambda pair: pair[0])[:5]:
+        print(f"  {line['set']} {line['kind']} 1: {gap:+.3f} to true labels")
+    for kind in ("uniform", "confusable", "cooccurring"):
+        means = {key: np.mean([float(line[key]) for line in lines if line["kind"] == kind]) for key in COLUMNS}
+        print(f"  {kind}: " + ", ".join(f"{key} {value:.3f}" for key, value in means.items()))
+
+
+STYLES = (
+    ("equal shares", "o", "accent-soft"),
+    ("plain loop", "s", "muted"),
+    ("LOORidge", "D", "accent"),
+    ("true labels", "|", "second"),
+)
+
+
+def read_held_out():
+    """Return the means of docs/loo_ridge_held_out.csv by data set and classifier."""
+    results = {}
+    with HELD_OUT.open(newline="") as file:
+        for line in csv.DictReader(file):
+            results.setdefault(NAMES[line["set"]], {})[line["of"]] = float(line["mean"])
+    return results
+
+
+def figure():
+    """Plot the real data sets, and all rows of the table as differences to true labels, in docs/loo_ridge.png."""
+    import matplotlib.pyplot as plt
+
+    from oneof.plots.style import PALETTE, dress
+
+    labels = {"uniform": "even", "confusable": "partner", "cooccurring": "scenes"}
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained", width_ratios=(1, 2))
+    real = read_held_out()
+    y = np.arange(len(real))
+    for key, marker, color in STYLES:
+        left.plot([numbers[key] for numbers in real.values()], y, marker, color=PALETTE[color], label=key, ms=7)
+    left.set_yticks(y, list(real))
+    left.invert_yaxis()
+    left.set_xlabel("test accuracy")
+    left.set_title("Real sets, ten splits", loc="left")
+    rows = {
+        pair: [line for line in read_table() if (line["kind"], int(line["extra"])) == pair] for pair in CANDIDATE_KINDS
     }
-    for part in sys.argv[1:] or parts:
-        parts[part]()
-
-
-if __name__ == "__main__":
-    main()
+    for position, lines in enumerate(rows.values()):
+        for key, marker, color in STYLES[:-1]:
+            gaps = [float(line[key]) - float(line["true labels"]) for line in lines]
+            shift = {"equal shares": -0.2, "plain loop": 0.0, "LOORidge": 0.2}[key]
+            spots = position + shift + np.linspace(-0.06, 0.06, len(gaps))
+            right.plot(spots, gaps, marker, color=PALETTE[color], ms=4.5, alpha=0.75)
+            right.plot(
+                [position + shift - 0.09, position + shift + 0.09], [np.mean(gaps)] * 2, color=PALETTE[color], lw=2
+            )
+    right.axhline(0, color=PALETTE["second"], lw=1)
+    right.set_xticks(
+        range(len(CANDIDATE_KINDS)), [f"{labels[kind]}\n{extra} false" for kind, extra in CANDIDATE_KINDS], fontsize=8
+    )
+    right.set_ylabel("accuracy minus that of true labels")
+    right.set_title("Synthetic candidate sets: one dot per data set, bars are means", loc="left")
+    dress(left, grid="x")
+    dress(right, grid="y")
+    left.legend(loc="center left", bbox_to_anchor=(0.0, 0.74), frameon=False, fontsize=9)
+    figure.savefig(DOCS / "loo_ridge.png", dpi=130)

@@ -1,4 +1,4 @@
-"""What a paper says, as an assertion over records."""
+"""Statements of a paper as assertions over records."""
 
 from dataclasses import dataclass
 
@@ -7,85 +7,85 @@ import numpy as np
 from oneof.typing import Floats
 from reproduction.records import mean_and_error
 
-CLEAR = 2.0
-"""Standard errors by which a mean of paired differences has to differ from 0 to count as a difference."""
+Z_THRESHOLD = 2.0
+"""Number of standard errors by which the mean of paired differences must differ from 0."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, and whether our records bear it out.
+    """A statement of a paper with the verdict of the records.
 
     Parameters
     ----------
     statement : str
-        As an assertion that records can be held against.
+        An assertion that can be checked against records.
     paper : str
-        What the paper states, in short.
-    ours : str
-        What was measured.
-    held : bool or None
-        None where the records that it takes are not there.
+        The paper's statement, in short.
+    measured : str
+        The measured result.
+    confirmed : bool or None
+        None if the records that it needs are missing.
 
     Examples
     --------
     >>> import numpy as np
     >>> from reproduction import Claim
-    >>> Claim("A is below B.", "it is", "by a point", np.float64(1.0) > 0.0).held
+    >>> Claim("A is below B.", "it is", "by a point", np.float64(1.0) > 0.0).confirmed
     True
     """
 
     statement: str
     paper: str
-    ours: str
-    held: bool | None
+    measured: str
+    confirmed: bool | None
 
     def __post_init__(self) -> None:
-        # NumPy's truths are not `is True`, and no JSON: a claim that held would be counted as one that did not.
-        object.__setattr__(self, "held", None if self.held is None else bool(self.held))
+        # A NumPy bool is not `is True` and not JSON: a confirmed claim would be counted as one that is not.
+        object.__setattr__(self, "confirmed", None if self.confirmed is None else bool(self.confirmed))
 
     @property
     def verdict(self) -> str:
-        """The word for it."""
-        return "not judged" if self.held is None else "held" if self.held else "not held"
+        """The verdict in words."""
+        return "not measured" if self.confirmed is None else "confirmed" if self.confirmed else "not confirmed"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean of paired differences a - b, and its standard error; by definition NaN where there is nothing."""
+    """The mean of paired differences a - b and its standard error; NaN without pairs."""
 
     mean: float
     error: float
 
     @classmethod
-    def of(cls, a: Floats, b: Floats) -> "Difference":
-        """Compare paired draws; of two different numbers of draws (some failed) nothing is known."""
+    def from_pairs(cls, a: Floats, b: Floats) -> "Difference":
+        """Compare paired draws; the result is NaN if the numbers of draws differ, because some trials failed."""
         if len(a) != len(b) or not len(a):
             return cls(float("nan"), float("nan"))
         return cls(*mean_and_error(np.asarray(a, dtype=float) - np.asarray(b, dtype=float)))
 
     @property
-    def known(self) -> bool:
+    def is_measured(self) -> bool:
         """Whether there were draws to compare."""
         return bool(np.isfinite(self.mean))
 
     @property
     def is_below(self) -> bool:
-        """Whether a is below b by more than chance; of one draw, whether it is below."""
-        return bool(self.mean < -CLEAR * np.nan_to_num(self.error))
+        """Whether a is below b by more than `Z_THRESHOLD` standard errors; with one draw, whether it is below."""
+        return bool(self.mean < -Z_THRESHOLD * np.nan_to_num(self.error))
 
     @property
     def is_above(self) -> bool:
-        """Whether a is above b by more than chance."""
-        return bool(self.mean > CLEAR * np.nan_to_num(self.error))
+        """Whether a is above b by more than `Z_THRESHOLD` standard errors; with one draw, whether it is above."""
+        return bool(self.mean > Z_THRESHOLD * np.nan_to_num(self.error))
 
     def points(self, scale: float = 100.0) -> str:
-        """Write it in points of a percentage."""
-        if not self.known:
+        """Format the difference in percentage points."""
+        if not self.is_measured:
             return "not measured"
         error = f" ± {scale * self.error:.2f}" if np.isfinite(self.error) else ""
         return f"{scale * self.mean:+.2f}{error}".replace("-", "\N{MINUS SIGN}")
 
 
-def verdict_of(*judged: bool | None) -> bool | None:
-    """Return whether all parts of a claim hold; None where one of them is not known."""
-    return None if any(part is None for part in judged) else all(judged)
+def all_confirmed(*verdicts: bool | None) -> bool | None:
+    """Return whether all components of a claim are confirmed; None if one of them was not measured."""
+    return None if any(verdict is None for verdict in verdicts) else all(verdicts)

@@ -1,4 +1,4 @@
-"""What an experiment is made of."""
+"""The definition of an experiment."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from oneof.errors import DataError
 from reproduction.claims import Claim
 from reproduction.records import Records
+from reproduction.runner import Measure
 from reproduction.trial import Trial
-from reproduction.work import Measure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 class Table(NamedTuple):
-    """Rows for people and for CSV: text stays text, numbers are rounded where they are written."""
+    """Rows for the page and for CSV: text stays text, numbers are rounded when they are written."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str | float | int]]
@@ -23,28 +23,28 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or a table of a paper, and all it takes to make it again.
+    """A figure or a table of a paper, with everything that is needed to reproduce it.
 
     Parameters
     ----------
     name : str
-        As on the command line.
+        The name on the command line.
     title, citation : str
     question : str
-        What the paper shows there, in our words.
+        The question that the figure or table answers.
     protocol : sequence of str
-        What is done; what the paper leaves open and how it was decided; where ours differs.
+        The procedure, the choices that the paper leaves open, and the deviations from it.
     datasets : tuple of str
         Names for `oneof.datasets.load`.
     full, quick : sequence of Trial
     minutes : (float, float)
-        What the two take on two cores.
+        Running times of the two on two cores.
     measure : callable
         Trial -> dict of results.
     tabulate, draw, claims : callables of Records
-        The table, the pictures by name (in the order of the page) and the claims.
+        The table, the figures by name (in the order of the page) and the claims.
     remarks : sequence of str
-        What was found out about claims in the full run, most of all about those that did not hold.
+        Explanations of the full run's verdicts, most of all of claims that were not confirmed.
     """
 
     name: str
@@ -63,13 +63,13 @@ class Experiment:
     remarks: Sequence[str] = ()
 
     def missing(self) -> list[str]:
-        """Return the data sets that are not at hand and cannot be downloaded."""
-        from oneof.datasets import list_datasets
+        """Return the data sets that are not available and cannot be downloaded."""
+        from oneof.datasets import names
 
         return sorted(set(self.datasets) - set(list_datasets()))
 
     def check_data(self) -> None:
-        """Raise one error that names every data set that is missing, and the folder to put it into.
+        """Raise one error that names every missing data set and the folder to put it into.
 
         Raises
         ------
@@ -79,6 +79,6 @@ class Experiment:
         if missing:
             files = ", ".join(f"{name}.npz" for name in missing)
             raise DataError(
-                f"{self.name} needs data sets that are not at hand: put {files} into a folder and name it by "
-                "$ONEOF_DATA, or put them into ~/.cache/oneof; `oneof datasets` says where they come from."
+                f"{self.name} needs data sets that were not found. Put {files} into a folder and set $ONEOF_DATA to "
+                "it, or put them into ~/.cache/oneof; `oneof datasets` lists their sources."
             )

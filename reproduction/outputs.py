@@ -1,4 +1,4 @@
-"""What an experiment leaves: its table, its figures, its claims, and the page that shows them together."""
+"""The outputs of an experiment: its table, its figures, its claims, and the page that shows them."""
 
 import csv
 import math
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from oneof.plots.svg import to_svg
 from oneof.report.templating import environment
 from reproduction.claims import Claim
-from reproduction.draws import say_draws
 from reproduction.experiment import Experiment, Table
 from reproduction.records import Records
+from reproduction.trial import format_replicates
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -33,11 +33,11 @@ def write_outputs(folder: Path, experiment: Experiment, records: Records, *, qui
         An existing folder.
     experiment : Experiment
     records : Records
-        Of all its trials, those that failed among them; or of its first draws alone, which the page then says.
+        The records of all its trials, including failed ones; or of its first draws only, which the page then states.
     quick : bool
-        Whether they are those of the quick run, which the page then says.
+        Whether the records are those of the quick run, which the page then states.
     command : str
-        The command that makes the page again.
+        The command that makes the page.
 
     Returns
     -------
@@ -53,63 +53,62 @@ def write_outputs(folder: Path, experiment: Experiment, records: Records, *, qui
     claims = list(experiment.claims(done)) if len(done) else []
     figures = dict(experiment.draw(done)) if len(done) else {}
     _write_csv(folder / "table.csv", table.columns, table.rows)
-    judged = [(claim.verdict, claim.statement, claim.paper, claim.ours) for claim in claims]
-    _write_csv(folder / "claims.csv", ("verdict", "claim", "paper", "ours"), judged)
+    rows = [(claim.verdict, claim.statement, claim.paper, claim.measured) for claim in claims]
+    _write_csv(folder / "claims.csv", ("verdict", "claim", "paper", "measured"), rows)
     pictures: list[tuple[str, str]] = []
     for name, figure in figures.items():
-        # The page's picture takes its colors from the page; that of the file has its own.
-        pictures.append((name, _svg(figure, name, experiment.title)))
+        # The picture in the page takes the page's colors; that in the file has its own.
+        pictures.append((name, _to_svg(figure, name, experiment.title)))
         _save(figure, folder / name)
     page = _render(experiment, records, table, claims, pictures, quick=quick, command=command)
     (folder / "index.html").write_text(page, encoding="utf-8", newline="\n")
     return claims
 
 
-def count_verdicts(claims: Sequence[Claim]) -> str:
-    """Say in one line how many claims held."""
+def format_verdicts(claims: Sequence[Claim]) -> str:
+    """Return a line on how many claims are confirmed."""
     if not claims:
-        return "No claim could be judged"
-    held = sum(claim.held is True for claim in claims)
-    unknown = sum(claim.held is None for claim in claims)
-    rest = f", {unknown} could not be judged" if unknown else ""
-    return f"{held} of {len(claims)} claims held{rest}"
+        return "No claim could be checked"
+    n_confirmed = sum(claim.confirmed is True for claim in claims)
+    n_unknown = sum(claim.confirmed is None for claim in claims)
+    rest = f", {n_unknown} not measured" if n_unknown else ""
+    return f"{n_confirmed} of {len(claims)} claims confirmed{rest}"
 
 
-def show_cell(value: str | float | int) -> str:
-    """Write a cell as the page and the CSV file show it."""
+def format_cell(value: str | float | int) -> str:
+    """Format a cell of the page and of the CSV file."""
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.{DIGITS}g}" if abs(value) < 1 else f"{value:.2f}"
     return f"{value}"
 
 
-def say_minutes(minutes: float) -> str:
-    """Write a time as people say it."""
+def format_minutes(minutes: float) -> str:
+    """Format a duration in seconds, minutes or hours."""
     if minutes < 1.5:
         return f"{max(60 * minutes, 1):.0f} s" if minutes < 0.9 else "1 min"
     return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
 
 
-def say_versions(records: Records, now: str) -> str:
-    """Say which versions of oneof measured, where it was not this one alone: a trial measured once is not run again."""
-    made = sorted(records.versions.items(), key=lambda item: (item[0] is None, item[0] or ""))
-    if [version for version, _ in made] in ([now], []):
+def format_versions(records: Records, now: str) -> str:
+    """Return a sentence on the versions of oneof that measured the records; empty if it was only this one."""
+    counts = sorted(records.versions.items(), key=lambda item: (item[0] is None, item[0] or ""))
+    if [version for version, _ in counts] in ([now], []):
         return ""
-    told = ", ".join(
-        f"{count:,} by {'a version that was not written down' if version is None else version}"
-        for version, count in made
+    text = ", ".join(
+        f"{count:,} by {'a version that was not recorded' if version is None else version}" for version, count in counts
     )
-    return f"Not all was measured by this version, {now}: of the records, {told} (a new folder measures all anew)."
+    return f"Not all records were measured by this version, {now}: {text}. A new folder measures everything again."
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str | float | int]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([show_cell(cell) for cell in row] for row in rows)
+        writer.writerows([format_cell(cell) for cell in row] for row in rows)
 
 
 def _save(figure: "Figure", path: Path) -> None:
-    """Write a figure to files of its own, without dates or random names in them."""
+    """Write a figure to a PNG and an SVG file, without dates or random names in them."""
     import matplotlib as mpl
 
     figure.savefig(path.with_suffix(".png"), dpi=DPI, facecolor="white", metadata={"Software": None})
@@ -117,7 +116,7 @@ def _save(figure: "Figure", path: Path) -> None:
         figure.savefig(path.with_suffix(".svg"), facecolor="white", metadata={"Date": None})
 
 
-def _svg(figure: "Figure", name: str, title: str) -> str:
+def _to_svg(figure: "Figure", name: str, title: str) -> str:
     return to_svg(figure, prefix=name, title=title, description="Curves with their bands; the table has the numbers.")
 
 
@@ -139,16 +138,16 @@ def _render(
     plan = experiment.quick if quick else experiment.full
     return _template().render(
         experiment=experiment,
-        verdicts=count_verdicts(claims),
+        verdicts=format_verdicts(claims),
         claims=claims,
         pictures=[(name.replace("-", " "), Markup(svg)) for name, svg in pictures],
         table=table,
         numeric=[bool(table.rows) and not isinstance(table.rows[0][i], str) for i in range(len(table.columns))],
         failed=records.failed,
         n_trials=len(records),
-        facts=f"{len(records):,} trials, which took {say_minutes(minutes)} of one core in all.",
-        fewer=say_draws((record.trial for record in records), plan),
-        older=say_versions(records, now),
+        summary=f"{len(records):,} trials, {format_minutes(minutes)} of one core in total.",
+        replicates=format_replicates((record.trial for record in records), plan),
+        versions=format_versions(records, now),
         quick=quick,
         command=command,
         version=now,
@@ -158,5 +157,5 @@ def _render(
 @cache
 def _template() -> "Template":
     templates = environment("reproduction")
-    templates.filters.update(shown=show_cell)
+    templates.filters.update(format_cell=format_cell)
     return templates.get_template("experiment.html")

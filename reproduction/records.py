@@ -1,4 +1,4 @@
-"""What trials gave, and ways to look at it."""
+"""The results of trials: selection, unique settings, arrays of measured values, pairing."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,19 +12,19 @@ from oneof.typing import Floats
 from reproduction.trial import Setting, Trial
 
 Result: TypeAlias = Mapping[str, Any]
-"""What a trial measured, by name: numbers, text, lists of numbers."""
+"""The measured values of a trial by name: numbers, text, lists of numbers."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """The outcome of one trial: a result, or the error that it ended with."""
+    """The outcome of one trial: a result, or the error that ended it."""
 
     trial: Trial
     result: Result | None
     error: str | None = None
     seconds: float = 0.0
     version: str | None = None
-    """Of the oneof that measured it, where that was written down."""
+    """Version of oneof that measured it; None if it was not recorded."""
 
 
 class Records(Sequence[Record]):
@@ -33,9 +33,9 @@ class Records(Sequence[Record]):
     Examples
     --------
     >>> from reproduction import Record, Records, Trial
-    >>> made = [Record(Trial.of("x", size=s, draw=d), {"error": 10.0 * s + d}) for d in (0, 1) for s in (2, 4)]
-    >>> records = Records(made)
-    >>> records.across("size")
+    >>> trials = [Trial.from_settings("x", size=s, draw=d) for d in (0, 1) for s in (2, 4)]
+    >>> records = Records(Record(trial, {"error": 10.0 * trial["size"] + trial["draw"]}) for trial in trials)
+    >>> records.unique_values("size")
     [2, 4]
     >>> records.values("error", size=4).tolist()
     [40.0, 41.0]
@@ -64,15 +64,15 @@ class Records(Sequence[Record]):
 
     @property
     def versions(self) -> dict[str | None, int]:
-        """How many records each version of oneof made; None where it was not written down."""
+        """Number of records of each version of oneof; None if the version was not recorded."""
         return dict(Counter(record.version for record in self))
 
     def where(self, **settings: Setting) -> "Records":
         """Return the records whose trials have all of these settings."""
         return Records(r for r in self if all(r.trial[name] == value for name, value in settings.items()))
 
-    def across(self, name: str) -> list[Any]:
-        """Return the values that a setting takes, each once, smallest first."""
+    def unique_values(self, name: str) -> list[Any]:
+        """Return the values of a setting, each once, smallest first."""
         return sorted({record.trial[name] for record in self}, key=lambda value: (str(type(value)), value))
 
     def values(self, measured: str | Callable[[Result], Any], **settings: Setting) -> Floats:
@@ -81,41 +81,43 @@ class Records(Sequence[Record]):
         Parameters
         ----------
         measured : str or callable
-            Its name in the results, or a function of a result.
+            A name in the results, or a function of a result.
         **settings
             Restrict the trials, as in `where`.
 
         Returns
         -------
         ndarray of shape (n_records,) or (n_records, n_numbers)
-            Trials that differ in other settings only come in the same order, so that such arrays are paired as long as
-            no trial failed; `in_common` leaves out what would break pairs.
+            Trials that differ only in other settings have the same order, so that such arrays are paired if no trial
+            failed; `pair_records` removes records without a partner.
         """
-        taken = [record.result for record in self.where(**settings) if record.result is not None]
+        results = [record.result for record in self.where(**settings) if record.result is not None]
         try:
-            found = [result[measured] if isinstance(measured, str) else measured(result) for result in taken]
+            values = [result[measured] if isinstance(measured, str) else measured(result) for result in results]
         except KeyError as error:
-            raise InputError(f"the records hold no {error}: they were made by another protocol; start anew.") from error
-        return np.array(found, dtype=float)
+            raise InputError(
+                f"the records have no {error}: they were measured by another protocol. Use a new folder."
+            ) from error
+        return np.array(values, dtype=float)
 
 
-def in_common(*parts: Records, by: str = "draw") -> list[Records]:
-    """Return the records of the draws in which no part lacks its trial, so that values of the parts are paired.
+def pair_records(*groups: Records, by: str = "draw") -> list[Records]:
+    """Return the successful records of the draws that all groups have, so that the values of the groups are paired.
 
     Examples
     --------
     >>> from reproduction import Record, Records, Trial
-    >>> a = Records(Record(Trial.of("x", size=2, draw=d), {"error": float(d)}) for d in (0, 1, 2))
-    >>> b = Records(Record(Trial.of("x", size=4, draw=d), {"error": 10.0 + d}) for d in (0, 2, 3))
-    >>> [part.values("error").tolist() for part in in_common(a, b)]
+    >>> a = Records(Record(Trial.from_settings("x", size=2, draw=d), {"error": float(d)}) for d in (0, 1, 2))
+    >>> b = Records(Record(Trial.from_settings("x", size=4, draw=d), {"error": 10.0 + d}) for d in (0, 2, 3))
+    >>> [group.values("error").tolist() for group in pair_records(a, b)]
     [[0.0, 2.0], [10.0, 12.0]]
     """
-    kept = set.intersection(*({r.trial[by] for r in part if r.error is None} for part in parts))
-    return [Records(r for r in part if r.error is None and r.trial[by] in kept) for part in parts]
+    shared = set.intersection(*({r.trial[by] for r in group if r.error is None} for group in groups))
+    return [Records(r for r in group if r.error is None and r.trial[by] in shared) for group in groups]
 
 
 def mean_and_error(values: Floats) -> tuple[float, float]:
-    """Return the mean of independent draws and its standard error; NaN where there are too few."""
+    """Return the mean of independent draws and its standard error; NaN if there are too few."""
     values = np.asarray(values, dtype=float)
     mean = float(values.mean()) if len(values) else float("nan")
     error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

@@ -1,4 +1,4 @@
-"""A full disk, a folder that cannot be written to, a process that is ended: the old file stays."""
+"""A full disk, a read-only folder and a terminated process leave the old file unchanged."""
 
 import os
 import signal
@@ -12,9 +12,6 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
-from reproduction.records import Record
-from reproduction.store import Store
-from reproduction.trial import Trial
 
 import oneof
 from oneof.candidates import CandidateSets
@@ -26,6 +23,9 @@ from oneof.labeling.table import LabelTable
 from oneof.persistence import load, save
 from oneof.report.page import write_report
 from oneof.stream import checkpoint
+from reproduction.records import Record
+from reproduction.store import Store
+from reproduction.trial import Trial
 from tests.report.data import sample
 
 SIZE = 2**20
@@ -50,13 +50,13 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> None:
-    """Leave no byte."""
+    """Fill the disk."""
     with (disk / "filler").open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
         file.write(b"x" * SIZE) and file.write(b"x" * SIZE)
 
 
 def lock(disk: Path) -> None:
-    """Let nothing be written."""
+    """Make the disk read-only."""
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
 
 
@@ -99,7 +99,7 @@ WRITERS: dict[str, Callable[[Path, int], Any]] = {
 def test_a_file_that_cannot_be_written_leaves_the_old_one(
     disk: Path, name: str, hinder: Callable[[Path], None]
 ) -> None:
-    """One sentence names the file and the reason; the old file is as it was, and nothing lies beside it."""
+    """The error names the file and the reason; the old file is unchanged, and there is no other file."""
     path = disk / name
     WRITERS[name](path, 1)
     old = path.read_bytes()
@@ -112,42 +112,42 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(
 
 @pytest.mark.parametrize("hinder", [fill, lock])
 def test_records_that_cannot_be_written_leave_the_store(disk: Path, hinder: Callable[[Path], None]) -> None:
-    """A record that does not fit is an error, and those before it are there when the store is opened again."""
+    """A record that does not fit is an error, and the former records are complete when the store is reopened."""
     with Store(disk / "records.jsonl", "x") as store:
-        store.append(Record(Trial.of("x", draw=0), {"error": 0.5}))
+        store.append(Record(Trial.from_settings("x", draw=0), {"error": 0.5}))
     old = (disk / "records.jsonl").read_bytes()
     hinder(disk)
 
-    def go_on() -> None:
+    def append_again() -> None:
         with Store(disk / "records.jsonl", "x") as store:
             for draw in range(1, 99):
-                store.append(Record(Trial.of("x", draw=draw), {"trace": list(range(5000))}))
+                store.append(Record(Trial.from_settings("x", draw=draw), {"trace": list(range(5000))}))
 
     with pytest.raises(WriteError, match=r"records.jsonl cannot be written"):
-        go_on()
+        append_again()
     assert (disk / "records.jsonl").read_bytes().startswith(old)
 
 
 def test_answers_that_cannot_be_written_are_not_acknowledged(disk: Path) -> None:
-    """An answer without a place is an error; those before it are there, and labeling goes on when there is room."""
+    """An answer that does not fit is an error; the former ones are stored, and labeling continues with free space."""
     log = AnswerLog(disk / "answers", {"rows": "some", "classes": '["a", "b"]'})
     log.append(Entry("first", "Ann", 0, "one of", (0,)))
     fill(disk)
     written = []
 
-    def go_on() -> None:
+    def append_again() -> None:
         for row in range(1, 5000):
             written.append(log.append(Entry(f"{row}" * 200, "Ann", row, "one of", (0,))))
 
     with pytest.raises(DataError, match=r"cannot be written to .*answers .*full"):
-        go_on()
+        append_again()
     assert log.since(1) == written
     (disk / "filler").unlink()
     assert log.append(Entry("last", "Ann", 9999, "one of", (0,))).number > len(written)
     log.close()
 
 
-def test_answers_on_a_read_only_disk_are_refused(disk: Path) -> None:
+def test_answers_on_a_read_only_disk_are_errors(disk: Path) -> None:
     lock(disk)
     with pytest.raises(DataError, match="cannot be written"):
         AnswerLog(disk / "answers", {"rows": "some", "classes": '["a", "b"]'})
@@ -157,7 +157,7 @@ def test_answers_on_a_read_only_disk_are_refused(disk: Path) -> None:
 def test_outputs_appear_together_or_not_at_all(
     disk: Path, hinder: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a folder of outputs no file is replaced where one cannot be written, and the command says where and why."""
+    """If one output cannot be written, no file of the folder is replaced; the error names the folder and the reason."""
     out = disk / "out"
     out.mkdir()
     (out / "a.txt").write_text("old")
@@ -165,22 +165,22 @@ def test_outputs_appear_together_or_not_at_all(
     with pytest.raises(typer.Exit) as end, handle_errors(debug=False), atomic_directory(out) as stage:
         (stage / "a.txt").write_text("new" * 1000)
     assert end.value.exit_code == 2
-    said = capsys.readouterr().err
-    assert str(out) in said
-    assert "No space left" in said or "cannot be written to" in said
+    message = capsys.readouterr().err
+    assert str(out) in message
+    assert "No space left" in message or "cannot be written to" in message
     assert [file.name for file in out.iterdir()] == ["a.txt"]
     assert (out / "a.txt").read_text() == "old"
 
 
-def test_a_process_that_is_ended_tidies_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """SIGTERM in the middle of a write leaves no hidden folder, and the exit code that shells know it by."""
+def test_a_terminated_process_cleans_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """SIGTERM during a write leaves no hidden folder, and gives the conventional exit code."""
     (tmp_path / "a.txt").write_text("old")
 
     def write() -> None:
         with handle_errors(debug=False), atomic_directory(tmp_path) as stage:
             (stage / "a.txt").write_text("new")
             os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(5)  # the handler may run a moment later
+            time.sleep(5)  # the handler may run later
 
     with pytest.raises(typer.Exit) as end:
         write()
@@ -202,10 +202,10 @@ def test_a_file_without_a_name_is_an_error(tmp_path: Path) -> None:
     assert load(tmp_path / "m.skops").predict(np.zeros((1, 50))).shape == (1,)
 
 
-def test_what_a_kill_left_is_removed_by_the_next_command(tmp_path: Path) -> None:
-    """SIGKILL leaves a hidden folder; the next command takes it away, but not one that is held, nor a user's own."""
+def test_the_next_command_removes_folders_of_a_killed_one(tmp_path: Path) -> None:
+    """SIGKILL leaves a hidden folder; the next command removes it, but not one in use, nor a folder of the user."""
     (tmp_path / ".oneof-mine").mkdir()
-    with atomic_directory(tmp_path) as held:
+    with staged(tmp_path) as in_use:
         child = os.fork()
         if not child:
             with atomic_directory(tmp_path) as stage:
@@ -213,6 +213,6 @@ def test_what_a_kill_left_is_removed_by_the_next_command(tmp_path: Path) -> None
                 os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(child, 0)
         assert len(list(tmp_path.glob(".oneof-unfinished-*"))) == 2
-        with atomic_directory(tmp_path) as stage:
-            assert set(tmp_path.iterdir()) == {tmp_path / ".oneof-mine", held, stage}
+        with staged(tmp_path) as stage:
+            assert set(tmp_path.iterdir()) == {tmp_path / ".oneof-mine", in_use, stage}
     assert [file.name for file in tmp_path.iterdir()] == [".oneof-mine"]

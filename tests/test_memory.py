@@ -1,4 +1,4 @@
-"""What estimators hold after fit, and that fitting again and again, or on and on, holds no more."""
+"""Memory of fitted estimators, which does not grow with repeated fits or calls of partial_fit."""
 
 import gc
 import tracemalloc
@@ -8,33 +8,33 @@ import numpy as np
 import pytest
 
 import oneof
-from tests.held import arrays_of, bytes_beyond
+from tests.retained import arrays_of, bytes_beyond
 
 N, D, K = 300, 37, 4
 ESTIMATORS = sorted(name for name in oneof._LAZY_NAMES if hasattr(getattr(oneof, name), "fit"))
 COPIES = {
-    "GraphLogisticRegression": 1,  # the labeled rows with their constant, for the posterior that `query` asks
-    "HarmonicField": 1,  # of graphs: the index of neighbors has the rows around their median
+    "GraphLogisticRegression": 1,  # the labeled rows with a constant column, for the posterior of `query`
+    "HarmonicField": 1,  # in graph methods: the neighbor index has the rows minus their median
     "IPAL": 1,
     "LOORidge": 2,  # rows in the scale of each kernel
     "LocalGlobalConsistency": 1,
     "MarkovWalk": 1,
-    "SpectralGraphTransducer": 2,  # and, by cosine, those of norm 1
+    "SpectralGraphTransducer": 2,  # and, for cosine, the rows of norm 1
 }
-"""Copies of the rows that a method works on: what else stands here, or more of them, has to be thought about."""
+"""Number of copies of the rows in another form; new entries or larger numbers need a reason."""
 
 
 @pytest.fixture(scope="module")
-def given() -> tuple[np.ndarray, list[list[int]]]:
+def training_data() -> tuple[np.ndarray, list[list[int]]]:
     generator = np.random.default_rng(0)
     X = np.abs(generator.normal(size=(N, D)))
     return X, [[k, (k + 1) % K] if i % 3 else [k] for i, k in enumerate(generator.integers(0, K, N).tolist())]
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_no_estimator_holds_a_copy_of_the_rows(name: str, given: Any) -> None:
-    """Where rows are needed after fit they are the caller's; a copy is held only in a form that the method works on."""
-    X, y = given
+def test_no_estimator_copies_the_rows(name: str, training_data: Any) -> None:
+    """Estimators refer to the caller's rows; they only copy rows that they store in another form."""
+    X, y = training_data
     fitted = getattr(oneof, name)().fit(X, y)
     beyond = [a for a in arrays_of(fitted) if not np.may_share_memory(a, X)]
     like_rows = [array.shape for array in beyond if array.ndim == 2 and N in array.shape and max(array.shape) >= D >= 1]
@@ -44,41 +44,41 @@ def test_no_estimator_holds_a_copy_of_the_rows(name: str, given: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["AvgPerceptron", "MaxPegasos", "CLPL", "PLEM", "MultinomialEM"])
-def test_a_linear_model_is_as_large_as_its_weights(name: str, given: Any) -> None:
-    """What it holds does not grow with the rows, but for a number of each row that tells the decided class."""
-    X, y = given
+def test_a_linear_model_is_as_large_as_its_weights(name: str, training_data: Any) -> None:
+    """The memory of a linear model does not grow with the rows, except for the index of each row's class."""
+    X, y = training_data
     few = bytes_beyond(getattr(oneof, name)().fit(X[:100], y[:100]), X)
     many = bytes_beyond(getattr(oneof, name)().fit(X, y), X)
     assert many <= few + 8 * (N - 100)
 
 
 @pytest.mark.parametrize(
-    ("machine", "most"), [(oneof.PLSVM(kernel="rbf"), 1.75), (oneof.TransductiveSVM(C=100.0, kernel="rbf"), 3.25)]
+    ("svm", "max_matrices"), [(oneof.PLSVM(kernel="rbf"), 1.75), (oneof.TransductiveSVM(C=100.0, kernel="rbf"), 3.25)]
 )
-def test_a_kernel_machine_takes_few_kernel_matrices(machine: Any, most: float) -> None:
-    """PLSVM takes one and a half, the half in single precision; TransductiveSVM three where no row is at its bound."""
+def test_a_kernel_svm_allocates_few_kernel_matrices(svm: Any, max_matrices: float) -> None:
+    """PLSVM needs one and a half, the half in single precision; TransductiveSVM three if no row is at its bound."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(1000, 2))
     y = generator.choice(["a", "b"], size=1000)
-    machine.fit(X[::100], y[::100])
+    svm.fit(X[::100], y[::100])
     tracemalloc.start()
-    machine.fit(X, y)
+    svm.fit(X, y)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < most * 8 * len(X) ** 2
+    assert peak < max_matrices * 8 * len(X) ** 2
 
 
 @pytest.mark.parametrize("name", ["CLPL", "HarmonicField"])
-def test_fitting_again_holds_no_more(name: str, given: Any) -> None:
-    """After 12 fits of one estimator as much is allocated as after 4."""
-    X, y = given
+def test_repeated_fits_do_not_accumulate_memory(name: str, training_data: Any) -> None:
+    """12 fits of one estimator allocate as much as 4 fits."""
+    X, y = training_data
     assert not _grows(lambda estimator: estimator.fit(X[:30, :5], y[:30]), getattr(oneof, name)(), 4, 20_000)
 
 
 @pytest.mark.parametrize("name", ["AvgPerceptron", "MaxPegasos"])
-def test_learning_on_holds_no_more(name: str, given: Any) -> None:
-    """After 300 calls of partial_fit as much is allocated as after 100."""
-    X, _ = given
+def test_repeated_partial_fits_do_not_accumulate_memory(name: str, training_data: Any) -> None:
+    """300 calls of partial_fit allocate as much as 100 calls."""
+    X, _ = training_data
     Y = np.eye(K, dtype=bool)[:1]
     learner = getattr(oneof, name)(average=True)
     assert not _grows(lambda e: e.partial_fit(X[:1], Y, classes=range(K)), learner, 100, 20_000)
@@ -86,25 +86,25 @@ def test_learning_on_holds_no_more(name: str, given: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_thousand_fits_hold_no_more(name: str, given: Any) -> None:
+def test_a_thousand_fits_do_not_accumulate_memory(name: str, training_data: Any) -> None:
     """A thousand fits of one estimator allocate as much as a third of them."""
-    X, y = given
-    parameters = {"optimizer": None} if name == "PLGP" else {}  # a search for kernels is a hundred fits more, each time
+    X, y = training_data
+    parameters = {"optimizer": None} if name == "PLGP" else {}  # each kernel optimization is a hundred more fits
     estimator = getattr(oneof, name)(**parameters)
     assert not _grows(lambda estimator: estimator.fit(X[:20, :3], y[:20]), estimator, 333, 50_000)
 
 
 @pytest.mark.slow
-def test_a_million_calls_of_partial_fit_hold_no_more(given: Any) -> None:
-    """Nor do a million rows, one a call."""
-    X, y = given
+def test_a_million_partial_fits_do_not_accumulate_memory(training_data: Any) -> None:
+    """A million calls of partial_fit with one row each do not accumulate memory."""
+    X, y = training_data
     learner = oneof.AvgPerceptron(average=True)
     Y = np.eye(K, dtype=bool)[[y[0][0]]]
     assert not _grows(lambda e: e.partial_fit(X[:1], Y, classes=range(K)), learner, 333_333, 50_000)
 
 
-def _grows(step: Any, estimator: Any, n: int, least: int) -> bool:
-    """Return whether 2 n further steps add `least` bytes or more to what n steps have allocated, twice in a row.
+def _grows(step: Any, estimator: Any, n: int, min_bytes: int) -> bool:
+    """Return whether 2 n more steps allocate at min_bytes `min_bytes` more than n steps, twice in a row.
 
     What grows does so each time; a cache that another part of the process fills just then does so once.
     """
@@ -113,13 +113,13 @@ def _grows(step: Any, estimator: Any, n: int, least: int) -> bool:
     gc.collect()
     tracemalloc.start()
     try:
-        return all(_added(step, estimator, 2 * n) >= least for _ in range(2))
+        return all(_added(step, estimator, 2 * n) >= min_bytes for _ in range(2))
     finally:
         tracemalloc.stop()
 
 
 def _added(step: Any, estimator: Any, n: int) -> int:
-    """Return the bytes that n steps, after one that is not counted, leave allocated."""
+    """Return the bytes that remain allocated after n steps; a first step is not counted."""
     step(estimator)
     gc.collect()
     before = tracemalloc.get_traced_memory()[0]

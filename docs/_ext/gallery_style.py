@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from reproduction.drawing import LOOKS
-
 from oneof.plots.style import PALETTE
+from reproduction.plot_style import LINE_STYLES
 
 READING = ("first_steps", "crowd", "disambiguation", "compare", "two_moons", "active", "stream", "gaussian_process")
 
@@ -28,7 +27,7 @@ def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - w
 
     mpl.rcParams.update(
         {
-            "axes.prop_cycle": cycler(color=[look.color for look in LOOKS]),
+            "axes.prop_cycle": cycler(color=[look.color for look in LINE_STYLES]),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.edgecolor": PALETTE["rule"],

@@ -1,1 +1,1 @@
-"""One file an experiment: its citation, its trials, its drawing, its claims."""
+"""The experiments: one module for each, with its citation, trials, figures and claims."""

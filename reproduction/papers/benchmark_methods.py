@@ -1,4 +1,4 @@
-"""The methods of the benchmark of semi-supervised learning, each with the rows or the kernel that it takes."""
+"""The methods of the semi-supervised benchmark, each with its features or its kernel matrix."""
 
 from collections.abc import Callable
 from functools import cache
@@ -20,13 +20,12 @@ def _nearest(data: str) -> tuple[Any, FeatureMatrix]:
 
 
 def _on_graph(name: str, **parameters: Any) -> Callable[[str], tuple[Any, Any]]:
-    """Return a maker of a method on the graph of few neighbors, which is made once for a set."""
+    """Return a function that makes a method on the graph of few neighbors, which is computed once per data set."""
 
     def make(data: str) -> tuple[Any, Any]:
-        from oneof.estimators import consistency, harmonic, walk
+        import oneof
 
-        homes = {"HarmonicField": harmonic, "LocalGlobalConsistency": consistency, "MarkovWalk": walk}
-        return getattr(homes[name], name)(affinity=_affinity(data, "few"), **parameters), _rows(data)
+        return getattr(oneof, name)(affinity=_affinity(data, "few"), **parameters), _rows(data)
 
     return make
 
@@ -38,7 +37,7 @@ def _transducer(data: str) -> tuple[Any, Any]:
 
 
 def _machine(data: str) -> tuple[Any, Any]:
-    """Return a nearly hard margin, with an RBF kernel of the median distance, or linear for text."""
+    """Return an SVM with a nearly hard margin: RBF kernel of the median distance, linear for text."""
     from oneof.estimators.transductive_svm import TransductiveSVM
 
     X = _rows(data)
@@ -48,7 +47,7 @@ def _machine(data: str) -> tuple[Any, Any]:
 
 
 def _logistic(data: str) -> tuple[Any, Any]:
-    """Return the graph prior; for text, whose features are too many, over the kernels with the labeled rows."""
+    """Return the graph-prior classifier; for text, with too many features, on kernels with the labeled rows."""
     from oneof.estimators.graph_logistic import GraphLogisticRegression
 
     kernel: dict[str, Any] = {"features": "kernel", "kernel": "linear"} if data == "text" else {}
@@ -84,7 +83,7 @@ METHODS: dict[str, Callable[[str], tuple[Any, Any]]] = {
 
 @cache
 def load_set(data: str) -> Any:
-    """Return a set of the benchmark, which is read once in each process."""
+    """Load a data set of the benchmark, once in each process."""
     from oneof.datasets import load
 
     return load(f"ssl_{data}")

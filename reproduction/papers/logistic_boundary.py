@@ -8,9 +8,9 @@ import numpy as np
 from oneof.plots.style import PALETTE
 from oneof.typing import Floats, Ints
 from reproduction.claims import Claim, Difference
-from reproduction.drawing import BLUE, ORANGE, VERMILLION, finish, new_figure, shared_legend
 from reproduction.experiment import Experiment, Table
 from reproduction.papers.logistic import CITATION
+from reproduction.plot_style import BLUE, ORANGE, VERMILLION, label_axes, new_figure, shared_legend
 from reproduction.records import Records, Result, mean_and_error
 from reproduction.trial import Trial
 
@@ -25,7 +25,7 @@ MARGIN = 0.08
 
 
 class Points(NamedTuple):
-    """An example."""
+    """A two-dimensional example."""
 
     X: Floats
     y: Ints
@@ -34,26 +34,26 @@ class Points(NamedTuple):
 
 def plan(*, draws: int) -> tuple[Trial, ...]:
     """Return the trials: both shapes in each draw."""
-    return tuple(Trial.of(NAME, shape=shape, draw=draw) for draw in range(draws) for shape in SHAPES)
+    return tuple(Trial.from_settings(NAME, shape=shape, draw=draw) for draw in range(draws) for shape in SHAPES)
 
 
-def make_points(shape: str, random: np.random.Generator) -> Points:
+def make_points(shape: str, rng: np.random.Generator) -> Points:
     """Return two slanted bands of 100 points with three labels each, or two moons of 100 with one label each."""
     side = np.repeat([0, 1], 100)
     if shape == "linear":
-        along, across = random.uniform(-5.0, 5.0, 200), random.normal(scale=0.25, size=200) + np.where(side, 0.8, -0.8)
-        labeled = np.concatenate([100 * k + random.choice(100, 3, replace=False) for k in (0, 1)])
+        along, across = rng.uniform(-5.0, 5.0, 200), rng.normal(scale=0.25, size=200) + np.where(side, 0.8, -0.8)
+        labeled = np.concatenate([100 * k + rng.choice(100, 3, replace=False) for k in (0, 1)])
         turned = np.array([[np.cos(0.6), -np.sin(0.6)], [np.sin(0.6), np.cos(0.6)]])
         return Points(np.column_stack([along, across]) @ turned.T, side, labeled)
-    angle = random.uniform(0.0, np.pi, 200)
+    angle = rng.uniform(0.0, np.pi, 200)
     x = np.where(side, 1.0 - np.cos(angle), np.cos(angle))
     y = np.where(side, 0.4 - np.sin(angle), np.sin(angle))
-    X = np.column_stack([x, y]) + random.normal(scale=0.09, size=(200, 2))
-    return Points(X, side, np.array([random.integers(100), 100 + random.integers(100)]))
+    X = np.column_stack([x, y]) + rng.normal(scale=0.09, size=(200, 2))
+    return Points(X, side, np.array([rng.integers(100), 100 + rng.integers(100)]))
 
 
 def measure(trial: Trial) -> Result:
-    """Return the accuracies of both classifiers on the other points, and of the first draw what the picture shows."""
+    """Return both classifiers' accuracies on the unlabeled points; for the first draw, also the figure's scores."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics.pairwise import rbf_kernel
 
@@ -62,17 +62,17 @@ def measure(trial: Trial) -> Result:
 
     shape = trial.text("shape")
     X, y, labeled = points = make_points(shape, trial.generator())
-    known = np.full(len(y), -1)
-    known[labeled] = y[labeled]
-    hidden = known < 0
+    labels = np.full(len(y), -1)
+    labels[labeled] = y[labeled]
+    hidden = labels < 0
 
     def seen(rows: Floats) -> Floats:
         return rows if shape == "linear" else rbf_kernel(rows, X, gamma=GAMMA)
 
     graph = NeighborGraph().graph(X).affinity
-    ours = GraphLogisticRegression("graph", alpha=0.0, beta=0.0, affinity=graph).fit(seen(X), known)
+    ours = GraphLogisticRegression("graph", alpha=0.0, beta=0.0, affinity=graph).fit(seen(X), labels)
     theirs = LogisticRegression().fit(seen(X[labeled]), y[labeled])
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "semi-supervised": float((ours.transduction_[hidden] == y[hidden]).mean()),
         "supervised": float((theirs.predict(seen(X[hidden])) == y[hidden]).mean()),
     }
@@ -81,8 +81,8 @@ def measure(trial: Trial) -> Result:
         scores = {
             name: m.decision_function(seen(mesh)) for name, m in (("semi-supervised", ours), ("supervised", theirs))
         }
-        found["picture"] = {name: np.round(score, 4).tolist() for name, score in scores.items()}
-    return found
+        results["picture"] = {name: np.round(score, 4).tolist() for name, score in scores.items()}
+    return results
 
 
 def _extent(points: Points) -> tuple[Floats, Floats]:
@@ -103,7 +103,7 @@ def tabulate(records: Records) -> Table:
 
 
 def draw(records: Records) -> "Mapping[str, Figure]":
-    """Draw the first draw of both shapes, with the boundaries of both classifiers."""
+    """Plot the first draw of both shapes with the boundaries of both classifiers."""
     figure, axes = new_figure(1, 2, width=4.6, height=3.8)
     for ax, shape in zip(axes, SHAPES, strict=True):
         first = records.where(shape=shape, draw=0)
@@ -122,26 +122,26 @@ def draw(records: Records) -> "Mapping[str, Figure]":
             score = np.reshape(first[0].result["picture"][name], (GRID, GRID))
             ax.contour(*_extent(points), score, levels=[0.0], colors=color, linestyles=dash, linewidths=1.8)
             ax.plot([], [], dash, color=color, linewidth=1.8, label=f"boundary, {name}")
-        finish(ax, SHAPES[shape], "first feature", "second feature")
+        label_axes(ax, SHAPES[shape], "first feature", "second feature")
         ax.set_aspect("equal", adjustable="datalim")
     shared_legend(figure, axes, columns=3)
     return {"figure": figure}
 
 
 def claims(records: Records) -> list[Claim]:
-    """Judge what the picture is to show."""
-    found = []
+    """Check the claim of the figure for both shapes."""
+    results = []
     for shape, title in SHAPES.items():
         ours, theirs = (records.values(name, shape=shape) for name in ("semi-supervised", "supervised"))
-        gain = Difference.of(ours, theirs)
-        words = "not measured" if not gain.known else (
+        gain = Difference.from_pairs(ours, theirs)
+        words = "not measured" if not gain.is_measured else (
             f"{100 * ours.mean():.1f} % of the other points are right, {100 * theirs.mean():.1f} % without unlabeled "
             f"points: {gain.points()} points"
         )  # fmt: skip
         statement = f"Unlabeled points improve the boundary: {title}."
         paper = "the utility of unlabeled data for linear and for kernel classifiers"
-        found.append(Claim(statement, paper, words, gain.is_above if gain.known else None))
-    return found
+        results.append(Claim(statement, paper, words, gain.is_above if gain.is_measured else None))
+    return results
 
 
 def experiment() -> Experiment:
@@ -150,14 +150,14 @@ def experiment() -> Experiment:
         name=NAME,
         title="Decision boundaries with and without unlabeled points: figure 1",
         citation=CITATION,
-        question="What do unlabeled points do to the boundary of a classifier that has seen few labels?",
+        question="How do unlabeled points change the boundary of a classifier with few labels?",
         protocol=[
-            "The paper's points are not given. Ours: two slanted bands of 100 points, three labels in each, and a "
-            "linear classifier; and two moons of 100 points, one label in each, and as features the RBF kernels "
-            "(gamma 2) with all points. The picture is the first draw.",
-            'Ours is GraphLogisticRegression("graph") on 5 neighbors, its precision found by the evidence, with the '
-            "paper's hyper-prior (alpha = beta = 0). The supervised classifier is scikit-learn's LogisticRegression on "
-            "the same features and the labeled points.",
+            "The paper's points are not available. Ours are two slanted bands of 100 points with three labels each, "
+            "and a linear classifier; and two moons of 100 points with one label each, with the RBF kernels (gamma "
+            "2) of all points as features. The figure shows the first draw.",
+            'Ours is GraphLogisticRegression("graph") on 5 neighbors, with its precision chosen by the evidence and '
+            "the paper's hyperprior (alpha = beta = 0). The supervised classifier is scikit-learn's "
+            "LogisticRegression on the same features and the labeled points.",
             "Tried before: labels at opposite ends of the bands, where neither classifier finds the gap (58 % right; "
             "the prior smooths the scores of neighbors, and neighbors lie along the bands as much as across them), "
             "and kernels with the two labeled points alone, which cannot bend around a moon (77 %).",

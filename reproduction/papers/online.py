@@ -6,66 +6,73 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.typing import Floats
-from reproduction.claims import Claim, Difference, verdict_of
-from reproduction.drawing import LOOKS, curve, finish, new_figure, shared_legend
+from reproduction.claims import Claim, Difference, all_confirmed
 from reproduction.experiment import Experiment, Table
 from reproduction.papers.online_streams import (
     AVERAGE,
     EXACT,
     LAMS,
-    LARGEST,
+    MAXIMUM,
     ON_LABELS,
     PARTIAL,
     REFERENCE,
     STREAMS,
     checkpoints,
     measure,
-    named,
     plan,
+    result_key,
 )
+from reproduction.plot_style import LINE_STYLES, curve, label_axes, new_figure, shared_legend
 from reproduction.records import Records, mean_and_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CITATION = "Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, PAKDD"
-LOOK = dict(zip((*PARTIAL, *ON_LABELS), (LOOKS[0], LOOKS[5], LOOKS[1], LOOKS[4], LOOKS[6], LOOKS[2]), strict=True))
-LEVEL = 0.01
+STYLES = dict(
+    zip(
+        (*PARTIAL, *ON_LABELS),
+        (LINE_STYLES[0], LINE_STYLES[5], LINE_STYLES[1], LINE_STYLES[4], LINE_STYLES[6], LINE_STYLES[2]),
+        strict=True,
+    )
+)
+COMPARABLE_TOL = 0.01
 
 
-# What was found out about claims in the full run.
+# Explanations of the verdicts of the full run.
 REMARKS = {
     "dermatology": (
-        "With sets of 2 the claim hangs on the rounds and on lambda, which the paper does not give. After one pass "
-        "(366 rounds) Avg Perceptron is ahead of all at the chosen lambda, 10.1 % for 11.7 % of Max Perceptron, and "
-        "with sets of 4 19.5 % for 23.4 % of Max Pegasos (at lambda = 1 Max Pegasos is ahead even then with sets of 2, "
-        "9.1 %). It overtakes near round 1,000, and after ten passes is clearly ahead. With sets of 4 the Avg "
-        "algorithms stay ahead, but at the end by no more than two standard errors.",
+        "With sets of 2 the claim depends on the rounds and on lambda, which the paper does not give. After one "
+        "pass (366 rounds) Avg Perceptron is ahead of all at the chosen lambda, 10.1 % for 11.7 % of Max "
+        "Perceptron, and with sets of 4 19.5 % for 23.4 % of Max Pegasos (at lambda = 1 Max Pegasos is ahead even "
+        "then with sets of 2, 9.1 %). Max Pegasos overtakes near round 1,000, and is clearly ahead after ten "
+        "passes. With sets of 4 the Avg algorithms stay ahead, but finally by at most two standard errors.",
     ),
     "ecoli": (
-        "Level is not what is seen: with sets of 2 and of 4 Max Pegasos ends five to seven points below the best Avg "
-        "algorithm, which counts for the claim, as it asks only that it be no worse.",
+        "The errors are not level: with sets of 2 and of 4 Max Pegasos ends five to seven points below the best Avg "
+        "algorithm, which confirms the claim, since it only requires that Max Pegasos is not worse.",
     ),
     "satimage": (
-        "With sets of 4 the claim held at no lambda of the grid: Max Pegasos ends below Avg Pegasos at each (22.3 % "
-        "for 28.2 % at the chosen one, 26.8 % for 27.2 % at 1), and Max Perceptron below Avg Perceptron. In the "
-        "first 200 rounds or so Avg Perceptron is ahead of all. The algorithms are held to the printed ones line by "
-        "line by tests, and so are these errors to the estimators; what is left are the paper's rounds, lambda and "
-        "scaling, which are not in its text.",
+        "With sets of 4 the claim is not confirmed at any lambda of the grid: Max Pegasos ends below Avg Pegasos at "
+        "each (22.3 % for 28.2 % at the chosen one, 26.8 % for 27.2 % at 1), and Max Perceptron below Avg "
+        "Perceptron. In the first 200 rounds or so Avg Perceptron is ahead of all. Tests compare the algorithms "
+        "with the printed ones line by line, and these errors with the estimators; the remaining differences are "
+        "the paper's rounds, lambda and scaling, which are not in its text.",
     ),
     "mnist": (
-        "With sets of 8 the claim holds. With sets of 6 Max Pegasos is ahead from round 6,000 on, at every lambda up "
-        "to 0.1 (18.2 % for 35.3 % of Avg Pegasos at the chosen one); in the rounds before Avg Perceptron is ahead of "
-        "all, and at lambda = 1 Avg Pegasos is far ahead of Max Pegasos (34.6 % for 65.4 %). So the claim hangs on "
-        "rounds and lambda, which the paper does not give; what it says of the largest sets is seen here at 8 alone.",
+        "With sets of 8 the claim holds. With sets of 6 Max Pegasos is ahead from round 6,000 on, at every lambda "
+        "up to 0.1 (18.2 % for 35.3 % of Avg Pegasos at the chosen one); in earlier rounds Avg Perceptron is ahead "
+        "of all, and at lambda = 1 Avg Pegasos is far ahead of Max Pegasos (34.6 % for 65.4 %). So the claim "
+        "depends on rounds and lambda, which the paper does not give; its statement about the largest sets is only "
+        "confirmed at 8.",
     ),
 }
 
 
 def chosen_lam(records: Records) -> float:
-    """Return the lambda at which Pegasos with exact labels ends lowest: no candidate set takes part in the choice."""
+    """Return the lambda with the lowest final error of Pegasos on exact labels; candidate sets are not used."""
     exact = records.where(size=EXACT)
-    ends = [mean_and_error(_ends(exact, named(REFERENCE, lam)))[0] for lam in LAMS]
+    ends = [mean_and_error(_ends(exact, result_key(REFERENCE, lam)))[0] for lam in LAMS]
     return LAMS[int(np.argmin(np.nan_to_num(ends, nan=9.0)))]
 
 
@@ -74,25 +81,25 @@ def _ends(records: Records, name: str) -> Floats:
 
 
 def curves(records: Records, size: int, method: str) -> Floats:
-    """Return the mean error at the checkpoints, (n_mc_samples, n_checkpoints), Pegasos with the chosen lambda."""
+    """Return the mean error at the checkpoints, (n_draws, n_checkpoints), Pegasos with the chosen lambda."""
     lam = chosen_lam(records) if "Pegasos" in method else None
-    return records.values(named(method, lam), size=size)
+    return records.values(result_key(method, lam), size=size)
 
 
 def final(records: Records, size: int, method: str) -> Floats:
-    """Return the mean error after the last round, one number a draw."""
-    found = curves(records, size, method)
-    return found[:, -1] if len(found) else found
+    """Return the mean error after the last round, one number per draw."""
+    results = curves(records, size, method)
+    return results[:, -1] if len(results) else results
 
 
 def tabulate(records: Records) -> Table:
     """Return the mean error of each algorithm after all rounds, of Pegasos with every lambda."""
     rows: list[list[str | float | int]] = []
     chosen = chosen_lam(records)
-    for size in records.across("size"):
+    for size in records.unique_values("size"):
         for method in ON_LABELS if size == EXACT else PARTIAL:
             for lam in LAMS if "Pegasos" in method else (None,):
-                ends = _ends(records.where(size=size), named(method, lam))
+                ends = _ends(records.where(size=size), result_key(method, lam))
                 mean, error = mean_and_error(ends)
                 mark = "" if lam is None else f"{lam:g}" + (" (chosen)" if lam == chosen else "")
                 rows.append([method, mark, size, len(ends), 100 * mean, 100 * error])
@@ -101,17 +108,17 @@ def tabulate(records: Records) -> Table:
 
 
 def draw(records: Records) -> "Mapping[str, Figure]":
-    """Draw a panel for each size of the sets."""
-    sizes = [size for size in records.across("size") if size != EXACT]
+    """Plot a panel for each set size."""
+    sizes = [size for size in records.unique_values("size") if size != EXACT]
     columns = 3 if len(sizes) == 3 else 2
     figure, axes = new_figure(-(-len(sizes) // columns), columns, width=4.0, height=3.3)
     for ax, size in zip(axes, sizes, strict=False):
         at = checkpoints(records.where(size=size)[0].trial.number("rounds"))
-        for method, look in LOOK.items():
+        for method, style in STYLES.items():
             values = curves(records, size if method in PARTIAL else EXACT, method)
             if len(values):
-                curve(ax, at, 100 * values, look, method, band="deviation")
-        finish(ax, f"sets of {size}", "rounds", "mean error so far, %")
+                curve(ax, at, 100 * values, style, method, band="deviation")
+        label_axes(ax, f"sets of {size}", "rounds", "mean error so far, %")
         ax.set_ylim(0, None)
         ax.locator_params(axis="x", nbins=4)
         ax.xaxis.set_major_formatter("{x:,.0f}")
@@ -119,106 +126,113 @@ def draw(records: Records) -> "Mapping[str, Figure]":
     return {"figure": figure}
 
 
-def best_of(records: Records, size: int, methods: Iterable[str]) -> str:
+def lowest_final_error(records: Records, size: int, methods: Iterable[str]) -> str:
     """Return the algorithm with the lowest mean error after all rounds."""
     return min(methods, key=lambda method: np.nan_to_num(mean_and_error(final(records, size, method))[0], nan=9.0))
 
 
 def _against(records: Records, size: int, first: str, second: str) -> tuple[Difference, str]:
-    """Compare two algorithms on the same draws, in words too."""
+    """Compare two algorithms on the same draws; return the difference and its description."""
     a, b = (final(records, size, method) for method in (first, second))
-    found = Difference.of(a, b)
-    if not found.known:
-        return found, f"size {size}: not measured"
-    words = f"size {size}: {first} {100 * a.mean():.2f} %, {second} {100 * b.mean():.2f} %, {found.points()} points"
-    return found, words
+    difference = Difference.from_pairs(a, b)
+    if not difference.is_measured:
+        return difference, f"size {size}: not measured"
+    words = (
+        f"size {size}: {first} {100 * a.mean():.2f} %, {second} {100 * b.mean():.2f} %, {difference.points()} points"
+    )
+    return difference, words
 
 
-def below(
+def check_below(
     records: Records, sizes: Iterable[int], first: tuple[str, ...], second: tuple[str, ...]
 ) -> tuple[bool | None, str]:
-    """Judge whether the best of some algorithms is clearly below the best of others, at all sizes."""
-    judged, told = [], []
+    """Check whether the best of some algorithms is significantly below the best of others, at all sizes."""
+    verdicts, details = [], []
     for size in sizes:
-        found, words = _against(records, size, best_of(records, size, first), best_of(records, size, second))
-        judged.append(found.is_below if found.known else None)
-        told.append(words)
-    return verdict_of(*judged), "; ".join(told)
+        best = (lowest_final_error(records, size, methods) for methods in (first, second))
+        difference, words = _against(records, size, *best)
+        verdicts.append(difference.is_below if difference.is_measured else None)
+        details.append(words)
+    return all_confirmed(*verdicts), "; ".join(details)
 
 
-def all_below(
+def check_all_below(
     records: Records, sizes: Iterable[int], first: tuple[str, ...], second: tuple[str, ...]
 ) -> tuple[bool | None, str]:
-    """Judge whether even the worst of some algorithms is clearly below the best of others."""
-    judged, told = [], []
+    """Check whether all of some algorithms are significantly below the best of others, at all sizes."""
+    verdicts, details = [], []
     for size in sizes:
-        best = best_of(records, size, second)
+        best = lowest_final_error(records, size, second)
         for method in first:
-            found, words = _against(records, size, method, best)
-            judged.append(found.is_below if found.known else None)
-            told.append(words)
-    return verdict_of(*judged), "; ".join(told)
+            difference, words = _against(records, size, method, best)
+            verdicts.append(difference.is_below if difference.is_measured else None)
+            details.append(words)
+    return all_confirmed(*verdicts), "; ".join(details)
 
 
-def level(records: Records, sizes: Iterable[int], first: str, second: tuple[str, ...]) -> tuple[bool | None, str]:
-    """Judge whether an algorithm is within a point of the best of others, or below, at all sizes."""
-    judged, told = [], []
+def check_comparable(
+    records: Records, sizes: Iterable[int], first: str, second: tuple[str, ...]
+) -> tuple[bool | None, str]:
+    """Check whether an algorithm is within a point of the best of others, or below, at all sizes."""
+    verdicts, details = [], []
     for size in sizes:
-        found, words = _against(records, size, first, best_of(records, size, second))
-        judged.append(found.mean < LEVEL if found.known else None)
-        told.append(words)
-    return verdict_of(*judged), "; ".join(told)
+        difference, words = _against(records, size, first, lowest_final_error(records, size, second))
+        verdicts.append(difference.mean < COMPARABLE_TOL if difference.is_measured else None)
+        details.append(words)
+    return all_confirmed(*verdicts), "; ".join(details)
 
 
-def _others(method: str) -> tuple[str, ...]:
+def _alternatives(method: str) -> tuple[str, ...]:
     return tuple(other for other in PARTIAL if other != method)
 
 
 def claims(records: Records) -> list[Claim]:
-    """Judge what section 5 says of the set."""
+    """Check the statements of section 5 about the data set."""
     data = records[0].trial.text("data")
-    judged: dict[str, list[tuple[Any, ...]]] = {
+    assertions: dict[str, list[tuple[Any, ...]]] = {
         "dermatology": [
             ("The best Avg algorithm ends below the best Max algorithm, with sets of 2 and of 4.",
-             "the algorithms of the average prediction loss do better in both cases", below, (2, 4), AVERAGE, LARGEST),
+             "the algorithms of the average prediction loss do better in both cases",
+             check_below, (2, 4), AVERAGE, MAXIMUM),
         ],
         "ecoli": [
             ("Max Pegasos ends within a point of the best Avg algorithm, or below it, with sets of 2 and of 4.",
-             "Max Pegasos performs comparably at 2 and 4", level, (2, 4), "Max Pegasos", AVERAGE),
+             "Max Pegasos performs comparably at 2 and 4", check_comparable, (2, 4), "Max Pegasos", AVERAGE),
             ("With the largest sets the best Avg algorithm ends below the best Max algorithm.",
-             "the maximum does significantly worse (8 in the text, 6 in the figure)", below, (6,), AVERAGE, LARGEST),
+             "the maximum does significantly worse (8 in the text, 6 in the figure)",
+             check_below, (6,), AVERAGE, MAXIMUM),
         ],
         "satimage": [
             ("With sets of 2, Max Pegasos ends below the other three.", "Max Pegasos is best at 2",
-             below, (2,), ("Max Pegasos",), _others("Max Pegasos")),
+             check_below, (2,), ("Max Pegasos",), _alternatives("Max Pegasos")),
             ("With sets of 4, the best Avg algorithm ends below the best Max algorithm.",
-             "the average prediction loss does much better at 4", below, (4,), AVERAGE, LARGEST),
+             "the average prediction loss does much better at 4", check_below, (4,), AVERAGE, MAXIMUM),
         ],
         "usps": [
             ("With sets of 2 and 4, both Max algorithms end below both Avg algorithms.",
-             "Max Perceptron and Max Pegasos do better at 2 and 4", all_below, (2, 4), LARGEST, AVERAGE),
+             "Max Perceptron and Max Pegasos do better at 2 and 4", check_all_below, (2, 4), MAXIMUM, AVERAGE),
             ("With sets of 6 and 8, the best Avg algorithm ends below the best Max algorithm.",
-             "the average prediction loss does much better at 6 and 8", below, (6, 8), AVERAGE, LARGEST),
+             "the average prediction loss does much better at 6 and 8", check_below, (6, 8), AVERAGE, MAXIMUM),
         ],
         "mnist": [
             ("With sets of 2 and 4, both Max algorithms end below both Avg algorithms.",
-             "Max Perceptron and Max Pegasos do much better at 2 and 4", all_below, (2, 4), LARGEST, AVERAGE),
+             "Max Perceptron and Max Pegasos do much better at 2 and 4", check_all_below, (2, 4), MAXIMUM, AVERAGE),
             ("With sets of 6 and 8, Avg Pegasos ends below the other three.", "Avg Pegasos is best at 6 and 8",
-             below, (6, 8), ("Avg Pegasos",), _others("Avg Pegasos")),
+             check_below, (6, 8), ("Avg Pegasos",), _alternatives("Avg Pegasos")),
         ],
     }  # fmt: skip
-    found = []
-    for statement, paper, judge, sizes, first, second in judged[data]:
-        held, ours = judge(records, sizes, first, second)
-        found.append(Claim(statement, paper, ours, held))
-    return found
+    results = []
+    for statement, paper, check, sizes, first, second in assertions[data]:
+        confirmed, ours = check(records, sizes, first, second)
+        results.append(Claim(statement, paper, ours, confirmed))
+    return results
 
 
 def _protocol(data: str) -> list[str]:
     stream, quick = STREAMS[data], "The quick run has fewer redraws and at most 10,000 rounds."
     scaled = {
         "standard": "Features have mean 0 and variance 1; a missing number is the mean of its feature.",
-        "none": "Features are as they come, from -1 to 1.",
+        "none": "Features are unscaled, from -1 to 1.",
         "bytes": "Pixels are divided by 255.",
     }[stream.scale]
     times = "ten passes over all rows" if data in ("dermatology", "ecoli") else "one pass over the training part"
@@ -226,15 +240,15 @@ def _protocol(data: str) -> list[str]:
         f"{stream.rounds:,} rounds, {times}; 100 redraws of the candidate sets (uniform, of a fixed size that "
         "counts the true label) and of the order of the rows. The error counts against the true label, before each "
         "update. Bands: one standard deviation of the redraws.",
-        f"{scaled} No intercept. The step of the Perceptron is 1. Lambda of all Pegasos algorithms is the one of 1e-4, "
-        "1e-3, ..., 1 with which Pegasos on exact labels ends lowest, so that no candidate set takes part in the "
-        "choice; the table has all of them.",
+        f"{scaled} No intercept. The step of the Perceptron is 1. Lambda of all Pegasos algorithms is that of 1e-4, "
+        "1e-3, ..., 1 with the lowest final error of Pegasos on exact labels, so that candidate sets are not used for "
+        "the choice; the table has all of them.",
         "The paper gives neither rounds (it stopped where the curves began to level off), nor scaling, nor lambda: "
         "these are our rules, the same for all sets. "
         "Before they were made, runs of dermatology, ecoli, satimage and usps at the library's default lambda, 1e-4, "
         "had been looked at; Pegasos was far behind there, with any labels.",
-        "The algorithms are the printed ones: Pegasos shrinks only where there is a loss. With exact labels they are "
-        "run on sets of one label, so that the Perceptron too learns from rows that are right by less than 1.",
+        "The algorithms are as printed: Pegasos shrinks only if there is a loss. With exact labels they run on sets "
+        "of one label, so that the Perceptron also updates on rows with a margin below 1.",
         "A difference counts if it exceeds two standard errors of the paired redraws; 'comparable' is within a point. "
         + quick,
     ]
@@ -248,7 +262,7 @@ def experiment(data: str) -> Experiment:
         name=f"online-{data}",
         title=f"Online learning, {data}: figure {stream.figure}",
         citation=CITATION,
-        question="How often has an online learner been wrong so far, when it is told only a set that holds the label?",
+        question="What is the running error of an online learner that receives candidate sets instead of labels?",
         protocol=_protocol(data),
         datasets=(data,),
         full=plan(data, draws=100),

@@ -1,26 +1,26 @@
-"""The streams of the online experiments: what is run, and what is counted."""
+"""The streams of the online experiments: rows, candidate sets, algorithms and error counts."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from oneof.typing import Floats, Ints, Mask
-from reproduction.data import numbers
+from reproduction.data import load_arrays
 from reproduction.records import Result
 from reproduction.trial import Trial
 
 EXACT = 1
 """Size of the sets of the algorithms that see the labels."""
-POINTS = 60
+N_CHECKPOINTS = 60
 LAMS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 REFERENCE = "Pegasos, exact labels"
-AVERAGE, LARGEST = ("Avg Perceptron", "Avg Pegasos"), ("Max Perceptron", "Max Pegasos")
-PARTIAL = (*AVERAGE, *LARGEST)
+AVERAGE, MAXIMUM = ("Avg Perceptron", "Avg Pegasos"), ("Max Perceptron", "Max Pegasos")
+PARTIAL = (*AVERAGE, *MAXIMUM)
 ON_LABELS = ("Perceptron, exact labels", REFERENCE)
 
 
 class Stream(NamedTuple):
-    """The rows of one figure."""
+    """The stream of one figure: its set sizes, scaling and number of rounds."""
 
     figure: int
     sizes: tuple[int, ...]
@@ -39,58 +39,58 @@ STREAMS = {
 
 
 def plan(data: str, *, draws: int, rounds: int | None = None) -> tuple[Trial, ...]:
-    """Return the trials of a figure; an experiment of fewer rounds stops earlier."""
+    """Return the trials of a figure; fewer rounds stop earlier."""
     stream = STREAMS[data]
     return tuple(
-        Trial.of(f"online-{data}", data=data, size=size, draw=draw, rounds=rounds or stream.rounds)
+        Trial.from_settings(f"online-{data}", data=data, size=size, draw=draw, rounds=rounds or stream.rounds)
         for draw in range(draws)
         for size in (EXACT, *stream.sizes)
     )
 
 
 def checkpoints(rounds: int) -> Ints:
-    """Return the rounds after which the mean error is kept."""
-    return np.unique(np.linspace(rounds / POINTS, rounds, POINTS).astype(np.int64))
+    """Return the rounds after which the mean error is stored."""
+    return np.unique(np.linspace(rounds / N_CHECKPOINTS, rounds, N_CHECKPOINTS).astype(np.int64))
 
 
 def measure(trial: Trial) -> Result:
-    """Return, for each algorithm (and lambda), the share of rows given a wrong class so far, at the checkpoints."""
+    """Return for each algorithm (and lambda) the running fraction of wrong predictions at the checkpoints."""
     from oneof.datasets import make_partial_labels
 
-    X, y, _, n_train = numbers(trial.text("data"), STREAMS[trial.text("data")].scale)
+    X, y, _, n_train = load_arrays(trial.text("data"), STREAMS[trial.text("data")].scale)
     X, y = X[:n_train], y[:n_train]
     rounds, size = trial.number("rounds"), trial.number("size")
-    # Sets of all sizes meet the same rows in the same order.
+    # The rows and their order are the same for all set sizes.
     order = _order(len(y), rounds, trial.generator("data", "draw"))
     sets = make_partial_labels(y, set_size=size, random_state=trial.generator("data", "draw", "size"))
     if size == EXACT:
         methods = {name: (name.split(",")[0], "max") for name in ON_LABELS}
     else:
         methods = {name: (name.split()[1], "average" if name in AVERAGE else "max") for name in PARTIAL}
-    kept, found = checkpoints(rounds), {}
+    kept, results = checkpoints(rounds), {}
     for name, (family, prediction) in methods.items():
         for lam in LAMS if family == "Pegasos" else (None,):
             wrong = _wrong(X, y, sets.mask, order, prediction, lam)
-            found[named(name, lam)] = np.cumsum(wrong)[kept - 1] / kept
-    return found
+            results[result_key(name, lam)] = np.cumsum(wrong)[kept - 1] / kept
+    return results
 
 
-def named(method: str, lam: float | None) -> str:
+def result_key(method: str, lam: float | None) -> str:
     """Return the key of a result."""
     return method if lam is None else f"{method}, lambda {lam:g}"
 
 
-def _order(n_rows: int, rounds: int, random: np.random.Generator) -> list[Ints]:
-    """Return passes over the rows, each in an order of its own, of `rounds` rows in all."""
+def _order(n_rows: int, rounds: int, rng: np.random.Generator) -> list[Ints]:
+    """Return passes over the rows, each in a new order, `rounds` rows in total."""
     passes, left = [], rounds
     while left > 0:
-        passes.append(random.permutation(n_rows)[:left])
+        passes.append(rng.permutation(n_rows)[:left])
         left -= len(passes[-1])
     return passes
 
 
 def _wrong(X: Floats, y: Ints, mask: Mask, order: list[Ints], prediction: Any, lam: float | None) -> Ints:
-    """Return, round by round, whether the class given before the update was wrong."""
+    """Return for each round whether the class predicted before the update was wrong."""
     from oneof.solvers.online import OnlineState, pegasos, perceptron
 
     state = OnlineState.zeros(mask.shape[1], X.shape[1], dtype=X.dtype, average=False)

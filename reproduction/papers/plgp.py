@@ -1,4 +1,4 @@
-"""What the experiments of Zhou, Zhang & Gu (2017) share: four methods, their parameters, and the judging of pairs."""
+"""Shared functions of the experiments of Zhou, Zhang & Gu (2017): methods, parameter search, paired tests."""
 
 import itertools
 from collections.abc import Sequence
@@ -14,33 +14,34 @@ from reproduction.records import Records, Result, mean_and_error
 CITATION = "Zhou, Zhang & Gu (2017), Partial label learning via Gaussian processes, IEEE Transactions on Cybernetics 47"
 OURS, ECOC, CLPL_NAME, NEIGHBORS = "PLGP", "PL-ECOC", "CLPL", "PL-kNN"
 KERNELS = ("linear", "rbf")
-RIVALS = (ECOC, CLPL_NAME, NEIGHBORS)
-HONEST = ", chosen kernel"
-METHODS = (OURS, *RIVALS, OURS + HONEST, ECOC + HONEST)
-SEARCH_ROWS = 300
-"""Most training rows on which parameters are chosen."""
-# gamma times the number of features, which are standardized.
+BASELINES = (ECOC, CLPL_NAME, NEIGHBORS)
+CV_CHOSEN = ", chosen kernel"
+METHODS = (OURS, *BASELINES, OURS + CV_CHOSEN, ECOC + CV_CHOSEN)
+MAX_SEARCH_ROWS = 300
+"""Maximum number of training rows for the parameter search."""
+# gamma times the number of standardized features.
 GAMMAS, COSTS, COUNTS = (1 / 8, 1 / 2, 2.0, 8.0), (0.1, 1.0, 10.0, 100.0), (5, 10, 15, 20)
-STEPS = 10**6
-"""Most steps of libsvm for a machine: C = 100 can take hours on thousands of rows that no line separates."""
+MAX_STEPS = 10**6
+"""Maximum number of libsvm steps for an SVM: C = 100 can take hours on thousands of inseparable rows."""
 ALPHA = 0.1
 """Of the two-sided test: a left-tailed test at .05 in either direction."""
 PROTOCOL = [
-    "Features are standardized by the training part. gamma of the RBF kernel, C of PL-ECOC's machines and k of PL-kNN "
-    "are chosen by three folds of at most 300 training rows (ours: the search would take days otherwise), where a "
-    "decision counts if it lies in the row's set; gamma is 1/8, 1/2, 2 or 8 divided by the number of features, C .1 "
-    "to 100, k 5 to 20; libsvm takes a million steps for a machine at most. The grid of gamma was shifted once while "
-    "this was written, after test accuracies of single folds had been printed. CLPL has its squared hinge and C = 1.",
-    "As printed, PLGP and PL-ECOC have the better of their linear and their RBF kernel by the mean test accuracy, "
-    "which no one can choose without the true labels; the rows 'chosen kernel' have the one that the folds prefer, "
-    "fold by fold. PLGP has the published likelihood (the maximum), a prior variance of 1 or x . x', and 1,000 draws.",
+    "Features are standardized by the training part. gamma of the RBF kernel, C of PL-ECOC's SVMs and k of PL-kNN "
+    "are chosen by the covering rate over three folds of at most 300 training rows (our choice, since the search "
+    "would otherwise take days); gamma is 1/8, 1/2, 2 or 8 divided by the number of features, C .1 to 100, k 5 to "
+    "20; libsvm has at most a million steps for an SVM. The grid of gamma was shifted once during development, "
+    "after test accuracies of single folds had been printed. CLPL has its squared hinge and C = 1.",
+    "As printed, PLGP and PL-ECOC have the better of their linear and their RBF kernel by the mean test accuracy, a "
+    "choice that needs the true labels; the rows 'chosen kernel' have the kernel chosen by the folds, separately "
+    "for each fold. PLGP has the published likelihood (the maximum), a prior variance of 1 or x . x', and 1,000 "
+    "Monte Carlo samples.",
     "Wins and losses are by paired left-tailed t-tests over the folds at .05, as in the paper. Ten-fold "
     "cross-validation; the paper repeats it five times.",
 ]
 
 
-def measure_fold(X: Floats, mask: Mask, y: Ints, folds: list[Ints], fold: int, random: np.random.Generator) -> Result:
-    """Return the test accuracy of each method on a fold, and the share of hits by which its parameters were chosen."""
+def measure_fold(X: Floats, mask: Mask, y: Ints, folds: list[Ints], fold: int, rng: np.random.Generator) -> Result:
+    """Return each method's test accuracy on a fold, with its parameters and their covering rate."""
     from sklearn.preprocessing import StandardScaler
 
     test = folds[fold]
@@ -48,28 +49,30 @@ def measure_fold(X: Floats, mask: Mask, y: Ints, folds: list[Ints], fold: int, r
     scaler = StandardScaler().fit(X[train])
     rows, new = scaler.transform(X[train]), scaler.transform(X[test])
     sets = mask[train]
-    some = random.permutation(len(train))[:SEARCH_ROWS]
-    parts = np.array_split(np.arange(len(some)), 3)
-    found: dict[str, Any] = {}
+    search_rows = rng.permutation(len(train))[:MAX_SEARCH_ROWS]
+    parts = np.array_split(np.arange(len(search_rows)), 3)
+    results: dict[str, Any] = {}
     for method, grid in _grids(X.shape[1]).items():
         hits = (
-            [_hits(method, parameters, rows[some], sets[some], parts) for parameters in grid] if len(grid) > 1 else []
+            [_hits(method, parameters, rows[search_rows], sets[search_rows], parts) for parameters in grid]
+            if len(grid) > 1
+            else []
         )
-        if not hits and method.startswith((OURS, ECOC)):  # of one setting only, but its kernel competes
-            hits = [_hits(method, grid[0], rows[some], sets[some], parts)]
+        if not hits and method.startswith((OURS, ECOC)):  # one setting, but the kernel is chosen by the hits
+            hits = [_hits(method, grid[0], rows[search_rows], sets[search_rows], parts)]
         best = int(np.argmax(hits)) if hits else 0
-        decided = _decide(method, grid[best], rows, sets, new)
-        found[method] = float((decided == y[test]).mean())
-        found[f"{method}, hits"] = hits[best] if hits else None
-        found[f"{method}, parameters"] = list(grid[best])
+        decided = _fit_predict(method, grid[best], rows, sets, new)
+        results[method] = float((decided == y[test]).mean())
+        results[f"{method}, hits"] = hits[best] if hits else None
+        results[f"{method}, parameters"] = list(grid[best])
     for name in (OURS, ECOC):
         linear, rbf = (f"{name} {kernel}" for kernel in KERNELS)
-        found[name + HONEST] = found[rbf if found[f"{rbf}, hits"] > found[f"{linear}, hits"] else linear]
-    return found
+        results[name + CV_CHOSEN] = results[rbf if results[f"{rbf}, hits"] > results[f"{linear}, hits"] else linear]
+    return results
 
 
 def _grids(n_features: int) -> dict[str, Sequence[tuple[float, ...]]]:
-    """Return the settings that are tried, the plainest first, which wins ties."""
+    """Return the parameter grids, with the simplest setting first, which wins ties."""
     gammas = [gamma / n_features for gamma in GAMMAS]
     return {
         f"{OURS} linear": [()],
@@ -82,16 +85,16 @@ def _grids(n_features: int) -> dict[str, Sequence[tuple[float, ...]]]:
 
 
 def _hits(method: str, parameters: tuple[float, ...], X: Floats, mask: Mask, parts: list[Ints]) -> float:
-    """Return the share of held-out decisions that lie in their sets."""
-    found = []
+    """Return the covering rate of the held-out predictions."""
+    results = []
     for part in parts:
         rest = np.setdiff1d(np.arange(len(X)), part)
-        decided = _decide(method, parameters, X[rest], mask[rest], X[part])
-        found.append(mask[part, decided])
-    return float(np.concatenate(found).mean())
+        decided = _fit_predict(method, parameters, X[rest], mask[rest], X[part])
+        results.append(mask[part, decided])
+    return float(np.concatenate(results).mean())
 
 
-def _decide(method: str, parameters: tuple[float, ...], X: Floats, mask: Mask, new: Floats) -> Ints:
+def _fit_predict(method: str, parameters: tuple[float, ...], X: Floats, mask: Mask, new: Floats) -> Ints:
     from sklearn.gaussian_process.kernels import RBF, DotProduct
     from sklearn.svm import SVC
 
@@ -106,9 +109,9 @@ def _decide(method: str, parameters: tuple[float, ...], X: Floats, mask: Mask, n
     elif method == f"{OURS} rbf":
         model = PLGP(RBF(np.sqrt(0.5 / parameters[0]), "fixed"), optimizer=None, random_state=0)
     elif method == f"{ECOC} linear":
-        model = PLECOC(SVC(C=parameters[0], kernel="linear", max_iter=STEPS), random_state=0)
+        model = PLECOC(SVC(C=parameters[0], kernel="linear", max_iter=MAX_STEPS), random_state=0)
     elif method == f"{ECOC} rbf":
-        model = PLECOC(SVC(C=parameters[0], gamma=parameters[1], max_iter=STEPS), random_state=0)
+        model = PLECOC(SVC(C=parameters[0], gamma=parameters[1], max_iter=MAX_STEPS), random_state=0)
     elif method == CLPL_NAME:
         model = CLPL(fit_intercept=True)
     else:
@@ -117,7 +120,7 @@ def _decide(method: str, parameters: tuple[float, ...], X: Floats, mask: Mask, n
 
 
 def accuracies(records: Records, method: str) -> Floats:
-    """Return the test accuracies of the folds of a configuration; those of the better of two kernels."""
+    """Return the test accuracies over the folds of a configuration; for kernel methods, of the better kernel."""
     if method in (OURS, ECOC):
         both = [records.values(f"{method} {kernel}") for kernel in KERNELS]
         return max(both, key=lambda values: float(values.mean()) if len(values) else 0.0)
@@ -125,7 +128,7 @@ def accuracies(records: Records, method: str) -> Floats:
 
 
 def compare_pair(configurations: Sequence[Records], ours: str, theirs: str) -> WinTieLoss:
-    """Count wins, ties and losses over configurations with two folds or more."""
+    """Count wins, ties and losses over configurations with at least two folds."""
     total = np.zeros(3, dtype=int)
     for records in configurations:
         a, b = accuracies(records, ours), accuracies(records, theirs)
@@ -140,17 +143,17 @@ def mean_and_deviation(values: Floats) -> tuple[float, float]:
     return 100 * mean, 100 * error * float(np.sqrt(max(len(values), 1)))
 
 
-def say(pair: WinTieLoss) -> str:
-    """Write a count of wins, ties and losses."""
+def format_counts(pair: WinTieLoss) -> str:
+    """Format a count of wins, ties and losses."""
     return f"{pair.win} wins, {pair.tie} ties, {pair.loss} losses"
 
 
 def kernels_above(configurations: Sequence[Records]) -> Claim:
-    """Judge whether the two kernel methods are above the other two, in the mean over the configurations."""
-    known = [records for records in configurations if len(records.values(CLPL_NAME))]
-    means = {m: mean_and_error(np.array([accuracies(r, m).mean() for r in known]))[0] for m in METHODS[:4]}
-    held = min(means[OURS], means[ECOC]) > max(means[CLPL_NAME], means[NEIGHBORS])
-    told = ", ".join(f"{method} {100 * mean:.1f} %" for method, mean in means.items())
+    """Check whether the two kernel methods are above the other two, on average over the configurations."""
+    measured = [records for records in configurations if len(records.values(CLPL_NAME))]
+    means = {m: mean_and_error(np.array([accuracies(r, m).mean() for r in measured]))[0] for m in METHODS[:4]}
+    confirmed = min(means[OURS], means[ECOC]) > max(means[CLPL_NAME], means[NEIGHBORS])
+    details = ", ".join(f"{method} {100 * mean:.1f} %" for method, mean in means.items())
     statement = "In the mean over all configurations, PLGP and PL-ECOC are above CLPL and PL-kNN."
     paper = "the two kernel methods are clearly above the other two"
-    return Claim(statement, paper, told, held if np.isfinite(list(means.values())).all() else None)
+    return Claim(statement, paper, details, confirmed if np.isfinite(list(means.values())).all() else None)

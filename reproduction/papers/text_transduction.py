@@ -9,10 +9,10 @@ import scipy.sparse as sp
 
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
-from reproduction.drawing import LOOKS, at_counts, curve, finish, new_figure, shared_legend
+from reproduction.data import vocabulary, without_stop_words
 from reproduction.experiment import Experiment, Table
-from reproduction.records import Records, Result, in_common, mean_and_error
-from reproduction.text import vocabulary, without_stop_words
+from reproduction.plot_style import LINE_STYLES, curve, label_axes, new_figure, set_log_ticks, shared_legend
+from reproduction.records import Records, Result, mean_and_error, pair_records
 from reproduction.trial import Trial
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "shi
 FEW, COUNTS = 17, (17, 50, 150, 500)
 BAYES, MACHINE, TRANSDUCTIVE, SHARED = "naive Bayes", "SVM", "transductive SVM", "transductive SVM, shares known"
 METHODS = (BAYES, MACHINE, TRANSDUCTIVE, SHARED)
-LOOK = dict(zip(METHODS, (LOOKS[6], LOOKS[1], LOOKS[0], LOOKS[5]), strict=True))
+STYLES = dict(zip(METHODS, (LINE_STYLES[6], LINE_STYLES[1], LINE_STYLES[0], LINE_STYLES[5]), strict=True))
 # Joachims (1999): averages over the ten topics, 17 labeled documents.
 PUBLISHED = {BAYES: 35.9, MACHINE: 48.4, TRANSDUCTIVE: 60.8}
 
@@ -31,7 +31,7 @@ PUBLISHED = {BAYES: 35.9, MACHINE: 48.4, TRANSDUCTIVE: 60.8}
 def plan(*, draws: int, counts: tuple[int, ...] = COUNTS, tests: int | None = None) -> tuple[Trial, ...]:
     """Return the trials; `tests` bounds the number of test documents."""
     return tuple(
-        Trial.of(NAME, labeled=n, method=method, tests=tests, draw=draw)
+        Trial.from_settings(NAME, labeled=n, method=method, tests=tests, draw=draw)
         for draw in range(draws)
         for n in counts
         for method in METHODS
@@ -40,7 +40,7 @@ def plan(*, draws: int, counts: tuple[int, ...] = COUNTS, tests: int | None = No
 
 @cache
 def documents() -> tuple[Any, Mask, int]:
-    """Return the counts of stems without stop words, the topics of each document, and how many are to train."""
+    """Return the counts of stems without stop words, the topics, and the number of training documents."""
     from oneof.datasets import load
 
     data = load("reuters21578")
@@ -50,10 +50,10 @@ def documents() -> tuple[Any, Mask, int]:
     return without_stop_words(data.X, vocabulary("reuters21578"), stems=True), topics, data.n_train
 
 
-def draw_documents(topics: Mask, number: int, random: np.random.Generator) -> Ints:
+def draw_documents(topics: Mask, number: int, rng: np.random.Generator) -> Ints:
     """Return rows drawn uniformly among the draws in which every topic occurs."""
     while True:
-        rows = random.choice(len(topics), number, replace=False)
+        rows = rng.choice(len(topics), number, replace=False)
         if topics[rows].any(axis=0).all():
             return rows
 
@@ -80,25 +80,25 @@ def measure(trial: Trial) -> Result:
         X = TfidfTransformer().fit_transform(X)
         C = X.shape[0] / sp.linalg.norm(X) ** 2
         estimator = SVC(kernel="linear", C=C) if method == MACHINE else TransductiveSVM(C=C)
-    found = []
+    results = []
     for k, share in enumerate(topics[:n_train].mean(axis=0)):
         if method == SHARED:
             estimator.set_params(positive_fraction=float(share))
         transductive = method in (TRANSDUCTIVE, SHARED)
-        found.append(breakeven_score(estimator, X, Y[:, [k]], np.arange(number), transductive=transductive).mean)
-    return {"break-even": found}
+        results.append(breakeven_score(estimator, X, Y[:, [k]], np.arange(number), transductive=transductive).mean)
+    return {"break-even": results}
 
 
 def averages(records: Records, number: int, method: str) -> Floats:
-    """Return the average over the topics, in percent, one a draw."""
-    found = 100 * records.values("break-even", labeled=number, method=method)
-    return found.mean(axis=1) if len(found) else found
+    """Return the average over the topics in percent, one per draw."""
+    results = 100 * records.values("break-even", labeled=number, method=method)
+    return results.mean(axis=1) if len(results) else results
 
 
 def tabulate(records: Records) -> Table:
     """Return the break-even point of each topic, and their average."""
     rows: list[list[str | float | int]] = []
-    for number in records.across("labeled"):
+    for number in records.unique_values("labeled"):
         for method in METHODS:
             values = 100 * records.values("break-even", labeled=number, method=method)
             topics = values.mean(axis=0).tolist() if len(values) else [float("nan")] * len(TOPICS)
@@ -109,68 +109,68 @@ def tabulate(records: Records) -> Table:
 
 
 def draw(records: Records) -> "Mapping[str, Figure]":
-    """Draw the break-even points topic by topic, and their average against the number of labeled documents."""
+    """Plot the break-even point of each topic, and their average against the number of labeled documents."""
     figure, axes = new_figure(1, 2, width=4.6, height=3.8)
     at = np.arange(len(TOPICS))
-    for i, (method, look) in enumerate(LOOK.items()):
+    for i, (method, style) in enumerate(STYLES.items()):
         values = 100 * records.values("break-even", labeled=FEW, method=method)
         if len(values):
             mean, error = values.mean(axis=0), 2 * values.std(axis=0) / np.sqrt(len(values))
             axes[0].errorbar(
-                mean, at + 0.16 * (i - 1.5), xerr=error, fmt=look.marker, color=look.color, markersize=4.5,
+                mean, at + 0.16 * (i - 1.5), xerr=error, fmt=style.marker, color=style.color, markersize=4.5,
                 elinewidth=1.2, label=method,
             )  # fmt: skip
     axes[0].set_yticks(at, TOPICS)
     axes[0].set_xlim(0, 100)
     axes[0].set_ylim(len(TOPICS) - 0.5, -0.5)
-    finish(axes[0], f"{FEW} labeled documents", "break-even point, %", "")
+    label_axes(axes[0], f"{FEW} labeled documents", "break-even point, %", "")
     axes[0].grid(visible=False, axis="y")
     axes[0].grid(axis="x", alpha=0.5)
-    counts = records.across("labeled")
-    for method, look in LOOK.items():
+    counts = records.unique_values("labeled")
+    for method, style in STYLES.items():
         columns = [averages(records, n, method) for n in counts]
         shortest = min(map(len, columns))
-        curve(axes[1], counts, np.array([column[:shortest] for column in columns]).T, look, method)
+        curve(axes[1], counts, np.array([column[:shortest] for column in columns]).T, style, method)
         if method in PUBLISHED:
             axes[1].plot(
-                [FEW], [PUBLISHED[method]], look.marker, color=look.color, markerfacecolor="none", markersize=10,
+                [FEW], [PUBLISHED[method]], style.marker, color=style.color, markerfacecolor="none", markersize=10,
                 linestyle="none", label=f"published, {method}",
             )  # fmt: skip
-    finish(axes[1], "average of the ten topics", "labeled documents", "break-even point, %")
-    at_counts(axes[1], counts)
+    label_axes(axes[1], "average of the ten topics", "labeled documents", "break-even point, %")
+    set_log_ticks(axes[1], counts)
     shared_legend(figure, axes, columns=3)
     return {"figure": figure}
 
 
 def _paired(records: Records, number: int, *methods: str) -> list[Floats]:
-    """Return the averages of some methods, in the draws that all of them have."""
-    parts = in_common(*(records.where(labeled=number, method=method) for method in methods))
+    """Return the averages of several methods in the draws that all of them have."""
+    parts = pair_records(*(records.where(labeled=number, method=method) for method in methods))
     return [averages(part, number, method) for part, method in zip(parts, methods, strict=True)]
 
 
-def _above(records: Records, number: int, first: str, second: str) -> tuple[str, bool | None]:
+def _check_above(records: Records, number: int, first: str, second: str) -> tuple[str, bool | None]:
     a, b = _paired(records, number, first, second)
-    gain = Difference.of(a, b)
-    if not gain.known:
+    gain = Difference.from_pairs(a, b)
+    if not gain.is_measured:
         return "not measured", None
     return f"{first} {a.mean():.1f} %, {second} {b.mean():.1f} %: {gain.points(1.0)} points", gain.is_above
 
 
 def claims(records: Records) -> list[Claim]:
-    """Judge what the lecture says, by the averages."""
-    few, many = f"With {FEW} labeled documents", records.across("labeled")[-1]
-    gains = [Difference.of(*_paired(records, n, SHARED, MACHINE)) for n in (FEW, many)]
+    """Check the statements of the lecture by the averages."""
+    few, many = f"With {FEW} labeled documents", records.unique_values("labeled")[-1]
+    gains = [Difference.from_pairs(*_paired(records, n, SHARED, MACHINE)) for n in (FEW, many)]
     return [
         Claim(f"{few} the transductive SVM is above the SVM.", "60.8 % for 48.4 %",
-              *_above(records, FEW, TRANSDUCTIVE, MACHINE)),
-        Claim(f"{few} the SVM is above naive Bayes.", "48.4 % for 35.9 %", *_above(records, FEW, MACHINE, BAYES)),
-        Claim(f"{few}, and told the share of each topic, the transductive SVM is above the SVM.",
-              "not in the paper: it takes the share in the labeled documents",
-              *_above(records, FEW, SHARED, MACHINE)),
-        Claim(f"Told the shares, it gains more on the mean with {FEW} labels than with {many}.",
+              *_check_above(records, FEW, TRANSDUCTIVE, MACHINE)),
+        Claim(f"{few} the SVM is above naive Bayes.", "48.4 % for 35.9 %", *_check_above(records, FEW, MACHINE, BAYES)),
+        Claim(f"{few}, and with the true fraction of each topic, the transductive SVM is above the SVM.",
+              "not in the paper, which uses the fraction of the labeled documents",
+              *_check_above(records, FEW, SHARED, MACHINE)),
+        Claim(f"With the true fractions, it gains more on average with {FEW} labels than with {many}.",
               "the gain is largest for small training sets",
               f"{gains[0].points(1.0)} and {gains[1].points(1.0)} points",
-              gains[0].mean > gains[1].mean if many > FEW and all(gain.known for gain in gains) else None),
+              gains[0].mean > gains[1].mean if many > FEW and all(gain.is_measured for gain in gains) else None),
     ]  # fmt: skip
 
 
@@ -181,24 +181,26 @@ def experiment() -> Experiment:
         title="Transductive text classification: ten topics of Reuters-21578",
         citation="Joachims (1999), Transductive inference for text classification using support vector machines, ICML; "
         "in Jebara's lecture on semi-supervised learning",
-        question="What is gained by knowing the test documents, without their topics, while learning from few others?",
+        question="How much do unlabeled test documents improve a classifier with few labeled documents?",
         protocol=[
-            "Each of the ten most frequent topics against the rest: 17 (50, 150, 500) of the 9,603 training documents "
-            "of the ModApte split are labeled, drawn uniformly among the draws in which every topic occurs; all 3,299 "
-            "test documents are ranked, and the transductive machine has them as unlabeled ones. Precision = recall "
-            "break-even points; 10 draws, the same for all methods; bars and bands are two standard errors.",
-            "English stop words are left out, words stemmed; machines have TF-IDF and C = 1 / mean |x|^2, naive Bayes "
-            "counts. The transductive machine takes the share of positives among the labeled documents, or, 'shares "
-            "known', that of all training documents, which 17 labels do not tell.",
-            "How the published 17 documents were drawn, and how often, is not in the texts that we have.",
+            "Each of the ten most frequent topics against the rest: 17 (50, 150, 500) of the 9,603 training "
+            "documents of the ModApte split are labeled, drawn uniformly among the draws in which every topic "
+            "occurs; all 3,299 test documents are ranked, and the transductive SVM has them as unlabeled ones. "
+            "Precision/recall break-even points; 10 draws, the same for all methods; bars and bands are two "
+            "standard errors.",
+            "English stop words are removed, words are stemmed; SVMs have TF-IDF and C = 1 / mean |x|^2, naive "
+            "Bayes has counts. The transductive SVM uses the fraction of positives among the labeled documents, or, "
+            "'shares known', that of all training documents, which 17 labels do not determine.",
+            "Our sources do not describe how the published 17 documents were drawn, and how often.",
             "The quick run has 2 draws, 17 and 150 documents, and 800 test documents.",
         ],
         remarks=[
-            "At its default the transductive machine did not improve on the SVM when this was first measured "
-            "(docs/text.md): every draw holds every topic, so that one of 17 is two or three times the share of a rare "
-            "topic, and the machine makes as many test documents positive as it is told. Told the true shares, it "
-            "gains about 6 points. So the claim depends on how the 17 are drawn and on the share that they tell; "
-            "whether that is all of the difference cannot be tried, as the published draw is not in our texts."
+            "With its default parameters the transductive SVM did not improve on the SVM in the first measurement "
+            "(docs/text.md): every draw contains every topic, so that one of 17 is two or three times the fraction "
+            "of a rare topic, and the transductive SVM makes the given fraction of test documents positive. With "
+            "the true fractions it gains about 6 points. So the claim depends on how the 17 are drawn and on their "
+            "fraction of positives; whether that explains all of the difference cannot be checked, since the "
+            "published draw is not in our sources."
         ],
         datasets=("reuters21578",),
         full=plan(draws=10),

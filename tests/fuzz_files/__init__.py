@@ -1,1 +1,1 @@
-"""Every reader of files against files that were changed, cut, spliced and made to harm."""
+"""Every reader of files, tested with files that were changed, cut, spliced or made as attacks."""

@@ -1,4 +1,4 @@
-"""Files whose parts have checksums, taken apart and put together again, so that a change inside reaches the reader."""
+"""Splitting and joining of files whose parts have checksums, so that a change inside a part reaches the reader."""
 
 import gzip
 import io
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Container:
-    """How a kind of file is taken apart, and put together with parts that may be others."""
+    """Functions that split a file of some type into parts, and join changed parts to a file."""
 
     take_apart: Callable[[bytes], list[bytes]]
     put_together: Callable[[bytes, Sequence[bytes]], bytes]
-    """From the file that was taken apart, and its new parts."""
+    """Makes a file from the original file and its new parts."""
 
 
 def _zip_parts(data: bytes) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Changes to files, the same ones whenever they are asked for."""
+"""Deterministic changes to files."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -9,11 +9,11 @@ _TELLING = (
     *(b"\x00", b"\xff" * 8, b"\x7f\xff\xff\xff", b"9" * 400, b"9" * 5000),
     *(b"-1", b"NaN", b'"', b"[" * 3000, b"\\ud800", b",", b"\n"),
 )
-"""What has led other readers astray: ends of numbers, quotation marks, nesting, half a character."""
+"""Bytes that are hard for readers: limits of numbers, quotation marks, nesting, half a character."""
 
 
 def mutated(seeds: Sequence[bytes], n: int, container: Container, seed: int) -> Iterator[bytes]:
-    """Yield `n` files: each way to change one in turn, half of them within the parts that checksums guard."""
+    """Yield `n` changed files: each type of change in turn, half of them within parts that have checksums."""
     generator = random.Random(seed)
     for number in range(n):
         data = seeds[number % len(seeds)]

@@ -1,4 +1,4 @@
-"""The readers of files, each with files that it reads; what it may do with any other file is to raise an OneofError."""
+"""The readers of files with valid files; for any other file a reader may only raise an OneofError."""
 
 import gzip
 import io
@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reproduction.records import Record
-from reproduction.store import Store
-from reproduction.trial import Trial
 
 import oneof
 from oneof.datasets import load_mat
@@ -24,24 +21,28 @@ from oneof.labeling.answer_store import AnswerStore
 from oneof.labeling.importing import read_label_studio
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
+from oneof.tables import choose_columns, conform, read_labels, read_table
+from reproduction.records import Record
+from reproduction.store import Store
+from reproduction.trial import Trial
 from tests.fuzz_files.containers import GZIP, PLAIN, RECORDS, ZIP, Container, json_lines
 
 
 @dataclass(frozen=True)
 class Target:
-    """A reader.
+    """A reader under test.
 
     Attributes
     ----------
     read : callable
-        Of a file that lies in a folder of its own.
+        Reads a file in a separate folder.
     seeds : callable
-        Given that folder, returns files that it reads.
+        Returns valid files, given that folder.
     name_of_file : str
     container : Container
     can_abort : bool
-        Whether polars' reader of the format, which is not ours, may end the process: its compiled code asks for as much
-        memory as a damaged page says, and ends where there is none. Such a target is for processes of its own.
+        Whether polars' reader of the format may end the process: its compiled code allocates as much memory as a
+        damaged page claims. Such a target needs a separate process.
     """
 
     read: Callable[[Path], Any]
@@ -174,23 +175,23 @@ def _answers(path: Path) -> None:
 
 
 def _studio_seeds(_: Path) -> list[bytes]:
-    said = [{"type": "choices", "from_name": "tag", "value": {"choices": ["a", "b"]}}]
-    full = [{"data": {"id": 1}, "annotations": [{"completed_by": {"email": "x"}, "result": said}]}]
+    choices = [{"type": "choices", "from_name": "tag", "value": {"choices": ["a", "b"]}}]
+    tasks = [{"data": {"id": 1}, "annotations": [{"completed_by": {"email": "x"}, "result": choices}]}]
     short = [{"id": 1, "tag": {"choices": ["a"]}, "annotator": 3}, {"id": 2, "tag": "b"}]
-    return [json.dumps(full).encode(), json.dumps(short).encode()]
+    return [json.dumps(tasks).encode(), json.dumps(short).encode()]
 
 
 def _store_seeds(folder: Path) -> list[bytes]:
     path = folder / "seed.jsonl"
     with Store(path, "x") as store:
-        store.append(Record(Trial.of("x", size=1, kind="a"), {"error": 0.5, "trace": [1, 2]}, seconds=0.1))
-        store.append(Record(Trial.of("x", size=2, kind="a"), None, "it failed", 0.2, "0.1"))
+        store.append(Record(Trial.from_settings("x", size=1, kind="a"), {"error": 0.5, "trace": [1, 2]}, seconds=0.1))
+        store.append(Record(Trial.from_settings("x", size=2, kind="a"), None, "it failed", 0.2, "0.1"))
     return [path.read_bytes()]
 
 
 def _store(path: Path) -> None:
     with Store(path, "x") as store, suppress(DataError):
-        store.append(Record(Trial.of("x", size=3, kind="b"), {"error": 1.0}))
+        store.append(Record(Trial.from_settings("x", size=3, kind="b"), {"error": 1.0}))
 
 
 def _rows() -> Iterator[tuple[Any, Any]]:
@@ -220,7 +221,7 @@ def _model(path: Path) -> None:
     model = load(path)
     pipeline = model.pipeline if isinstance(model, SavedModel) else model
     [(X, y)] = _rows()
-    # A model that was changed may fail at its first use in any way that Python survives.
+    # A changed model may raise any exception at its first use.
     with suppress(Exception):
         pipeline.predict(X)
     with suppress(Exception):

@@ -1,4 +1,4 @@
-"""Readers take a changed file, or refuse it by one of our errors: within seconds, and within memory."""
+"""Readers accept a changed file, or reject it with an OneofError, within limits of time and memory."""
 
 import gc
 import resource
@@ -20,24 +20,24 @@ COLUMNAR = [name for name in TARGETS if name not in READERS]
 CASES = 30
 SECONDS = 20
 KIBIBYTES = 2**20
-"""Most memory that all cases of a target may add to the process."""
+"""Maximum memory that all cases of a target may add to the process."""
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_changed_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
-    """Nothing but a result or an OneofError comes back, no case takes 20 s, and together they take less than 1 GiB."""
+def test_a_changed_file_is_read_or_rejected(name: str, tmp_path: Path) -> None:
+    """Each case gives a result or an OneofError within 20 s, and all cases take less than 1 GiB."""
     check(name, tmp_path, CASES, seed=0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
-def test_many_changed_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
+def test_many_changed_files_are_read_or_rejected(name: str, tmp_path: Path) -> None:
     check(name, tmp_path, 2000, seed=1)
 
 
 @pytest.mark.parametrize("name", COLUMNAR)
-def test_a_columnar_file_that_is_cut_short_is_refused(name: str, tmp_path: Path) -> None:
-    """What a copy that broke off leaves is told; within a page polars looks at nothing before it follows it."""
+def test_a_truncated_columnar_file_is_rejected(name: str, tmp_path: Path) -> None:
+    """A truncated file is rejected; files damaged within a page are not tested, since polars does not check them."""
     target = TARGETS[name]
     path = tmp_path / target.name_of_file
     for good in target.seeds(tmp_path):

@@ -1,0 +1,384 @@
+"""Hardware limits: the rates of this machine that the main loops reach, and PLGP on torch tensors."""
+
+import statistics
+import time
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+from numba import njit
+from threadpoolctl import threadpool_limits
+
+import oneof
+from benchmarks import online
+from benchmarks.common import describe_machine, load_average, write_section
+from benchmarks.gaussian_process import default_kernel, load_mnist, predict_by_means
+from oneof import AvgPegasos, AvgPerceptron, make_partial_labels
+from oneof.kernels import covariance
+from oneof.solvers.laplace.evidence import evidence_gradient
+from oneof.solvers.laplace.factors import Factors
+from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace.prior import GramPrior
+
+ROOFLINE_REPEATS = 5
+N_TRIAD = 12_000_000
+"""Length of the arrays of the triad: 96 MB each."""
+
+
+@njit(fastmath=True)
+def triad(a, b, c, s):
+    """Write b + s c to a."""
+    for i in range(a.shape[0]):
+        a[i] = b[i] + s * c[i]
+
+
+@njit(fastmath=True)
+def total(a):
+    """Return the sum."""
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i]
+    return s
+
+
+def cpu_quantiles(run, repeats=ROOFLINE_REPEATS):
+    """Return the median and the range of processor seconds, after one warm-up call."""
+    run()
+    mode = []
+    for _ in range(repeats):
+        start = time.process_time()
+        run()
+        mode.append(time.process_time() - start)
+    return np.quantile(mode, (0.5, 0.0, 1.0))
+
+
+@njit(fastmath=True)
+def touch_weights(indices, weights):
+    """Read the first and the last weight of each number's column, that is, every cache line of up to 32 weights."""
+    s = 0.0
+    for p in range(indices.shape[0]):
+        s += weights[indices[p], 0] + weights[indices[p], weights.shape[1] - 1]
+    return s
+
+
+@dataclass
+class Ceilings:
+    """Rates of this machine in bytes and operations per second."""
+
+    triad: float
+    read: float
+    double: float
+    single: float
+
+    @classmethod
+    def measure(cls):
+        """Measure all rates; the best run counts, since other load only reduces them."""
+        arrays = [np.ones(N_TRIAD) for _ in range(3)]
+        first = 24 * N_TRIAD / cpu_quantiles(lambda: triad(*arrays, 3.0))[1]
+        second = 8 * N_TRIAD / cpu_quantiles(lambda: total(arrays[0]))[1]
+        rates, n = [], 1500
+        for dtype in (np.float64, np.float32):
+            A = np.ones((n, n), dtype=dtype)
+            rates.append(2 * n**3 / cpu_quantiles(lambda A=A: A @ A)[1])
+        return cls(first, second, *rates)
+
+    def lower_bound(self, n_bytes, operations, single=True):
+        """Return the lower bound of the seconds, and the resource that determines it."""
+        by_bytes, by_operations = n_bytes / self.read, operations / (self.single if single else self.double)
+        return max(by_bytes, by_operations), "reading" if by_bytes > by_operations else "arithmetic"
+
+
+ROOFLINE_HEADER = (
+    "| task | bytes | operations | operations per byte | lower bound | bound by | measured | fraction reached |\n"
+    "|---|---|---|---|---|---|---|---|"
+)
+
+
+def roofline_row(task, n_bytes, operations, seconds, lower_bound):
+    """Format a line of the table."""
+    bound, resource = lower_bound
+    middle, low, high = seconds
+    return (
+        f"| {task} | {n_bytes / 1e6:,.0f} MB | {operations / 1e9:.3g} G | {operations / n_bytes:.1f} "
+        f"| {bound * 1e3:.3g} ms "
+        f"| {resource} | {middle * 1e3:.3g} ms [{low * 1e3:.3g}, {high * 1e3:.3g}] | {bound / middle:.0%} |"
+    )
+
+
+def epoch_rows(ceilings, size):
+    """Return the table rows of the online learners, which read their data from memory once."""
+    lines = []
+    for title, (all_rows, _, sets) in (
+        ("60,000 x 784 pixels", online.dense_rows()),
+        ("100,000 x 50,000 words", online.sparse_rows()),
+    ):
+        n = max(100, round(all_rows.shape[0] * size))
+        X, mask = all_rows[:n], sets.mask[:n]
+        numbers = X.size if isinstance(X, np.ndarray) else X.nnz
+        n_bytes = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+        for learner in (AvgPerceptron, AvgPegasos):
+            run = online.epoch(learner, X, mask)
+            updates = run().n_updates / n
+            # A product of each number with K weights; if there is a loss, |S| + 1 classes are updated.
+            operations = 2 * numbers * (mask.shape[1] + updates * (mask.sum(axis=1).mean() + 1))
+            task = f"{learner.__name__}, {title}, {mask.shape[1]} classes, sets of 2, {updates:.0%} of rows update"
+            lower_bound = ceilings.lower_bound(n_bytes, operations)
+            if not isinstance(X, np.ndarray):
+                weights = np.ones((X.shape[1], mask.shape[1]), dtype=X.dtype)
+                touching = cpu_quantiles(lambda X=X, weights=weights: touch_weights(X.indices, weights))[1]
+                lower_bound = max(lower_bound, (touching, "touching weights in the caches"))
+            lines.append(roofline_row(task, n_bytes + mask.nbytes, operations, cpu_quantiles(run), lower_bound))
+    return lines
+
+
+class CountingPrior(GramPrior):
+    """A prior that counts its products."""
+
+    counts: dict[str, int]
+
+    def product(self, V):
+        """Return the product in full precision."""
+        self.counts["full"] += 1
+        return super().product(V)
+
+    def rough_product(self, V):
+        """Return the product in single precision."""
+        self.counts["single"] += 1
+        return super().rough_product(V)
+
+
+def mode_rows(ceilings, size):
+    """Return the table rows of PLGP's mode: every product reads the Gram matrix, for 2 n^2 K operations."""
+    lines = []
+    for n_rows in (2_000, 4_000):
+        X, y, *_ = load_mnist(max(200, round(n_rows * size)), n_test=0, dtype=np.float64)
+        mask, n = make_partial_labels(y, extra=2, random_state=0).mask, len(X)
+        prior = GramPrior.of(covariance(default_kernel(X), X))
+        counting = CountingPrior.of(prior.gram)
+        object.__setattr__(counting, "counts", {"full": 0, "single": 0})
+        mode = find_mode(counting, mask, np.inf, anneal=False)
+        full, single = counting.counts["full"], counting.counts["single"]
+        n_bytes, each = n * n * (8 * full + 4 * single), 2 * n * n * mask.shape[1]
+        seconds = cpu_quantiles(lambda prior=prior, mask=mask: find_mode(prior, mask, np.inf, anneal=False), 3)
+        by_bytes = n_bytes / ceilings.read
+        by_operations = each * (full / ceilings.double + single / ceilings.single)
+        lower_bound = (max(by_bytes, by_operations), "reading" if by_bytes > by_operations else "arithmetic")
+        task = (
+            f"PLGP's mode, n = {n:,}, K = {mask.shape[1]}, sets of 3: {mode.n_iter} Newton steps, {full} full and "
+            f"{single} single-precision products"
+        )
+        lines.append(roofline_row(task, n_bytes, each * (full + single), seconds, lower_bound))
+        V = np.random.default_rng(0).normal(size=mask.shape)
+        for name, matrix, count, peak in (
+            ("full", prior.gram, full, ceilings.double),
+            ("single", prior.rough, single, ceilings.single),
+        ):
+            W = V.astype(matrix.dtype)
+            seconds = cpu_quantiles(lambda matrix=matrix, W=W: matrix @ W)
+            both = matrix.nbytes / ceilings.read, each / peak
+            lower_bound = (max(both), "reading" if both[0] > both[1] else "arithmetic")
+            what = f"one of these products, {name} precision ({count} needed)"
+            lines.append(roofline_row(what, matrix.nbytes, each, seconds, lower_bound))
+    return lines
+
+
+EXACT = {"cuda": (10_000, 20_000, 40_000, 60_000), "cpu": (500, 1_000, 2_000)}
+DOUBLE = {"cuda": 20_000, "cpu": 1_000}
+LARGE = {"cuda": (60_000, 2_000), "cpu": (4_000, 300)}
+EVIDENCE = {"cuda": 2_000, "cpu": 300}
+PROBA = {"cuda": (10_000, 10_000), "cpu": (1_000, 500)}
+GPU_REPEATS = 3
+
+
+class Device:
+    """A torch device with its synchronization and its memory statistics."""
+
+    def __init__(self, torch, name):
+        self.torch, self.name = torch, name
+        self.is_cuda = name != "cpu"
+        self.title = torch.cuda.get_device_name() if self.is_cuda else "the processor"
+
+    def tensor(self, array):
+        """Return a tensor of the array on the device."""
+        return self.torch.as_tensor(array, device=self.name)
+
+    def timed(self, run):
+        """Return the outcome, wall-clock seconds and peak gigabytes."""
+        if self.is_cuda:
+            self.torch.cuda.empty_cache()
+            self.torch.cuda.reset_peak_memory_stats()
+            self.torch.cuda.synchronize()
+        start = time.perf_counter()
+        outcome = run()
+        if self.is_cuda:
+            self.torch.cuda.synchronize()
+        seconds = time.perf_counter() - start
+        return outcome, seconds, self.torch.cuda.max_memory_allocated() / 1e9 if self.is_cuda else float("nan")
+
+
+def gpu_tasks(kind, size, rows):
+    """Yield the name of each task, and a function that converts the rows and returns a function that runs the task."""
+    X, y, X_test, _ = rows
+    kernel = default_kernel(X[:2_000])
+
+    def scaled(n):
+        return max(100, round(n * size))
+
+    def sets(n):
+        return make_partial_labels(y[:n], extra=2, random_state=0)
+
+    def fit(n, **parameters):
+        return lambda read: (
+            lambda: oneof.PLGP(kernel, random_state=0, **{"optimizer": None, **parameters}).fit(read(X[:n]), sets(n))
+        )
+
+    for n in map(scaled, EXACT[kind]):
+        yield f"exact mode, {n:,} x {X.shape[1]}, single precision", fit(n)
+    n = scaled(DOUBLE[kind])
+    yield (
+        f"exact mode, {n:,} x {X.shape[1]}, double precision",
+        lambda read, n=n: fit(n)(lambda rows: read(rows.astype(np.float64))),
+    )
+    n, landmarks = map(scaled, LARGE[kind])
+    yield f"Nystrom, {n:,} rows, {landmarks:,} landmarks", fit(n, approximation="nystroem", n_components=landmarks)
+    n = scaled(EVIDENCE[kind])
+    gram, mask = covariance(kernel, X[:n].astype(np.float64)), sets(n).mask
+
+    def evidence_of(read):
+        K, sets_of = read(gram), read(mask)
+
+        def run():
+            prior = GramPrior.of(K)
+            mode = find_mode(prior, sets_of, np.inf)
+            factors = Factors.of(prior, mode.shares.overall)
+            # The derivative with respect to the logarithm of the variance is the Gram matrix itself.
+            gradient = evidence_gradient(prior, mode, factors, K[:, :, None])
+            return SimpleNamespace(latent_mode_=mode.latents, n_iter_=mode.n_iter, gradient=gradient)
+
+        return run
+
+    yield f"mode, evidence and its gradient, {n:,} rows, double precision", evidence_of
+    n, n_new = map(scaled, PROBA[kind])
+
+    def probabilities(read):
+        model, new = fit(n)(read)(), read(X_test[:n_new])
+
+        def run():
+            model.predict_proba(new)
+            return model
+
+        return run
+
+    yield f"probabilities of {n_new:,} rows (the first call, covariances prepared) after {n:,}", probabilities
+
+
+def accuracy_by_means(model, X_test, y_test):
+    """Return the accuracy of the largest latent mean on new rows; "-" for a mode without a model."""
+    if not hasattr(model, "predict"):
+        return "-"
+    if "float64" in str(model.latent_mode_.dtype):
+        X_test = X_test.double()
+    return f"{float((predict_by_means(model, X_test) == y_test).mean()):.4f}"
+
+
+def device_rows(device, kind, size, rows):
+    """Return the table on a CUDA device: one run per task."""
+    lines = ["| task | seconds | Newton steps | peak memory | accuracy by means |", "|---|---|---|---|---|"]
+    X_test = device.tensor(rows[2])
+    for name, make in gpu_tasks(kind, size, rows):
+        try:
+            model, seconds, memory = device.timed(make(device.tensor))
+            cells = f"{seconds:.2f} | {model.n_iter_} | {memory:.1f} GB | {accuracy_by_means(model, X_test, rows[3])}"
+            del model
+        except (RuntimeError, ValueError) as error:  # for example out of memory; the other tasks are run
+            cells = f"failed: {str(error).splitlines()[0][:120]} | | |"
+        lines.append(f"| {name} | {cells} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def processor_rows(device, kind, size, rows):
+    """Return the table on the processor: torch and NumPy alternate, medians of several runs."""
+    lines = ["| task | torch | NumPy | Newton steps, both | largest difference of latents |", "|---|---|---|---|---|"]
+    for name, make in gpu_tasks(kind, size, rows):
+        runs = {"torch": make(device.tensor), "NumPy": make(np.asarray)}
+        seconds, models = {key: [] for key in runs}, {}
+        for _ in range(GPU_REPEATS):
+            for key, run in runs.items():
+                models[key], elapsed, _ = device.timed(run)
+                seconds[key].append(elapsed)
+        F, G = (np.asarray(models[key].latent_mode_) for key in runs)
+        times = " | ".join(
+            f"{statistics.median(s):.3f} s [{min(s):.3f}, {max(s):.3f}]" for s in (seconds[key] for key in runs)
+        )
+        steps = ", ".join(str(models[key].n_iter_) for key in runs)
+        lines.append(f"| {name} | {times} | {steps} | {np.abs(F - G).max():.1e} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def roofline(*, size=1.0):
+    """Compare the online epoch and PLGP's Newton steps with the rates of this machine, and write RESULTS.md.
+
+    The rates are measured in the same run on one thread: a triad a = b + s c of arrays far larger than caches (24 bytes
+    per element), a sum (8 bytes read), and matrix products. The lower bound of a task is the larger of its bytes over
+    the read rate and its operations over the rate of square matrix products; the fraction is that bound over the
+    measured processor time. `--size` makes the tasks smaller, to try out the script.
+    """
+    before = load_average()
+    with threadpool_limits(1):
+        ceilings = Ceilings.measure()
+        lines = [ROOFLINE_HEADER, *epoch_rows(ceilings, size), *mode_rows(ceilings, size)]
+    text = f"""## Roofline
+
+`python -m benchmarks hardware roofline`, on {describe_machine()}, one thread.
+Load average: {before} at the start, {load_average()} at the end.
+Rates: triad {ceilings.triad / 1e9:.1f} GB/s, reading {ceilings.read / 1e9:.1f} GB/s,
+products of square matrices {ceilings.double / 1e9:.0f} (double) and {ceilings.single / 1e9:.0f} (single precision)
+G operations/s. For sparse rows also the time to touch, for each number in turn, the weights of its column. Bytes are
+those that must come from memory: weights stay in the caches, and a row that is used twice is read once.
+docs/peers.md explains the numbers.
+
+""" + "\n".join(lines)
+    print(text)
+    if size == 1.0:
+        write_section("roofline", text)
+
+
+def gpu(*, device="", size=1.0):
+    """Fit PLGP to torch tensors, on a CUDA device if there is one, otherwise at small sizes on the processor.
+
+    All solvers in the array API are run: the exact mode, Nystroem features, the evidence and its gradient, posterior
+    covariances and probabilities (kernel parameters are only optimized on NumPy arrays, since scikit-learn's
+    derivatives are NumPy's). Rows are MNIST's, pixels in [0, 1], sets of 3, PLGP's default kernel. Times are wall-clock
+    times, after a small fit that loads the device's libraries and with synchronization; memory is the device's peak. On
+    the processor the same tasks are timed with NumPy and torch alternating. Writes benchmarks/RESULTS.md if `--size` is
+    1.
+    """
+    try:
+        import torch
+    except ImportError:
+        print("skipped: torch is not installed")
+        return
+    name = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    target, kind = Device(torch, name), "cpu" if name == "cpu" else "cuda"
+    before = load_average()
+    X, y, *_ = rows = load_mnist(max(*EXACT[kind], LARGE[kind][0]))
+    oneof.PLGP(optimizer=None, random_state=0).fit(
+        target.tensor(X[:500]), make_partial_labels(y[:500], extra=2, random_state=0)
+    )
+    lines = (device_rows if kind == "cuda" else processor_rows)(target, kind, size, rows)
+    where = f"on {target.title}, torch {torch.__version__}; {describe_machine()}"
+    note = (
+        "One run per task, wall-clock time."
+        if kind == "cuda"
+        else f"No CUDA device was available: these are small sizes, {torch.get_num_threads()} threads for torch; "
+        f"medians of {GPU_REPEATS} rounds. On a CUDA device the same command fits 10,000 to 60,000 rows exactly."
+    )
+    text = f"""## Tensors
+
+`python -m benchmarks hardware gpu`, {where}. Load average: {before} at the start, {load_average()} at the end. {note}
+
+""" + "\n".join(lines)
+    if size == 1.0:
+        write_section("gpu", text)

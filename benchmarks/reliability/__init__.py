@@ -1,0 +1,1 @@
+"""Reliability: determinism, shared models, workers, fuzzing, numerical errors, memory and dependencies."""

@@ -1,0 +1,321 @@
+"""Speed: reading candidate sets, fits compared with scikit-learn, and growth with rows and classes.
+
+Sides alternate, so that other load affects all of them.
+"""
+
+import ctypes
+import gc
+import json
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from benchmarks.common import (
+    ONE_THREAD,
+    describe_machine,
+    load_average,
+    process_memory,
+    reset_peak_memory,
+    run_child,
+    time_alternating,
+    write_section,
+)
+from oneof import CLPL, PLEM, PLKNN, CandidateSets
+
+
+def candidates(n=1_000_000, n_classes=10, repeats=3):
+    """Time each constructor of `CandidateSets` on a million equal rows."""
+    rng = np.random.default_rng(0)
+    mask = rng.random((n, n_classes)) < 0.15
+    mask[np.arange(n), rng.integers(0, n_classes, n)] = True
+    y = CandidateSets.from_indicator(mask, classes=[f"class {k}" for k in range(n_classes)])
+    lists = [sorted(s) for s in y.to_sets()]
+    labels = [s[0] for s in lists]
+    text = y.to_strings()
+    constructors = {
+        "0/1 matrix (int64)": (CandidateSets.from_indicator, mask.astype(np.int64)),
+        "0/1 matrix (CSR)": (CandidateSets.from_indicator, sp.csr_array(mask.astype(np.int8))),
+        "lists of strings": (CandidateSets.from_sets, lists),
+        "polars list column": (CandidateSets.from_sets, pl.Series(lists)),
+        "'a|b' strings": (CandidateSets.from_strings, text),
+        "string labels (list)": (CandidateSets.from_labels, labels),
+        "string labels (pandas)": (CandidateSets.from_labels, pd.Series(labels)),
+        "integer labels": (CandidateSets.from_labels, rng.integers(0, n_classes, n)),
+    }
+    print(f"{n:,} rows, {n_classes} classes, {mask.sum() / n:.2f} candidates a row; best of {repeats}")
+    for name, (constructor, data) in constructors.items():
+        seconds = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            constructor(data)
+            seconds.append(time.perf_counter() - start)
+        print(f"  {name:26s} {min(seconds):.3f} s")
+
+
+def make_clusters(n, d, n_classes, seed=0):
+    """Return rows around one center for each class, and their labels."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    return rng.normal(size=(n_classes, d))[y] + rng.normal(size=(n, d)), y
+
+
+def print_times(title, sides, repeats=3):
+    """Print the median and range of each side, and its ratio to the last one, the peer."""
+    seconds = time_alternating(sides, repeats, warm_up=False)
+    peer = np.median(seconds[list(sides)[-1]])
+    print(title)
+    for name, values in seconds.items():
+        low, middle, high = np.quantile(values, [0, 0.5, 1])
+        print(f"  {name:28s} {middle:7.3f} s  [{low:.3f}, {high:.3f}]  {peer / middle:5.2f} x")
+
+
+def batch():
+    """Time CLPL, PLEM and PLKNN and scikit-learn on exact labels, where both solve the same problem."""
+    X, y = make_clusters(5_000, 100, 10)
+    print_times(
+        "fit, 5,000 x 100, 10 classes, C = 1",
+        {
+            "CLPL (tol 1e-8)": lambda: CLPL().fit(X, y),
+            "LinearSVC (tol 1e-8)": lambda: LinearSVC(C=1, fit_intercept=False, dual=False, tol=1e-8).fit(X, y),
+        },
+    )
+    print_times(
+        "fit, 5,000 x 100, 10 classes, lam = 1",
+        {
+            "PLEM (relative error < 1e-9)": lambda: PLEM().fit(X, y),
+            "LogisticRegression (L-BFGS)": lambda: LogisticRegression(fit_intercept=False, tol=1e-8, max_iter=1000).fit(
+                X, y
+            ),
+            "LogisticRegression (Newton)": lambda: LogisticRegression(
+                fit_intercept=False, tol=1e-8, solver="newton-cg"
+            ).fit(X, y),
+        },
+    )
+    for d in (10, 200):
+        X, y = make_clusters(20_000, d, 20)
+        ours, peer = PLKNN().fit(X, y), KNeighborsClassifier(10, weights="distance").fit(X, y)
+        print_times(
+            f"predict_proba of 2,000 rows, 10 of 20,000 x {d}",
+            {
+                "PLKNN": lambda ours=ours, X=X: ours.predict_proba(X[:2000]),
+                "KNeighborsClassifier": lambda peer=peer, X=X: peer.predict_proba(X[:2000]),
+            },
+        )
+
+
+EXPONENT_TOL = 0.2
+"""Difference to the documented exponent from which the table marks a fitted one."""
+MIN_MEMORY = 4.0
+"""Megabytes below which memory growth is dominated by the allocator."""
+
+
+@dataclass(frozen=True)
+class GrowthPlan:
+    """The smallest n and K of an estimator, its parameters, and the exponents of the documented cost."""
+
+    n: int
+    time: tuple[float, float]
+    """In n and in K."""
+    memory: tuple[float, float]
+    term: str
+    """The largest term of the cost."""
+    d: int = 20
+    n_classes: int = 5
+    n_labeled: int | None = None
+    """Number of rows with a label or a set; all if None."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+FEW = {"n_labeled": 400}
+PLANS = {
+    **dict.fromkeys(
+        ("AvgPerceptron", "MaxPerceptron", "AvgPegasos", "MaxPegasos"), GrowthPlan(50_000, (1, 1), (1, 1), "n K d")
+    ),
+    "CLPL": GrowthPlan(4_000, (1, 1), (1, 1), "n K d a step"),
+    "PLEM": GrowthPlan(2_000, (1, 1), (1, 1), "n K d a step"),
+    "PLSVM": GrowthPlan(2_000, (1, 1), (1, 1), "n K d a pass"),
+    "PLECOC": GrowthPlan(500, (2, 1), (1, 1), "10 log K SVMs, n^2 each", parameters={"random_state": 0}),
+    "PLKNN": GrowthPlan(5_000, (1, 1), (1, 1), "n d a new row"),
+    "IPAL": GrowthPlan(500, (2, 1), (1, 1), "neighbors n^2; n K a sweep"),
+    "PLGP": GrowthPlan(250, (2, 1), (2, 1), "n^2 K a product", parameters={"optimizer": None, "random_state": 0}),
+    "LOORidge": GrowthPlan(250, (3, 1), (2, 1), "n^3 once, n^2 K a round"),
+    "GraphLogisticRegression": GrowthPlan(
+        1_000, (1, 3), (1, 2), "n K d^2 and (K d)^3 a step; neighbors n log n", d=5, n_classes=3, **FEW
+    ),
+    "HarmonicField": GrowthPlan(4_000, (1, 1), (1, 1), "n K a product; neighbors n log n", d=5, **FEW),
+    "LocalGlobalConsistency": GrowthPlan(4_000, (1, 1), (1, 1), "n K a product; neighbors n log n", d=5, **FEW),
+    "MarkovWalk": GrowthPlan(2_000, (1, 1), (1, 1), "n labeled a step; neighbors n log n", d=5, **FEW),
+    "SpectralGraphTransducer": GrowthPlan(1_000, (2, 1), (1, 1), "neighbors n^2; n (80^2 + 80 K)", **FEW),
+    "TransductiveSVM": GrowthPlan(500, (1, 1), (1, 1), "n d a pass, K SVMs", n_labeled=200),
+    "MultinomialEM": GrowthPlan(10_000, (1, 1), (1, 1), "n K d a sweep", **FEW),
+    "GaussianEM": GrowthPlan(2_000, (1, 1), (1, 1), "n K d^2 a sweep", n_labeled=400),
+}
+
+
+def make_problem(plan: GrowthPlan, n: int, n_classes: int):
+    """Return rows around one center for each class, with sets of one and two labels, and new rows."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, n + 200)
+    X = 0.8 * rng.normal(size=(n_classes, plan.d))[y] + rng.normal(size=(n + 200, plan.d))
+    mask = y[:n, None] == np.arange(n_classes)
+    partial = np.flatnonzero(rng.random(n) < 0.5)
+    mask[partial, (y[partial] + rng.integers(1, n_classes, len(partial))) % n_classes] = True
+    if plan.n_labeled is not None:
+        mask[rng.permutation(n)[plan.n_labeled :]] = True
+    return X[:n], mask, X[n:]
+
+
+def measure_call(run) -> tuple[Any, float, float]:
+    """Return the outcome, the processor seconds, and the additional megabytes (NaN if the system has no figure)."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)  # freed memory is returned, and counts again when it is allocated
+        reset_peak_memory()
+        before = process_memory("VmRSS") / 2**20
+    except (OSError, AttributeError, KeyError):
+        before = np.nan
+    start = time.process_time()
+    outcome = run()
+    seconds = time.process_time() - start
+    return outcome, seconds, (process_memory("VmHWM") / 2**20 - before if np.isfinite(before) else np.nan)
+
+
+def measure_size(name: str, n: int, n_classes: int) -> dict[str, float]:
+    """Measure one size."""
+    import oneof
+
+    plan = PLANS[name]
+    X, mask, X_new = make_problem(plan, n, n_classes)
+    if name == "MultinomialEM":
+        X, X_new = np.exp(X).round(), np.exp(X_new).round()
+    y = oneof.CandidateSets.from_indicator(mask)
+
+    def run():
+        model = getattr(oneof, name)(**plan.parameters).fit(X, y)
+        model.predict(X_new)
+        return model
+
+    runs = [measure_call(run)]
+    while len(runs) < 3 and sum(seconds for _, seconds, _ in runs) < 2.0:
+        runs.append(measure_call(run))
+    iterations = getattr(runs[0][0], "n_iter_", np.nan)
+    return {
+        "n": n,
+        "K": n_classes,
+        "seconds": min(seconds for _, seconds, _ in runs),
+        "megabytes": float(np.median([megabytes for *_, megabytes in runs])),
+        "iterations": float(np.max(iterations)),
+    }
+
+
+def growth_child(name: str) -> None:
+    """Print the measurements of one estimator as lines of JSON; run in a separate process."""
+    warnings.simplefilter("ignore")
+    plan = PLANS[name]
+    measure_size(name, plan.n, plan.n_classes)  # compiles
+    sizes = [(plan.n * 2**p, plan.n_classes) for p in range(4)]
+    sizes += [(2 * plan.n, plan.n_classes * 2**p) for p in (1, 2)]
+    for n, n_classes in sizes:
+        print(json.dumps(measure_size(name, n, n_classes)), flush=True)
+
+
+def fit_exponents(cells: list[dict[str, float]], variable: str, quantity: str) -> tuple[float, float]:
+    """Return the fitted exponent, and the exponent of the last doubling."""
+    x, values = np.array([[c[variable], max(c[quantity], 1e-9)] for c in cells]).T
+    logs = np.log(x), np.log(values)
+    return float(np.polyfit(*logs, 1)[0]), float((logs[1][-1] - logs[1][-2]) / (logs[0][-1] - logs[0][-2]))
+
+
+def format_exponent(cells: list[dict[str, float]], variable: str, quantity: str, documented: float) -> str:
+    """Format an exponent, those of the last doubling and of an iteration, and the documented one."""
+    if quantity == "megabytes" and not cells[-1][quantity] >= MIN_MEMORY:
+        return f"- ({documented:g})"
+    fitted, last = fit_exponents(cells, variable, quantity)
+    text = f"{fitted:.2f}, {last:.2f}"
+    smallest = min(fitted, last)
+    if quantity == "seconds" and all(c["iterations"] >= 1 for c in cells):
+        each = fit_exponents([{**c, quantity: c[quantity] / c["iterations"]} for c in cells], variable, quantity)
+        text, smallest = f"{text}; {each[0]:.2f}", min(smallest, *each)
+    return f"**{text} ({documented:g})**" if smallest > documented + EXPONENT_TOL else f"{text} ({documented:g})"
+
+
+def format_row(name: str, cells: list[dict[str, float]]) -> str:
+    """Format a line of the table."""
+    plan, rows = PLANS[name], cells[:4]
+    classes = [cells[1], *cells[4:]]
+    values = (
+        name,
+        plan.term,
+        f"{rows[0]['n']:,} to {rows[-1]['n']:,} x {plan.d}, {plan.n_classes} to {classes[-1]['K']}",
+        f"{rows[0]['seconds']:.3g} to {rows[-1]['seconds']:.3g} s",
+        format_exponent(rows, "n", "seconds", plan.time[0]),
+        format_exponent(classes, "K", "seconds", plan.time[1]),
+        f"{rows[0]['megabytes']:.3g} to {rows[-1]['megabytes']:.3g} MB",
+        format_exponent(rows, "n", "megabytes", plan.memory[0]),
+        format_exponent(classes, "K", "megabytes", plan.memory[1]),
+        ", ".join(
+            "-" if np.isnan(c["iterations"]) else f"{c['iterations']:.0f}" for c in (rows[0], rows[-1], classes[-1])
+        ),
+    )
+    return "| " + " | ".join(values) + " |"
+
+
+GROWTH_HEADER = (
+    "| estimator | largest term | rows x features, classes | time | in n | in K | memory | in n | in K | iterations: "
+    "n, 8n, 4K |\n|---|---|---|---|---|---|---|---|---|---|"
+)
+GROWTH_ENVIRONMENT = {
+    **ONE_THREAD,
+    "MALLOC_MMAP_THRESHOLD_": "131072",  # freed arrays are returned to the system
+}
+
+
+def growth(*estimators: str) -> None:
+    """Fit every estimator with n, 2n, 4n and 8n rows, and with K, 2K and 4K classes, and tabulate the growth.
+
+    Without names, all estimators are measured and the table is written to benchmarks/RESULTS.md. A measurement is a
+    fit and the prediction of 200 new rows. Time is processor time of one thread, the minimum of up to three runs;
+    memory is the additional peak memory of the process, without the data. Each estimator has its own process,
+    compiled and warm. Exponents are slopes of logarithms by least squares; the table also has the slope of the last
+    doubling, which is not flattered by small sizes, the exponent of one iteration if the estimator counts them, and
+    the exponents of the largest term of the documented cost, which is that of an iteration.
+    """
+    import oneof
+    from oneof.estimators.base import CandidateClassifier
+
+    public = [getattr(oneof, name) for name in oneof.__all__]
+    names = [c.__name__ for c in public if isinstance(c, type) and issubclass(c, CandidateClassifier)]
+    before, lines = load_average(), [GROWTH_HEADER]
+    for name in estimators or names:
+        if name not in PLANS:
+            line = f"| {name} | no sizes are defined for it | | | | | | | | |"
+        else:
+            done = run_child("speed", "growth-child", name, env=GROWTH_ENVIRONMENT)
+            cells = [json.loads(line) for line in done.stdout.splitlines()]
+            failed = (done.stderr.strip().splitlines() or ["it ended early"])[-1]
+            line = format_row(name, cells) if len(cells) == 6 else f"| {name} | failed: {failed} | | | | | | | | |"
+        lines.append(line)
+        print(line, flush=True)
+    text = f"""## Growth with rows and classes
+
+`python -m benchmarks speed growth`, on {describe_machine()}, one thread.
+Load average: {before} at the start, {load_average()} at the end. A cell of the columns "in n" and "in K" has
+the fitted exponent and that of the last doubling; for time also, after a semicolon, that of an iteration;
+and in parentheses the documented exponent of an iteration. In bold: cells with all exponents more than
+{EXPONENT_TOL:g} above it. K grows at 2n rows. Memory is that of fit beyond
+the data; "-" if it is below {MIN_MEMORY:g} MB.
+
+""" + "\n".join(lines)
+    if estimators:
+        print(text)
+    else:
+        write_section("growth", text)

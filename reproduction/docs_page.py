@@ -1,0 +1,127 @@
+"""Make docs/reproduction from the records of full runs: tables, figures, and a page with every claim.
+
+Run the experiments first, each into a folder of its name: ``python -m reproduction NAME --out RUNS/NAME``. Then run
+``python -m reproduction.docs_page RUNS``. Of an unfinished run the complete draws are shown, and the page states their
+number. An experiment without a complete draw in RUNS keeps its files and its section of the page.
+"""
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from reproduction import NAMES, Experiment, Records, Store, get_experiment
+from reproduction.outputs import format_minutes, format_verdicts, format_versions, write_outputs
+from reproduction.trial import complete_replicates, format_replicates
+
+DOCS = Path(__file__).parent.parent / "docs" / "reproduction"
+HEADER = """# Claims of the papers, and measured results
+
+Made by `python -m reproduction.docs_page` from the records of full runs (`python -m reproduction NAME`; protocol and
+guarantees: [reproduction.md](../reproduction.md)). Where a claim is not confirmed, an explanation follows the table.
+± is one standard error over the draws; a difference counts beyond two, unless the claim says otherwise.
+
+"""
+
+
+def complete_records(experiment: Experiment, folder: Path) -> Records:
+    """Return the records of the complete draws of a full run."""
+    path = folder / "records.jsonl"
+    if not path.exists():
+        return Records([])
+    with (
+        tempfile.TemporaryDirectory() as copy,  # the file may be locked by a run
+        Store(Path(shutil.copy(path, Path(copy) / path.name)), experiment.name) as store,
+    ):
+        return Records(store.records[trial.key] for trial in complete_replicates(experiment.full, store.records))
+
+
+def former_sections() -> dict[str, tuple[str, str]]:
+    """Return the row of the overview and the section of each experiment on the present page, by title."""
+    page = (DOCS / "README.md").read_text(encoding="utf-8") if (DOCS / "README.md").exists() else ""
+    rows = dict(re.findall(r"(?m)^(?=\| \[(.*?)\]\(#)(.*)$", page))
+    sections = dict(re.findall(r"(?ms)^(?=## (.*?)$)(.*?\n)(?=\n## |\nNot run yet|\Z)", page))
+    return {title: (rows[title], section) for title, section in sections.items()}
+
+
+def escape_cell(text: str) -> str:
+    """Escape text for a Markdown table."""
+    return text.replace("|", "\\|")
+
+
+def anchor(title: str) -> str:
+    """Return GitHub's anchor of a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def make_section(experiment: Experiment, records: Records) -> tuple[str, str]:
+    """Write the tables and figures of an experiment; return its row of the overview and its section of the page."""
+    from PIL import Image
+
+    name = experiment.name
+    with tempfile.TemporaryDirectory() as outputs:
+        folder = Path(outputs)
+        claims = write_outputs(folder, experiment, records, quick=False, command=f"python -m reproduction {name}")
+        for table in ("table", "claims"):
+            shutil.copy(folder / f"{table}.csv", DOCS / f"{name}-{table}.csv")
+        pictures = []
+        for picture in sorted(folder.glob("*.png")):
+            target = DOCS / (f"{name}.png" if picture.stem == "figure" else f"{name}-{picture.stem}.png")
+            Image.open(picture).convert("RGB").quantize(64).save(target, optimize=True)
+            pictures.append(f"![{experiment.title}]({target.name})")
+    minutes = sum(record.seconds for record in records) / 60
+    replicates = format_replicates((record.trial for record in records), experiment.full)
+    lines = [
+        f"## {experiment.title}",
+        "",
+        f"{experiment.citation}. {len(records):,} trials, {format_minutes(minutes)} of one core. "
+        f"{replicates}{' ' if replicates else ''}**{format_verdicts(claims)}.** "
+        f"Numbers: [{name}-table.csv]({name}-table.csv).",
+        "",
+        "| claim | the paper | measured | |",
+        "|---|---|---|---|",
+        *(f"| {' | '.join(map(escape_cell, (c.statement, c.paper, c.measured)))} | {c.verdict} |" for c in claims),
+        "",
+        *(f"{remark}\n" for remark in experiment.remarks),
+        *pictures,
+        "",
+    ]
+    if records.failed:
+        lines += [f"{len(records.failed)} trials failed, the first with: {records.failed[0].error}", ""]
+    lines.append(format_versions(records, version("oneof")))
+    overview = f"| [{experiment.title}](#{anchor(experiment.title)}) | {format_verdicts(claims)} |"
+    return overview, "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> None:
+    """Write the page, with the experiments that have complete draws made anew."""
+    parser = argparse.ArgumentParser(prog="python -m reproduction.docs_page", description=__doc__.splitlines()[0])
+    parser.add_argument("runs", type=Path)
+    runs = parser.parse_args().runs
+    DOCS.mkdir(exist_ok=True)
+    rows, sections, missing = ["| experiment | |", "|---|---|"], [], []
+    former = former_sections()
+    for name in NAMES:
+        experiment = get_experiment(name)
+        records = complete_records(experiment, runs / name)
+        if len(records):
+            row, section = make_section(experiment, records)
+            sys.stdout.write(f"{name} {len(records)}\n")
+        elif experiment.title in former:
+            row, section = former[experiment.title]
+        else:
+            missing.append(name)
+            continue
+        rows.append(row)
+        sections.append(section)
+    if missing:
+        sections.append(f"Not run yet: {', '.join(f'`{name}`' for name in missing)}.\n")
+    page = HEADER + "\n".join(["\n".join(rows) + "\n", *sections])
+    (DOCS / "README.md").write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

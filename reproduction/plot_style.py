@@ -1,0 +1,112 @@
+"""The style of the figures: colors that remain distinct under color blindness, with a dash and a marker each."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from oneof.errors import MissingExtraError
+from oneof.plots.style import FONT_SIZE, PALETTE, style_axes
+from oneof.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class LineStyle(NamedTuple):
+    """The color, dash and marker of a curve."""
+
+    color: str
+    dash: Any = "-"
+    marker: str = ""
+
+
+# Okabe & Ito's colors, which are distinct under every common color blindness and on light and dark pages.
+BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, GREY = (
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f8790",
+)  # fmt: skip
+LINE_STYLES = (
+    LineStyle(BLUE, "-", "o"),
+    LineStyle(VERMILLION, "--", "s"),
+    LineStyle(GREEN, "-.", "^"),
+    LineStyle(PURPLE, (0, (1, 1)), "D"),
+    LineStyle(ORANGE, (0, (5, 1, 1, 1, 1, 1)), "v"),
+    LineStyle(SKY, (0, (3, 2)), "P"),
+    LineStyle(GREY, ":", "X"),
+)
+
+
+def new_figure(rows: int, columns: int, *, width: float = 3.7, height: float = 3.2) -> "tuple[Figure, list[Axes]]":
+    """Return a figure with panels and its axes row by row; there is room for a legend below."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plots") from error
+    figure = Figure(figsize=(max(width * columns, 5.2), height * rows + 0.7), layout="constrained")
+    return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
+
+
+def curve(
+    ax: "Axes", x: Sequence[float] | Floats | Ints, values: Floats, style: LineStyle, label: str, *, band: str = "error"
+) -> None:
+    """Plot the mean over the draws against x, with a band around it.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    x : sequence of n_points numbers
+    values : ndarray of shape (n_draws, n_points)
+    style : LineStyle
+    label : str
+    band : {"error", "deviation", "none"}
+        Two standard errors of the mean to each side, or one standard deviation of the draws; "none" if the bands of
+        many curves would hide each other.
+
+    Nothing is plotted without draws, for example if all trials failed.
+    """
+    if not values.size:
+        return
+    mean = values.mean(axis=0)
+    if len(values) > 1 and band != "none":
+        spread = values.std(axis=0, ddof=1)
+        half = spread if band == "deviation" else 2.0 * spread / np.sqrt(len(values))
+        ax.fill_between(x, mean - half, mean + half, color=style.color, alpha=0.18, linewidth=0)
+    few = len(x) <= 12
+    ax.plot(
+        x, mean, color=style.color, linestyle=style.dash, linewidth=1.7, label=label,
+        marker=style.marker if few else "", markersize=4.5,
+    )  # fmt: skip
+
+
+def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
+    """Set the title and the axis labels of a panel, and apply the style of the package."""
+    dress(ax, grid="y")
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.set_title(title, loc="left", color=PALETTE["ink"], fontsize=FONT_SIZE + 0.5)
+
+
+def set_log_ticks(ax: "Axes", counts: Sequence[int]) -> None:
+    """Make the x axis logarithmic, with the counts as its ticks."""
+    ax.set_xscale("log")
+    ax.set_xticks(list(counts), [f"{count:,}" for count in counts])
+    ax.minorticks_off()
+
+
+def shared_legend(figure: "Figure", axes: "Sequence[Axes]", *, columns: int = 4) -> None:
+    """Add one legend for all panels below them."""
+    handles: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False,
+        fontsize=FONT_SIZE, labelcolor=PALETTE["ink"], handlelength=2.6,
+    )  # fmt: skip
+
+
+def hide_unused(axes: "Sequence[Axes]", used: int) -> None:
+    """Hide the panels without curves."""
+    for ax in axes[used:]:
+        ax.set_visible(False)

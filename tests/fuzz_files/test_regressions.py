@@ -1,0 +1,195 @@
+"""Files from fuzzing that once caused another library's error, a crash or an endless loop."""
+
+import gzip
+import json
+import sqlite3
+import struct
+import zipfile
+import zlib
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oneof.datasets import load_mat
+from oneof.datasets.npz import read_shape
+from oneof.errors import DataError
+from oneof.io import read_table, source
+from oneof.labeling.answer_log import AnswerLog, stored_classes
+from oneof.labeling.importing import read_label_studio
+from oneof.labeling.log import AnswerLog
+from oneof.labeling.log_file import kept_classes
+from oneof.stream import lines, read_batches
+from oneof.tables import read_table
+from reproduction.store import Store
+from tests.fuzz_files.targets import _FACTS, TARGETS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", b'{"x": 1}\n{"x": ' + b"9" * 5000 + b"}\n", r"line 2: a number has too many digits"),
+        ("a.jsonl", b'{"x": 1}\n{"x": "\\ud800"}\n', r"line 2: '\\ud800' is a lone surrogate"),
+        ("a.jsonl", b'{"x": 1, "y\\uDC00": 2}\n', r"line 1: '\\udc00' is a lone surrogate"),
+        ("a.csv", b",".join(b"a%d" % i for i in range(60_000)) + b",a7\n", r"two columns 'a7'"),  # was quadratic
+    ],
+)
+def test_tables(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_table(tmp_path / name)
+
+
+def test_halves_of_characters(tmp_path: Path) -> None:
+    """Half a character is rejected in streams and in tables; two halves are a character."""
+    (tmp_path / "a.jsonl").write_bytes(b'{"x": 1, "y": "\\uD83D\\uDC26"}\n')
+    [batch] = read_batches(tmp_path / "a.jsonl")
+    assert batch["y"].to_list() == ["\N{BIRD}"]
+    (tmp_path / "a.jsonl").write_bytes(b'{"x": 1, "y\\ud800": 2}\n')
+    with pytest.raises(DataError, match="is a lone surrogate"):
+        list(read_batches(tmp_path / "a.jsonl"))
+
+
+def test_a_damaged_schema_that_is_not_text_is_an_error(tmp_path: Path) -> None:
+    """SQLite quotes the schema in its message, which Python cannot decode."""
+    path = tmp_path / "a.sqlite"
+    AnswerLog(path, _FACTS).close()
+    data = path.read_bytes()
+    assert b"annotator, number)" in data
+    path.write_bytes(data.replace(b"annotator, number)", b"annotator, numb\xa5\xb2)"))
+    assert stored_classes(path) is None
+    with pytest.raises(DataError, match="is not a log of a labeling session"):
+        AnswerLog(path, _FACTS)
+
+
+def test_an_index_of_thousands_of_digits_is_out_of_range(tmp_path: Path) -> None:
+    """A label with thousands of digits is a name, not infinity."""
+    (tmp_path / "a.svmlight").write_bytes(b"1 " + b"9" * 5000 + b":1\n")
+    with pytest.raises(DataError, match="must be less than"):
+        list(read_batches(tmp_path / "a.svmlight"))
+    (tmp_path / "a.svmlight").write_bytes(b"1" * 400 + b" 1:1\n")
+    [batch] = read_batches(tmp_path / "a.svmlight")
+    assert batch.labels == ["1" * 400]
+
+
+def test_a_line_that_never_ends_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of gigabytes in a few kB of gzip is rejected at the maximum length of a record."""
+    monkeypatch.setattr(lines, "_LONGEST_RECORD", 2**16)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n1\n" + b"2" * 2**20))
+    with pytest.raises(DataError, match=r"line 3: the line is longer than 65,536 bytes"):
+        list(read_batches(tmp_path / "a.csv.gz"))
+
+
+def test_an_invalid_element_type_does_not_end_the_process(tmp_path: Path) -> None:
+    """SciPy's reader uses the element type of a MATLAB file as an index without a bounds check."""
+    seeds = TARGETS["data set.mat"].seeds(tmp_path)
+    valid = seeds[0]
+    index = valid.index(struct.pack("<II", 9, 8 * 16))  # the data element, doubles
+    for kind in (0, 10, 14, 200, 60_000):
+        (tmp_path / "a.mat").write_bytes(valid[:index] + struct.pack("<I", kind) + valid[index + 4 :])
+        with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
+            load_mat(tmp_path / "a.mat")
+
+
+def test_a_compressed_element_of_gigabytes_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oneof.files.MAX_BYTES", 2**20)
+    packed = zlib.compress(b"\x00" * 2**24)
+    head = b"MATLAB 5.0".ljust(124) + struct.pack("<H", 0x100) + b"IM"
+    (tmp_path / "a.mat").write_bytes(head + struct.pack("<II", 15, len(packed)) + packed)
+    with pytest.raises(DataError, match="times the size of the file"):
+        load_mat(tmp_path / "a.mat")
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ((50, 1, -25, 0, 5), "description"),  # its end equals its start
+        ((50, -1, 25, 0, 5), "description"),
+        ((50, 1, 0, 0, -20), "description"),
+        ((60, 1, 1, 0, 5), "description"),
+        ((50, 1, 2**31 - 1, 0, 5), "longer than the file"),
+    ],
+)
+def test_matrices_of_level_4_with_wrong_ends_are_rejected(
+    tmp_path: Path, order: str, head: tuple[int, ...], message: str
+) -> None:
+    (tmp_path / "a.mat").write_bytes(struct.pack(f"{order}5i", *head) + b"other")
+    with pytest.raises(DataError, match=message):
+        load_mat(tmp_path / "a.mat")
+
+
+def test_sparse_matrices_with_invalid_indices_are_rejected(tmp_path: Path) -> None:
+    """Compiled code would write outside the array."""
+    import scipy.sparse as sp
+    from scipy.io import savemat
+
+    sets = sp.csc_matrix(np.array([[1, 1, 0], [0, 1, 1.0]]))
+    sets.indices[0] = 10**6
+    savemat(tmp_path / "a.mat", {"data": np.eye(3), "partial_target": sets, "target": sp.csc_matrix((2, 3))})
+    with pytest.raises(DataError, match="damaged"):
+        load_mat(tmp_path / "a.mat")
+
+
+def test_headers_that_python_cannot_tokenize_are_rejected(tmp_path: Path) -> None:
+    """NumPy raises an error of Python's tokenizer."""
+    np.savez(tmp_path / "a.npz", y=np.zeros(3, int), classes=np.array(["a", "b"]), X=np.eye(3))
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["y.npy"] = parts["y.npy"].replace(b"{'descr'", b"(((((((")
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    with pytest.raises(DataError, match="cannot be read as a data set"):
+        read_shape(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("content", [b"[" + b"9" * 5000 + b"]", b"[" * 100_000])
+def test_json_that_python_cannot_read_is_rejected(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(DataError, match="is not JSON"):
+        read_label_studio(tmp_path / "a.json", item="id")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END",
+        "CREATE VIEW v AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i FROM r",
+        "ALTER TABLE facts ADD COLUMN big AS (hex(zeroblob(100000000)))",
+    ],
+)
+def test_programs_within_a_file_of_answers_are_not_run(tmp_path: Path, change: str) -> None:
+    """Triggers, views and computed columns are rejected before anything is read or written."""
+    path = tmp_path / "a.sqlite"
+    AnswerLog(path, _FACTS).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(change)
+        connection.commit()
+    with pytest.raises(DataError, match="a database of another program"):
+        AnswerLog(path, _FACTS)
+
+
+@pytest.mark.parametrize("values", ["99, 'one of', '[0]'", "0, 'one of', '[7]'", "0, 'sing', '[0]'", "0, 'skip', '{'"])
+def test_answers_that_the_page_cannot_have_written_are_errors(tmp_path: Path, values: str) -> None:
+    """Answers with a missing row, class or kind, or labels that are not JSON, are errors."""
+    path = tmp_path / "a.sqlite"
+    AnswerLog(path, _FACTS).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            f"INSERT INTO entries (row, kind, labels, key, at, annotator, purpose) VALUES ({values}, 'k', 0, 'Ann', '')"
+        )
+        connection.commit()
+    with pytest.raises(DataError, match=r"damaged|out of range"):
+        TARGETS["answers.sqlite"].read(path)
+
+
+def test_a_line_with_a_correct_checksum_that_is_not_a_record_is_an_error(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.jsonl", "x"):
+        pass
+    written = json.dumps({"settings": {"draw": [1]}}).encode()
+    with (tmp_path / "a.jsonl").open("ab") as file:
+        file.write(b"%08x %s\n" % (zlib.crc32(written), written))
+    with pytest.raises(DataError, match="line 2 is not a record"):
+        Store(tmp_path / "a.jsonl", "x").__enter__()

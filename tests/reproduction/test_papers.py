@@ -1,0 +1,271 @@
+"""Every experiment has a plan, measures its trials, and derives its claims also from incomplete records."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reproduction import NAMES, Record, Records, Store, get_experiment, run
+from reproduction.outputs import write_outputs
+from reproduction.papers import (
+    benchmark,
+    logistic_boundary,
+    logistic_labels,
+    logistic_sensors,
+    online,
+    online_streams,
+    plgp,
+    plgp_controlled,
+    plgp_real,
+    plsvm,
+    plsvm_alone,
+    plsvm_levels,
+    text_em,
+    text_transduction,
+)
+from reproduction.runner import run_trial
+
+needs_data = pytest.mark.skipif(not Path(os.environ.get("ONEOF_DATA", "-")).is_dir(), reason="needs the field's data")
+
+
+def random_result(trial, rng):
+    """Return a random result in the form that the trial's experiment measures."""
+    name = trial.experiment
+    if name.startswith("online"):
+        methods = online_streams.ON_LABELS if trial["size"] == online_streams.EXACT else online_streams.PARTIAL
+        lams = {m: online_streams.LAMS if "Pegasos" in m else (None,) for m in methods}
+        at = len(online_streams.checkpoints(trial["rounds"]))
+        return {online_streams.result_key(m, lam): rng.random(at) for m in methods for lam in lams[m]}
+    if name == plsvm_levels.NAME:
+        counts = plsvm_levels.partial_counts(trial["largest"])
+        methods = [m for m in plsvm_levels.STYLES if m != "SVM"]
+        return {"SVM": rng.random(), **{f"{m}, {n}": rng.random() for m in methods for n in counts}}
+    if name.startswith("plgp"):
+        methods = [f"{m} {k}" for m in (plgp.OURS, plgp.ECOC) for k in plgp.KERNELS]
+        return {m: rng.random() for m in (*methods, *plgp.METHODS[2:])}
+    if name == logistic_boundary.NAME:
+        kinds = ("supervised", "semi-supervised")
+        picture = {kind: rng.normal(size=logistic_boundary.GRID**2) for kind in kinds}
+        return {**{kind: rng.random() for kind in kinds}, **({"picture": picture} if trial["draw"] == 0 else {})}
+    if name == logistic_labels.NAME:
+        return {method: rng.random() for method in logistic_labels._names(trial["kind"])}
+    if name == logistic_sensors.NAME:
+        curve = len(logistic_sensors.RATES) + 1
+        if trial["part"] == "views":
+            names = [f"{s}, {k}" for s in logistic_sensors.SENSORS for k in logistic_sensors.KINDS]
+            return {name: rng.random(curve) for name in names}
+        found = np.cumsum(rng.random(trial["queries"]) < 0.5)
+        return {"found": found, "mines": 200, "rows left": rng.random(curve), "fresh rows": rng.random(curve)}
+    if name == text_transduction.NAME:
+        return {"break-even": rng.random(len(text_transduction.TOPICS))}
+    return {"accuracy": rng.random(), "error": rng.random()}
+
+
+def records_of(trials, seed=0, failing=0.0):
+    """Return random records, of which a fraction failed."""
+    rng = np.random.default_rng(seed)
+    results = [random_result(trial, rng) for trial in trials]
+    failed = rng.random(len(trials)) < failing
+    return Records(
+        Record(trial, None, "ValueError: lost") if lost else Record(trial, result)
+        for trial, result, lost in zip(trials, results, failed, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_plans(name):
+    """The trials are distinct, the quick run has fewer, and the experiment has a protocol and a citation."""
+    experiment = get_experiment(name)
+    assert experiment.name == name
+    for trials in (experiment.full, experiment.quick):
+        assert len(set(trials)) == len({trial.key for trial in trials}) == len(trials) > 0
+        assert all(trial.experiment == name for trial in trials)
+    assert len(experiment.quick) < len(experiment.full)
+    assert experiment.minutes[1] <= 1.0
+    assert experiment.minutes[0] <= (15.0 if name.startswith("online") else 120.0)
+    assert experiment.protocol
+    assert experiment.citation
+
+
+# One of the five similar online experiments, and two of the six data sets of PL-SVM, each of which has a figure.
+PAGES = [name for name in NAMES if not name.startswith("online") or name == "online-ecoli"]
+FEW = {plsvm_levels.NAME: plsvm_levels.plan(draws=1, sets=("letter", "usps"), exact=(100, 200), largest=200)}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_full_page(tmp_path, name):
+    """Records of the quick run give the page, the table, the figures and a verdict for each claim."""
+    experiment = get_experiment(name)
+    records = records_of(FEW.get(name, experiment.quick))
+    claims = write_outputs(tmp_path, experiment, records, quick=True, command="")
+    assert claims
+    assert all(claim.measured and claim.paper and claim.statement.endswith(".") for claim in claims)
+    page = (tmp_path / "index.html").read_text()
+    assert page.count('class="verdict ') == len(claims)
+    n_confirmed = page.count('class="verdict confirmed"')
+    assert f"{n_confirmed} of {len(claims)} claims confirmed" in page
+    assert "nan" not in page.split("Measured here")[0]
+    assert page.count("<svg") == len(list(tmp_path.glob("*.png"))) > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_failed_trials_are_skipped(name):
+    """If trials failed, tables and claims use the other ones; a claim that was not measured is not confirmed."""
+    experiment = get_experiment(name)
+    some = Records(r for r in records_of(experiment.full, failing=0.4) if r.error is None)
+    assert len(experiment.tabulate(some).rows) > 0
+    for records in (some, some[:1]):
+        for claim in experiment.claims(records):
+            assert claim.confirmed in (True, False, None)
+            if claim.measured == "not measured":
+                assert claim.confirmed is None
+
+
+def test_a_claim_follows_the_records():
+    """A claim is confirmed by records that support it, and not by records that contradict it."""
+    trials = online_streams.plan("dermatology", draws=5)
+
+    def made(average, largest):
+        levels = dict.fromkeys(online_streams.AVERAGE, average) | dict.fromkeys(online_streams.MAXIMUM, largest)
+        records = []
+        for trial, record in zip(trials, records_of(trials), strict=True):
+            noise = 0.01 * np.random.default_rng(trial["draw"]).random()
+            result = {m: [levels.get(m.split(",")[0], 0.1) + noise] for m in record.result}
+            records.append(Record(trial, result))
+        return online.claims(Records(records))[0].confirmed
+
+    assert made(0.2, 0.3) is True
+    assert made(0.3, 0.2) is False
+    assert made(0.3, 0.3) is False
+
+
+def test_published_errors_are_upper_bounds_and_those_of_1nn_two_sided():
+    """Errors below the published ones confirm a claim, except for 1-NN, which must agree from both sides."""
+    i, data = 0, benchmark.SETS[0]
+    for shift, nearest, transducer in ((0.0, True, True), (-2.0, False, True), (4.0, False, False)):
+        results = []
+        for trial in benchmark.plan(splits=2, sets=(data,)):
+            peer = benchmark.PUBLISHED[benchmark.PEER.get(trial["method"], "SGT")]
+            published = peer[i][benchmark.LABELED.index(trial["labeled"])]
+            results.append(Record(trial, {"error": (published + shift) / 100}))
+        claims = benchmark.claims(Records(results))
+        assert [claim.confirmed for claim in claims[:2]] == [nearest, transducer]
+        assert claims[1].measured.startswith(f"in {2 if transducer else 0} of 2 cells")
+
+
+def test_draws_are_paired_if_trials_failed():
+    """If different draws of two methods failed, the draws that both have are compared in pairs."""
+    trials = [t for t in text_em.plan(draws=6) if (t["draw"], t["weight"]) not in {(0, 1.0), (1, 0.0)}]
+    # Draws differ far more than methods do: unpaired draws would show no difference.
+    records = Records(Record(t, {"accuracy": 0.1 * t["draw"] + 0.01 * t["weight"]}) for t in trials)
+    gain = text_em._gain(records, 20)
+    assert gain.mean == pytest.approx(0.01)
+    assert gain.error == pytest.approx(0.0, abs=1e-12)
+
+
+def test_lambda_is_chosen_without_candidate_sets():
+    """Lambda is that with the lowest final error of Pegasos on exact labels, whatever the other learners' errors."""
+    trials = online_streams.plan("ecoli", draws=2, rounds=100)
+    records = []
+    for record in records_of(trials):
+        result = dict(record.result)
+        if record.trial["size"] == online_streams.EXACT:
+            for lam in online_streams.LAMS:
+                result[online_streams.result_key(online_streams.REFERENCE, lam)] = [1.0, 0.1 if lam == 0.01 else 0.2]
+        records.append(Record(record.trial, result))
+    assert online.chosen_lam(Records(records)) == 0.01
+
+
+@needs_data
+def test_online_errors_are_those_of_the_estimators():
+    """The running error of partial_fit and predict, row by row, is that of the trial."""
+    from oneof import AvgPegasos, MaxPerceptron
+    from oneof.datasets import make_partial_labels
+    from reproduction.data import load_arrays
+
+    trial = next(t for t in online_streams.plan("ecoli", draws=1, rounds=400) if t["size"] == 4)
+    found = online_streams.measure(trial)
+    data = load_arrays("ecoli", "standard")
+    sets = make_partial_labels(data.y, size=4, random_state=trial.generator("data", "draw", "size"))
+    order = np.concatenate(online_streams._order(len(data.y), 400, trial.generator("data", "draw")))
+    for name, model in (("Max Perceptron", MaxPerceptron()), ("Avg Pegasos, lambda 0.1", AvgPegasos(lam=0.1))):
+        wrong = []
+        for i in order:
+            row, classes = data.X[[i]], np.arange(8)
+            wrong.append((model.predict(row)[0] if wrong else 0) != data.y[i])
+            model.partial_fit(row, sets[[i]], classes=classes)
+        assert found[name][-1] == np.mean(wrong)
+
+
+def test_sets_of_different_sizes_are_nested():
+    """A set of size s contains the true label and the smaller sets."""
+    exact = np.eye(6, dtype=bool)[np.arange(30) % 6]
+    sets = plsvm.make_nested_sets(exact, (1, 2, 5), np.random.default_rng(0))
+    assert (sets[1] == exact).all()
+    assert all((mask.sum(axis=1) == size).all() for size, mask in sets.items())
+    assert not (sets[1] & ~sets[2]).any()
+    assert not (sets[2] & ~sets[5]).any()
+
+
+def test_published_wins_take_the_better_kernel():
+    """A method has the kernel with the higher mean, as printed; the chosen kernel is another row."""
+    trials = plgp_real.plan(repeats=1, sets=("lost",))
+    results = [{"PLGP linear": 0.5, "PLGP rbf": 0.6, "PLGP, chosen kernel": 0.5} for _ in trials]
+    records = Records(Record(trial, result) for trial, result in zip(trials, results, strict=True))
+    assert plgp.accuracies(records, "PLGP").mean() == pytest.approx(0.6)
+    assert plgp.accuracies(records, "PLGP, chosen kernel").mean() == pytest.approx(0.5)
+
+
+@needs_data
+def test_trials_measure(monkeypatch):
+    """A small trial of each kind succeeds, with results in the form that tables and figures read."""
+    monkeypatch.setattr(plsvm, "LAMS", (0.01, 1.0))
+    monkeypatch.setattr(plsvm, "DEGREES", (1, 2))
+    for name, values in (("GAMMAS", (0.5, 2.0)), ("COSTS", (1.0, 10.0)), ("COUNTS", (5, 10)), ("MAX_SEARCH_ROWS", 100)):
+        monkeypatch.setattr(plgp, name, values)
+    logistic = logistic_labels.plan(draws=1, counts=(20,), held=(20,))
+    sensors = logistic_sensors.plan(draws=1, queries=5)
+    trials = [
+        *((online_streams.measure, trial) for trial in online_streams.plan("satimage", draws=1, rounds=100)),
+        (plsvm_levels.measure, plsvm_levels.plan(draws=1, sets=("segment",), exact=(100,), largest=100, tests=50)[0]),
+        (plsvm_alone.measure, plsvm_alone.plan(draws=1, sets=("segment",), counts=(100,), tests=50)[1]),
+        (plgp_controlled.measure, plgp_controlled.plan(folds=1, sets=("glass",), shares=(0.45,), extras=(2,))[0]),
+        *((logistic_boundary.measure, trial) for trial in logistic_boundary.plan(draws=1)),
+        *((logistic_labels.measure, trial) for trial in (logistic[0], logistic[-1])),
+        *((logistic_sensors.measure, trial) for trial in sensors[:2]),
+        *((benchmark.measure, trial) for trial in benchmark.plan(splits=1, sets=("g241c",))[:10]),
+    ]
+    rng = np.random.default_rng(0)
+    for measure, trial in trials:
+        record = run_trial(measure, trial)
+        assert record.error is None, f"{trial}: {record.error}"
+        expected = random_result(trial, rng)
+        if trial.experiment in (plsvm_alone.NAME, benchmark.NAME):
+            assert set(expected) & set(record.result)
+            continue
+        assert set(expected) <= set(record.result), trial
+        for name, value in expected.items():
+            assert np.shape(record.result[name]) == np.shape(value) or isinstance(value, dict)
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_runs(tmp_path, name):
+    """The quick run of every experiment ends, and none of its trials fails."""
+    experiment = get_experiment(name)
+    with Store(tmp_path / "records.jsonl", name) as store:
+        records = run(experiment.quick, experiment.measure, store, jobs=-1)
+    assert [record.error for record in records.failed] == []
+    assert write_outputs(tmp_path, experiment, records, quick=True, command="")
+
+
+@needs_data
+@pytest.mark.slow
+def test_texts_measure():
+    """One trial of each text experiment gives numbers between 0 and 1."""
+    assert 0 < text_em.measure(text_em.plan(draws=1, counts=(100,))[0])["accuracy"] < 1
+    found = text_transduction.measure(text_transduction.plan(draws=1, counts=(50,), tests=300)[1])["break-even"]
+    assert len(found) == len(text_transduction.TOPICS)
+    assert all(0 <= value <= 1 for value in found)

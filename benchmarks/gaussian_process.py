@@ -9,6 +9,11 @@ import time
 import warnings
 
 import numpy as np
+from oneof.solvers.laplace.cholesky import find_mode_by_factors
+from oneof.solvers.laplace.covariance import LatentCovariance
+from oneof.solvers.laplace.expectation import expected_shares
+from oneof.solvers.laplace.leave_one_out import tempered
+from oneof.solvers.laplace.prior import GramPrior
 from scipy.linalg import cholesky
 from scipy.special import softmax
 from sklearn.base import clone
@@ -24,12 +29,7 @@ from benchmarks.accuracy import TunedGaussianProcess
 from benchmarks.common import median_and_range, peak_memory, timed
 from oneof.datasets import load, make_partial_labels
 from oneof.kernels import covariance
-from oneof.solvers.laplace.cholesky import find_mode_by_factors
-from oneof.solvers.laplace.covariance import LatentCovariance
-from oneof.solvers.laplace.expectation import expected_shares
-from oneof.solvers.laplace.leave_one_out import tempered
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
 
 # Sizes; smaller ones are for trying out the script.
 LARGE_ROWS, LANDMARKS = 60_000, 1000

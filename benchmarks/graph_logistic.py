@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 import oneof
 from benchmarks.common import class_indices, hide_labels, labeled_per_class, peak_memory
 from oneof import GraphLogisticRegression
-from oneof.solvers.graph_logistic import LaplacePosterior, Term, solve_graph_logistic
+from oneof.solvers.graph_logistic import LaplacePosterior, solve_graph_logistic
 
 
 def make_problem(n=2000, m=500, d=100, n_classes=10):

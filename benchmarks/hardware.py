@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 from numba import njit
+from oneof.solvers.laplace.factors import Factors
+from oneof.solvers.laplace.prior import GramPrior
 from threadpoolctl import threadpool_limits
 
 import oneof
@@ -16,9 +18,7 @@ from benchmarks.gaussian_process import default_kernel, load_mnist, predict_by_m
 from oneof import AvgPegasos, AvgPerceptron, make_partial_labels
 from oneof.kernels import covariance
 from oneof.solvers.laplace.evidence import evidence_gradient
-from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
 
 ROOFLINE_REPEATS = 5
 N_TRIAD = 12_000_000

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
+from oneof.tables import Column, Overrides, conform
 from sklearn.linear_model import SGDClassifier
 
 from benchmarks.common import process_memory, run_child, time_alternating
@@ -18,10 +19,8 @@ from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerce
 from oneof.datasets import load
 from oneof.errors import DataError
 from oneof.solvers.online import OnlineState, pegasos, perceptron
-from oneof.solvers.row_accessors import weights_order
 from oneof.stream import StreamOptions, fit_stream
 from oneof.stream.encoder import StreamEncoder
-from oneof.tables import Column, Overrides, conform
 
 LEARNERS = (AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos)
 

@@ -11,6 +11,9 @@ from contextlib import contextmanager
 import dask.array as da
 import numpy as np
 from dask import delayed
+from oneof.kernels.radial import MappedKernel
+from oneof.solvers.laplace.expectation import draw_normals, expected_shares
+from oneof.solvers.loo_ridge.left_out import ExactRidge
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
@@ -22,10 +25,7 @@ from distributed import Client, LocalCluster, wait
 from oneof import CLPL, PLGP, PLSVM, AvgPegasos, AvgPerceptron, CandidateSets, MaxPerceptron, distributed
 from oneof.distributed import blocks, clpl, mixing, plgp, plsvm, reduction
 from oneof.kernels.feature_maps import Standard
-from oneof.kernels.radial import MappedKernel
 from oneof.parallel import parallel_map
-from oneof.solvers.laplace.expectation import draw_normals, expected_shares
-from oneof.solvers.loo_ridge.left_out import ExactRidge
 
 BLOCKS = 8
 WORKERS = (1, 2, 4)

@@ -8,6 +8,7 @@ import time
 import warnings
 
 import numpy as np
+from oneof.solvers.generative.covariances import FORMS
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -18,7 +19,6 @@ import oneof
 from benchmarks.common import class_indices, hide_labels, peak_memory
 from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk
 from oneof.graphs import NeighborGraph
-from oneof.solvers.generative.covariances import FORMS
 
 DEFAULT_ROWS = (20_000, 50_000)
 

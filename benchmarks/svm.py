@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from oneof.solvers.transductive.annealing import GROWTH, rounds
+from oneof.solvers.transductive.switching import switchable_pairs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics.pairwise import euclidean_distances
@@ -21,8 +23,6 @@ from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
 from oneof.solvers.plsvm import PLSVMProblem, solve_cccp, solve_pegasos
 from oneof.solvers.plsvm.annealing import TEMPERATURES
 from oneof.solvers.transductive import sides_of
-from oneof.solvers.transductive.annealing import GROWTH, rounds
-from oneof.solvers.transductive.switching import switchable_pairs
 
 LAMS = (1e-2, 1e-3, 1e-4)
 SIZES = (2, 3, 5)

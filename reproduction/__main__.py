@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from oneof.cli.guard import guarded
 
 from oneof.cli import options
-from oneof.cli.guard import guarded
 
 if TYPE_CHECKING:
     from reproduction import Claim, Experiment
@@ -91,8 +91,9 @@ def _reproduce(
     retry: bool,
 ) -> "tuple[list[Claim], int]":
     """Run the pending trials, write the outputs, and return the claims and the number of failed trials."""
-    from oneof.cli import terminal
     from oneof.cli.outputs import check_writable, staged
+
+    from oneof.cli import terminal
     from reproduction import Store, pending, run
     from reproduction.outputs import format_minutes, write_outputs
     from reproduction.trial import first_replicates

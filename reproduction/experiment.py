@@ -64,8 +64,6 @@ class Experiment:
 
     def missing(self) -> list[str]:
         """Return the data sets that are not available and cannot be downloaded."""
-        from oneof.datasets import names
-
         return sorted(set(self.datasets) - set(list_datasets()))
 
     def check_data(self) -> None:

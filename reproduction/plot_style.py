@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from oneof.errors import MissingExtraError
-from oneof.plots.style import FONT_SIZE, PALETTE, style_axes
+from oneof.plots.style import FONT_SIZE, PALETTE
 from oneof.typing import Floats, Ints
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ def test_nonfinite_values_are_located(estimator, value):
     model = clone(estimator).fit(X, mask)
     X[5, 1] = value
     said = (
-        r"^row 5, column 1: X contains (NaN|infinity, or a number too large for its type): impute the value or drop the"
+        r"^row 5, column 1: X contains (NaN|infinity or a number that overflows its type)\. Impute the value or drop the"
     )
     with pytest.raises(InputError, match=said):
         clone(estimator).fit(sp.csr_array(X), mask)

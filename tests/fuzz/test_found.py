@@ -277,7 +277,7 @@ def test_a_memoryview_is_accepted():
         lambda: stream.StreamOptions(classes=3),
         lambda: stream.StreamOptions(separator=""),
         lambda: stream.StreamOptions(overrides="x"),
-        lambda: stream.StreamOptions(words=None),
+        lambda: stream.StreamOptions(text_options=None),
         lambda: stream.CheckpointConfig(3),
         lambda: stream.CheckpointConfig("x", every_rows="many"),
         lambda: persistence.save(3, PLKNN().fit(X, MASK)),

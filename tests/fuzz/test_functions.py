@@ -30,7 +30,7 @@ EXEMPT = {
     "DatasetInfo": RESULTS,
     "TwoSensors": RESULTS,
     "WinTieLoss": RESULTS,
-    "Validation": RESULTS,
+    "ProgressiveValidation": RESULTS,
     "Window": RESULTS,
     "StreamResult": RESULTS,
     "IndexedRows": RESULTS,
@@ -40,7 +40,7 @@ EXEMPT = {
     "stemmer_languages": "takes no argument",
     "stemmer_version": "takes no argument",
     "serve": "serves until it is stopped; its requests are attacked in tests/labeling/test_guard.py",
-    "as_input_errors": "a context for blocks of code, which takes no argument",
+    "reraise_as_input_error": "a context for blocks of code, which takes no argument",
 }
 """Public names that no family calls, with the reasons."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from oneof.tables import choose_columns, read_labels, read_table
 
 import oneof
 from oneof.datasets import load_mat
@@ -21,7 +22,6 @@ from oneof.labeling.answer_store import AnswerStore
 from oneof.labeling.importing import read_label_studio
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
-from oneof.tables import choose_columns, conform, read_labels, read_table
 from reproduction.records import Record
 from reproduction.store import Store
 from reproduction.trial import Trial

@@ -11,17 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from oneof.labeling.log import AnswerLog
+from oneof.tables import read_table
 
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_shape
 from oneof.errors import DataError
-from oneof.io import read_table, source
+from oneof.io import read_table
 from oneof.labeling.answer_log import AnswerLog, stored_classes
 from oneof.labeling.importing import read_label_studio
-from oneof.labeling.log import AnswerLog
-from oneof.labeling.log_file import kept_classes
 from oneof.stream import lines, read_batches
-from oneof.tables import read_table
 from reproduction.store import Store
 from tests.fuzz_files.targets import _FACTS, TARGETS
 

@@ -19,7 +19,7 @@ def transductive(problem):
     result = solve_one_vs_rest(space, half.mask, tol=1e-9, rng=np.random.default_rng(0))
     C, gaps = 1.0 / space.squares.mean(), []
     for solution in result.solutions:
-        low, high = solution.costs[-1]
+        low, high = solution.cost_path[-1]
         costs = np.where(unlabeled, np.where(solution.signs > 0, high, low), C)
         svm = solution.svm
         gaps.append(exact_machines.machine_gap(half.X, solution.signs, costs, svm.coefficients, svm.intercept))
@@ -43,7 +43,7 @@ def votes(problem):
     model = fit(oneof.PLKNN(3), problem)
     new = np.vstack([distinct(problem)[0].X[:5], problem.X[:3] + 0.125 * problem.X[0]])
     labeled = ~problem.mask.all(axis=1)
-    _, neighbors = model._known.nearest(3, new).by_row(len(new))
+    _, neighbors = model._index.nearest(3, new).reshape_by_row(len(new))
     return exact_machines.vote_error(
         problem.X[labeled], problem.mask[labeled], new, neighbors, model.predict_proba(new)
     )

@@ -317,7 +317,7 @@ class RecordReader:
     def _complete_record(self, first: bytes, lines: Iterator[bytes], line_number: int) -> bytes:
         """Return the record that begins with a line: further lines belong to it while a quoted cell is open."""
         record = [first]
-        if first.count(b'"') % 2:
+        if b'"' in first:
 
             def texts() -> Iterator[str]:
                 yield first.decode("latin-1")

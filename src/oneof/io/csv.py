@@ -65,7 +65,7 @@ class CsvReader:
             records, blank = _check_block(block, self._delimiter.encode(), len(self.columns), blank)
             if self._end is None and any(record.strip(b"\r\n") for record in block.records[len(records) :]):
                 self._end = block.line_of(len(records))
-            yield TextBlock(records, block.path, block.start), after
+            yield TextBlock(records, block.path, block.start, block.n_cells), after
         if not self.columns and start == RecordOffset():
             self._read_header()  # a file without rows must have a header, too
 
@@ -216,7 +216,6 @@ def _check_block(
     DataError
         At the first line that is not a row of the table.
     """
-    expected = n_columns - 1
     records = block.records
     blank = [i for i, record in enumerate(records) if not record.strip(b" \r\n")] if n_columns > 1 else []
     n_rows = len(records) - len(blank)
@@ -229,7 +228,8 @@ def _check_block(
         records = records[:n_rows]
     with long_cells:
         for i, record in enumerate(records):
-            if b'"' in record or record.count(delimiter) != expected:
+            n_cells = block.n_cells[i] or (0 if b'"' in record else record.count(delimiter) + 1)
+            if n_cells != n_columns:
                 _check_record(block, i, delimiter.decode(), n_columns)
     try:
         b"".join(records).decode()

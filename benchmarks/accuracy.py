@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import oneof
-from oneof.comparison import panel
+from oneof.comparison import default_estimators
 from oneof.datasets import load
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
 
@@ -101,7 +101,7 @@ PANEL = (
 def method_of(label, n_rows):
     """Return the estimator of a line, with what it wants done to the features."""
     if label in PANEL:
-        return panel(n_rows=n_rows)[label]
+        return default_estimators(n_rows=n_rows)[label]
     return make_pipeline(StandardScaler(), METHODS[label])
 
 

@@ -65,7 +65,7 @@ def main():
                 f"{n_classes:3d} classes, {n_views} view(s): "
                 + " / ".join(f"{s:6.2f}" for s in seconds)
                 + f" s; {peak:5.0f} MiB beside the pool of {pool.nbytes / 2**20:.0f};"
-                f" informations {found.scores[0]:.3f} to {found.scores[-1]:.3f}",
+                f" informations {found.utilities[0]:.3f} to {found.utilities[-1]:.3f}",
                 flush=True,
             )
 

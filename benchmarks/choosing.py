@@ -14,10 +14,10 @@ from oneof.errors import DataError
 REAL = ("lost", "msrcv2", "birdsong")
 SUPERVISED = ("digits", "wine", "breast_cancer", "glass", "ecoli", "segment", "vehicle", "dermatology", "satimage")
 AMBIGUITY = {
-    "uniform, 1 extra": {"kind": "uniform", "extra": 1},
-    "uniform, 2 extra": {"kind": "uniform", "extra": 2},
-    "confusable, 1 extra": {"kind": "confusable", "extra": 1, "epsilon": 0.7},
-    "cooccurring, 2 extra": {"kind": "cooccurring", "extra": 2},
+    "uniform, 1 extra": {"distractors": "uniform", "n_distractors": 1},
+    "uniform, 2 extra": {"distractors": "uniform", "n_distractors": 2},
+    "confusable, 1 extra": {"distractors": "confusable", "n_distractors": 1, "epsilon": 0.7},
+    "cooccurring, 2 extra": {"distractors": "cooccurring", "n_distractors": 2},
 }
 MOST_ROWS = 1000
 
@@ -35,7 +35,7 @@ def tasks():
             yield name, X, data.candidates[rows], y
         else:
             for kind, options in AMBIGUITY.items():
-                if options["extra"] < len(set(y.tolist())) - 1:
+                if options["n_distractors"] < len(set(y.tolist())) - 1:
                     yield f"{name}, {kind}", X, oneof.make_partial_labels(y, random_state=0, **options), y
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import oneof
 from oneof.errors import DataError
-from oneof.estimators import loo_kernels
+from oneof.kernels import mapped
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS
 
 FAMILIES = {"alike": MAPS, "zeros kept": SPARSE_MAPS, "all": MAPS | SPARSE_MAPS}
@@ -73,7 +73,7 @@ def splits():
         parts = []
         for seed in range(4 * DRAWS):
             X, y = short_texts(n, seed)
-            parts.append((X[:n], oneof.make_partial_labels(y[:n], share=0.5, random_state=seed), X[n:], y[n:]))
+            parts.append((X[:n], oneof.make_partial_labels(y[:n], fraction=0.5, random_state=seed), X[n:], y[n:]))
         yield f"{n} short texts", parts
 
 
@@ -89,7 +89,7 @@ def main():
     for name, parts in splits():
         means = []
         for maps in FAMILIES.values():
-            loo_kernels.suited_maps = lambda _, maps=maps: maps
+            mapped.default_maps = lambda _, maps=maps: maps
             means.append(np.mean([(oneof.LOORidge().fit(X, y).predict(Z) == t).mean() for X, y, Z, t in parts]))
         print(
             f"{name:32s} {share_in_use(parts[0][0]):5.2f}  " + "  ".join(f"{mean:10.3f}" for mean in means), flush=True

@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import oneof
-from oneof.solvers.generative.covariances import FORMS
+from oneof.solvers.generative.gaussian import COVARIANCE_TYPES
 
 SETS = ("digit1", "usps", "g241c")
 LABELED = (10, 100)
@@ -35,7 +35,7 @@ def errors(data, number, covariance, weight):
 
 def main():
     """Print one line for each form and weight."""
-    for covariance in sys.argv[1:2] or FORMS:
+    for covariance in sys.argv[1:2] or COVARIANCE_TYPES:
         for weight in sys.argv[2:] or (["0", "1"] if covariance == "tied" else ["0", "1", "cv"]):
             print(f"{covariance:9s} {weight:2s}", end="", flush=True)
             chosen, start = [], time.process_time()

@@ -20,10 +20,10 @@ from sides.results import load, machine, write
 import oneof
 from oneof import make_partial_labels
 from oneof.kernels import covariance
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.evidence import evidence_gradient
-from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
+from oneof.solvers.laplace.model import GramPrior
 
 EXACT = {"cuda": (10_000, 20_000, 40_000, 60_000), "cpu": (500, 1_000, 2_000)}
 DOUBLE = {"cuda": 20_000, "cpu": 1_000}
@@ -68,7 +68,7 @@ def tasks(kind, size, rows):
         return max(100, round(n * size))
 
     def sets(n):
-        return make_partial_labels(y[:n], extra=2, random_state=0)
+        return make_partial_labels(y[:n], n_distractors=2, random_state=0)
 
     def fit(n, **parameters):
         return lambda read: (
@@ -91,9 +91,9 @@ def tasks(kind, size, rows):
         K, sets_of = read(gram), read(mask)
 
         def run():
-            prior = GramPrior.of(K)
+            prior = GramPrior.from_gram(K)
             mode = find_mode(prior, sets_of, np.inf)
-            factors = Factors.of(prior, mode.shares.overall)
+            factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
             # The derivative with respect to the logarithm of the variance is the Gram matrix itself.
             gradient = evidence_gradient(prior, mode, factors, K[:, :, None])
             return SimpleNamespace(latent_mode_=mode.latents, n_iter_=mode.n_iter, gradient=gradient)
@@ -176,7 +176,7 @@ def main():
     before = load()
     X, y, *_ = rows = mnist(max(*EXACT[kind], LARGE[kind][0]))
     oneof.PLGP(optimizer=None, random_state=0).fit(
-        device.tensor(X[:500]), make_partial_labels(y[:500], extra=2, random_state=0)
+        device.tensor(X[:500]), make_partial_labels(y[:500], n_distractors=2, random_state=0)
     )
     lines = (on_device if kind == "cuda" else on_processor)(device, kind, options.size, rows)
     where = f"on {device.title}, torch {torch.__version__}; {machine()}"

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
-from oneof.solvers.graph_logistic import LaplacePosterior, Term, solve_graph_logistic
+from oneof.solvers.graph_logistic import LogisticPosterior, PriorTerm, solve_graph_logistic
 
 
 def rows_and_terms(n=2000, m=500, d=100, n_classes=10):
@@ -31,7 +31,7 @@ def rows_and_terms(n=2000, m=500, d=100, n_classes=10):
     matrix = (matrix + matrix.T) / 2.0
     matrix[-1], matrix[:, -1] = 0.0, 0.0
     ridge = sp.csr_array(np.diag(np.append(np.ones(d), 0.0)))
-    return X[:m], np.eye(n_classes, dtype=bool)[y[:m]], [Term("graph", matrix), Term("ridge", ridge)]
+    return X[:m], np.eye(n_classes, dtype=bool)[y[:m]], [PriorTerm("graph", matrix), PriorTerm("ridge", ridge)]
 
 
 def fastest(X, mask, terms, precisions, solver, n_runs):
@@ -85,12 +85,15 @@ def wide():
     graph = (X.T @ laplacian @ X).toarray()
     mask = np.eye(4, dtype=bool)[y[:m]]
     ridge = sp.csr_array(sp.eye_array(d))
-    priors = {"ridge": [Term("ridge", ridge)], "graph+ridge": [Term("graph", graph), Term("ridge", ridge)]}
+    priors = {
+        "ridge": [PriorTerm("ridge", ridge)],
+        "graph+ridge": [PriorTerm("graph", graph), PriorTerm("ridge", ridge)],
+    }
     for name, terms in priors.items():
         start = time.perf_counter()
         found = solve_graph_logistic(X[:m], mask, terms, tol=1e-4)
         seconds = time.perf_counter() - start
-        posterior = LaplacePosterior.of(X[:m], found.weights, terms, found.precisions)
+        posterior = LogisticPosterior.from_mode(X[:m], found.weights, terms, found.precisions)
         start = time.perf_counter()
         posterior.covariance(X)
         print(

@@ -51,7 +51,7 @@ from oneof.labeling.server import LabelingServer
 BATCH = 10
 ANSWERS = {"digits": 200, "news": 200}
 DRAWS = {"digits": 5, "news": 2}
-ARMS = [(strategy, answers) for answers in ("exact", "sets") for strategy in ("information", "random")]
+ARMS = [(strategy, answers) for answers in ("exact", "sets") for strategy in ("mutual_information", "random")]
 TITLES = {"digits": "digits", "news": "20 Newsgroups"}
 
 
@@ -79,7 +79,7 @@ def run(data, n_answers, strategy, sets, seed):
     """Return the accuracy after every batch of answers."""
     X, y, X_test, y_test = data
     classes = np.unique(y)
-    options = {"strategy": strategy, "check_every": 0, "batch": BATCH, "n_ahead": BATCH, "random_state": seed}
+    options = {"strategy": strategy, "check_interval": 0, "refit_every": BATCH, "prefetch": BATCH, "random_state": seed}
     found = []
     with LabelingSession(X, classes=classes, **options) as session:
         for n in range(1, n_answers + 1):
@@ -87,7 +87,7 @@ def run(data, n_answers, strategy, sets, seed):
             session.answer(question, sets[question.row])
             if n % BATCH == 0:
                 session.train()
-                found.append(float((session.learned.model.predict(X_test) == y_test).mean()))
+                found.append(float((session.snapshot.model.predict(X_test) == y_test).mean()))
     return found
 
 
@@ -99,7 +99,7 @@ def curves(name, draws):
         X, y = data[:2]
         said = {"exact": [[label] for label in y.tolist()]}
         partial = oneof.make_partial_labels(
-            y, extra=1, kind="confusable", confusion=confusions(X, y), random_state=seed
+            y, n_distractors=1, distractors="confusable", confusion=confusions(X, y), random_state=seed
         )
         said["sets"] = [sorted(labels) for labels in partial.to_sets()]
         for strategy, answers in ARMS:
@@ -133,13 +133,13 @@ def draw_figure(all_found, path):
 
     size = (5.2 * len(all_found), 4.4)
     figure, axes = plt.subplots(1, len(all_found), figsize=size, layout="constrained", squeeze=False)
-    colors = {"information": "#2166ac", "random": "#c8610a"}
+    colors = {"mutual_information": "#2166ac", "random": "#c8610a"}
     for axis, (name, found) in zip(axes[0], all_found.items()):
         n = BATCH * np.arange(1, ANSWERS[name] // BATCH + 1)
         for (strategy, answers), values in found.items():
             mean, spread = 100 * values.mean(0), 100 * values.std(0)
             style = "-" if answers == "exact" else "--"
-            how = "by information" if strategy == "information" else "at random"
+            how = "by information" if strategy == "mutual_information" else "at random"
             label = f"{'one label' if answers == 'exact' else 'two labels'}, asked {how}"
             axis.plot(n, mean, style, color=colors[strategy], label=label)
             axis.fill_between(n, mean - spread, mean + spread, color=colors[strategy], alpha=0.12, linewidth=0)
@@ -165,13 +165,13 @@ def latency(think, n_answers):
         connection.request("POST", f"{where.path}api/{name}", json.dumps(content), headers)
         return json.loads(connection.getresponse().read())
 
-    told, seconds = post("ask", {"annotator": "Ann", "window": "w"}), []
+    response, seconds = post("ask", {"annotator": "Ann", "window": "w"}), []
     for _ in range(n_answers):
-        question = told["question"]
+        question = response["question"]
         time.sleep(think)
-        said = {"kind": "one of", "labels": [int(y[question["row"]])], "key": secrets.token_hex(8)}
+        content = {"kind": "one of", "labels": [int(y[question["row"]])], "key": secrets.token_hex(8)}
         start = time.perf_counter()
-        told = post("answer", {"question": question["id"]} | said)
+        response = post("answer", {"question": question["id"]} | content)
         seconds.append(time.perf_counter() - start)
     connection.close()
     server.stop()

@@ -51,9 +51,9 @@ def equal_shares(model, X, mask, new):
     targets = mask / mask.sum(axis=1, keepdims=True)
     means, scores = targets.mean(axis=0), 0.0
     for each, weight in zip(model._model.models, model._model.weights, strict=True):
-        known = each.kernel.mapped(X)
+        known = each.kernel.transform(X)
         a = np.linalg.solve(each.kernel.gram(known) + model.lam * np.eye(len(X)), targets - means)
-        scores += weight * (each.kernel.gram(each.kernel.mapped(new), known) @ a)
+        scores += weight * (each.kernel.gram(each.kernel.transform(new), known) @ a)
     return (scores + means).argmax(axis=1)
 
 
@@ -72,10 +72,10 @@ def one_split(X, mask, truth, train, test):
         "equal shares": (equal_shares(model, X[train], mask[train], X[test]) == truth[test]).mean(),
         "true labels": (bound.predict(X[test]) == truth[test]).mean(),
         "training rows": (decided.argmax(axis=1) == truth[train]).mean(),
-        "part of scenes": model.distractor_weights_.get("scene", 0.0),
-        "part of confusion": model.distractor_weights_.get("confusion", 0.0),
-        "z of scenes": model.distractor_z_scores_.get("scene", 0.0),
-        "z of confusion": model.distractor_z_scores_.get("confusion", 0.0),
+        "part of scenes": model.distractor_weights_.get("cooccurring", 0.0),
+        "part of confusion": model.distractor_weights_.get("confusable", 0.0),
+        "z of scenes": model.distractor_z_scores_.get("cooccurring", 0.0),
+        "z of confusion": model.distractor_z_scores_.get("confusable", 0.0),
         "ECE": calibration_error(probabilities, truth[test]),
         "ECE, true labels": calibration_error(bound.predict_proba(X[test]), truth[test]),
         "mean confidence of training rows": decided.max(axis=1).mean(),
@@ -114,7 +114,7 @@ def unlabeled():
     On Lost and MSRCv2 that is the one chosen above. Of satimage, 3,000 rows are drawn.
     """
     many, few = (("sets", 0.3), ("sets", 0.7), ("exact", 0.7), ("exact", 0.9)), (("exact", 0.9), ("exact", 0.98))
-    angle, rank = {"kernel": "rbf", "features": "angle"}, {"kernel": "laplacian", "features": "rank"}
+    angle, rank = {"kernel": "rbf", "features": "spherical"}, {"kernel": "laplacian", "features": "quantile"}
     for name, kernel, kinds in (
         ("lost", angle, many),
         ("msrcv2", rank, many),
@@ -149,13 +149,16 @@ def large():
     """Print time and accuracy of the Nystroem form on letter, and time on 100,000 made-up rows."""
     data = load("letter")
     X, truth = np.asarray(data.X, dtype=np.float64), data.y
-    y = make_partial_labels(truth, extra=2, random_state=0)
+    y = make_partial_labels(truth, n_distractors=2, random_state=0)
     train, test = split(len(X), 0)
     report("letter, two extra labels", LOORidge(random_state=0), X[train], y[train], X[test], truth[test])
     random = np.random.default_rng(0)
     truth = random.integers(0, 10, 100_000)
     X = 1.5 * random.normal(size=(10, 20))[truth] + random.normal(size=(100_000, 20))
-    y, model = make_partial_labels(truth, extra=2, random_state=0), LOORidge("rbf", features="standard", random_state=0)
+    y, model = (
+        make_partial_labels(truth, n_distractors=2, random_state=0),
+        LOORidge("rbf", features="standard", random_state=0),
+    )
     report("100,000 x 20, one kernel", model, X[:90_000], y[:90_000], X[90_000:], truth[90_000:])
 
 
@@ -166,7 +169,7 @@ def text():
     data = load("news20")
     some = np.random.default_rng(0).permutation(data.X.shape[0])[:5000]
     X = TfidfTransformer(sublinear_tf=True).fit_transform(data.X[some])
-    y = make_partial_labels(data.y[some], extra=2, random_state=0)
+    y = make_partial_labels(data.y[some], n_distractors=2, random_state=0)
     train, test = split(len(some), 0)
     report(f"news20, {X.shape[1]} features", LOORidge(), X[train], y[train], X[test], data.y[some][test])
 
@@ -182,7 +185,8 @@ def report(label, model, X, y, new, truth):
     error = calibration_error(model.predict_proba(new), np.searchsorted(model.classes_, truth))
     print(
         f"{label}: {X.shape[0]} rows, {kernels}, accuracy {right:.3f}, ECE {error:.3f}, part of scenes "
-        f"{model.distractor_exponent_:.2f}, fit {seconds:.1f} s, predict twice {time.process_time() - start:.1f} s",
+        f"{model.distractor_weights_['cooccurring']:.2f}, fit {seconds:.1f} s, "
+        f"predict twice {time.process_time() - start:.1f} s",
         flush=True,
     )
 

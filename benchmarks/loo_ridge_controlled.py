@@ -1,8 +1,8 @@
 """LOORidge under made candidate sets of all kinds: beside simpler machines, and beside true labels.
 
 Of each set at most 4,000 rows are drawn and split 80/20; the candidates are drawn around the true labels of the
-training part by `oneof.make_partial_labels`. "falling" are the same sets with class sizes that fall 12-fold, by a drawn order
-of the classes. The machines are those of `benchmarks/loo_ridge.py`; numbers are means over the draws. Writes
+training part by `oneof.make_partial_labels`. "falling" are the same sets with class sizes that fall 12-fold, by a drawn
+order of the classes. The machines are those of `benchmarks/loo_ridge.py`; numbers are means over the draws. Writes
 docs/loo_ridge_controlled.csv, and docs/loo_ridge.png from it. Run with
 `python benchmarks/loo_ridge_controlled.py [measure] [summary] [draw]`.
 """
@@ -59,7 +59,11 @@ def measured():
                 train, test = np.split(some, [round(0.8 * len(some))])
                 mask = np.zeros((len(X), truth.max() + 1), dtype=bool)
                 made = make_partial_labels(
-                    truth[train], extra=extra, kind=kind, classes=np.arange(truth.max() + 1), random_state=seed
+                    truth[train],
+                    n_distractors=extra,
+                    distractors=kind,
+                    classes=np.arange(truth.max() + 1),
+                    random_state=seed,
                 )
                 mask[train] = made.mask
                 found.append(one_split(X, mask, truth, train, test)[1])
@@ -132,7 +136,7 @@ def draw():
     """Draw every line of the table, and the real sets, as a margin over the loop that takes predictions as they are."""
     import matplotlib.pyplot as plt
 
-    from oneof.plots.style import PALETTE, dress
+    from oneof.plots.style import PALETTE, style_axes
 
     names = {"uniform": "even", "confusable": "partner", "cooccurring": "scenes"}
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained", width_ratios=(1, 2))
@@ -158,8 +162,8 @@ def draw():
     right.set_xticks(range(len(MADE)), [f"{names[kind]}\n{extra} false" for kind, extra in MADE], fontsize=8)
     right.set_ylabel("accuracy less that of true labels")
     right.set_title("Made candidate sets: a dot a data set, bars their means", loc="left")
-    dress(left, grid="x")
-    dress(right, grid="y")
+    style_axes(left, grid="x")
+    style_axes(right, grid="y")
     left.legend(loc="center left", bbox_to_anchor=(0.0, 0.74), frameon=False, fontsize=9)
     figure.savefig(DOCS / "loo_ridge.png", dpi=130)
 

@@ -3,7 +3,7 @@
 Published accuracies: PL-kNN .43, CLPL .73. Beside the panel stand CLPL without intercept, as it is published, and PLKNN
 on features scaled to [0, 1]. Both rows were added after the test accuracies of some 34 settings on these very splits
 had been seen (C, intercept, neighbors, weights, scaling): they explain the gap to the published numbers, but are no
-clean estimates; nor are those of the panel, see `oneof.comparison.panel`. The row "C by covering rate" chooses C without
+clean estimates; nor are those of the panel, see `oneof.comparison.default_estimators`. The row "C by covering rate" chooses C without
 true labels. Run with `python benchmarks/lost.py`, which reads the set by `oneof.datasets.load("lost")`.
 """
 
@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import oneof
-from oneof.comparison import panel
+from oneof.comparison import default_estimators
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
 
 
@@ -20,7 +20,7 @@ def main():
     """Print the table, and our accuracies beside the published ones."""
     data = oneof.datasets.load("lost")
     methods = {
-        **panel(n_rows=len(data.X)),
+        **default_estimators(n_rows=len(data.X)),
         "CLPL, no intercept": make_pipeline(StandardScaler(), oneof.CLPL()),
         "CLPL, C by covering rate": GridSearchCV(
             make_pipeline(StandardScaler(), oneof.CLPL()),

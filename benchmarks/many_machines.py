@@ -23,7 +23,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from distributed import Client, LocalCluster, wait
 from oneof import CLPL, PLGP, PLSVM, AvgPegasos, AvgPerceptron, CandidateSets, MaxPerceptron, distributed
-from oneof.distributed import blocks, clpl, mixing, plgp, plsvm, reduction
+from oneof.distributed import blocks, clpl, mixing, plgp, reduction
 
 BLOCKS = 8
 WORKERS = (1, 2, 4)
@@ -57,7 +57,7 @@ def counting():
         counts["down"] += len(pickle.dumps(value))
         return originals["shared"](value)
 
-    rooms = (reduction, blocks, mixing, clpl, plgp, plsvm)
+    rooms = (reduction, blocks, mixing, clpl, plgp)
     try:
         for room in rooms:
             for name, wrapped in (("compute", compute), ("shared", shared)):
@@ -107,7 +107,7 @@ def round_seconds(client, numbers, repeats=20):
     value, seen = np.zeros(numbers), []
     for _ in range(repeats):
         start = time.perf_counter()
-        reduction.sum_over(parts, _same, value)
+        reduction.map_reduce(parts, _same, value)
         seen.append(time.perf_counter() - start)
     return statistics.median(seen)
 

@@ -21,7 +21,7 @@ from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerce
 from oneof.datasets import load
 from oneof.errors import DataError
 from oneof.solvers.online import OnlineState, pegasos, perceptron
-from oneof.solvers.row_accessors import weights_order
+from oneof.solvers.row_accessors import memory_order
 
 LEARNERS = (AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos)
 
@@ -36,7 +36,7 @@ def dense_rows():
         random = np.random.default_rng(0)
         X = random.random((60_000, 784), dtype=np.float32) * (random.random((60_000, 784)) < 0.19)
         y = (X @ random.normal(size=(784, 10))).argmax(axis=1)
-    return X, y, make_partial_labels(y, extra=1, random_state=0)
+    return X, y, make_partial_labels(y, n_distractors=1, random_state=0)
 
 
 def sparse_rows(n=100_000, d=50_000, nonzeros=75, n_classes=20):
@@ -59,7 +59,7 @@ def sparse_rows(n=100_000, d=50_000, nonzeros=75, n_classes=20):
     X = sp.csr_matrix(X, dtype=np.float32)
     X.sort_indices()  # as scikit-learn's vectorizers leave them
     y = np.asarray(X @ random.normal(size=(d, n_classes)).astype(np.float32)).argmax(axis=1)
-    return X, y, make_partial_labels(y, extra=1, random_state=0)
+    return X, y, make_partial_labels(y, n_distractors=1, random_state=0)
 
 
 def times(sides, repeats):
@@ -81,7 +81,7 @@ def epoch(learner, X, mask):
     solve = perceptron if learner.__name__.endswith("Perceptron") else pegasos
 
     def run():
-        start = OnlineState.start(mask.shape[1], X.shape[1], dtype=X.dtype, average=False, order=weights_order(X))
+        start = OnlineState.zeros(mask.shape[1], X.shape[1], dtype=X.dtype, average=False, order=memory_order(X))
         return solve(X, mask, prediction=prediction, initial=start)
 
     return run

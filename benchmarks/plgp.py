@@ -7,7 +7,7 @@ variances of the features, and is not learned.
 "large": 60,000 rows of mnist, pixels in [0, 1] in single precision, sets of 3, Nystrom with 1,000 landmarks: time of
 fit, peak memory of the process (with the data, and with whatever ran before: so it comes first), test accuracy.
 
-"mode": 2,000 of these rows. `find_mode` against `find_mode_by_factors` through the same stages, without the Gram matrix
+"mode": 2,000 of these rows. `find_mode` against `find_mode_cholesky` through the same stages, without the Gram matrix
 on either side. On exact labels there is one mode, which both must reach. On sets there are many, and each may end in
 another: so the published solver is also started from our mode, to 1e-9, and should stay. Then `PLGP.fit` against
 scikit-learn's one-against-rest GaussianProcessClassifier, with the Gram matrix on both sides, ours on exact labels and
@@ -35,11 +35,10 @@ from threadpoolctl import threadpool_info
 import oneof
 from oneof.datasets import load, make_partial_labels
 from oneof.kernels import covariance
-from oneof.solvers.laplace.cholesky import find_mode_by_factors
-from oneof.solvers.laplace.covariance import LatentCovariance
-from oneof.solvers.laplace.expectation import expected_shares
-from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
+from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
+from oneof.solvers.laplace.model import GramPrior
+from oneof.solvers.laplace.posterior_covariance import LatentCovariance
+from oneof.solvers.laplace.predictive import expected_softmax
 
 # Sizes: smaller ones try out the script.
 LARGE_ROWS, LANDMARKS = 60_000, 1000
@@ -99,7 +98,7 @@ def peak():
 def large():
     """Fit many rows through the Nystrom approximation."""
     X, y, X_test, y_test = mnist(LARGE_ROWS)
-    partial = make_partial_labels(y, extra=2, random_state=0)
+    partial = make_partial_labels(y, n_distractors=2, random_state=0)
     before = peak()
     model = oneof.PLGP(optimizer=None, approximation="nystroem", n_components=LANDMARKS, random_state=0)
     _, seconds = timed(lambda: model.fit(X, partial), 1)
@@ -116,10 +115,10 @@ def large():
 def compare_modes():
     """Time both solvers to the same mode, and both libraries' fits."""
     X, y, *_ = mnist(MODE_ROWS, n_test=0, dtype=np.float64)
-    partial = make_partial_labels(y, share=1.0, extra=2, random_state=0)
+    partial = make_partial_labels(y, fraction=1.0, n_distractors=2, random_state=0)
     kernel = own_kernel(X)
     prior = GramPrior.of(covariance(kernel, X))
-    exact = make_partial_labels(y, share=0.0)
+    exact = make_partial_labels(y, fraction=0.0)
     for name, mask, anneal in (
         ("exact labels", exact.mask, True),
         ("|S| 3, stages", partial.mask, True),
@@ -127,13 +126,13 @@ def compare_modes():
     ):
         ours, fast = timed(lambda mask=mask, anneal=anneal: find_mode(prior, mask, np.inf, anneal=anneal))
         published, slow = timed(
-            lambda mask=mask, anneal=anneal: find_mode_by_factors(prior, mask, np.inf, anneal=anneal), 1
+            lambda mask=mask, anneal=anneal: find_mode_cholesky(prior, mask, np.inf, anneal=anneal), 1
         )
-        stayed = find_mode_by_factors(prior, mask, np.inf, initial=ours.coefficients, tol=1e-9)
+        stayed = find_mode_cholesky(prior, mask, np.inf, initial=ours.coefficients, tol=1e-9)
         print(
             f"mnist {len(X):,} x {mask.shape[1]}, {name}: published mode {slow[0]:.1f} s in {published.n_iter} steps, "
-            f"Psi {published.objective[-1]:.6f} | ours {spread_of(fast)} in {ours.n_iter}, Psi "
-            f"{ours.objective[-1]:.6f} = 1/{slow[0] / np.median(fast):.0f} (asked 1/40) | largest |F| "
+            f"Psi {published.objective_path[-1]:.6f} | ours {spread_of(fast)} in {ours.n_iter}, Psi "
+            f"{ours.objective_path[-1]:.6f} = 1/{slow[0] / np.median(fast):.0f} (asked 1/40) | largest |F| "
             f"{np.abs(published.latents).max():.2f}, |F - F'| {np.abs(published.latents - ours.latents).max():.1e}, "
             f"from our mode {np.abs(stayed.latents - ours.latents).max():.1e} in {stayed.n_iter} steps; "
             f"converged {published.converged}, {ours.converged}",
@@ -154,7 +153,7 @@ def count_factorizations():
     """Time the mode in units of a Cholesky factor."""
     X, candidates = birdsong()
     for variance in (1.0, 10.0):
-        prior = GramPrior.of(covariance(own_kernel(X, variance), X))
+        prior = GramPrior.from_gram(covariance(own_kernel(X, variance), X))
         shifted = prior.gram + np.eye(len(X))
         _, one = timed(lambda shifted=shifted: cholesky(shifted, lower=True, check_finite=False))
         for anneal in (True, False):
@@ -190,11 +189,11 @@ def probabilities():
     )
     some, posterior = rows[:PUBLISHED_ROWS], model._posterior
     _, ours = model.latent_mean_and_cov(some)
-    spread, before = timed(lambda: LatentCovariance.of(posterior.prior(), posterior.shares), 1)
+    spread, before = timed(lambda: LatentCovariance.from_prior(posterior.prior(), posterior.proba), 1)
     (means, covariances), each = timed(lambda: moments(posterior, some, spread), 1)
     variances = np.diagonal(covariances, axis1=1, axis2=2)
     off = np.diagonal(ours, axis1=1, axis2=2) / variances - 1
-    moved = np.abs(expected_shares(means, covariances, model._normals) - proba[: len(some)])
+    moved = np.abs(expected_softmax(means, covariances, model._normals) - proba[: len(some)])
     whole = before[0] + each[0] * len(rows) / len(some)
     print(
         f"  published: preparation {before[0]:.1f} s, covariances of {len(some)} rows {each[0]:.1f} s; {len(rows):,} "

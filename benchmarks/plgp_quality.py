@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 
 import oneof
 from oneof.datasets import load
-from oneof.solvers.laplace.leave_one_out import tempered
+from oneof.solvers.laplace.predictive import apply_temperature
 
 # Sizes: smaller ones try out the script.
 CALIBRATION_SETS, CALIBRATION_SPLITS, BINS = ("lost", "birdsong", "msrcv2"), 3, 15
@@ -47,7 +47,7 @@ def process(train, candidates, test):
     """Return PLGP's probabilities as published, and at the temperature of its leave-one-out probabilities."""
     model = TunedGaussianProcess(temperature="loo").fit(train, candidates.to_indicator()).model_
     proba = model.predict_proba(test)
-    return {"PLGP": tempered(proba, 1.0 / model.temperature_), 'PLGP, temperature="loo"': proba}
+    return {"PLGP": apply_temperature(proba, 1.0 / model.temperature_), 'PLGP, temperature="loo"': proba}
 
 
 def softmax_of_codes(train, candidates, test):
@@ -140,7 +140,7 @@ def anneal_splits(data, kernel, anneal):
         failed += any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
         predicted = by_means(model, X_test)
         covering = oneof.metrics.covering_rate(data.candidates[test], predicted)
-        found.append((model.objective_[-1], covering, (predicted == data.y[test]).mean(), model.n_iter_))
+        found.append((model.objective_, covering, (predicted == data.y[test]).mean(), model.n_iter_))
     return np.array(found), failed
 
 

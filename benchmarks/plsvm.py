@@ -39,13 +39,13 @@ def rows_of(name, n_rows=None):
 def ours(problem, initial=None):
     """Solve with the default solver, from W = 0 or annealed from other weights."""
     temperatures = None if initial is None else TEMPERATURES
-    return solve_cccp(problem, random=np.random.default_rng(0), initial=initial, temperatures=temperatures)
+    return solve_cccp(problem, rng=np.random.default_rng(0), initial=initial, temperatures=temperatures)
 
 
 def random_start(problem, seed):
     """Return weights whose scores are about 1."""
-    weights = problem.space.gather(np.random.default_rng(seed).normal(size=problem.mask.shape))
-    return weights / np.abs(problem.space.scores(weights)).mean()
+    weights = problem.space.rmatvec(np.random.default_rng(seed).normal(size=problem.mask.shape))
+    return weights / np.abs(problem.space.matvec(weights)).mean()
 
 
 def measure(title, problem):
@@ -53,16 +53,19 @@ def measure(title, problem):
     start = time.perf_counter()
     published = solve_pegasos(problem, max_iter=1000)
     seconds = time.perf_counter() - start
-    goal = published.objective[-1]
+    goal = published.objective_path[-1]
     runs = [ours(problem) for _ in range(3)]
-    ends = [runs[0].objective[-1], *(ours(problem, random_start(problem, seed)).objective[-1] for seed in range(4))]
-    within = [run.objective <= 1.005 * goal for run in runs]
-    first = [run.seconds[hit.argmax()] if hit.any() else np.inf for run, hit in zip(runs, within, strict=True)]
+    ends = [
+        runs[0].objective_path[-1],
+        *(ours(problem, random_start(problem, seed)).objective_path[-1] for seed in range(4)),
+    ]
+    within = [run.objective_path <= 1.005 * goal for run in runs]
+    first = [run.times[hit.argmax()] if hit.any() else np.inf for run, hit in zip(runs, within, strict=True)]
     asked = 20 if problem.space.n_rows >= 4000 and problem.lam <= 1e-3 else 5
     change = np.array(ends) / goal - 1
     print(
         f"{title:20s} published {goal:.5f} in {seconds:6.2f} s | ours {ends[0]:.5f} ({change[0]:+7.2%}) in "
-        f"{np.median([run.seconds[-1] for run in runs]):5.2f} s, within .5 % after {np.median(first):.3f} s "
+        f"{np.median([run.times[-1] for run in runs]):5.2f} s, within .5 % after {np.median(first):.3f} s "
         f"[{min(first):.3f}, {max(first):.3f}] = 1/{seconds / np.median(first):.0f} (asked 1/{asked}) | "
         f"starts {change.min():+.2%} to {change.max():+.2%}",
         flush=True,
@@ -94,11 +97,11 @@ def compare_solvers(names, n_rows=None):
         if n_rows is None:
             space = FeatureSpace(X)
         else:
-            space = KernelSpace(Kernel.of("rbf", X, gamma="scale", degree=1, coef0=0).gram(X, X))
+            space = KernelSpace(Kernel.from_rows("rbf", X, gamma="scale", degree=1, coef0=0).gram(X, X))
         ours(PLSVMProblem(space, y[:, None] == np.unique(y), 1.0))  # compiles
         for lam in LAMS:
             for size in SIZES:
-                mask = make_partial_labels(y, extra=size - 1, random_state=0).mask
+                mask = make_partial_labels(y, n_distractors=size - 1, random_state=0).mask
                 results.append(measure(f"{name} {lam:g} |S| {size}", PLSVMProblem(space, mask, lam)))
     summarize("kernel" if n_rows else "linear", results)
 
@@ -108,7 +111,7 @@ def large():
     data = load("mnist")
     X, y = (
         np.asarray(data.X[:60_000], dtype=np.float64) / 255,
-        make_partial_labels(data.y[:60_000], extra=2, random_state=0),
+        make_partial_labels(data.y[:60_000], n_distractors=2, random_state=0),
     )
     oneof.PLSVM().fit(X[:1000], y[:1000])
     for lam in LAMS:
@@ -119,7 +122,7 @@ def large():
         more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e6
         accuracy = (model.predict(np.asarray(data.X[60_000:], dtype=np.float64) / 255) == data.y[60_000:]).mean()
         print(
-            f"mnist 60,000 x 784 x 10, |S| 3, lam {lam:g}: fit {seconds:.1f} s, J {model.objective_[-1]:.5f} after "
+            f"mnist 60,000 x 784 x 10, |S| 3, lam {lam:g}: fit {seconds:.1f} s, J {model.objective_:.5f} after "
             f"{model.n_iter_} outer steps, test accuracy {accuracy:.4f}, {X.nbytes / 1e9:.2f} GB of rows, peak memory "
             f"{more:.2f} GB above what was in use",
             flush=True,

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from oneof import AvgPegasos, AvgPerceptron, make_partial_labels
 from oneof.kernels import covariance
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
+from oneof.solvers.laplace.model import GramPrior
 
 REPEATS = 5
 LONG = 12_000_000
@@ -155,7 +155,7 @@ def steps(ceilings, size):
     lines = []
     for wanted in (2_000, 4_000):
         X, y, *_ = mnist(max(200, round(wanted * size)), n_test=0, dtype=np.float64)
-        mask, n = make_partial_labels(y, extra=2, random_state=0).mask, len(X)
+        mask, n = make_partial_labels(y, n_distractors=2, random_state=0).mask, len(X)
         prior = GramPrior.of(covariance(own_kernel(X), X))
         counting = Counting.of(prior.gram)
         object.__setattr__(counting, "counts", {"full": 0, "single": 0})

@@ -4,7 +4,7 @@ Error in percent on the unlabeled rows, mean over the 12 official splits with 10
 of fit are all rows; what is judged is `transduction_`. Features are as they come. Parameters are the same for all sets,
 and every graph is made once for all splits.
 
-What was chosen how. The transducer's parameters are those of its paper: 80 eigenvectors, c = 3200, cosine similarities
+What was chosen how. The transducer's parameters are those of its paper: 80 eigenvectors, C = 3200, cosine similarities
 of 100 neighbors, all links counted. The other methods have their defaults, and self-tuning weights of 5 neighbors.
 The ridge of `HarmonicField` is 0.03 by analogy: alpha = 0.99 of `LocalGlobalConsistency` is a ridge of 0.01 of a row's
 degree, and the mean degree of these graphs is near 3. Before it was fixed, errors in the unlabeled rows of other
@@ -41,7 +41,7 @@ METHODS = {
         oneof.SpectralGraphTransducer(),
         NeighborGraph("cosine", 10, symmetrize="sum"),
     ),
-    "SpectralGraphTransducer, either": (oneof.SpectralGraphTransducer(), NeighborGraph("cosine", 100)),
+    "SpectralGraphTransducer, union": (oneof.SpectralGraphTransducer(), NeighborGraph("cosine", 100)),
     "HarmonicField, no class mass": (oneof.HarmonicField(class_mass=False), FEW),
     "HarmonicField": (oneof.HarmonicField(), FEW),
     "HarmonicField, ridge, no class mass": (oneof.HarmonicField(ridge=0.03, class_mass=False), FEW),

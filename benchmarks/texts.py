@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import oneof
-from oneof.comparison import panel
+from oneof.comparison import default_estimators
 
 METHODS = ("LOORidge", "CLPL", "PLEM", "PLSVM", "AvgPerceptron", "MultinomialEM", "PLKNN")
 TASKS = (("news20", 1500, 1), ("news20", 900, 3), ("reuters21578", 900, 1))
@@ -33,11 +33,11 @@ def main():
         found = {method: [] for method in METHODS}
         for draw in range(2):
             train, test = np.split(np.random.default_rng(draw).permutation(rows)[:size], [round(0.7 * size)])
-            sets = oneof.make_partial_labels(labels[train], share=0.8, extra=extra, random_state=draw)
-            machines = panel(sparse=True, n_rows=len(train))
+            sets = oneof.make_partial_labels(labels[train], fraction=0.8, n_distractors=extra, random_state=draw)
+            estimators = default_estimators(sparse=True, n_rows=len(train))
             for method in METHODS:
                 start = time.process_time()
-                model = machines[method].fit(X[train], sets)
+                model = estimators[method].fit(X[train], sets)
                 seconds = time.process_time() - start
                 found[method].append(((model.predict(X[test]) == labels[test]).mean(), seconds))
         print(f"{name}, {round(0.7 * size)} rows to learn from, {extra} false")

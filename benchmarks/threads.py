@@ -12,15 +12,15 @@ import statistics
 import time
 
 import numpy as np
+from oneof.solvers.laplace.expectation import draw_normals
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from oneof import AvgPegasos
 from oneof.kernels.feature_maps import Standard
-from oneof.kernels.radial import MappedKernel
+from oneof.kernels.mapped import MappedKernel
 from oneof.parallel import parallel_map
-from oneof.solvers.laplace.expectation import draw_normals, expected_shares
-from oneof.solvers.loo_ridge.left_out import ExactRidge
+from oneof.solvers.loo_ridge import ExactRidge
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(1500, 64))
@@ -31,14 +31,14 @@ NORMALS = draw_normals(1000, 10, RANDOM)
 
 def draws(_):
     """Take the mean of the softmax over draws."""
-    return expected_shares(MEANS, ROOTS @ ROOTS.mT / 12, NORMALS)
+    return expected_softmax(MEANS, ROOTS @ ROOTS.mT / 12, NORMALS)
 
 
 def kernel(_, kind="rbf"):
     """Make a kernel of all rows, and the inverse that its left-out predictions need."""
-    fitted = Standard.of(X)
-    mapped = MappedKernel.of(fitted, kind, fitted(X))
-    return ExactRidge.of(mapped.gram(fitted(X)), 0.05)
+    fitted = Standard.fit(X)
+    mapped = MappedKernel.from_rows(fitted, kind, fitted(X))
+    return ExactRidge.from_gram(mapped.gram(fitted(X)), 0.05)
 
 
 def laplacian(_):

@@ -29,9 +29,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import LinearSVC
 
 import oneof
-from oneof.solvers.transductive import sides_of
-from oneof.solvers.transductive.annealing import GROWTH, rounds
-from oneof.solvers.transductive.switching import switchable_pairs
+from oneof.solvers.transductive import binary_labels
+from oneof.solvers.transductive.tsvm import COST_GROWTH, cost_schedule, switchable_pairs
 
 SETS = ("digit1", "usps", "g241c", "text")
 LABELED = (10, 100)
@@ -39,11 +38,11 @@ PUBLISHED = ((17.77, 6.15), (25.20, 9.77), (24.71, 18.46), (31.21, 24.52))
 MOST_COLD = 500  # machines; without warm starts nothing keeps the objective from rising, and signs may trade for ever
 LINES = {
     "rule": {"C": 100.0},
-    "rule, switching single": {"C": 100.0, "switching": "single"},
-    "rule, printed cost ratio": {"C": 100.0, "cost_ratio": "printed"},
+    "rule, switching single": {"C": 100.0, "label_switching": "single"},
+    "rule, cost ratio of the paper": {"C": 100.0, "cost_ratio": "paper"},
     "rule, true share of positives": {"C": 100.0, "positive_fraction": "true"},
     "default C": {},
-    "default C, switching single": {"switching": "single"},
+    "default C, switching single": {"label_switching": "single"},
 }
 
 
@@ -104,7 +103,8 @@ def cold_loop(X, sides, C, loose, tol):
     scores = LinearSVC(C=C, loss="hinge", tol=loose).fit(X[labeled], signs[labeled]).decision_function(X)
     order = np.argsort(-scores[unlabeled], kind="stable")
     signs[unlabeled[order[: sides.n_positive]]] = 1.0
-    for low, high, precision in rounds(sides.n_positive, len(unlabeled), C, "balanced", GROWTH, (loose, tol)):
+    schedule = cost_schedule(sides.n_positive, len(unlabeled), C, "balanced", COST_GROWTH, (loose, tol))
+    for low, high, precision in schedule:
         while count < MOST_COLD:
             costs = np.full(len(signs), C)
             costs[unlabeled] = np.where(signs[unlabeled] > 0, high, low)
@@ -139,7 +139,7 @@ def speed():
             start = time.process_time()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                signs, count = cold_loop(X[rows], sides_of(mask, 1), 1.0, np.sqrt(1e-3), 1e-3)
+                signs, count = cold_loop(X[rows], binary_labels(mask, 1), 1.0, np.sqrt(1e-3), 1e-3)
             theirs = time.process_time() - start
             wrong = [
                 100 * (labels != truth)[number:].mean() for labels in (model.transduction_, (signs > 0).astype(int))

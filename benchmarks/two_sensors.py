@@ -39,7 +39,7 @@ N_START, N_QUERIES, BATCH = 10, 100, 5
 # Precisions to a hundredth, which does not show in any figure here.
 SETTINGS = {"tol": 1e-2}
 SENSORS = ("first sensor alone", "second sensor alone", "both sensors")
-STRATEGIES = {"information": "mutual information", "entropy": "entropy", "random": "at random"}
+STRATEGIES = {"mutual_information": "mutual information", "entropy": "entropy", "random": "at random"}
 
 
 def roc(y, score):
@@ -84,9 +84,16 @@ def queried(rows, fresh, strategy, seed):
     # Random queries do not ask the classifier, so that none needs to be fitted on the way.
     batch = N_QUERIES if strategy == "random" else BATCH
     run = simulate(
-        estimator, rows.X, rows.y, start=N_START, n_queries=N_QUERIES, batch=batch, strategy=strategy, random_state=seed
+        estimator,
+        rows.X,
+        rows.y,
+        start=N_START,
+        n_queries=N_QUERIES,
+        batch_size=batch,
+        strategy=strategy,
+        random_state=seed,
     )
-    labeled = np.concatenate([run.start, run.indices])
+    labeled = np.concatenate([run.initial_indices, run.indices])
     known = np.full(len(rows.y), None, dtype=object)
     known[labeled] = rows.y[labeled]
     left = np.setdiff1d(np.arange(len(rows.y)), labeled)
@@ -104,7 +111,7 @@ def draw_figure(path, curves, found):
     """Draw mean ROC curves, and the mines found while querying; bands are one standard deviation to each side."""
     from matplotlib.figure import Figure
 
-    from oneof.plots.style import PALETTE, dress, write_legend
+    from oneof.plots.style import PALETTE, style_axes, write_legend
 
     figure = Figure(figsize=(11.0, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -123,7 +130,7 @@ def draw_figure(path, curves, found):
     right.set(xlabel="labels queried", ylabel="mines found", xlim=(0, N_QUERIES), ylim=(0, None))
     right.set_title("Mines among the rows queried", loc="left", color=PALETTE["ink"])
     for ax, where in ((left, "lower right"), (right, "upper left")):
-        dress(ax, grid="y")
+        style_axes(ax, grid="y")
         write_legend(ax, loc=where)
     figure.savefig(path, dpi=150)
 

@@ -4,7 +4,7 @@ On each of some draws a few rows of every class are labeled; judged are the othe
 variance over all rows, without labels. All methods have their defaults. "Some views missing" leaves each view out of
 every row with probability 1/2, but for one view that each row keeps.
 
-Run with `python benchmarks/views.py [n_mc_samples]`; the sets are read from $ONEOF_DATA.
+Run with `python benchmarks/views.py [n_draws]`; the sets are read from $ONEOF_DATA.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""How Sphinx builds the site: `make docs`, without a network."""
+"""Sphinx configuration of the site: `make docs`, without a network."""
 
 import logging
 import os
@@ -8,13 +8,13 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
-# A build says the same on every machine: one thread for products, as in the tests.
+# One BLAS thread, as in the tests, so that a build gives the same results on every machine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 project = "oneof"
 author = "the developers of oneof"
-copyright = f"2026, {author}"  # noqa: A001 - the name that Sphinx asks for
+copyright = f"2026, {author}"  # noqa: A001 - the name that Sphinx requires
 version = release = installed("oneof")
 
 extensions = [
@@ -29,14 +29,14 @@ extensions = [
     "plain_formulas",
 ]
 
-# Pages that are included by others, and those whose source is not there in this checkout.
+# Pages that others include, and pages whose source is missing in this checkout.
 exclude_patterns = ["decisions/README.md"]
 if not (HERE.parent / "CHANGELOG.md").exists():
     exclude_patterns.append("changelog.md")
-# A toctree names pages that may be absent by a pattern; Sphinx gives that warning no name by which to suppress it.
+# Toctrees list optional pages by patterns; Sphinx gives the warning for an empty pattern no name to suppress it by.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
 nitpicky = True
-# Fitted attributes that are properties have no page of their own; other libraries are not at hand without a network.
+# Fitted attributes that are properties have no page; the inventories of other libraries need a network.
 nitpick_ignore_regex = [("py:obj", r"\w+_"), ("py:obj", r"sklearn\..*")]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
@@ -47,10 +47,10 @@ myst_substitutions = {
     else "[**First steps**\\\nYour first fit on candidate sets](gallery/plot_first_steps)",
     "contributing": "[**Contributing**\\\nAdd a method in an afternoon](contributing.md)"
     if (HERE / "contributing.md").exists()
-    else "[**Contributing**\\\nWhy things are as they are](decisions.md)",
+    else "[**Contributing**\\\nDesign decisions](decisions.md)",
 }
 
-# Single backquotes in docstrings are code; signatures stay short, since types stand in the sections.
+# Single backquotes in docstrings are code; types are in the sections, so that signatures stay short.
 default_role = "code"
 autodoc_typehints = "none"
 autosummary_generate = True
@@ -60,14 +60,14 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "within_subsection_order": "gallery_look.ReadingOrder",
+    "within_subsection_order": "gallery_style.ReadingOrder",
     "download_all_examples": False,
     "write_computation_times": False,
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
     "image_scrapers": ("matplotlib",),
-    "reset_modules": ("matplotlib", "gallery_look.apply"),
+    "reset_modules": ("matplotlib", "gallery_style.apply"),
     "abort_on_example_error": True,
     "plot_gallery": "True",
     "min_reported_time": 5,

@@ -1,21 +1,21 @@
 """
-Comparing methods without a truth
-=================================
+Model selection without true labels
+===================================
 
-`compare` fits methods under the same folds and judges them by held-out candidate sets. How near is that to what true
-labels would have said?
+`compare` cross-validates methods by their covering rate on held-out candidate sets. How close is this ranking to the
+one by true labels?
 """
 
 # %%
-# 400 digits, each with two false labels that look like the true one. The truth is given here so that we can look behind
-# the curtain: it fills a column of the table, and is never used to choose.
+# 400 digits, each with two distractors that resemble the true label. `truth` adds a column of accuracies to the table;
+# it is never used to choose.
 import matplotlib.pyplot as plt
 
 import oneof
 
 data = oneof.datasets.load("digits")
 X, truth = data.X[:400], data.y[:400]
-y = oneof.make_partial_labels(truth, extra=2, kind="confusable", random_state=1)
+y = oneof.make_partial_labels(truth, n_distractors=2, distractors="confusable", random_state=1)
 methods = [
     "LOORidge",
     "CLPL",
@@ -28,28 +28,28 @@ methods = [
     "GaussianEM",
     "MultinomialEM",
 ]
-found = oneof.compare(X, y, methods, truth=truth, cv=4, random_state=0)
-print(found)
+comparison = oneof.compare(X, y, methods, truth=truth, cv=4, random_state=0)
+print(comparison)
 
 # %%
-# What covers more held-out sets is right more often, by and large. The covering rate is above the accuracy, since some
-# predictions hit a false candidate. The approximated accuracy asks how sure a method is, and so cannot compare methods
-# whose scores are on different scales, such as votes of neighbors (`PLKNN`, `IPAL`).
-names = [result.method for result in found.results][::-1]
+# Methods with a higher covering rate tend to have a higher accuracy. The covering rate exceeds the accuracy, because
+# some predictions are distractors. The approximated accuracy depends on the confidence, so it cannot compare methods
+# whose scores have different scales, such as votes of neighbors (`PLKNN`, `IPAL`).
+names = [result.method for result in comparison.results][::-1]
 figure, ax = plt.subplots(figsize=(7.2, 4.2))
-for at, result in enumerate(found.results[::-1]):
+for at, result in enumerate(comparison.results[::-1]):
     ax.plot([result.accuracy, result.covering_rate], [at, at], color="#d3dae1", linewidth=3, zorder=0)
     half = result.accuracy_std / 2
     ax.plot([result.accuracy - half, result.accuracy + half], [at, at], color="#0072b2", linewidth=1.2)
-ax.plot([result.accuracy for result in found.results[::-1]], range(len(names)), "o", label="accuracy ± standard error")
 ax.plot(
-    [result.covering_rate for result in found.results[::-1]], range(len(names)), "D", label="covering rate, no truth"
+    [result.accuracy for result in comparison.results[::-1]], range(len(names)), "o", label="accuracy ± standard error"
 )
-ax.set_yticks(range(len(names)), [f"{name}, chosen" if name == found.winner else name for name in names])
+ax.plot([result.covering_rate for result in comparison.results[::-1]], range(len(names)), "D", label="covering rate")
+ax.set_yticks(range(len(names)), [f"{name}, chosen" if name == comparison.best_method else name for name in names])
 ax.grid(axis="x")
 ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# `best_estimator` is the winner's pipeline, scaler included, ready to be fitted to all rows.
-found.best_estimator.fit(X, y)
+# `best_estimator` is the pipeline of the chosen method, including its scaler, ready to be fitted to all rows.
+comparison.best_estimator.fit(X, y)

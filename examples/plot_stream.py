@@ -2,13 +2,13 @@
 Learning from a stream
 ======================
 
-The online learners see each row once. Before they learn from a row they predict it, so that a stream judges them
-as it goes: the *progressive loss* needs no held-out rows.
+Online learners process each row once and predict it before they learn from it. The mean loss of these predictions, the
+*progressive loss*, needs no held-out rows.
 """
 
 # %%
-# Twenty thousand rows of ten overlapping classes, each with its label and two false ones, in batches of 200. Halfway
-# the world changes: the features move.
+# Twenty thousand rows of ten overlapping classes, each with two distractors, in batches of 200. In the middle of the
+# stream the distribution changes: the features are permuted.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -20,10 +20,10 @@ centers = 1.6 * rng.normal(size=(n_classes, 12))
 truth = rng.integers(n_classes, size=n)
 X = centers[truth] + rng.normal(size=(n, 12))
 X[n // 2 :] = np.roll(X[n // 2 :], 5, axis=1)
-y = oneof.make_partial_labels(truth, extra=2, random_state=0)
+y = oneof.make_partial_labels(truth, n_distractors=2, random_state=0)
 
 # %%
-# `partial_fit` continues where it stood. Any split into batches leads to the same weights, to the last bit.
+# `partial_fit` continues from the current state. Every split into batches gives exactly the same weights.
 learners = {
     "AvgPerceptron": oneof.AvgPerceptron(),
     "MaxPerceptron": oneof.MaxPerceptron(),
@@ -42,7 +42,7 @@ for start in range(0, n, batch):
         learner.partial_fit(X[rows], y[rows], classes=range(n_classes))
 
 # %%
-# What a stream can know of itself (left, from the sets) tells the same story as what only the truth knows (right).
+# The loss that the stream itself provides (left, from the sets) shows the same course as the true error (right).
 figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.7), sharex=True)
 thousands = np.arange(1, n // batch) * batch / 1000
 for ax, curves, title in ((axes[0], covered, "predictions outside the set"), (axes[1], wrong, "wrong predictions")):
@@ -50,7 +50,7 @@ for ax, curves, title in ((axes[0], covered, "predictions outside the set"), (ax
         smooth = np.convolve(np.pad(values, 3, mode="edge"), np.ones(7) / 7, mode="valid")
         ax.plot(thousands, smooth, dash, label=name)
     ax.axvline(n / 2000, color="0.6", linewidth=1)
-    ax.set(title=title, xlabel="thousand rows seen", ylim=(0, None))
+    ax.set(title=title, xlabel="thousands of rows", ylim=(0, None))
     ax.grid(axis="y")
 axes[1].legend(loc="upper left")
 plt.show()

@@ -1,14 +1,14 @@
 """
-Two sensors, some rows with one alone
-=====================================
+Two views, with missing sensors
+===============================
 
-Each row was seen by one sensor or by both. `GraphLogisticRegression(views=...)` keeps weights for each sensor, lets
-them agree on rows that both have seen, and classifies a row by what it has.
+Each row was measured by one or both of two sensors. `GraphLogisticRegression(views=...)` fits weights for each sensor,
+regularizes their predictions to agree on rows with both, and classifies a row by the views that it has.
 """
 
 # %%
-# Made-up mines and clutter: a spectral sensor of 40 bands, a radar of 9 features. A row lacks a sensor where all of its
-# columns are NaN. A sixth of the rows have a label.
+# Simulated mines and clutter: a spectral sensor with 40 bands and a radar with 9 features. The columns of a missing
+# sensor are NaN. One sixth of the rows are labeled.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
@@ -21,29 +21,29 @@ both = ~np.isnan(rows.X).any(axis=1)
 rng = np.random.default_rng(0)
 labeled = rng.random(len(rows.y)) < np.where(both, 0.25, 0.1)
 y = np.where(labeled, rows.y, None)
-judged = both & ~labeled
-print(f"{labeled.sum()} of {len(y)} rows have a label; judged are {judged.sum()} rows that both sensors have seen")
+test = both & ~labeled
+print(f"{labeled.sum()} of {len(y)} rows are labeled; the test set has {test.sum()} rows with both sensors")
 
 # %%
-# One model of both views, asked with the first alone, the second alone, and both: `predict_proba(view=...)` looks at
-# one.
+# One model of both views predicts from the first view, from the second, and from both: `predict_proba(view=...)` uses
+# a single view.
 model = oneof.GraphLogisticRegression(views=rows.views, tol=1e-4).fit(rows.X, y)
 mine = list(model.classes_).index("mine")
 scores = {
-    "first sensor": model.predict_proba(rows.X[judged], view=0)[:, mine],
-    "second sensor": model.predict_proba(rows.X[judged], view=1)[:, mine],
-    "both": model.predict_proba(rows.X[judged])[:, mine],
+    "first sensor": model.predict_proba(rows.X[test], view=0)[:, mine],
+    "second sensor": model.predict_proba(rows.X[test], view=1)[:, mine],
+    "both": model.predict_proba(rows.X[test])[:, mine],
 }
-print("what each view is worth:", model.view_weights_.round(2))
+print("weights of the views:", model.view_weights_.round(2))
 
 # %%
-# A mine hides from either sensor now and then, from both seldom.
-truth = rows.y[judged] == "mine"
+# Each sensor misses some mines, but both rarely miss the same one.
+truth = rows.y[test] == "mine"
 figure, ax = plt.subplots(figsize=(5, 4.4))
 ax.axline((0, 0), slope=1, color="0.75", linewidth=1, linestyle=":")
 for (name, score), dash in zip(scores.items(), ("--", "-.", "-"), strict=True):
     false, true, _ = roc_curve(truth, score)
     ax.plot(false, true, dash, label=f"{name}: area {roc_auc_score(truth, score):.3f}")
-ax.set(xlabel="clutter taken for mines", ylabel="mines found", xlim=(-0.01, 1), ylim=(0, 1.01))
+ax.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(-0.01, 1), ylim=(0, 1.01))
 ax.legend(loc="lower right")
 plt.show()

@@ -64,9 +64,9 @@ class Experiment:
 
     def missing(self) -> list[str]:
         """Return the data sets that are not at hand and cannot be downloaded."""
-        from oneof.datasets import names
+        from oneof.datasets import list_datasets
 
-        return sorted(set(self.datasets) - set(names()))
+        return sorted(set(self.datasets) - set(list_datasets()))
 
     def check_data(self) -> None:
         """Raise one error that names every data set that is missing, and the folder to put it into.

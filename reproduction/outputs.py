@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneof.pages import environment
 from oneof.plots.svg import to_svg
+from oneof.report.templating import environment
 from reproduction.claims import Claim
 from reproduction.draws import say_draws
 from reproduction.experiment import Experiment, Table

@@ -16,9 +16,9 @@ def vocabulary(name: str) -> list[str]:
     DataError
         If the set's file is not at hand, or has no words.
     """
-    from oneof.datasets import describe
+    from oneof.datasets import dataset_info
 
-    path = next((info.path for info in describe() if info.name == name), None)
+    path = next((info.path for info in dataset_info() if info.name == name), None)
     if path is None:
         raise DataError(f"{name}.npz is not at hand: put it into a folder and name it by $ONEOF_DATA.")
     with np.load(path, allow_pickle=False) as archive:

@@ -1,4 +1,4 @@
-"""Blobs whose rows have candidate sets, and a classifier that learns next to nothing, for what fits any classifier."""
+"""Blobs with candidate sets, and a trivial classifier, for functions that accept any classifier."""
 
 import numpy as np
 
@@ -7,22 +7,22 @@ from oneof.estimators.base import CandidateClassifier
 
 
 class Frequencies(CandidateClassifier):
-    """Predicts the class that is named most often; its scores are shares."""
+    """Predicts the most frequent class; its scores are class frequencies."""
 
     def fit(self, X, y):
-        _, candidates = self._read_fit(X, y)
+        _, candidates = self._validate_fit(X, y)
         self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows):
         return np.tile(self.shares_, (rows.shape[0], 1))
 
     def predict_proba(self, X):
-        return self._scores(self._read_rows(X))
+        return self._scores(self._validate_rows(X))
 
 
 def draw(n=60, K=3, seed=0):
-    """Three blobs, each row with its label and others; some rows without any."""
+    """Return three blobs with candidate sets; some rows are unlabeled."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, K, n)
     mask = rng.random((n, K)) < 0.3

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures of all tests."""
 
 import gc
 
@@ -6,6 +6,6 @@ import hypothesis  # noqa: F401 - it looks for what refers to generators, which 
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests lie in memory: the collector, which some tests call often, need not look at them again."""
+    """Freeze the collected tests, so that garbage collections, which some tests trigger often, skip them."""
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""What an object holds: every array that can be reached from it."""
+"""Memory of an object: every array that is reachable from it."""
 
 import gc
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 _SHARED = (type, ModuleType, FunctionType)
-"""What is not the object's own."""
+"""Types that are not part of the object."""
 
 
 def arrays_of(root: Any) -> Iterator[np.ndarray]:
-    """Yield each array that can be reached from an object, once; of a view, the array whose memory it shows."""
+    """Yield each array that is reachable from an object once; for a view, its base."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:
@@ -29,7 +29,7 @@ def arrays_of(root: Any) -> Iterator[np.ndarray]:
 
 
 def bytes_beyond(root: Any, *given: np.ndarray) -> int:
-    """Return the bytes of the arrays that an object holds and that are no part of those given."""
+    """Return the bytes of the arrays that an object retains, without those of the given arrays."""
     return sum(
         array.nbytes for array in arrays_of(root) if not any(np.may_share_memory(array, theirs) for theirs in given)
     )

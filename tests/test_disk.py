@@ -18,11 +18,10 @@ from reproduction.trial import Trial
 
 import oneof
 from oneof.candidates import CandidateSets
-from oneof.cli.guard import TERMINATED, guarded
-from oneof.cli.outputs import staged
+from oneof.cli.terminal import TERMINATED, handle_errors
 from oneof.errors import DataError, InputError, WriteError
-from oneof.files import atomic_write
-from oneof.labeling.log import AnswerLog, Entry
+from oneof.files import atomic_directory, atomic_write
+from oneof.labeling.answer_log import AnswerLog, Entry
 from oneof.labeling.table import LabelTable
 from oneof.persistence import load, save
 from oneof.report.page import write_report
@@ -163,7 +162,7 @@ def test_outputs_appear_together_or_not_at_all(
     out.mkdir()
     (out / "a.txt").write_text("old")
     hinder(disk)
-    with pytest.raises(typer.Exit) as end, guarded(debug=False), staged(out) as stage:
+    with pytest.raises(typer.Exit) as end, handle_errors(debug=False), atomic_directory(out) as stage:
         (stage / "a.txt").write_text("new" * 1000)
     assert end.value.exit_code == 2
     said = capsys.readouterr().err
@@ -178,7 +177,7 @@ def test_a_process_that_is_ended_tidies_up(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "a.txt").write_text("old")
 
     def write() -> None:
-        with guarded(debug=False), staged(tmp_path) as stage:
+        with handle_errors(debug=False), atomic_directory(tmp_path) as stage:
             (stage / "a.txt").write_text("new")
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(5)  # the handler may run a moment later
@@ -206,14 +205,14 @@ def test_a_file_without_a_name_is_an_error(tmp_path: Path) -> None:
 def test_what_a_kill_left_is_removed_by_the_next_command(tmp_path: Path) -> None:
     """SIGKILL leaves a hidden folder; the next command takes it away, but not one that is held, nor a user's own."""
     (tmp_path / ".oneof-mine").mkdir()
-    with staged(tmp_path) as held:
+    with atomic_directory(tmp_path) as held:
         child = os.fork()
         if not child:
-            with staged(tmp_path) as stage:
+            with atomic_directory(tmp_path) as stage:
                 (stage / "a.txt").write_text("half")
                 os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(child, 0)
         assert len(list(tmp_path.glob(".oneof-unfinished-*"))) == 2
-        with staged(tmp_path) as stage:
+        with atomic_directory(tmp_path) as stage:
             assert set(tmp_path.iterdir()) == {tmp_path / ".oneof-mine", held, stage}
     assert [file.name for file in tmp_path.iterdir()] == [".oneof-mine"]

@@ -1,4 +1,4 @@
-"""Kernels of Gaussian processes: scikit-learn's own values, whatever holds the rows, and no digits lost."""
+"""Kernels of Gaussian processes: scikit-learn's values for all types of rows, without loss of digits."""
 
 import tracemalloc
 
@@ -22,7 +22,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 import oneof.kernels.gaussian_process
-import oneof.kernels.rows
+import oneof.kernels.pairwise
 from oneof.errors import InputError
 from oneof.kernels import covariance, is_psd_by_construction, variances
 
@@ -47,8 +47,8 @@ KERNELS = [
 ]
 
 
-class Own(Kernel):
-    """A kernel of a user's own: x.y + 1, and 0.5 more at equal rows when Y is None."""
+class UserKernel(Kernel):
+    """User-defined kernel: x.y + 1, and 0.5 more on the diagonal if Y is None."""
 
     def __call__(self, X, Y=None):
         return X @ X.T + 1 + 0.5 * np.eye(len(X)) if Y is None else X @ Y.T + 1
@@ -60,8 +60,8 @@ class Own(Kernel):
         return False
 
 
-class Broken(Own):
-    """Whatever it is told to return."""
+class FixedValues(UserKernel):
+    """Kernel that returns the given values."""
 
     def __init__(self, values=None):
         self.values = values
@@ -73,8 +73,8 @@ class Broken(Own):
     diag = __call__
 
 
-class Mine(RBF):
-    """A subclass that says something else than its base."""
+class SubclassedRBF(RBF):
+    """Subclass with other values than its base."""
 
     def __call__(self, X, Y=None):
         return 2.0 * super().__call__(X, Y)
@@ -82,16 +82,16 @@ class Mine(RBF):
 
 @pytest.fixture
 def rows():
-    """Return 30 rows, one of them twice, and 20 others, of 4 features."""
-    random = np.random.default_rng(0)
-    X, Y = random.normal(size=(30, 4)), random.normal(size=(20, 4))
+    """Return 30 rows, one of them twice, and 20 other rows, of 4 features."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 4)), rng.normal(size=(20, 4))
     X[7] = Y[3] = X[2]
     return X, Y
 
 
 @pytest.fixture(params=[1024, 8], ids=["one tile", "many tiles"])
 def tiles(request, monkeypatch):
-    """Run with the rows in one tile, and in several."""
+    """Run with one tile and with several."""
     monkeypatch.setattr(oneof.kernels.gaussian_process, "_TILE", request.param)
 
 
@@ -107,8 +107,8 @@ FORMS = {
 @pytest.mark.usefixtures("tiles")
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_values_are_those_of_scikit_learn(kernel, form, rows):
-    """With Y and without, in every form of rows, values are scikit-learn's; without Y they are exactly symmetric."""
+def test_values_equal_scikit_learn(kernel, form, rows):
+    """With Y and without, for all types of rows, values equal scikit-learn's; without Y they are symmetric."""
     X, Y = rows
     gram = covariance(kernel, form(X))
     cross = covariance(kernel, form(X), form(Y))
@@ -127,7 +127,7 @@ def test_values_are_those_of_scikit_learn(kernel, form, rows):
 @pytest.mark.parametrize("kernel", [RBF(0.1), Matern(0.1, nu=0.5), RationalQuadratic(0.1)], ids=str)
 def test_equal_rows_have_covariance_one(kernel, form, rows):
     """A row has distance exactly 0 to itself and to its copy, within X and between X and Y."""
-    X, Y = (form(100 * part) for part in rows)
+    X, Y = (form(100 * block) for block in rows)
     assert (covariance(kernel, X).diagonal() == 1).all()
     assert (covariance(kernel, X, X).diagonal() == 1).all()
     assert covariance(kernel, X)[2, 7] == covariance(kernel, X, Y)[2, 3] == 1
@@ -139,10 +139,10 @@ def test_equal_rows_have_covariance_one(kernel, form, rows):
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 @pytest.mark.parametrize("moved", [1e-3, 1e-7])
 def test_near_copies_far_from_the_origin(kernel, offset, moved, rows):
-    """Wherever rows lie, and however close together, k is that of their differences to 1e-11, and 1 - k to 1e-6."""
+    """For any location and distance of the rows, k has a precision of 1e-11, and 1 - k of 1e-6."""
     X, _ = rows
     X = np.vstack([X, X + moved]) + offset
-    X[-1] = offset + 1e4  # a row far off draws the mean away from all the others
+    X[-1] = offset + 1e4  # an outlier moves the mean away from all other rows
     for Y in (None, X[5:]):
         values, peers = covariance(kernel, X, Y), kernel(X, Y)
         np.testing.assert_allclose(values, peers, rtol=1e-11, atol=1e-300)
@@ -150,10 +150,10 @@ def test_near_copies_far_from_the_origin(kernel, offset, moved, rows):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_few_pairs_are_subtracted_wherever_the_rows_lie(dtype, monkeypatch):
-    """Neither an offset of all rows nor one row far off makes more pairs lose digits than each row's with itself."""
-    subtracted, taken = [], oneof.kernels.rows._taken
-    monkeypatch.setattr(oneof.kernels.rows, "_taken", lambda X, i: subtracted.append(len(i)) or taken(X, i))
+def test_few_pairs_are_subtracted_for_any_location_of_the_rows(dtype, monkeypatch):
+    """With an offset of all rows, or one outlier, only the pairs of a row with itself lose digits."""
+    subtracted, take = [], oneof.kernels.pairwise._take
+    monkeypatch.setattr(oneof.kernels.pairwise, "_take", lambda X, i: subtracted.append(len(i)) or take(X, i))
     X = np.random.default_rng(0).normal(size=(200, 20)) + 1e4
     X[3] += 1e3
     covariance(RBF(3.0), X.astype(dtype))
@@ -161,7 +161,7 @@ def test_few_pairs_are_subtracted_wherever_the_rows_lie(dtype, monkeypatch):
 
 
 def test_near_copies_in_csr(rows):
-    """CSR rows, which cannot be shifted, keep the digits of close pairs as well."""
+    """CSR rows cannot be shifted, but keep the digits of close pairs too."""
     X, _ = rows
     X = np.where(X > 0, X, 0.0) * 1e3
     X = np.vstack([X, X * (1 + 1e-9)])
@@ -171,10 +171,10 @@ def test_near_copies_in_csr(rows):
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, torch.asarray], ids=["NumPy", "CSR", "torch"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_single_precision_stays(kernel, form, rows):
-    """Rows of float32 give values of float32, right to its rounding; dense ones a hundred deviations away, too."""
+def test_single_precision_is_kept(kernel, form, rows):
+    """Rows of float32 give values of float32, accurate to rounding, also far from the origin for dense rows."""
     offset = 0.0 if form is sp.csr_array or "sigma_0" in repr(kernel) else 100.0
-    X, Y = (np.float32(part + offset) for part in rows)
+    X, Y = (np.float32(block + offset) for block in rows)
     for values, peers in (
         (covariance(kernel, form(X)), kernel(np.float64(X))),
         (covariance(kernel, form(X), form(Y)), kernel(np.float64(X), np.float64(Y))),
@@ -184,21 +184,21 @@ def test_single_precision_stays(kernel, form, rows):
         np.testing.assert_allclose(np.asarray(values), peers, rtol=2e-5, atol=2e-5)
 
 
-def test_rows_of_two_kinds(rows):
-    """CSR beside dense rows, float32 beside float64, and integers are brought to one kind, the wider one."""
+def test_rows_of_two_types(rows):
+    """CSR with dense rows, float32 with float64, and integers are converted to one type, the wider one."""
     X, Y = rows
     kernel = RBF(1.5) + DotProduct()
     np.testing.assert_allclose(covariance(kernel, sp.csr_array(X), Y), kernel(X, Y))
     single = np.float32(X)
     assert covariance(kernel, single, Y).dtype == np.float64
     np.testing.assert_allclose(covariance(kernel, single, Y), kernel(np.float64(single), Y))
-    whole = np.rint(3 * X).astype(np.int64)
+    integers = np.rint(3 * X).astype(np.int64)
     for form in (np.asarray, torch.asarray, sp.csr_array):
-        np.testing.assert_allclose(np.asarray(covariance(kernel, form(whole))), kernel(np.float64(whole)))
+        np.testing.assert_allclose(np.asarray(covariance(kernel, form(integers))), kernel(np.float64(integers)))
 
 
-def test_squares_that_overflow_are_no_trouble():
-    """Where squares of rows overflow but their differences do not, or are large as well, values are right."""
+def test_overflowing_squares_give_correct_values():
+    """Values are correct if squares of rows overflow, for small and for large differences."""
     X = np.array([[1e200, 0.0], [1e200, 1.0], [-1e200, 0.0]])
     gram = covariance(RBF(1.0), X)
     np.testing.assert_allclose(gram, RBF(1.0)(X))
@@ -208,11 +208,11 @@ def test_squares_that_overflow_are_no_trouble():
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "CSR"])
 @pytest.mark.parametrize(
     "kernel",
-    [Own(), Own() + RBF(), Mine(1.5), Matern(nu=0.8), PairwiseKernel(metric="rbf")],
+    [UserKernel(), UserKernel() + RBF(), SubclassedRBF(1.5), Matern(nu=0.8), PairwiseKernel(metric="rbf")],
     ids=lambda k: type(k).__name__,
 )
 def test_other_kernels_are_called(kernel, form, rows):
-    """Kernels of a user's own, subclasses and rarer kernels are called with dense rows, and not trusted to be PSD."""
+    """User-defined kernels, subclasses and rarer kernels are called with dense rows, and not assumed to be PSD."""
     X, Y = rows
     np.testing.assert_array_equal(covariance(kernel, form(X)), kernel(X))
     np.testing.assert_array_equal(covariance(kernel, form(X), form(Y)), kernel(X, Y))
@@ -221,34 +221,36 @@ def test_other_kernels_are_called(kernel, form, rows):
     assert not is_psd_by_construction(kernel, 4)
     for other in (torch.asarray, array_api_strict.asarray):
         for function in (covariance, variances):
-            with pytest.raises(InputError, match="is evaluated for NumPy rows only: give those, or a kernel made of"):
+            with pytest.raises(
+                InputError, match="is evaluated for NumPy rows only: pass NumPy rows, or a kernel made of"
+            ):
                 function(kernel, other(X))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_kernels_by_construction_have_no_negative_eigenvalue(kernel, rows):
-    """What is said to be positive semi-definite by construction is; of a fractional power that is not said."""
+    """Kernels that are PSD by construction have no negative eigenvalue; a fractional power is not among them."""
     X = rows[0][:, :1] if isinstance(kernel, ExpSineSquared) else rows[0]
     assert is_psd_by_construction(kernel, X.shape[1]) or kernel.exponent == 1.5
     eigenvalues = np.linalg.eigvalsh(covariance(kernel, X))
     assert eigenvalues[0] >= -1e-12 * eigenvalues[-1]
 
 
-def test_what_is_no_kernel_by_construction():
-    """Negative numbers, roots, and periodic functions of distances in a plane are not taken for kernels."""
+def test_kernels_that_are_not_psd_by_construction():
+    """Negative constants, roots, and periodic functions of distances in a plane are not kernels."""
     assert is_psd_by_construction(ExpSineSquared(), 1)
     assert is_psd_by_construction(2.0 * RBF() ** 2 + WhiteKernel(), 7)
     grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
     assert np.linalg.eigvalsh(covariance(ExpSineSquared(0.5, 2.0), grid))[0] < -0.1
     for kernel in (
         RBF() + ExpSineSquared(), RBF() + ConstantKernel(-1.0), RBF() * WhiteKernel(-1.0), DotProduct() ** 0.5,
-        DotProduct() ** -1, RationalQuadratic(alpha=-1.0), CompoundKernel([RBF()]), Own() * 2.0,
+        DotProduct() ** -1, RationalQuadratic(alpha=-1.0), CompoundKernel([RBF()]), UserKernel() * 2.0,
     ):  # fmt: skip
         assert not is_psd_by_construction(kernel, 2)
 
 
-def test_refused_kernels(rows):
-    """Values that are not finite, of another shape, or length scales of other features are refused, with what to do."""
+def test_invalid_kernels_are_rejected(rows):
+    """Values that are not finite or of another shape, and length scales of a wrong number, are errors."""
     X, _ = rows
     for form in FORMS.values():
         with pytest.raises(InputError, match="overflows: scale the features"):
@@ -262,18 +264,18 @@ def test_refused_kernels(rows):
     with pytest.raises(InputError, match="NaN or infinity"):
         covariance(DotProduct(0.0) ** 0.5, X)
     with pytest.raises(InputError, match="NaN or infinity"):
-        covariance(Broken(np.full((30, 30), np.nan)), X)
+        covariance(FixedValues(np.full((30, 30), np.nan)), X)
     with pytest.raises(InputError, match=r"shape \(30, 2\): for these rows it must be of shape \(30, 30\)"):
-        covariance(Broken(np.ones((30, 2))), X)
+        covariance(FixedValues(np.ones((30, 2))), X)
     with pytest.raises(InputError, match=r"must be of shape \(30,\)"):
-        variances(Broken(np.ones((30, 1))), X)
+        variances(FixedValues(np.ones((30, 1))), X)
     with pytest.raises(InputError, match="must be of shape"):
         covariance(CompoundKernel([RBF(), RBF()]), X)
 
 
 @pytest.mark.parametrize("kernel", [2.0 * RBF(), Matern(nu=2.5) + WhiteKernel()], ids=str)
-def test_memory_is_that_of_the_gram_matrix(kernel, monkeypatch):
-    """Beside the Gram matrix, the evaluation holds less than half as much, whatever the kernel is made of."""
+def test_memory_is_at_most_one_and_a_half_gram_matrices(kernel, monkeypatch):
+    """The evaluation needs less than half of the Gram matrix as additional memory, for composite kernels too."""
     monkeypatch.setattr(oneof.kernels.gaussian_process, "_TILE", 128)
     X = np.random.default_rng(0).normal(size=(1500, 2))
     covariance(kernel, X[:5])

@@ -1,4 +1,4 @@
-"""Laws of the learning curve."""
+"""Tests of the learning curve."""
 
 import json
 
@@ -13,24 +13,24 @@ from oneof.errors import InputError
 from tests.blobs import Frequencies, draw
 
 
-def test_the_curve_ends_where_the_comparison_stands():
-    """With all labeled rows, and folds of one size, the curve's point is the comparison's mean over the same folds."""
+def test_the_last_point_is_the_comparison():
+    """With all labeled rows and folds of one size, the point equals the mean of `compare` over the same folds."""
     X, y, truth = draw()
-    told = np.flatnonzero(~y.is_unlabeled)[:50]
-    X, y, truth = X[told], y[told], truth[told]
+    labeled = np.flatnonzero(~y.is_unlabeled)[:50]
+    X, y, truth = X[labeled], y[labeled], truth[labeled]
     estimator = make_pipeline(StandardScaler(), Frequencies())
     curve = learning_curve(estimator, X, y, truth=truth, cv=5, random_state=3)
     result = compare(X, y, {"it": estimator}, truth=truth, cv=5, random_state=3).results[0]
-    assert curve.n_rows == (4, 8, 16, 28, 40)
+    assert curve.train_sizes == (4, 8, 16, 28, 40)
     assert curve.covering_rate[-1] == pytest.approx(result.covering_rate)
     assert curve.covering_rate_std[-1] == pytest.approx(result.covering_rate_std)
     assert curve.accuracy[-1] == pytest.approx(result.accuracy)
     assert learning_curve(estimator, X, y).accuracy is None
-    assert json.loads(json.dumps(curve.to_dict(), allow_nan=False))["n_rows"] == [4, 8, 16, 28, 40]
+    assert json.loads(json.dumps(curve.to_dict(), allow_nan=False))["train_sizes"] == [4, 8, 16, 28, 40]
 
 
 def test_the_samples_of_the_curve_are_nested():
-    """In each fold a smaller sample is part of a larger one, and unlabeled rows are always there."""
+    """In each fold a smaller training set is a subset of a larger one and has all unlabeled rows."""
     X, y, _ = draw()
     X[:, 0] = np.arange(len(X))
     seen = []
@@ -41,43 +41,46 @@ def test_the_samples_of_the_curve_are_nested():
             return super().fit(X, y)
 
     calls = []
-    curve = learning_curve(Watch(), X, y, shares=(0.2, 0.6, 1.0), cv=2, progress=lambda *call: calls.append(call[:2]))
-    silent = int(y.is_unlabeled.sum())
-    assert silent > 0
-    assert [size - silent for _, _, size in seen] == [n for n in curve.n_rows for _ in range(2)]
-    assert {unlabeled for _, unlabeled, _ in seen} == {silent}
+    curve = learning_curve(
+        Watch(), X, y, train_sizes=(0.2, 0.6, 1.0), cv=2, progress=lambda *call: calls.append(call[:2])
+    )
+    n_unlabeled = int(y.is_unlabeled.sum())
+    assert n_unlabeled > 0
+    assert [size - n_unlabeled for _, _, size in seen] == [n for n in curve.train_sizes for _ in range(2)]
+    assert {unlabeled for _, unlabeled, _ in seen} == {n_unlabeled}
     for fold in range(2):
         small, middle, large = (rows for rows, _, _ in seen[fold::2])
         assert small < middle < large
     assert calls == [(done, 6) for done in range(1, 7)]
 
 
-def test_more_labels_help_a_learner_that_learns():
-    """On separated blobs the perceptron covers more with all rows than with one in twenty."""
+def test_more_labels_raise_the_covering_rate():
+    """On separated blobs the covering rate of the perceptron is higher with all rows than with 2 % of them."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 4, 400)
     X = 3 * np.eye(4)[truth] + rng.normal(size=(400, 4))
-    curve = learning_curve(AvgPerceptron(average=True), X, truth, shares=(0.02, 1.0), truth=truth)
+    curve = learning_curve(AvgPerceptron(average=True), X, truth, train_sizes=(0.02, 1.0), truth=truth)
     assert curve.covering_rate[0] < curve.covering_rate[1]
     assert curve.accuracy == pytest.approx(curve.covering_rate)
 
 
-@pytest.mark.parametrize("shares", [(), (0.0, 1.0), (0.5, 1.5)])
-def test_shares_beyond_the_rows_are_an_error(shares):
-    """A share lies in (0, 1]."""
+@pytest.mark.parametrize("fractions", [(), (0.0, 1.0), (0.5, 1.5)])
+def test_invalid_fractions_are_an_error(fractions):
+    """Each fraction must be in (0, 1]."""
     X, y, _ = draw()
-    with pytest.raises(InputError, match="shares="):
-        learning_curve(Frequencies(), X, y, shares=shares)
+    with pytest.raises(InputError, match="`train_sizes` must be"):
+        learning_curve(Frequencies(), X, y, train_sizes=fractions)
 
 
 def test_no_folds_are_an_error():
+    """An empty iterable of splits is an error."""
     X, y, _ = draw()
-    with pytest.raises(InputError, match="cv holds no folds"):
+    with pytest.raises(InputError, match="`cv` must have at least one pair"):
         learning_curve(Frequencies(), X, y, cv=[])
 
 
-class Particular(AvgPerceptron):
-    """Refuses to learn from fewer than 20 rows."""
+class NeedsTwentyRows(AvgPerceptron):
+    """Perceptron that raises with fewer than 20 rows."""
 
     def fit(self, X, y):
         if len(X) < 20:
@@ -85,10 +88,10 @@ class Particular(AvgPerceptron):
         return super().fit(X, y)
 
 
-def test_a_curve_survives_rows_too_few_for_the_method():
-    """Where the estimator raises on few rows, those entries are NaN and the others stand."""
-    random = np.random.default_rng(0)
-    X, mask = random.normal(size=(60, 3)), np.eye(3, dtype=bool)[random.integers(0, 3, 60)]
-    curve = learning_curve(Particular(), X, mask, shares=(0.1, 1.0), cv=2)
+def test_a_failed_point_is_nan():
+    """If the estimator raises on few rows, those entries are NaN and the others are numbers."""
+    rng = np.random.default_rng(0)
+    X, mask = rng.normal(size=(60, 3)), np.eye(3, dtype=bool)[rng.integers(0, 3, 60)]
+    curve = learning_curve(NeedsTwentyRows(), X, mask, train_sizes=(0.1, 1.0), cv=2)
     assert np.isnan(curve.covering_rate[0])
     assert 0 <= curve.covering_rate[1] <= 1

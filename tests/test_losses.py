@@ -1,4 +1,4 @@
-"""Laws of the losses of scores against candidate sets."""
+"""Laws of the losses of scores against candidate sets, which other tests use as oracles."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def draw(seed):
-    """Scores on a coarse grid, so that ties occur, and sets of which some are full."""
+    """Return scores on a coarse grid, so that ties occur, and candidate sets, some of them full."""
     rng = np.random.default_rng(seed)
     n, K = rng.integers(1, 12), rng.integers(2, 6)
     scores = rng.integers(-6, 7, (n, K)) / 4.0
@@ -22,7 +22,7 @@ def draw(seed):
 
 
 def literal(loss, s, S):
-    """Work out the formulas of METHODS on one row, in Python numbers."""
+    """Compute the formulas for one row with Python numbers."""
     outside = [k for k in range(len(s)) if k not in S]
     if loss is ambiguous_zero_one:
         return float(max(range(len(s)), key=lambda k: (s[k], -k)) not in S)
@@ -37,7 +37,7 @@ def literal(loss, s, S):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_each_loss_is_its_formula(loss, seed):
-    """Every loss equals its formula, worked out row by row."""
+    """Every loss equals its formula, computed row by row."""
     scores, mask = draw(seed)
     expected = [literal(loss, s.tolist(), np.flatnonzero(m).tolist()) for s, m in zip(scores, mask)]
     np.testing.assert_allclose(loss(scores, mask), expected, rtol=0, atol=1e-12)
@@ -57,7 +57,7 @@ def test_the_hinges_bound_the_ambiguous_loss(seed):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_on_exact_labels_the_hinges_agree(seed):
-    """Where a set holds one label, mean and maximum over it are the same."""
+    """On exact labels the mean and the maximum over the set are equal."""
     scores, mask = draw(seed)
     exact = np.zeros_like(mask)
     exact[np.arange(len(mask)), mask.argmax(axis=1)] = True
@@ -66,7 +66,7 @@ def test_on_exact_labels_the_hinges_agree(seed):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_full_rows_cost_nothing(loss):
-    """Nothing lies outside a full set, so no score can be wrong."""
+    """The losses of an unlabeled row are 0."""
     scores = np.array([[5.0, -3.0, 0.0], [0.0, 0.0, 0.0]])
     np.testing.assert_array_equal(loss(scores, np.ones((2, 3), dtype=bool)), [0.0, 0.0])
     np.testing.assert_array_equal(best_outside(scores, np.ones((2, 3), dtype=bool)), [-np.inf, -np.inf])
@@ -85,7 +85,7 @@ def test_the_average_hinge_is_convex_in_the_scores(seed):
 
 
 def test_the_max_hinge_is_not_convex():
-    """Between two scorings that each put one candidate on top, the max prediction hinge is higher than at both."""
+    """The max prediction hinge is higher between two scorings with different best candidates than at both."""
     mask = np.array([[True, True, False]])
     a, b = np.array([[2.0, -2.0, 0.0]]), np.array([[-2.0, 2.0, 0.0]])
     assert max_prediction_hinge((a + b) / 2, mask) > max(max_prediction_hinge(a, mask), max_prediction_hinge(b, mask))
@@ -95,6 +95,6 @@ def test_the_max_hinge_is_not_convex():
 @given(seed=seeds)
 @settings(deadline=None)
 def test_adding_a_constant_to_all_scores_changes_nothing(loss, seed):
-    """Only differences of scores matter."""
+    """The losses depend only on differences of scores."""
     scores, mask = draw(seed)
     np.testing.assert_allclose(loss(scores + 2.0, mask), loss(scores, mask), rtol=0, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Laws of the metrics."""
+"""Metrics with and without true labels."""
 
 import itertools
 
@@ -28,7 +28,7 @@ NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
 
 
 def draw(seed, *, full=True):
-    """Candidate sets, predictions and probabilities that agree with them; ties and zeros occur."""
+    """Return candidate sets, predictions, and matching probabilities with ties and zeros."""
     rng = np.random.default_rng(seed)
     n, K = rng.integers(2, 15), rng.integers(3, 6)
     mask = rng.random((n, K)) < rng.choice([0.1, 0.4])
@@ -37,7 +37,7 @@ def draw(seed, *, full=True):
     mask[filled, 0] = False
     if full:
         mask[rng.random(n) < 0.3] = True
-        mask[0] = np.arange(K) == 1  # some row says something
+        mask[0] = np.arange(K) == 1  # at least one row is labeled
     proba = rng.integers(0, 4, (n, K)).astype(float)
     proba[:, 0] += proba.sum(axis=1) == 0
     proba /= proba.sum(axis=1, keepdims=True)
@@ -63,7 +63,7 @@ def test_on_exact_labels_every_rate_is_the_accuracy(seed):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_covering_rate_and_ambiguous_loss_sum_to_one_where_no_row_is_full(seed):
-    """Without unlabeled rows a prediction either is covered or counts as a loss."""
+    """Without unlabeled rows the covering rate and the loss sum to 1."""
     candidates, predicted, _ = draw(seed, full=False)
     rate, loss = covering_rate(candidates, predicted), ambiguous_zero_one_loss(candidates, predicted)
     assert rate + loss == pytest.approx(1)
@@ -72,21 +72,21 @@ def test_covering_rate_and_ambiguous_loss_sum_to_one_where_no_row_is_full(seed):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_unlabeled_rows_dilute_the_loss_and_leave_the_rates_alone(seed):
-    """Unlabeled rows enter the loss as covered rows, and neither rate at all."""
+    """Unlabeled rows count as covered in the loss, and are excluded from both rates."""
     candidates, predicted, proba = draw(seed)
-    told = ~candidates.is_unlabeled
-    assert covering_rate(candidates, predicted) == pytest.approx(covering_rate(candidates[told], predicted[told]))
+    labeled = ~candidates.is_unlabeled
+    assert covering_rate(candidates, predicted) == pytest.approx(covering_rate(candidates[labeled], predicted[labeled]))
     assert approximated_accuracy(candidates, proba) == pytest.approx(
-        approximated_accuracy(candidates[told], proba[told])
+        approximated_accuracy(candidates[labeled], proba[labeled])
     )
-    diluted = told.mean() * ambiguous_zero_one_loss(candidates[told], predicted[told])
+    diluted = labeled.mean() * ambiguous_zero_one_loss(candidates[labeled], predicted[labeled])
     assert ambiguous_zero_one_loss(candidates, predicted) == pytest.approx(diluted)
 
 
 @given(seed=seeds)
 @settings(deadline=None)
 def test_the_covering_rate_bounds_accuracy_and_its_approximation(seed):
-    """Where every set holds the truth, the accuracy is at most the covering rate; so is the approximated accuracy."""
+    """If every set contains the truth, accuracy and approximated accuracy are at most the covering rate."""
     candidates, predicted, proba = draw(seed, full=False)
     rng = np.random.default_rng(seed)
     truth = np.array([rng.choice(candidates.classes[row]) for row in candidates.mask])
@@ -98,7 +98,7 @@ def test_the_covering_rate_bounds_accuracy_and_its_approximation(seed):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_the_approximated_accuracy_is_its_formula(seed):
-    """The approximated accuracy is the mean share of the predicted class in its set, row by row."""
+    """The approximated accuracy is the mean fraction of the set's probability that the prediction has."""
     candidates, _, proba = draw(seed, full=False)
     total = 0.0
     for row, p in zip(candidates.mask, proba):
@@ -111,7 +111,7 @@ def test_the_approximated_accuracy_is_its_formula(seed):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_order_and_repetition_of_rows(seed):
-    """The order of rows does not matter, and a whole weight is a repetition."""
+    """The order of rows does not matter, and an integer weight is a repetition."""
     candidates, predicted, proba = draw(seed)
     rng = np.random.default_rng(seed)
     order, times = rng.permutation(len(predicted)), rng.integers(1, 4, len(predicted))
@@ -129,7 +129,7 @@ def test_order_and_repetition_of_rows(seed):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_every_form_of_y_scores_alike(seed):
-    """The same sets give the same rates as sets of names, CSR or dense indicator, DataFrame or CandidateSets."""
+    """Sets of names, CSR and dense indicators, DataFrames and CandidateSets give equal rates."""
     candidates, predicted, proba = draw(seed)
     classes = candidates.classes
     forms = (
@@ -148,22 +148,22 @@ def test_every_form_of_y_scores_alike(seed):
         )
 
 
-def test_exact_accuracy_leaves_partial_rows_out():
-    """Only rows whose set holds one label count; without one there is no such accuracy."""
+def test_exact_accuracy_excludes_partial_rows():
+    """Only exact rows count; without an exact row an error is raised."""
     y, predicted = [["a"], ["a", "b"], ["b"], None, ["c"]], ["a", "c", "a", "a", "c"]
     assert exact_accuracy(y, predicted) == pytest.approx(2 / 3)
-    with pytest.raises(LabelError, match="no row of y is exactly labeled"):
+    with pytest.raises(LabelError, match="must have an exact row"):
         exact_accuracy([["a", "b"], ["b", "c"]], ["a", "b"])
 
 
 def test_lists_of_sets_of_unequal_length_need_no_classes():
-    """Ragged lists are read as sets, also where a prediction names a label of no set."""
+    """Ragged lists are read as sets, even if a predicted label is in no set."""
     assert covering_rate([["a"], ["a", "b"], ["b", "c"]], ["a", "c", "b"]) == pytest.approx(2 / 3)
     assert covering_rate([["a"], ["a", "b"], ["b", "c"]], ["a", "z", "b"]) == pytest.approx(2 / 3)
 
 
-def test_labels_that_were_not_learnt_are_never_covered():
-    """A label of y beyond the classes has probability 0 and no prediction; it makes the row wrong and is no error."""
+def test_unknown_labels_are_never_covered():
+    """A label of y outside the classes has probability 0; its row counts as wrong and raises no error."""
     y, classes = ["a", "b", "new"], np.array(["a", "b"])
     assert covering_rate(y, ["a", "b", "b"], classes=classes) == pytest.approx(2 / 3)
     assert approximated_accuracy(y, [[1, 0], [0.2, 0.8], [0.5, 0.5]], classes=classes) == pytest.approx(2 / 3)
@@ -176,27 +176,33 @@ def test_labels_that_were_not_learnt_are_never_covered():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: covering_rate([None, "a", "b"], ["a", "a", "a"], sample_weight=[1, 0, 0]), "nothing to judge"),
-        (lambda: ambiguous_zero_one_loss(["a", "b"], ["a", "a"], sample_weight=[0, 0]), "nothing to judge"),
-        (lambda: covering_rate(["a", "b"], ["a"]), r"y_pred has shape \(1,\)"),
+        (
+            lambda: covering_rate([None, "a", "b"], ["a", "a", "a"], sample_weight=[1, 0, 0]),
+            "must have a labeled row with weight above 0",
+        ),
+        (
+            lambda: ambiguous_zero_one_loss(["a", "b"], ["a", "a"], sample_weight=[0, 0]),
+            "must have a labeled row with weight above 0",
+        ),
+        (lambda: covering_rate(["a", "b"], ["a"]), r"`y_pred` must have shape \(2,\).*got \(1,\)"),
         (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1]), "sample_weight has shape"),
         (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1, -1]), "row 1: sample_weight is -1"),
         (lambda: covering_rate(np.eye(3, dtype=int), [0, 1, 2], classes=["a", "b"]), "3 columns"),
         (lambda: covering_rate(CandidateSets.from_labels(["a", "b"]), [0, 1], classes=[0, 1]), "same classes"),
-        (lambda: approximated_accuracy(["a", "b"], [[1.0], [0.0]]), "proba has shape"),
-        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [2.0, -1.0]]), "not finite in row 1"),
-        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [np.nan, 1.0]]), "not finite in row 1"),
-        (lambda: approximated_accuracy(["a", "b"], np.eye(2), classes=iter("a")), r"expected \(2, 1\)"),
-        (lambda: precision_recall_breakeven_point([0, 1], [0.1]), "one shape"),
-        (lambda: precision_recall_breakeven_point([0, 2], [0.1, 0.2]), "other than 0 and 1"),
+        (lambda: approximated_accuracy(["a", "b"], [[1.0], [0.0]]), "`proba` must have shape"),
+        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [2.0, -1.0]]), "finite; row 1 is not"),
+        (lambda: approximated_accuracy(["a", "b"], [[1.0, 0.0], [np.nan, 1.0]]), "finite; row 1 is not"),
+        (lambda: approximated_accuracy(["a", "b"], np.eye(2), classes=iter("a")), r"must have shape \(2, 1\)"),
+        (lambda: precision_recall_breakeven_point([0, 1], [0.1]), "must have the same shape"),
+        (lambda: precision_recall_breakeven_point([0, 2], [0.1, 0.2]), "must be 1 for positives and 0 otherwise"),
         (lambda: precision_recall_breakeven_point([0, 1], [0.1, np.nan]), "NaN in row 1"),
-        (lambda: win_tie_loss([1.0], [2.0]), "cannot be paired"),
-        (lambda: win_tie_loss([1.0, np.nan], [2.0, 3.0]), "NaN or infinite"),
-        (lambda: win_tie_loss([1.0, 2.0], [2.0, 3.0], alpha=0), "alpha=0"),
+        (lambda: win_tie_loss([1.0], [2.0]), "`ours` and `theirs` must have the same shape"),
+        (lambda: win_tie_loss([1.0, np.nan], [2.0, 3.0]), "scores must be finite"),
+        (lambda: win_tie_loss([1.0, 2.0], [2.0, 3.0], alpha=0), "`alpha` must be .*got 0"),
     ],
 )
-def test_what_cannot_be_scored_is_one_clear_error(call, message):
-    """Errors say what is wrong and where."""
+def test_invalid_inputs_raise(call, message):
+    """Errors state the cause and the place."""
     with pytest.raises(InputError, match=message):
         call()
 
@@ -204,7 +210,7 @@ def test_what_cannot_be_scored_is_one_clear_error(call, message):
 @given(seed=seeds)
 @settings(deadline=None, max_examples=30)
 def test_break_even_is_the_expected_precision_at_r(seed):
-    """With R positives it is the precision among the first R rows, averaged over all orders of equal scores."""
+    """With R positives it is the precision among the first R rows, averaged over all orders of tied scores."""
     rng = np.random.default_rng(seed)
     n = rng.integers(1, 7)
     truth, scores = rng.integers(0, 2, n), rng.integers(0, 3, n) / 2.0
@@ -217,8 +223,8 @@ def test_break_even_is_the_expected_precision_at_r(seed):
 
 @given(seed=seeds)
 @settings(deadline=None)
-def test_break_even_is_where_a_walk_along_the_curve_ends(seed):
-    """With few or many ties, infinite scores among them, it is the oracle's fraction."""
+def test_break_even_equals_the_oracle(seed):
+    """With few or many ties and with infinite scores, it equals the oracle's fraction."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))
     truth = rng.random(n) < rng.random()
@@ -232,7 +238,7 @@ def test_break_even_is_where_a_walk_along_the_curve_ends(seed):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_break_even_lies_on_the_curve(seed):
-    """Without ties, precision and recall of scikit-learn's curve meet at this value."""
+    """Without ties, precision and recall of scikit-learn's curve are equal at this value."""
     rng = np.random.default_rng(seed)
     n = rng.integers(2, 40)
     truth, scores = rng.integers(0, 2, n), rng.permutation(n).astype(float)
@@ -246,7 +252,7 @@ def test_break_even_lies_on_the_curve(seed):
 @given(seed=seeds)
 @settings(deadline=None)
 def test_break_even_depends_on_the_ranking_alone(seed):
-    """Any order of rows and any rising function of the scores give the same value, with ties too, class by class."""
+    """It is invariant to the order of rows and to increasing functions of the scores, also with ties."""
     rng = np.random.default_rng(seed)
     n = rng.integers(2, 20)
     truth, scores = rng.integers(0, 2, (n, 3)), rng.integers(-2, 3, (n, 3)).astype(float)
@@ -267,11 +273,11 @@ def test_win_tie_loss_is_antisymmetric(seed):
     shape = (rng.integers(1, 6), rng.integers(2, 8))
     ours = rng.integers(0, 4, shape) / 4.0
     theirs = ours + rng.integers(-1, 2, (shape[0], 1)) / 4.0 + rng.integers(-1, 2, shape) / 8.0
-    found = win_tie_loss(ours, theirs)
-    assert sum(found) == shape[0]
-    assert win_tie_loss(theirs, ours) == found[::-1]
+    result = win_tie_loss(ours, theirs)
+    assert sum(result) == shape[0]
+    assert win_tie_loss(theirs, ours) == result[::-1]
     assert win_tie_loss(ours, ours) == (0, shape[0], 0)
-    assert win_tie_loss(ours + 1, theirs + 1) == found, "only differences matter"
+    assert win_tie_loss(ours + 1, theirs + 1) == result, "only differences matter"
 
 
 def test_win_tie_loss_is_the_paired_t_test():

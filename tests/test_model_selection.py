@@ -1,4 +1,4 @@
-"""Laws of the folds and of the scorers."""
+"""Splitter and scorers for candidate sets."""
 
 import copy
 import pickle
@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from oneof import CandidateSets
 from oneof.errors import InputError, LabelError
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
 from oneof.model_selection import (
     CandidateKFold,
@@ -30,39 +30,39 @@ SCORERS = (covering_rate_scorer, approximated_accuracy_scorer, exact_accuracy_sc
 seeds = st.integers(0, 2**32 - 1)
 
 
-class Centroids(LinearScores, CandidateClassifier):
-    """Scores by the product with the mean of the rows that name a class; `shrink` draws the means to 0."""
+class Centroids(LinearClassifierMixin, CandidateClassifier):
+    """Classifier by inner products with class means; `shrink` shrinks the means to 0."""
 
     def __init__(self, shrink=0.0):
         self.shrink = shrink
 
     def fit(self, X, y):
-        rows, candidates = self._read_fit(X, y)
-        shares = candidates.mask / candidates.sizes[:, None]
-        means = (shares.T @ rows) / np.maximum(shares.sum(axis=0), 1)[:, None]
+        rows, candidates = self._validate_fit(X, y)
+        weights = candidates.mask / candidates.sizes[:, None]
+        means = (weights.T @ rows) / np.maximum(weights.sum(axis=0), 1)[:, None]
         self.coef_, self.intercept_ = (1 - self.shrink) * means, -0.5 * (means**2).sum(axis=1)
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
 
 class Frequencies(CandidateClassifier):
-    """Predicts the class that is named most often."""
+    """Classifier that predicts the most frequent candidate."""
 
     def fit(self, X, y):
-        _, candidates = self._read_fit(X, y)
-        self.shares_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
-        return self._finish_fit(X, y, candidates)
+        _, candidates = self._validate_fit(X, y)
+        self.frequencies_ = candidates.mask.sum(axis=0) / candidates.mask.sum()
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows):
-        return np.tile(self.shares_, (rows.shape[0], 1))
+        return np.tile(self.frequencies_, (rows.shape[0], 1))
 
     def predict_proba(self, X):
-        return self._scores(self._read_rows(X))
+        return self._scores(self._validate_rows(X))
 
 
-def draw(seed, *, n=None, K=None, share=0.25):
+def draw(seed, *, n=None, K=None, fraction=0.25):
     rng = np.random.default_rng(seed)
     n, K = n or rng.integers(8, 40), K or rng.integers(2, 7)
-    mask = rng.random((n, K)) < share
+    mask = rng.random((n, K)) < fraction
     truth = rng.integers(0, K, n)
     mask[np.arange(n), truth] = True
     X = rng.normal(size=(n, 3)) + truth[:, None] * [1.0, -1.0, 0.5]
@@ -71,25 +71,25 @@ def draw(seed, *, n=None, K=None, share=0.25):
 
 @given(seed=seeds, n_splits=st.integers(2, 5), shuffle=st.booleans())
 @settings(deadline=None)
-def test_folds_part_the_labeled_rows(seed, n_splits, shuffle):
-    """Every labeled row is in one test part, unlabeled rows in every training part; sizes differ by at most one."""
+def test_folds_partition_the_labeled_rows(seed, n_splits, shuffle):
+    """Every labeled row is in one test set, unlabeled rows in every training set; sizes differ by at most one."""
     X, candidates, _ = draw(seed)
-    told = np.flatnonzero(~candidates.is_unlabeled)
-    if len(told) < n_splits:
+    labeled = np.flatnonzero(~candidates.is_unlabeled)
+    if len(labeled) < n_splits:
         return
     cv = CandidateKFold(n_splits, shuffle=shuffle, random_state=seed if shuffle else None)
     folds = list(cv.split(X, candidates))
     assert len(folds) == cv.get_n_splits() == n_splits
-    np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), told)
+    np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), labeled)
     for train, test in folds:
         np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(len(X)))
-        assert len(test) - len(told) // n_splits in (0, 1)
+        assert len(test) - len(labeled) // n_splits in (0, 1)
 
 
 @given(seed=seeds, n_splits=st.integers(2, 5))
 @settings(deadline=None)
 def test_exact_labels_are_stratified(seed, n_splits):
-    """On exact labels two folds differ by at most one row of any class, and every class with two rows is learned."""
+    """On exact labels two folds differ by at most one row per class; classes with two rows are in each training set."""
     rng = np.random.default_rng(seed)
     y = rng.choice(["a", "b", "c", "d"], size=rng.integers(n_splits, 40), p=[0.6, 0.2, 0.15, 0.05])
     y[0], y[1] = "a", "b"
@@ -99,8 +99,8 @@ def test_exact_labels_are_stratified(seed, n_splits):
             assert count < 2 or label in y[train]
 
 
-def test_sets_that_repeat_are_stratified():
-    """Where no class is scarce, two folds differ by at most one row of any candidate set."""
+def test_repeated_sets_are_stratified():
+    """If no class is rare, two folds differ by at most one row of any candidate set."""
     _, candidates, _ = draw(3, n=300, K=4)
     candidates = candidates[~candidates.is_unlabeled]
     _, kind = np.unique(candidates.mask, axis=0, return_inverse=True)
@@ -109,16 +109,16 @@ def test_sets_that_repeat_are_stratified():
     assert (np.ptp(held_out, axis=0) <= 1).all()
 
 
-def test_a_class_named_in_two_rows_is_spread_by_exchange():
-    """Dealing alone would put both rows that name k into the first fold."""
+def test_a_class_of_two_rows_is_distributed_by_exchange():
+    """Without exchanges both rows with candidate k would be in the first fold."""
     y = [["a", "k"], ["b"], ["c", "k"], ["d", "e"], ["d", "e"], ["d", "e"]]
     for train, _ in CandidateKFold(2, shuffle=False).split(np.zeros((6, 1)), y):
         assert "k" in set().union(*(y[i] for i in train))
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_every_class_with_two_rows_is_in_every_training_part(seed):
-    """Also for partial rows that overlap, every class which two rows name is named in each training part."""
+def test_every_class_with_two_rows_is_in_every_training_set(seed):
+    """Each candidate of at least two rows is in each training set, also for overlapping partial rows."""
     rng = np.random.default_rng(seed)
     mask = rng.random((25, 12)) < 0.1
     mask[np.arange(25), rng.integers(0, 12, 25)] = True
@@ -127,7 +127,7 @@ def test_every_class_with_two_rows_is_in_every_training_part(seed):
 
 
 def test_every_form_of_y_gives_the_same_folds():
-    """Sets of names, indicators and CandidateSets are cut alike."""
+    """Sets of names, indicators and CandidateSets give equal folds."""
     X, candidates, _ = draw(1, n=40, K=3)
     frame = pd.DataFrame(candidates.to_indicator(), columns=candidates.classes)
     forms = (candidates.to_sets(), candidates.to_indicator(), candidates.to_indicator(sparse=True), frame)
@@ -140,8 +140,8 @@ def test_every_form_of_y_gives_the_same_folds():
         assert 1 not in test
 
 
-def test_the_random_state_fixes_the_folds():
-    """The same seed gives the same folds at every call, another seed others, and no shuffling always the same."""
+def test_random_state_determines_the_folds():
+    """Equal seeds give equal folds, other seeds other folds, and no shuffling always the same folds."""
     X, candidates, _ = draw(2, n=60, K=3)
 
     def folds(**how):
@@ -154,35 +154,35 @@ def test_the_random_state_fixes_the_folds():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: CandidateKFold(1), "n_splits=1 is not possible"),
-        (lambda: CandidateKFold(2.5), "n_splits=2.5 is not possible"),
+        (lambda: CandidateKFold(1), "`n_splits` must be .*got 1"),
+        (lambda: CandidateKFold(2.5), "`n_splits` must be .*got 2.5"),
         (lambda: CandidateKFold(shuffle=False, random_state=0), "no effect without shuffle"),
         (lambda: list(CandidateKFold(3).split(np.zeros(4), ["a", "b", None, None])), "2 labeled rows, fewer than"),
         (lambda: list(CandidateKFold(2).split(np.zeros(3), ["a", "b"])), "inconsistent numbers of samples"),
     ],
 )
-def test_impossible_folds_are_clear_errors(call, message):
-    """What cannot be split says why."""
+def test_invalid_folds_raise(call, message):
+    """The error states the cause."""
     with pytest.raises(ValueError, match=message):
         call()
 
 
 @pytest.mark.parametrize("form", ["indicator", "sets", "lists"])
-def test_cross_validation_is_the_loop_by_hand(form):
-    """cross_val_score with the splitter and a scorer gives the metric on each test part."""
+def test_cross_validation_equals_an_explicit_loop(form):
+    """cross_val_score with the splitter and a scorer gives the metric on each test set."""
     X, candidates, _ = draw(4, n=60, K=3)
     y = {"indicator": candidates.to_indicator(), "sets": candidates, "lists": candidates.to_sets()}[form]
     cv = CandidateKFold(3, random_state=0)
-    found = cross_val_score(make_pipeline(StandardScaler(), Centroids()), X, y, cv=cv, scoring=covering_rate_scorer)
-    for score, (train, test) in zip(found, cv.split(X, y), strict=True):
+    scores = cross_val_score(make_pipeline(StandardScaler(), Centroids()), X, y, cv=cv, scoring=covering_rate_scorer)
+    for score, (train, test) in zip(scores, cv.split(X, y), strict=True):
         model = make_pipeline(StandardScaler(), Centroids()).fit(X[train], candidates[train])
         assert score == covering_rate(candidates[test], model.predict(X[test]))
 
 
 @pytest.mark.parametrize("estimator", [Centroids(), Frequencies()])
 @pytest.mark.parametrize("wrap", [lambda e: e, lambda e: make_pipeline(StandardScaler(), e)])
-def test_scorers_are_the_metrics(estimator, wrap):
-    """Each scorer is its metric of the estimator's predictions or probabilities, with weights, in a pipeline or not."""
+def test_scorers_equal_the_metrics(estimator, wrap):
+    """Each scorer equals its metric of predictions or probabilities, with weights, in a pipeline or not."""
     X, candidates, _ = draw(5, n=50, K=3)
     model = wrap(estimator).fit(X, candidates)
     weight = np.random.default_rng(0).random(50)
@@ -203,7 +203,7 @@ def test_scorers_are_the_metrics(estimator, wrap):
 
 
 def test_two_classes_are_scored_by_the_logistic_function():
-    """For two classes, where decision_function is one column, its softmax is the logistic function."""
+    """For two classes, the softmax of the 1-D decision function is the logistic function."""
     X, candidates, _ = draw(6, n=30, K=2)
     model = Centroids().fit(X, candidates)
     up = expit(model.decision_function(X))
@@ -211,8 +211,8 @@ def test_two_classes_are_scored_by_the_logistic_function():
     assert approximated_accuracy_scorer(model, X, candidates) == pytest.approx(expected)
 
 
-def test_without_scores_there_is_no_approximated_accuracy():
-    """An estimator that only predicts can be judged by its covering rate alone."""
+def test_approximated_accuracy_needs_scores():
+    """An estimator without scores has a covering rate, but no approximated accuracy."""
 
     class Constant(ClassifierMixin, BaseEstimator):
         classes_ = np.array(["c0", "c1", "c2"])
@@ -221,14 +221,14 @@ def test_without_scores_there_is_no_approximated_accuracy():
             return np.repeat("c1", len(X))
 
     X, candidates, _ = draw(7, n=30, K=3)
-    told = ~candidates.is_unlabeled
-    assert covering_rate_scorer(Constant(), X, candidates) == pytest.approx(candidates.mask[told, 1].mean())
+    labeled = ~candidates.is_unlabeled
+    assert covering_rate_scorer(Constant(), X, candidates) == pytest.approx(candidates.mask[labeled, 1].mean())
     with pytest.raises(InputError, match="neither predict_proba nor decision_function"):
         approximated_accuracy_scorer(Constant(), X, candidates)
 
 
-def test_a_held_out_label_that_was_not_learnt_is_wrong_and_no_error():
-    """A class of the test part that training did not name lowers every score."""
+def test_an_unknown_held_out_label_counts_as_wrong():
+    """A class that is only in the test set lowers every score and raises no error."""
     X, y = np.arange(12.0).reshape(6, 2), ["a", "b", "a", "b", "a", "b"]
     model = Frequencies().fit(X, y)
     for scorer in SCORERS:
@@ -237,41 +237,41 @@ def test_a_held_out_label_that_was_not_learnt_is_wrong_and_no_error():
         covering_rate_scorer(model, X[:2], CandidateSets.from_labels([0, 1]))
 
 
-def test_a_search_chooses_by_the_scorer():
-    """GridSearchCV keeps the setting with the highest covering rate, and scores with it afterwards."""
+def test_a_search_selects_by_the_scorer():
+    """GridSearchCV selects the setting with the highest covering rate, and scores with the scorer."""
     X, candidates, _ = draw(8, n=80, K=3)
     y, cv = candidates.to_indicator(), CandidateKFold(3, random_state=0)
     grid = {"centroids__shrink": [0.0, 0.5, 2.0]}
     search = GridSearchCV(make_pipeline(StandardScaler(), Centroids()), grid, scoring=covering_rate_scorer, cv=cv)
     search.fit(X, y)
-    by_hand = [
+    explicit = [
         cross_val_score(make_pipeline(StandardScaler(), Centroids(s)), X, y, cv=cv, scoring=covering_rate_scorer)
         for s in (0.0, 0.5, 2.0)
     ]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], np.mean(by_hand, axis=1))
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], np.mean(explicit, axis=1))
     assert search.score(X, y) == covering_rate_scorer(search, X, y)
     several = cross_validate(search, X, y, cv=cv, scoring={str(scorer): scorer for scorer in SCORERS})
     assert all(f"test_{scorer}" in several for scorer in SCORERS)
 
 
-def test_weights_reach_a_scorer_that_asks_for_them():
-    """Under metadata routing a scorer takes weights if it asks, and scikit-learn demands a choice if not."""
+def test_weights_are_routed_to_a_scorer_that_requests_them():
+    """Under metadata routing a scorer receives weights if it requests them; otherwise an error is raised."""
     X, candidates, _ = draw(9, n=60, K=3)
     cv, weight = CandidateKFold(3, random_state=0), np.random.default_rng(0).random(60)
     arguments = {"cv": cv, "params": {"sample_weight": weight}}
     with sklearn.config_context(enable_metadata_routing=True):
-        asking = covering_rate_scorer.set_score_request(sample_weight=True)
-        found = cross_val_score(Centroids(), X, candidates, scoring=asking, **arguments)
+        requesting = covering_rate_scorer.set_score_request(sample_weight=True)
+        scores = cross_val_score(Centroids(), X, candidates, scoring=requesting, **arguments)
         with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
             cross_val_score(Centroids(), X, candidates, scoring=covering_rate_scorer, **arguments)
-    for score, (train, test) in zip(found, cv.split(X, candidates), strict=True):
+    for score, (train, test) in zip(scores, cv.split(X, candidates), strict=True):
         model = Centroids().fit(X[train], candidates[train])
         assert score == covering_rate(candidates[test], model.predict(X[test]), sample_weight=weight[test])
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
-def test_scorers_travel(scorer):
-    """A pickled, copied or cloned scorer scores as before."""
+def test_scorers_are_copied(scorer):
+    """A pickled, copied or cloned scorer gives equal scores."""
     X, candidates, _ = draw(10, n=30, K=3)
     model = Frequencies().fit(X, candidates)
     for again in (pickle.loads(pickle.dumps(scorer)), copy.deepcopy(scorer), sklearn.clone(scorer, safe=False)):

@@ -1,4 +1,4 @@
-"""Topics against the rest, judged by precision = recall."""
+"""Break-even points of one classifier per topic."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ N, K = 60, 3
 
 @pytest.fixture
 def documents():
-    """Return counts of words of documents with none, one or several topics, and 20 rows that are labeled."""
+    """Return word counts of documents with zero, one or several topics, the topics, and 20 labeled rows."""
     generator = np.random.default_rng(0)
     topics = generator.random((N, K)) < 0.4
     means = 0.3 + topics @ (2.0 * np.kron(np.eye(K), np.ones(4)))
@@ -29,27 +29,27 @@ def documents():
 
 
 @pytest.mark.parametrize("model", [MultinomialNB(), LinearSVC(), KNeighborsClassifier(3), oneof.PLEM(), oneof.CLPL()])
-def test_each_topic_is_a_ranking_of_the_others(documents, model):
-    """A break-even point is the oracle's for a model of the labeled rows alone, and ranks nothing else."""
+def test_each_topic_is_evaluated_on_the_other_rows(documents, model):
+    """The break-even point of each topic equals the oracle's for a model of the labeled rows."""
     X, topics, labeled = documents
     others = np.setdiff1d(np.arange(N), labeled)
-    found = breakeven_score(model, X.astype(float), topics, labeled, transductive=False)
+    result = breakeven_score(model, X.astype(float), topics, labeled, transductive=False)
     for k in range(K):
         fitted = model.__class__(**model.get_params()).fit(X[labeled].astype(float), topics[labeled, k].astype(int))
         if hasattr(fitted, "decision_function"):
             scores = fitted.decision_function(X[others].astype(float))
         else:
             scores = fitted.predict_proba(X[others].astype(float))[:, 1]
-        assert found.break_even[k] == pytest.approx(float(break_even(topics[others, k], scores)))
-    assert found.mean == pytest.approx(found.break_even.mean())
+        assert result.break_even[k] == pytest.approx(float(break_even(topics[others, k], scores)))
+    assert result.mean == pytest.approx(result.break_even.mean())
 
 
 @pytest.mark.parametrize("model", [oneof.PLEM(entropy_weight=0.3), oneof.HarmonicField(), LabelPropagation()])
-def test_transduction_has_the_others_without_topics(documents, model):
-    """The other rows take part in fit as -1; their topics change no ranking, and a graph's own answer is taken."""
+def test_transduction_uses_the_other_rows_as_unlabeled(documents, model):
+    """`fit` receives the other rows as -1, and the scores are `label_distributions_` if there are any."""
     X, topics, labeled = documents
     X = X.astype(float)
-    found = breakeven_score(model, X, topics, labeled, transductive=True)
+    result = breakeven_score(model, X, topics, labeled, transductive=True)
     others = np.setdiff1d(np.arange(N), labeled)
     for k in range(K):
         y = np.where(np.isin(np.arange(N), labeled), topics[:, k], -1)
@@ -58,12 +58,12 @@ def test_transduction_has_the_others_without_topics(documents, model):
             scores = fitted.label_distributions_[others, 1]
         else:
             scores = fitted.predict_proba(X[others])[:, 1]
-        assert found.break_even[k] == pytest.approx(float(break_even(topics[others, k], scores)), abs=1e-9)
-    assert found.mean != breakeven_score(oneof.PLEM(), X, topics, labeled, transductive=False).mean
+        assert result.break_even[k] == pytest.approx(float(break_even(topics[others, k], scores)), abs=1e-9)
+    assert result.mean != breakeven_score(oneof.PLEM(), X, topics, labeled, transductive=False).mean
 
 
 def test_forms_of_rows_do_not_matter(documents):
-    """Dense or sparse rows and topics, rows by number or by yes and no, in any order: the same scores."""
+    """Dense or sparse rows and topics, and row indices or masks in any order, give equal scores."""
     X, topics, labeled = documents
     mask = np.isin(np.arange(N), labeled)
     given = breakeven_score(MultinomialNB(), X, topics, labeled, transductive=False)
@@ -75,8 +75,8 @@ def test_forms_of_rows_do_not_matter(documents):
         np.testing.assert_allclose(again.break_even, given.break_even)
 
 
-def test_sure_probabilities_are_still_ranked():
-    """Probabilities that round to 1 are told apart by their logarithms, as scores of long documents are."""
+def test_saturated_probabilities_are_ranked():
+    """Probabilities that round to 1, such as those of long documents, are ranked by their logarithms."""
     X = np.array([[3, 0], [0, 3], [900, 10], [500, 10], [200, 100], [20, 10], [0, 9]])
     topics = np.array([[1], [0], [1], [1], [0], [0], [0]])
     assert breakeven_score(MultinomialNB(), X, topics, [0, 1], transductive=False).mean == 1
@@ -93,7 +93,7 @@ def test_a_pipeline_takes_texts():
     assert breakeven_score(graph, texts, topics, [0, 1, 2, 6], transductive=True).mean == 1
 
 
-def test_the_estimator_is_left_as_it_was(documents):
+def test_the_estimator_is_not_fitted(documents):
     X, topics, labeled = documents
     model = MultinomialNB()
     breakeven_score(model, X, topics, labeled, transductive=False)
@@ -101,25 +101,25 @@ def test_the_estimator_is_left_as_it_was(documents):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"estimator": None}, "estimator=None is no estimator"),
-        ({"transductive": "no"}, "transductive='no' is not possible: choose True or False"),
+        ({"transductive": "no"}, "`transductive` must be .*'no'"),
         ({"Y": np.zeros((N, 1))}, "column 0 of Y occurs in no labeled row"),
         ({"Y": np.ones((N, 1))}, "column 0 of Y occurs in every labeled row"),
         ({"Y": np.eye(N, 1), "labeled": [0, 1]}, "column 0 of Y occurs in none of the other rows"),
-        ({"Y": np.full((N, 1), 2)}, "holds 2 in row 0, column 0"),
-        ({"Y": np.zeros(N)}, "Y has shape"),
+        ({"Y": np.full((N, 1), 2)}, "got 2 in row 0, column 0"),
+        ({"Y": np.zeros(N)}, "`Y` must have shape"),
         ({"Y": np.zeros((N - 1, 2)), "labeled": [0]}, "X has 60 rows, but Y has 59"),
-        ({"labeled": [0, N]}, "numbers from 0 to 59"),
-        ({"labeled": [0.0]}, "numbers from 0 to 59"),
-        ({"labeled": [True]}, r"labeled has shape \(1,\)"),
-        ({"estimator": LogisticRegression(), "transductive": True}, "takes -1 for a class"),
+        ({"labeled": [0, N]}, "integers from 0 to 59"),
+        ({"labeled": [0.0]}, "integers from 0 to 59"),
+        ({"labeled": [True]}, r"`labeled` must have shape .*got \(1,\)"),
+        ({"estimator": LogisticRegression(), "transductive": True}, "treats -1 as a class"),
         ({"estimator": NearestCentroid("manhattan")}, "has neither decision_function nor predict_proba"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(documents, change, said):
+def test_invalid_inputs_raise(documents, change, message):
     X, topics, labeled = documents
     given = {"estimator": MultinomialNB(), "X": X, "Y": topics, "labeled": labeled, "transductive": False} | change
-    with pytest.raises((InputError, InputTypeError), match=said):
+    with pytest.raises((InputError, InputTypeError), match=message):
         breakeven_score(**given)

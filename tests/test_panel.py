@@ -1,4 +1,4 @@
-"""Which methods are compared when none is given."""
+"""Tests of the default estimators of a comparison."""
 
 import numpy as np
 import pandas as pd
@@ -8,58 +8,58 @@ import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 
 from oneof import CLPL
-from oneof.comparison import compare, left_out_of_auto, panel, without_slow
-from oneof.comparison.methods import MOST_FEATURES_OF_A_CUBE, SLOW
+from oneof.comparison import compare, default_estimators
+from oneof.comparison.methods import MAX_FEATURES_CUBIC, SLOW_METHODS, auto_methods, excluded_from_auto
 from oneof.errors import InputError
 from oneof.text import make_vectorizer
 from tests.blobs import draw
 
 
-def test_auto_leaves_out_what_many_features_slow_down():
-    """Beyond some features, methods that solve with all pairs of them must be named, too."""
-    known = panel(sparse=True)
-    few, many = (set(without_slow(known, n)) for n in (MOST_FEATURES_OF_A_CUBE, MOST_FEATURES_OF_A_CUBE + 1))
-    assert few == set(known) - set(SLOW)
-    assert left_out_of_auto(MOST_FEATURES_OF_A_CUBE) == ()
-    assert many == few - set(left_out_of_auto(MOST_FEATURES_OF_A_CUBE + 1))
+def test_auto_excludes_cubic_methods_with_many_features():
+    """With many features, methods of cubic cost in the features must be requested by name."""
+    estimators = default_estimators(sparse=True)
+    few, many = (set(auto_methods(estimators, n)) for n in (MAX_FEATURES_CUBIC, MAX_FEATURES_CUBIC + 1))
+    assert few == set(estimators) - set(SLOW_METHODS)
+    assert excluded_from_auto(MAX_FEATURES_CUBIC) == ()
+    assert many == few - set(excluded_from_auto(MAX_FEATURES_CUBIC + 1))
     assert many < few
 
 
-def test_the_panel_is_what_auto_compares():
-    """Auto tries every method of the panel but the slow ones, names choose from all, for dense and for sparse rows."""
+def test_auto_compares_the_default_estimators():
+    """Auto compares all default estimators except slow ones; names select from all, for dense and sparse rows."""
     X, y, _ = draw()
-    assert {result.method for result in compare(X, y, cv=2).results} == set(panel()) - set(SLOW)
-    assert compare(X, y, SLOW, cv=2).winner == "PLGP"
+    assert {result.method for result in compare(X, y, cv=2).results} == set(default_estimators()) - set(SLOW_METHODS)
+    assert compare(X, y, SLOW_METHODS, cv=2).best_method == "PLGP"
     for rows in (X, sp.csr_array(np.abs(X))):
-        found = compare(rows, y, ["PLKNN", "AvgPegasos"], cv=2)
-        assert {result.method for result in found.results} == {"PLKNN", "AvgPegasos"}
-        assert all(result.error is None for result in found.results)
-    assert compare(X, y, "CLPL", cv=2).winner == "CLPL"
+        comparison = compare(rows, y, ["PLKNN", "AvgPegasos"], cv=2)
+        assert {result.method for result in comparison.results} == {"PLKNN", "AvgPegasos"}
+        assert all(result.error is None for result in comparison.results)
+    assert compare(X, y, "CLPL", cv=2).best_method == "CLPL"
     counts = sp.csr_array(np.abs(X))
     assert compare(counts, y, "MultinomialEM", cv=2).results[0].error is None
-    with pytest.raises(InputError, match="'MultinomialEM' is not in the panel"):  # of values below 0
+    with pytest.raises(InputError, match="must name default estimators; got 'MultinomialEM'"):  # X has values below 0
         compare(sp.csr_array(X), y, "MultinomialEM", cv=2)
-    with pytest.raises(InputError, match="'Oracle' is not in the panel: choose from LOORidge, CLPL"):
+    with pytest.raises(InputError, match="got 'Oracle'. Choose from LOORidge, CLPL"):
         compare(X, y, ["Oracle"])
 
 
 @pytest.mark.parametrize("form", [list, np.array, pd.Series, pl.Series, lambda texts: np.array(texts, dtype=object)])
 @pytest.mark.parametrize("methods", ["auto", "CLPL"])
 def test_texts_need_a_vectorizer(form, methods):
-    """The panel begins with numbers, so texts are refused with the way to go; a dict of pipelines takes them."""
+    """Texts are an error of the default estimators that names the remedy; a dict of pipelines accepts them."""
     texts, y = (
         ["corn, wheat", "oil", "an oil tanker", "wheat", "oil and corn"] * 2,
         ["w", "o", "o", "w", ["o", "w"]] * 2,
     )
-    with pytest.raises(InputError, match=r"X holds texts: begin each method with `oneof\.text\.make_vectorizer`"):
+    with pytest.raises(InputError, match=r"got texts\. Begin each method with `oneof\.text\.make_vectorizer`"):
         compare(form(texts), y, methods, cv=2)
     pipelines = {"linear": make_pipeline(make_vectorizer(), CLPL())}
     assert compare(form(texts), y, pipelines, cv=2).results[0].error is None
 
 
 @pytest.mark.parametrize("shape", [(60,), (60, 1, 3)])
-def test_rows_without_features_are_refused(shape):
-    """What is no table of numbers is refused by its shape, before any method is fitted."""
+def test_rows_without_features_are_an_error(shape):
+    """An array that is not 2-D is an error that names its shape, before any method is fitted."""
     _, y, _ = draw()
-    with pytest.raises(InputError, match=r"X has shape \(60,.*expected \(n_samples, n_features\)"):
+    with pytest.raises(InputError, match=r"must have shape \(n_samples, n_features\); got shape \(60,"):
         compare(np.zeros(shape), y)

@@ -1,4 +1,4 @@
-"""Work side by side: the same results for any number of threads, and no more threads than BLAS may take."""
+"""Threads: the same results for any number of threads, and no more threads than BLAS may use."""
 
 import multiprocessing
 import threading
@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_info, threadpool_limits
 
 from oneof import PLECOC, LOORidge, parallel
-from oneof.graphs.neighbors import Neighborhood
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.parallel import n_available_threads, parallel_map, single_threaded_blas
 
 
@@ -22,14 +22,14 @@ def blas_threads():
 
 
 def test_results_come_in_the_order_of_the_items(monkeypatch):
-    """However many threads there are, and whichever part ends first."""
+    """Results are in the order of the items for any number of threads."""
     for number in (1, 2, 5):
         monkeypatch.setattr(parallel, "n_available_threads", lambda number=number: number)
         assert parallel_map(lambda item: item**2, range(10)) == [item**2 for item in range(10)]
 
 
 def test_two_threads_work_at_once(monkeypatch):
-    """Two parts that wait for each other both end."""
+    """Two items that wait for each other both finish."""
     monkeypatch.setattr(parallel, "n_available_threads", lambda: 2)
     barrier = threading.Barrier(2, timeout=30)
     assert sorted(parallel_map(lambda _: barrier.wait(), range(2))) == [0, 1]
@@ -42,7 +42,7 @@ def test_errors_come_through(monkeypatch):
 
 
 def test_no_core_is_asked_for_twice():
-    """Within a part BLAS has one thread; where BLAS may take one, so may we, as in the workers of joblib and dask."""
+    """BLAS has one thread within an item; with one BLAS thread, as in workers of joblib and Dask, one thread is used."""
     with threadpool_limits(2, user_api="blas"):
         assert parallel_map(lambda _: blas_threads(), range(2)) == [{1}, {1}]
     with threadpool_limits(1, user_api="blas"):
@@ -53,7 +53,7 @@ def test_no_core_is_asked_for_twice():
 
 @contextmanager
 def another_thread():
-    """Be in a thread of its own that has one thread of BLAS: a function to be called lets it leave, and end."""
+    """Enter the limit in another thread; calling the yielded function lets that thread leave it."""
     entered, may_go, gone, may_end = (threading.Event() for _ in range(4))
 
     def stay():
@@ -80,7 +80,7 @@ def another_thread():
 
 @contextmanager
 def two_threads():
-    """Have two threads of BLAS by nobody's limit: threadpoolctl heeds one thread at a time, which `with` makes this."""
+    """Set two BLAS threads outside the limiter; threadpoolctl accepts limits from one thread at a time."""
     set_by_us = ThreadpoolController().select(user_api="blas").limit(limits=2)
     clear = getattr(OpenBLASController, "clear_controlling_thread", lambda **_: None)
     clear(force=True)
@@ -93,7 +93,7 @@ def two_threads():
 
 @pytest.mark.parametrize("limited", [two_threads, lambda: threadpool_limits(2, user_api="blas")], ids=["free", "held"])
 def test_calls_that_overlap_leave_the_threads_of_blas_as_they_were(limited):
-    """Of two that limit BLAS at once, whoever comes first or goes last, and whichever threads they are."""
+    """Two threads that limit BLAS at the same time leave the original limit, in any order."""
     with limited():
         first, second = single_threaded_blas(), single_threaded_blas()
         first.__enter__()
@@ -124,7 +124,7 @@ def _threads_within_and_after(sender):
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_child_forked_within_is_not_limited_for_good(inside):
-    """Be it the thread that forked or another that was inside at that moment."""
+    """The child has its own limit, whether the forking thread or another one was inside."""
     context = multiprocessing.get_context("fork")
     with threadpool_limits(2, user_api="blas"):
         with another_thread():
@@ -139,7 +139,7 @@ def test_a_child_forked_within_is_not_limited_for_good(inside):
 
 
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
-    """A LOORidge that weighs several kernels, and a PLECOC, are equal bit by bit."""
+    """LOORidge with several kernels and PLECOC give identical results for any number of threads."""
     X, y = load_iris(return_X_y=True)
     found = []
     for number in (1, 2, 3):
@@ -151,7 +151,7 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
 
 
 class Watching(LogisticRegression):
-    """Notes how many threads BLAS had while it was fitted."""
+    """Records the number of BLAS threads during fit."""
 
     seen: ClassVar[list[set[int]]] = []
 
@@ -162,7 +162,7 @@ class Watching(LogisticRegression):
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(2, {1}), (None, {2}), (1, {2})])
 def test_codings_that_are_learnt_side_by_side_have_one_thread_of_blas_each(n_jobs, expected):
-    """Whatever classifier learns them; one after the other they have all that BLAS may take."""
+    """Binary classifiers that are fitted one after the other use all BLAS threads."""
     X, y = load_iris(return_X_y=True)
     Watching.seen.clear()
     with threadpool_limits(2, user_api="blas"):
@@ -173,9 +173,9 @@ def test_codings_that_are_learnt_side_by_side_have_one_thread_of_blas_each(n_job
 
 
 def test_neighbors_sought_in_threads_leave_the_threads_of_blas_as_they_were():
-    """scikit-learn limits BLAS while it seeks them, and of calls that overlap the last may put back the limit."""
+    """Overlapping neighbor searches, during which scikit-learn limits BLAS, leave the original limit."""
     X = np.random.default_rng(0).normal(size=(600, 30))
-    found = Neighborhood(X)
+    found = NeighborIndex(X)
     together = threading.Barrier(8, timeout=60)
 
     def seek(_):

@@ -78,7 +78,7 @@ def test_the_training_rows_are_not_in_the_file(rows: Any, tmp_path: Path) -> Non
         assert "_fitted_on" not in archive.read("schema.json").decode()
     assert arrays
     assert max(array.size for array in arrays) < X.size
-    with pytest.raises(oneof.errors.InputError, match="not at hand"):
+    with pytest.raises(oneof.errors.InputError, match="not available"):
         load(tmp_path / "m.skops").disambiguate()
 
 

@@ -1,4 +1,4 @@
-"""The numbers of the pictures equal plain counting, and the pictures show those numbers and leave nothing behind."""
+"""The numbers of the figures equal plain counting, and the figures show these numbers without side effects."""
 
 import itertools
 import re
@@ -28,10 +28,10 @@ from oneof.plots import (
 from oneof.plots.style import PALETTE, clean, shorten
 from oneof.plots.svg import to_svg
 
-# NumPy's text arrays drop a NUL at the end of a label before anything of ours sees it.
+# NumPy's text arrays drop a NUL at the end of a label.
 TEXT = st.characters(exclude_characters="\x00")
 CURVE = SimpleNamespace(
-    n_rows=np.array([20, 40, 80, 200]),
+    train_sizes=np.array([20, 40, 80, 200]),
     covering_rate=np.array([0.5, 0.6, 0.7, 0.75]),
     covering_rate_std=np.array([0.05, 0.04, 0.02, np.nan]),
     accuracy=np.array([0.4, 0.5, 0.6, 0.7]),
@@ -41,7 +41,7 @@ CURVE = SimpleNamespace(
 
 @st.composite
 def masks(draw):
-    """Build masks of 1 to 15 rows over 2 to 6 classes without an empty row."""
+    """Draw masks of 1 to 15 rows and 2 to 6 classes without an empty row."""
     n, k = draw(st.integers(1, 15)), draw(st.integers(2, 6))
     mask = draw(hnp.arrays(bool, (n, k)))
     mask[~mask.any(axis=1), 0] = True
@@ -50,7 +50,7 @@ def masks(draw):
 
 @st.composite
 def decided_masks(draw):
-    """Build masks with, for each row, the column of one of its candidates."""
+    """Draw masks with the code of one candidate for each row."""
     mask = draw(masks())
     decided = [draw(st.sampled_from(np.flatnonzero(row).tolist())) for row in mask]
     return mask, np.array(decided)
@@ -66,7 +66,7 @@ def labeled_sets(mask):
 
 @given(masks())
 def test_set_sizes_count_rows(mask):
-    """Counting the elements of Python sets gives the same histogram, full sets apart."""
+    """The histogram equals the sizes of Python sets, with full sets counted separately."""
     rows, n_unlabeled = counts.set_sizes(mask)
     sizes = [len(s) for s in sets_of(mask)]
     assert rows.tolist() == [sizes.count(s) for s in range(mask.shape[1])]
@@ -75,19 +75,19 @@ def test_set_sizes_count_rows(mask):
 
 @given(masks())
 def test_class_frequencies_count_members(mask):
-    """A class is counted once for each labeled set that holds it, and as sole where the set is just that class."""
+    """A class is counted once per labeled set with it, and as exact if it is the only candidate."""
     found = counts.class_frequencies(mask)
     labeled = labeled_sets(mask)
     for k in range(mask.shape[1]):
         assert found.candidate[k] == sum(k in s for s in labeled)
-        assert found.sole[k] == sum(s == {k} for s in labeled)
+        assert found.exact[k] == sum(s == {k} for s in labeled)
 
 
 @given(masks(), st.integers(1, 4))
-def test_cooccurrence_counts_sets_that_hold_both(mask, block):
-    """Each entry is the number of labeled sets that hold both classes, whatever the block size."""
+def test_cooccurrence_counts_sets_with_both(mask, block):
+    """Each entry is the number of labeled sets with both classes, for any block size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counts, "_BLOCK", block)
+        patch.setattr(counts, "_BLOCK_ROWS", block)
         together = counts.cooccurrence(mask)
     labeled = labeled_sets(mask)
     for a, b in itertools.product(range(mask.shape[1]), repeat=2):
@@ -95,8 +95,8 @@ def test_cooccurrence_counts_sets_that_hold_both(mask, block):
 
 
 @given(decided_masks())
-def test_decision_confusion_is_a_share_of_sets(pair):
-    """Entry (a, b) is the share of the partial sets holding a that were decided as b; NaN where none holds a."""
+def test_decision_confusion_is_a_fraction_of_sets(pair):
+    """Entry (a, b) is the fraction of the partial sets with a that get the label b; NaN if there are none."""
     mask, decided = pair
     shares = counts.decision_confusion(mask, decided)
     n_classes = mask.shape[1]
@@ -110,7 +110,7 @@ def test_decision_confusion_is_a_share_of_sets(pair):
 
 @given(decided_masks(), st.integers(0, 8))
 def test_pairs_are_the_most_frequent_and_their_outcomes_add_up(pair, limit):
-    """No pair left out is more frequent than one listed, and each outcome counts its own labeled sets."""
+    """The listed pairs are the most frequent ones, and each outcome counts its own labeled sets."""
     mask, decided = pair
     together = counts.cooccurrence(mask)
     pairs = counts.top_pairs(together, limit)
@@ -127,25 +127,25 @@ def test_pairs_are_the_most_frequent_and_their_outcomes_add_up(pair, limit):
 
 
 @given(hnp.arrays(np.int64, st.integers(1, 20), elements=st.integers(0, 5)), st.integers(1, 25))
-def test_largest_keeps_the_order_of_classes(weights, limit):
-    """The positions kept ascend, and no weight left out exceeds one that was kept."""
-    kept = counts.largest(weights, limit)
-    assert len(kept) == min(limit, len(weights))
-    assert (np.diff(kept) > 0).all()
-    assert np.delete(weights, kept).max(initial=0) <= weights[kept].min()
+def test_argsort_top_keeps_the_order_of_classes(weights, limit):
+    """The selected indices ascend, and no other weight exceeds a selected one."""
+    selected = counts.argsort_top(weights, limit)
+    assert len(selected) == min(limit, len(weights))
+    assert (np.diff(selected) > 0).all()
+    assert np.delete(weights, selected).max(initial=0) <= weights[selected].min()
 
 
 @given(st.text(max_size=60), st.integers(4, 30))
 def test_shorten_bounds_the_length_and_keeps_both_ends(text, width):
-    """What fits is only cleaned; what does not is cut in the middle."""
-    short, whole = shorten(text, width), clean(text)
+    """A short text is only cleaned; a long one is cut in the middle."""
+    short, full = shorten(text, width), clean(text)
     assert len(short) <= width
-    assert short == whole or (whole.startswith(short.split("…")[0]) and whole.endswith(short.rsplit("…", 1)[1]))
+    assert short == full or (full.startswith(short.split("…")[0]) and full.endswith(short.rsplit("…", 1)[1]))
     ET.fromstring(f"<a>{clean(text).translate({38: None, 60: None})}</a>")
 
 
 def test_bars_are_the_counts():
-    """The heights of the bars are the numbers of rows, unlabeled rows in a bar of their own."""
+    """The heights of the bars are the numbers of rows, with a separate bar for unlabeled rows."""
     y = CandidateSets.from_sets([["a"], ["a"], ["a", "b"], None, ["c"]])
     ax = plot_set_sizes(y, Figure().subplots())
     assert [patch.get_height() for patch in ax.patches] == [3, 1, 1]
@@ -156,7 +156,7 @@ def test_bars_are_the_counts():
 
 
 def test_heat_maps_show_the_matrices():
-    """The cells of the pictures are the co-occurrences and the shares; zeros and the diagonal are left blank."""
+    """The cells have the cooccurrences and the fractions; zeros and the diagonal are blank."""
     y = CandidateSets.from_sets([["a", "b"], ["a", "b"], ["b", "c"], None], classes=["a", "b", "c", "d"])
     mesh = plot_cooccurrence(y, Figure().subplots()).collections[0]
     assert mesh.get_array().filled(0).tolist() == [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
@@ -168,8 +168,8 @@ def test_heat_maps_show_the_matrices():
     assert written == ["50%", "50%", "33%", "33%", "33%", "100%"]
 
 
-def test_many_classes_show_those_that_meet_most():
-    """Beyond 30 classes the heat maps and bars keep the 30 that are named most, in their order."""
+def test_many_classes_show_the_most_frequent():
+    """With more than 30 classes the figures show the 30 most frequent ones, in their order."""
     names = [f"class {k:02d}" for k in range(50)]
     sets = [[names[k], names[(k + 1) % 50]] for k in range(50)] + [[names[k], names[k + 1]] for k in range(10, 39)]
     y = CandidateSets.from_sets(sets)
@@ -178,7 +178,7 @@ def test_many_classes_show_those_that_meet_most():
 
 
 def test_learning_curve_draws_means_and_bands():
-    """A line for each measure goes through the means; a missing spread is a band of no width."""
+    """Each measure has a line through the means; without a standard deviation the band has no width."""
     ax = plot_learning_curve(CURVE, Figure().subplots())
     covering, accuracy = ax.get_lines()
     np.testing.assert_array_equal(covering.get_ydata(), CURVE.covering_rate)
@@ -193,15 +193,15 @@ def test_learning_curve_draws_means_and_bands():
 
 
 @pytest.mark.parametrize("draw", [plot_cooccurrence, lambda y, ax: plot_decisions(y, ["a", "b"], ax)])
-def test_nothing_to_show_is_said(draw):
-    """Without a shared set there is a sentence in place of a picture."""
+def test_empty_figures_have_a_sentence(draw):
+    """Without a partial set the figure has a sentence instead of a heat map."""
     ax = draw(CandidateSets.from_sets([["a"], ["b"]]), Figure().subplots())
     assert len(ax.texts) == 1
     assert not ax.collections
 
 
 def test_given_axes_leave_pyplot_alone():
-    """Drawing on given axes opens no pyplot figure; without axes one new figure is made."""
+    """Drawing on given axes opens no pyplot figure; without axes one new figure is opened."""
     y = CandidateSets.from_sets([["a", "b"], ["b", "c"], ["c"]])
     plt.close("all")
     ax = Figure().subplots()
@@ -219,7 +219,7 @@ def test_matplotlib_is_imported_only_to_draw():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_missing_matplotlib_says_what_to_install(monkeypatch):
+def test_missing_matplotlib(monkeypatch):
     """The error names the extra."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
@@ -229,10 +229,14 @@ def test_missing_matplotlib_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize(
     ("labels", "what"),
-    [(["a"], "1 decided labels for 2 rows"), (["a", "z"], "'z'"), (["a", None], "row 1: the decided label is missing")],
+    [
+        (["a"], "must have one label per row (2); got 1"),
+        (["a", "z"], "'z'"),
+        (["a", None], "must not have missing values; got one in row 1"),
+    ],
 )
 def test_decisions_must_fit_the_rows(labels, what):
-    """Too few labels, unknown and missing ones are refused."""
+    """Too few labels, unknown labels and missing labels are errors."""
     with pytest.raises(LabelError, match=re.escape(what)):
         plot_decisions(CandidateSets.from_sets([["a", "b"], ["b", "c"]]), labels, Figure().subplots())
 
@@ -247,7 +251,7 @@ def picture(names, prefix="p"):
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.text(TEXT, max_size=12), min_size=3, max_size=3, unique=True))
 def test_svg_keeps_any_label_as_text(names):
-    """Whatever the labels are (formulas, markup, control characters), the SVG is sound and holds them, cleaned."""
+    """With any labels (formulas, markup, control characters), the SVG is valid and has the cleaned labels."""
     root = ET.fromstring(picture(names))
     texts = [element.text or "" for element in root.iter("text")]
     for name in names:
@@ -257,20 +261,20 @@ def test_svg_keeps_any_label_as_text(names):
 @pytest.mark.parametrize(
     "names", [["$x_{", "$a$", "\\frac"], ["小鳥", "عصفور", "🐦"], ["#1b2733", "fill: #ffffff", "b"]]
 )
-def test_svg_reads_no_label_as_code(names):
-    """Labels that look like formulas or colors, or that matplotlib has no glyph for, stand as they are."""
+def test_svg_shows_labels_verbatim(names):
+    """Labels that look like formulas or colors, or have no glyph in matplotlib, are shown unchanged."""
     texts = [element.text for element in ET.fromstring(picture(names)).iter("text")]
     assert [texts.count(name) for name in names] == [2, 2, 2]
 
 
 def test_svg_draws_no_blank_cell():
-    """Only the cells that hold something are in the file: a with b and b with c, each in two places."""
+    """Only nonzero cells are in the file: a with b and b with c, each twice."""
     assert len(re.findall(r"<path[^>]*fill: var\(--heat\)", picture(["a", "b", "c"]))) == 4
     assert not re.search(r"fill: none; stroke: var\(--paper\)", picture(["a", "b", "c"]))
 
 
-def test_svg_stands_alone_beside_others():
-    """Ids carry the prefix, every reference resolves, the palette became variables, and equal input is equal output."""
+def test_svg_has_unique_ids():
+    """Ids have the prefix, references resolve, colors are CSS variables, and equal input gives equal output."""
     svg = picture(["a", "b", "c"], "one")
     root = ET.fromstring(svg)
     ids = [element.get("id") for element in root.iter() if element.get("id")]

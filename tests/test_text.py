@@ -1,4 +1,4 @@
-"""Stop words, stems and TF-IDF."""
+"""Tests of stop words, stemming and TF-IDF."""
 
 import copy
 import os
@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 from oneof import persistence
 from oneof.errors import InputError, InputTypeError
-from oneof.text import StemTokenizer, languages, make_vectorizer, stemming_package
+from oneof.text import StemTokenizer, make_vectorizer, stemmer_languages, stemmer_version
 
 TEXTS = [
     "Having had the physics of it explained, a physicist was having doubts.",
@@ -30,8 +30,8 @@ TEXTS = [
 ]
 
 
-def test_stop_words_go_before_stems():
-    """Each text is its words without stop words, each stemmed; stemmed first, stop words would be missed."""
+def test_stop_words_are_removed_before_stemming():
+    """The tokens of a text are its stemmed words without stop words; after stemming, stop words would be missed."""
     stem = snowballstemmer.stemmer("english").stemWord
     cut = CountVectorizer(token_pattern=r"\w+", stop_words="english").build_analyzer()
     ours = make_vectorizer(stop_words="english", stem="english").build_analyzer()
@@ -42,31 +42,31 @@ def test_stop_words_go_before_stems():
     assert stop_words, "some stop words are not their own stems, so that the order matters"
 
 
-def test_without_words_of_its_own_it_is_plain_tfidf():
-    """By default nothing of a language is assumed: the features are scikit-learn's, words of one letter included."""
+def test_default_is_plain_tfidf():
+    """By default no language is assumed: the features are scikit-learn's, including words of one letter."""
     ours, theirs = make_vectorizer(sublinear_tf=True), TfidfVectorizer(token_pattern=r"\w+", sublinear_tf=True)
     np.testing.assert_array_equal(ours.fit_transform(TEXTS).toarray(), theirs.fit_transform(TEXTS).toarray())
     assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
 
 
 @pytest.mark.parametrize("stem", [None, "english"])
-def test_listed_words_are_cut_as_texts_are(stem):
-    """A word with an apostrophe or a capital in the list is left out of texts, without a warning."""
+def test_stop_words_are_split_like_texts(stem):
+    """A stop word with an apostrophe or a capital is removed from texts, without a warning."""
     found = make_vectorizer(stop_words=["Don't", "it"], stem=stem).fit(["I DON'T like it", "it's good"])
     assert found.get_feature_names_out().tolist() == ["good", "i", "like", "s"]
 
 
 @pytest.mark.parametrize("stem", [None, "english"])
-def test_contractions_leave_nothing(stem):
-    """With the English list, what contractions are cut into is left out too, but no word that means something alone."""
+def test_contractions_are_removed(stem):
+    """The English list removes the parts of contractions too, but not a part that is also a word."""
     cut = make_vectorizer(stop_words="english", stem=stem).build_analyzer()
     assert cut("I don't, he's and we've; They\u2019ll, you're, isn't, I'm, she'd, couldn't") == []
     assert cut("He won it, by hook or by crook: C or 7?") == ["won", "hook", "crook", "c", "7"]
 
 
 @pytest.mark.parametrize("stem", [None, "french"])
-def test_listed_words_lose_their_accents_as_texts_do(stem):
-    """With strip_accents a word of the list is left out of texts that have it with accents or without."""
+def test_stop_words_lose_their_accents_like_texts(stem):
+    """With strip_accents a stop word is removed from texts that contain it with or without accents."""
     found = make_vectorizer(stop_words=["été", "À"], stem=stem, strip_accents="unicode")
     assert found.fit(["Un été à Nice", "ete a nice"]).get_feature_names_out().tolist() == [
         "nic" if stem else "nice",
@@ -74,27 +74,27 @@ def test_listed_words_lose_their_accents_as_texts_do(stem):
     ]
 
 
-def test_without_words_other_options_are_free():
-    """Where no stop word and no stemmer looks for lower case, capitals may stay and texts be prepared."""
+def test_other_options_are_allowed_without_stop_words_and_stems():
+    """Without stop words and stemmers, `lowercase=False` and a preprocessor are allowed."""
     assert make_vectorizer(lowercase=False).build_analyzer()("The Cat") == ["The", "Cat"]
     assert make_vectorizer(preprocessor=str.upper).build_analyzer()("The Cat") == ["THE", "CAT"]
 
 
 @pytest.mark.parametrize("words", [{"stop_words": "english"}, {"stop_words": ["the"]}, {"stem": "english"}])
-def test_options_that_would_undo_words_are_refused(words):
-    """Each is named, with what to do, instead of a silent loss of stop words or stems."""
+def test_conflicting_options_are_rejected(words):
+    """The error names the option and a remedy, instead of a silent loss of stop words or stems."""
     for name, value in (("token_pattern", r"\w\w+"), ("tokenizer", str.split), ("analyzer", "char")):
         for given in (words, {}):
-            with pytest.raises(InputError, match=f"^{name} is set by make_vectorizer: use TfidfVectorizer itself"):
+            with pytest.raises(InputError, match=f"^`{name}` is set by make_vectorizer. Use TfidfVectorizer directly"):
                 make_vectorizer(**given, **{name: value})
-    with pytest.raises(InputError, match="lowercase=False hides words with capitals"):
+    with pytest.raises(InputError, match="`lowercase` must be True with stop words or a stemmer"):
         make_vectorizer(**words, lowercase=False)
-    with pytest.raises(InputError, match="preprocessor takes the place of lower case"):
+    with pytest.raises(InputError, match="`preprocessor` must be None with stop words or a stemmer"):
         make_vectorizer(**words, preprocessor=str.strip)
 
 
-def test_other_parameters_are_scikit_learns():
-    """Pairs of words are pairs of stems, with stop words gone from between them."""
+def test_other_parameters_are_those_of_scikit_learn():
+    """Bigrams are pairs of stems, with the stop words between them removed."""
     found = make_vectorizer(stop_words="english", stem="english", ngram_range=(2, 2)).fit(["the cats of the houses"])
     assert found.get_feature_names_out().tolist() == ["cat hous"]
 
@@ -109,18 +109,19 @@ def test_other_parameters_are_scikit_learns():
         ("russian", "Книги и книга", ["книг", "и", "книг"]),
     ],
 )
-def test_words_of_other_languages_are_whole(language, text, words):
-    """Signs above and beside letters do not cut a word, and stemmers see words in lower case."""
+def test_words_of_other_languages_are_not_split(language, text, words):
+    """Combining marks do not split a word, and stemmers receive words in lower case."""
     assert make_vectorizer(stem=language).build_analyzer()(text) == words
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", stemmer_languages())
 def test_every_language_has_a_stemmer(language):
+    """Each listed language stems as snowballstemmer does."""
     assert StemTokenizer(language)("a b") == [snowballstemmer.stemmer(language).stemWord(w) for w in "ab"]
 
 
 def test_tokenizers_are_values():
-    """Equal parameters are equal tokenizers, through clone, copy and pickle, in whatever form stop words came."""
+    """Tokenizers with equal parameters are equal, after clone, copy and pickle, and for any form of stop words."""
     given = StemTokenizer("english", stop_words=["the", "of", "the"])
     assert given == StemTokenizer("english", stop_words=("of", "the"))
     for other in (copy.deepcopy(given), pickle.loads(pickle.dumps(given))):
@@ -131,16 +132,16 @@ def test_tokenizers_are_values():
 
 
 def test_threads_share_a_stemmer():
-    """What threads stem at once is what one stems alone."""
+    """Stems computed by several threads at once equal those of one thread."""
     texts = [" ".join(f"{word}ing{i}s {word}ations" for word in ("connect", "nation", "relat")) for i in range(200)]
     alone = [[snowballstemmer.stemmer("porter").stemWord(word) for word in text.split()] for text in texts]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(StemTokenizer("porter"), texts)) == alone
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_a_fork_in_the_midst_of_a_word_stems_on():
-    """A process that is forked while another thread stems a word waits for nobody."""
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="requires os.fork")
+def test_a_forked_process_can_stem():
+    """A process forked while another thread stems a word does not wait for that thread."""
     code = """
 import os, signal, threading, snowballstemmer
 from oneof.text import StemTokenizer
@@ -165,9 +166,9 @@ assert os.waitpid(child, 0)[1] == 0
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
 
 
-def test_the_package_that_stems_is_named(tmp_path: Path) -> None:
-    """Where snowballstemmer finds PyStemmer, stems are PyStemmer's, and that is what is named."""
-    assert stemming_package() == f"snowballstemmer {version('snowballstemmer')}" or hasattr(snowballstemmer, "Stemmer")
+def test_stemmer_version_names_the_package(tmp_path: Path) -> None:
+    """If PyStemmer is installed, the stems and the version are PyStemmer's."""
+    assert stemmer_version() == f"snowballstemmer {version('snowballstemmer')}" or hasattr(snowballstemmer, "Stemmer")
     (tmp_path / "Stemmer.py").write_text(
         "class Stemmer:\n    def __init__(self, name): pass\n    def stemWord(self, word): return word[0]\n"
         "def algorithms(): return ['english']\n"
@@ -186,7 +187,7 @@ def test_the_package_that_stems_is_named(tmp_path: Path) -> None:
     assert done.stdout == "['t', 'c'] ['PyStemmer 9.8', None]\n"
 
 
-def test_a_model_file_holds_the_words(tmp_path: Path) -> None:
+def test_a_model_file_contains_the_text_options(tmp_path: Path) -> None:
     """Saved and read in a new process, a pipeline with stems and stop words predicts the same."""
     y, expected = ["p", "p", "w", "w", "w"], []
     for number, stop_words in enumerate(("english", ["the", "a"], None)):
@@ -201,28 +202,29 @@ def test_a_model_file_holds_the_words(tmp_path: Path) -> None:
     assert done.stdout == "True\n"
 
 
-def test_another_tokenizer_is_no_part_of_a_model_file(tmp_path: Path) -> None:
-    """Functions and foreign types in the tokenizer's place are still refused."""
+def test_another_tokenizer_cannot_be_saved(tmp_path: Path) -> None:
+    """Functions and untrusted types as a tokenizer are rejected."""
     model = make_pipeline(TfidfVectorizer(tokenizer=str.split, token_pattern=None), LogisticRegression())
     with pytest.raises(InputTypeError, match="cannot be saved"):
         persistence.save(tmp_path / "m.skops", model.fit(["a b", "c d"], [0, 1]))
 
 
-def test_what_is_wrong_is_said_at_once():
-    with pytest.raises(InputError, match="no stemmer for 'englsh': did you mean 'english'"):
+def test_invalid_parameters_are_rejected_at_construction():
+    """Invalid languages and stop words raise before any text is read."""
+    with pytest.raises(InputError, match=r"no stemmer for 'englsh'. Did you mean 'english'"):
         make_vectorizer(stem="englsh")
     with pytest.raises(InputError, match="no stemmer for 3"):
         StemTokenizer(3)
-    with pytest.raises(InputError, match="stop_words='german' names no list"):
+    with pytest.raises(InputError, match=r"`stop_words` must be .*; got 'german'"):
         make_vectorizer(stop_words="german")
-    with pytest.raises(InputError, match="stop_words=7 names no list"):
+    with pytest.raises(InputError, match=r"`stop_words` must be .*; got 7"):
         make_vectorizer(stop_words=7)
-    with pytest.raises(InputTypeError, match="holds 7, which is no text"):
+    with pytest.raises(InputTypeError, match="`stop_words` must contain only strings; got 7"):
         make_vectorizer(stop_words=["a", 7], stem="english")
 
 
-def test_without_the_extra_there_is_a_sentence() -> None:
-    """Stems need the extra, and say so before any text is read; stop words do not need it."""
+def test_without_the_extra_the_error_names_it() -> None:
+    """Stemming without the extra raises before any text is read; stop words do not require it."""
     code = (
         "import sys; sys.modules['snowballstemmer'] = None\n"
         "from oneof.text import make_vectorizer\n"

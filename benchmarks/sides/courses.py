@@ -73,7 +73,14 @@ def process_rows(n, n_test=1_000):
             np.searchsorted(data.classes, data.y[part]) for part in (slice(some), slice(60_000, 60_000 + n_test))
         )
         X_test = data.X[60_000 : 60_000 + n_test].astype(np.float64) / 255
-        write(folder, X=X, y=y, mask=make_partial_labels(y, extra=2, random_state=0).mask, X_test=X_test, y_test=y_test)
+        write(
+            folder,
+            X=X,
+            y=y,
+            mask=make_partial_labels(y, n_distractors=2, random_state=0).mask,
+            X_test=X_test,
+            y_test=y_test,
+        )
 
     return make
 

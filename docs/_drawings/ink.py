@@ -1,4 +1,4 @@
-"""What both drawings share: colors that hold on light and on dark pages, and the frame of an SVG file."""
+"""Colors for light and dark pages, and elements of the SVG drawings."""
 
 from html import escape
 
@@ -55,19 +55,19 @@ def _colors(values: dict[str, str]) -> str:
     return "; ".join(f"--{name}: {value}" for name, value in values.items())
 
 
-# Alone, a drawing follows the reader's system; within a page it follows the page, whose theme the reader may choose.
+# A standalone drawing follows the theme of the system; within a page it follows the theme of the page.
 STYLE = f"""
   .drawing {{ {_colors(LIGHT)} }}
   @media (prefers-color-scheme: dark) {{ .drawing:not([data-theme="light"] *) {{ {_colors(DARK)} }} }}
   [data-theme="dark"] .drawing {{ {_colors(DARK)} }}{RULES}"""
 
 
-def frame(width: int, height: int, says: str, body: list[str]) -> str:
-    """Return an SVG file with a paper of its own, so that it can lie on any page; `says` is for who cannot see it."""
+def frame(width: int, height: int, description: str, body: list[str]) -> str:
+    """Return an SVG file with its own background; `description` is its text for screen readers."""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width} {height}" role="group" '
-            f'aria-label="{escape(says)}">',
+            f'aria-label="{escape(description)}">',
             f"<style>{STYLE}</style>",
             f'<rect class="paper" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="10"/>',
             *body,
@@ -86,6 +86,6 @@ def box(x: float, y: float, width: float, height: float, kind: str = "card") -> 
     return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="7"/>'
 
 
-def link(target: str, parts: list[str]) -> list[str]:
-    """Return the parts as one link."""
-    return [f'<a href="{target}">', *parts, "</a>"]
+def link(target: str, elements: list[str]) -> list[str]:
+    """Return the elements as one link."""
+    return [f'<a href="{target}">', *elements, "</a>"]

@@ -1,4 +1,4 @@
-"""Formulas as MathML, written at build time by docutils: no script, no font and no network in the reader's browser."""
+"""Formulas as MathML, rendered by docutils at build time: the page needs no script, font or network."""
 
 from typing import Any
 
@@ -13,21 +13,21 @@ _log = logging.getLogger(__name__)
 def _markup(self: Any, node: nodes.Element, *, block: bool) -> str:
     text = node.astext()
     try:
-        found = latex2mathml.tex2mathml(text, as_block=block)
+        result = latex2mathml.tex2mathml(text, as_block=block)
     except (SyntaxError, ValueError, NotImplementedError) as error:
-        _log.warning("this formula cannot be written as MathML (%s): %s", error, text, location=node)
+        _log.warning("this formula cannot be converted to MathML (%s): %s", error, text, location=node)
         return self.encode(text)
-    return found
+    return result
 
 
 def visit_inline(self: Any, node: nodes.math) -> None:
-    """Write a formula within a sentence."""
+    """Render an inline formula."""
     self.body.append(_markup(self, node, block=False))
     raise nodes.SkipNode
 
 
 def visit_block(self: Any, node: nodes.math_block) -> None:
-    """Write a formula that stands alone, in a box of its own that scrolls on a narrow screen."""
+    """Render a displayed formula in a box that scrolls on a narrow screen."""
     self.body.append(self.starttag(node, "div", CLASS="math notranslate"))
     self.body.append(_markup(self, node, block=True))
     self.body.append("</div>")
@@ -35,7 +35,7 @@ def visit_block(self: Any, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Make this the renderer of formulas."""
+    """Register the renderer of formulas."""
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
     app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""Formulas in docstrings are plain text, such as |S| or gamma_+; here they are kept from being read as references.
+"""Escape plain-text formulas in docstrings, such as |S| or gamma_+, so that they are not parsed as references.
 
-Docstrings are read in terminals and editors more often than on the site: they stay free of escapes, which this adds.
+Docstrings are mostly read in terminals and editors, so they contain no escapes; this extension adds them.
 """
 
 import re
@@ -12,17 +12,17 @@ _CODE = re.compile(r"(``.*?``|`[^`]*`)")
 _REFERENCE = re.compile(r"\||(?<=[A-Za-z])_(?![\w*`])")
 
 
-def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001 - as Sphinx calls it
-    """Escape bars and trailing underscores outside code, in place, after numpydoc has made its sections."""
+def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001 - the signature of the event
+    """Escape bars and trailing underscores outside code, in place, after numpydoc has formatted the sections."""
     for at, line in enumerate(lines):
         if line.lstrip().startswith((">>>", "...", ".. ", ":")):
             continue
         parts = _CODE.split(line)
-        parts[::2] = [_REFERENCE.sub(lambda found: "\\" + found[0], part) for part in parts[::2]]
+        parts[::2] = [_REFERENCE.sub(lambda match: "\\" + match[0], part) for part in parts[::2]]
         lines[at] = "".join(parts)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Run after numpydoc, whose priority is the usual 500."""
+    """Run after numpydoc, which has the default priority 500."""
     app.connect("autodoc-process-docstring", escape, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

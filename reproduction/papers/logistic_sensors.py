@@ -22,7 +22,7 @@ RATES = np.linspace(0.0, 1.0, 101)
 N_ROWS = (123, 398, 316)
 SENSORS = ("first sensor", "second sensor", "both sensors")
 KINDS = ("semi-supervised", "supervised")
-STRATEGIES = {"information": "mutual information", "random": "at random"}
+STRATEGIES = {"mutual_information": "mutual information", "random": "at random"}
 N_START, N_QUERIES, BATCH = 10, 100, 5
 # Precisions to a hundredth, which does not show in any figure here.
 TOL = 1e-2
@@ -92,10 +92,10 @@ def _queries(rows: Any, fresh: Any, trial: Trial) -> Result:
     run = simulate(
         estimator, rows.X, rows.y, start=N_START, n_queries=count, strategy=strategy,
         # Random queries do not ask the classifier, so that none needs to be fitted on the way.
-        batch=count if strategy == "random" else BATCH,
+        batch_size=count if strategy == "random" else BATCH,
         random_state=int(trial.generator("draw").integers(2**31)),
     )  # fmt: skip
-    labeled = np.concatenate([run.start, run.indices])
+    labeled = np.concatenate([run.initial_indices, run.indices])
     known = np.full(len(rows.y), None, dtype=object)
     known[labeled] = rows.y[labeled]
     left = np.setdiff1d(np.arange(len(rows.y)), labeled)
@@ -195,16 +195,19 @@ def claims(records: Records) -> list[Claim]:
     shares = {s: part.values(lambda r: r["found"][-1] / r["mines"]) for s, part in zip(STRATEGIES, parts, strict=True)}
     means = {s: float(values.mean()) if len(values) else float("nan") for s, values in shares.items()}
     known = np.isfinite(list(means.values())).all() and max(queried.across("queries"), default=0) >= N_QUERIES
-    told = f"{100 * means['information']:.1f} % of the mines by information, {100 * means['random']:.1f} % at random"
+    told = (
+        f"{100 * means['mutual_information']:.1f} % of the mines by information, "
+        f"{100 * means['random']:.1f} % at random"
+    )
     found.append(
         Claim("100 queries by information find at least two fifths of the mines.", "almost half of the mines", told,
-              means["information"] >= 0.4 if known else None)
+              means["mutual_information"] >= 0.4 if known else None)
     )  # fmt: skip
-    gain = Difference.of(shares["information"], shares["random"])
+    gain = Difference.of(shares["mutual_information"], shares["random"])
     found.append(
         Claim("Queries by information find half as many mines again as random ones, or more.",
               "random queries find far fewer", f"{told}; {gain.points()} points",
-              means["information"] >= 1.5 * means["random"] if known else None)
+              means["mutual_information"] >= 1.5 * means["random"] if known else None)
     )  # fmt: skip
     return found
 

@@ -62,7 +62,7 @@ def measure(trial: Trial) -> Result:
     rounds, size = trial.number("rounds"), trial.number("size")
     # Sets of all sizes meet the same rows in the same order.
     order = _order(len(y), rounds, trial.generator("data", "draw"))
-    sets = make_partial_labels(y, size=size, random_state=trial.generator("data", "draw", "size"))
+    sets = make_partial_labels(y, set_size=size, random_state=trial.generator("data", "draw", "size"))
     if size == EXACT:
         methods = {name: (name.split(",")[0], "max") for name in ON_LABELS}
     else:
@@ -93,7 +93,7 @@ def _wrong(X: Floats, y: Ints, mask: Mask, order: list[Ints], prediction: Any, l
     """Return, round by round, whether the class given before the update was wrong."""
     from oneof.solvers.online import OnlineState, pegasos, perceptron
 
-    state = OnlineState.start(mask.shape[1], X.shape[1], dtype=X.dtype, average=False)
+    state = OnlineState.zeros(mask.shape[1], X.shape[1], dtype=X.dtype, average=False)
     predicted, wrong = np.empty(len(y), dtype=np.int64), []
     for rows in order:
         options: dict[str, Any] = {"initial": state, "order": rows, "predicted": predicted, "prediction": prediction}

@@ -69,7 +69,7 @@ def measure(trial: Trial) -> Result:
     random = trial.generator("data", "share", "extra", "repeat")
     share = float(trial["share"] or 0.0)
     sets = make_partial_labels(
-        y, share=share, extra=trial.number("extra"), classes=range(n_classes), random_state=random
+        y, fraction=share, n_distractors=trial.number("extra"), classes=range(n_classes), random_state=random
     )
     folds = np.array_split(trial.generator("data", "repeat").permutation(len(y)), FOLDS)
     return measure_fold(X, sets.mask, y, folds, trial.number("fold"), trial.generator())

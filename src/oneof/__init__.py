@@ -1,4 +1,4 @@
-"""Scikit-learn-compatible classifiers for partial, weighted, complementary, crowd and missing labels.
+"""Scikit-learn-compatible classifiers for partial, complementary, crowd and missing labels.
 
 Each row has a candidate set of which its true label is a member: one label, several, or all of them. Every estimator
 accepts any mixture of these. Names are imported on first use, so that ``import oneof`` is fast; type checkers and

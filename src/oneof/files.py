@@ -9,8 +9,10 @@ import itertools
 import math
 import os
 import secrets
+import shutil
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,103 @@ def write_error(path: Path, error: OSError) -> WriteError:
         f"{path} cannot be written ({error.strerror or error}). Its previous content is unchanged. Free disk space, "
         "check the permissions or choose another path."
     )
+
+
+def check_writable(folder: Path) -> None:
+    """Raise if files cannot be written to `folder`, which may not exist yet; nothing is written."""
+    existing = folder.absolute()
+    while not existing.exists() and not existing.is_symlink():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise DataError(f"cannot create the folder {folder}: {existing} is a file.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise DataError(f"{folder} cannot be written to: no write permission for {existing}.")
+
+
+def check_not_input(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Raise if an output file is one of the input files, which would be overwritten."""
+    resolved = {path.resolve() for path in inputs}
+    for path in outputs:
+        if path.resolve() in resolved:
+            raise DataError(f"{path} is an input file and would be overwritten: choose another --out.")
+
+
+@contextmanager
+def atomic_directory(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder whose files are moved into `folder` at the end, replacing files of the same names.
+
+    If the block raises or is interrupted, `folder` stays unchanged or absent.
+    """
+    check_writable(folder)
+    _remove_stale(folder)
+    with create_directories(folder), _staging_folder(folder) as stage:
+        yield stage
+        for file in sorted(stage.iterdir()):
+            fsync(file)
+        for file in sorted(stage.iterdir()):
+            file.replace(folder / file.name)
+
+
+@contextmanager
+def _staging_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder within `folder`, and remove it; its errors are reported as errors of `folder`."""
+    stage: Path | None = None
+    lock: int | None = None
+    try:
+        stage, lock = _new_stage(folder)
+        yield stage
+    except WriteError as error:  # its message names a file of the staging folder, which the user has not chosen
+        raise WriteError(str(error).replace(str(stage), str(folder))) from error
+    except OSError as error:
+        if error.filename is None or stage is None or str(error.filename).startswith(str(stage)):
+            raise write_error(folder, error) from error
+        raise
+    finally:
+        if stage is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+_STAGE_PREFIX = ".oneof-unfinished-"
+
+
+def _new_stage(folder: Path) -> tuple[Path, int | None]:
+    """Make an empty folder and lock it; the lock ends with the process, even if the process is killed."""
+    while True:
+        stage = Path(tempfile.mkdtemp(prefix=_STAGE_PREFIX, dir=folder))
+        lock = _lock(stage, wait=True)
+        if stage.exists():  # another process may have removed it as stale before it was locked
+            return stage, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove the staging folders of killed processes, which are not locked."""
+    for stage in folder.glob(f"{_STAGE_PREFIX}*"):
+        lock = _lock(stage, wait=False)
+        if lock is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+            os.close(lock)
+
+
+def _lock(stage: Path, *, wait: bool) -> int | None:
+    """Lock a folder and return the open file, or None if another process has the lock or locks are unsupported."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        file = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(file)
+        return None
+    return file
 
 
 GZIP = b"\x1f\x8b"

@@ -1,4 +1,4 @@
-"""Cross-validation where labels are candidate sets: a splitter, and scorers that need no true label."""
+"""Cross-validation with candidate sets: a splitter, and scorers that need no true labels."""
 
 import copy
 import numbers
@@ -27,36 +27,37 @@ __all__ = [
 
 
 class CandidateKFold(BaseCrossValidator):
-    """Deal the labeled rows into folds; unlabeled rows are in every training part and in no test part.
+    """Stratified K-fold splitter for candidate sets.
 
-    An unlabeled row can judge no prediction, but may teach a semi-supervised method. The labeled rows are sorted by
-    the rarest member of their set and then by the set itself, and dealt to the folds in turn. So any two folds differ
-    by at most one row in size, in the rows of one set, and in the rows of one rarest member; exact labels are thus
-    stratified by class. The rarest member stands for the row because rare classes are those that chance spreads badly,
-    and because common labels are the common distractors.
+    Unlabeled rows are in every training set and in no test set: they cannot evaluate a prediction, but are useful to a
+    semi-supervised method. The labeled rows are sorted by the rarest candidate of their set and then by the set itself,
+    and assigned to the folds in turn. Any two folds therefore differ by at most one row in size, in the rows of one
+    set, and in the rows of one rarest candidate. Exact labels are thus stratified by class. Rows are sorted by the
+    rarest candidate because a random split distributes rare classes badly, and because common labels are often
+    distractors.
 
-    Where partial rows overlap, dealing can still put all rows that name some class into one fold, whose training part
-    would then lack the class. Rows are exchanged between folds to avoid this, as far as single exchanges help; sizes
-    stay, the other numbers may then differ by more.
+    If partial rows overlap, this assignment can still put all rows with some class into one fold, whose training set
+    would then lack the class. Rows are exchanged between folds to avoid this, as far as single exchanges suffice. The
+    sizes do not change, but the other numbers may then differ by more.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     shuffle : bool, default=True
-        Whether to put the rows of the same set in random order before they are dealt.
+        Whether to shuffle rows with the same set before they are assigned to folds.
     random_state : int, RandomState instance or None, default=None
-        Fixes the order when `shuffle` is True.
+        Seed of the shuffling if `shuffle` is True.
 
     See Also
     --------
-    sklearn.model_selection.StratifiedKFold : The same for exact labels.
+    sklearn.model_selection.StratifiedKFold : Stratified folds for exact labels.
 
     Notes
     -----
-    `y` may have any form that `fit` takes. With these folds scikit-learn's `GridSearchCV` passes them on, and
-    `cross_val_score` all but sparse matrices. In an indicator the rows of ones are the unlabeled, and its columns have
-    no names; after a `CandidateSets` names of classes are predicted.
+    `y` may have any form that `fit` takes. scikit-learn's `GridSearchCV` accepts all of these forms, and
+    `cross_val_score` all but sparse matrices. In an indicator, rows of ones are unlabeled, and columns have no names.
+    With a `CandidateSets`, the names of the classes are predicted.
 
     Examples
     --------
@@ -75,16 +76,19 @@ class CandidateKFold(BaseCrossValidator):
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
         if not isinstance(n_splits, numbers.Integral) or n_splits < 2:
-            raise InputError(f"`n_splits` must be a whole number of at least 2 folds; got {n_splits!r}.")
+            raise InputError(f"`n_splits` must be an integer of at least 2; got {n_splits!r}.")
         check_bool("shuffle", shuffle)
         if not shuffle and random_state is not None:
-            raise InputError("random_state has no effect without shuffle: leave it out, or set shuffle=True.")
+            raise InputError(
+                f"`random_state` must be None if shuffle=False, since it has no effect without shuffle; got "
+                f"{random_state!r}."
+            )
         self.n_splits = int(n_splits)
         self.shuffle = shuffle
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds; the parameters are ignored.
+        """Return the number of folds.
 
         Parameters
         ----------
@@ -99,22 +103,22 @@ class CandidateKFold(BaseCrossValidator):
         return self.n_splits
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
-        """Generate the rows of the training and the test part of each fold.
+        """Generate the row indices of the training and the test set of each fold.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Only its length is used.
         y : array-like or CandidateSets of length n_samples
-            In any form that `fit` takes.
+            Labels in any form that `fit` takes.
         groups : None
             Ignored.
 
         Yields
         ------
         train, test : ndarray of int
-            Each labeled row is in one test part and in the training parts of the other folds; unlabeled rows are in
-            every training part.
+            Each labeled row is in one test set and in the training sets of the other folds. Unlabeled rows are in
+            every training set.
 
         Raises
         ------
@@ -122,7 +126,7 @@ class CandidateKFold(BaseCrossValidator):
             If there are fewer labeled rows than folds.
         """
         del groups
-        # Read here, since scikit-learn knows no length of some forms.
+        # Converted here, since scikit-learn cannot determine the length of some forms.
         with reraise_as_input_error():
             splits = list(super().split(X, as_candidates(y)))
         yield from splits
@@ -138,8 +142,8 @@ class CandidateKFold(BaseCrossValidator):
         labeled = np.flatnonzero(~candidates.is_unlabeled)
         if len(labeled) < self.n_splits:
             raise InputError(
-                f"y has {len(labeled)} labeled rows, fewer than the {self.n_splits} folds: "
-                "give more labeled rows or ask for fewer folds."
+                f"`y` must have at least one labeled row for each fold; got {len(labeled)} labeled rows, fewer than "
+                f"the {self.n_splits} folds."
             )
         order = np.arange(len(labeled))
         if self.shuffle:
@@ -150,19 +154,19 @@ class CandidateKFold(BaseCrossValidator):
 
 
 class Scorer:
-    """A metric as scikit-learn's model selection calls it: ``scorer(estimator, X, y, sample_weight=None)``.
+    """Metric with the signature of scikit-learn's scorers: ``scorer(estimator, X, y, sample_weight=None)``.
 
-    Take the ready ones: `covering_rate_scorer`, `approximated_accuracy_scorer`, `exact_accuracy_scorer`. They fit
-    ``scoring=`` of `cross_validate` and `GridSearchCV`, for estimators, pipelines and searches alike. scikit-learn's
-    `make_scorer` does not serve here: it does not tell the metric which classes the estimator learned, without which an
-    indicator cannot be read.
+    Three scorers are available: `covering_rate_scorer`, `approximated_accuracy_scorer` and `exact_accuracy_scorer`. Use
+    them as ``scoring=`` of `cross_validate` and `GridSearchCV`, with estimators, pipelines and searches. scikit-learn's
+    `make_scorer` cannot be used here: it does not pass the classes of the estimator to the metric, which are necessary
+    to interpret an indicator.
 
     Parameters
     ----------
     name : str
-        What the representation shows.
+        Name in the representation.
     measure : callable
-        ``measure(estimator, X, y, sample_weight)``, higher is better.
+        ``measure(estimator, X, y, sample_weight)``; higher is better.
 
     Examples
     --------
@@ -184,10 +188,10 @@ class Scorer:
         Parameters
         ----------
         estimator : object
-            Fitted, with ``classes_``.
+            Fitted estimator with ``classes_``.
         X : array-like of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            In any form that `fit` takes.
+            Labels in any form that `fit` takes.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -198,30 +202,30 @@ class Scorer:
         return self.measure(estimator, X, y, sample_weight)
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> "Scorer":
-        """Return a scorer that asks for weights where scikit-learn's metadata routing is on.
+        """Return a scorer that requests weights if scikit-learn's metadata routing is enabled.
 
         Parameters
         ----------
         sample_weight : bool, str or None
-            True or False to take or ignore ``sample_weight``, text to take another name in its place, None for an
-            error where weights are given.
+            True or False to use or ignore ``sample_weight``, a string to use another name in its place, None to raise
+            an error if weights are given.
 
         Returns
         -------
         Scorer
-            A copy; this scorer stays as it is.
+            A copy; this scorer does not change.
         """
         scorer = copy.copy(self)
         scorer._request = sample_weight
         return scorer
 
     def get_metadata_routing(self) -> Any:
-        """Return what the scorer asks of scikit-learn's metadata routing.
+        """Return the metadata request of the scorer.
 
         Returns
         -------
         MetadataRequest
-            Of scikit-learn, with `sample_weight` under ``score``.
+            scikit-learn's request, with `sample_weight` under ``score``.
         """
         request = MetadataRequest(owner=self)
         request.score.add_request(param="sample_weight", alias=self._request)
@@ -231,17 +235,17 @@ class Scorer:
         return self.name
 
 
-class Probabilities(NamedTuple):
-    """Class probabilities, and whether the method means them as such."""
+class ClassProba(NamedTuple):
+    """Class probabilities, and whether they come from `predict_proba`."""
 
     proba: Floats
     calibrated: bool
 
 
-def probabilities(estimator: Any, X: Any) -> Probabilities:
-    """Return the (n, K) class probabilities of an estimator, or a softmax of its decision function in their place.
+def get_proba(estimator: Any, X: Any) -> ClassProba:
+    """Return the (n, K) class probabilities of an estimator, or the softmax of its decision function.
 
-    The softmax is not calibrated: multiplying the scores by 2 changes it, though no prediction.
+    The softmax is not calibrated: multiplying the scores by 2 changes it, but does not change any prediction.
 
     Raises
     ------
@@ -249,22 +253,22 @@ def probabilities(estimator: Any, X: Any) -> Probabilities:
         If the estimator has neither `predict_proba` nor `decision_function`.
     """
     if hasattr(estimator, "predict_proba"):
-        return Probabilities(np.asarray(estimator.predict_proba(X)), calibrated=True)
+        return ClassProba(np.asarray(estimator.predict_proba(X)), calibrated=True)
     if not hasattr(estimator, "decision_function"):
         raise InputError(
-            f"{type(estimator).__name__} has neither predict_proba nor decision_function: use the covering rate, "
-            "which needs predictions alone."
+            f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither "
+            "predict_proba nor decision_function. Use the covering rate, which needs only predictions."
         )
     scores = np.asarray(estimator.decision_function(X), dtype=float)
     if scores.ndim == 1:  # two classes
         scores = np.stack([np.zeros(len(scores)), scores], axis=1)
-    return Probabilities(softmax(scores), calibrated=False)
+    return ClassProba(softmax(scores), calibrated=False)
 
 
 def _check_classifier(estimator: Any) -> None:
-    """Raise unless there is something that predicts classes; whether it is fitted, it says itself."""
+    """Raise unless the estimator has `predict`, which itself checks that it is fitted."""
     if not hasattr(estimator, "predict") or isinstance(estimator, type):
-        raise InputTypeError(f"{estimator!r} predicts nothing: give a fitted classifier.")
+        raise InputTypeError(f"`estimator` must be a fitted classifier; got {estimator!r}.")
 
 
 def _covering_rate(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
@@ -278,17 +282,17 @@ def _exact_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float
 
 
 def _approximated_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    proba = probabilities(estimator, X).proba
+    proba = get_proba(estimator, X).proba
     return approximated_accuracy(y, proba, classes=estimator.classes_, sample_weight=sample_weight)
 
 
 covering_rate_scorer = Scorer("covering_rate_scorer", _covering_rate)
-"""How often the prediction lies in the set, over the labeled rows (`oneof.metrics.covering_rate`)."""
+"""Covering rate over the labeled rows (`oneof.metrics.covering_rate`)."""
 
 approximated_accuracy_scorer = Scorer("approximated_accuracy_scorer", _approximated_accuracy)
-"""`oneof.metrics.approximated_accuracy` of `predict_proba`; where that is absent, of a softmax of `decision_function`.
+"""`oneof.metrics.approximated_accuracy` of `predict_proba` or, if absent, of the softmax of `decision_function`.
 
 The softmax is not calibrated: compare such values only between settings of one method."""
 
 exact_accuracy_scorer = Scorer("exact_accuracy_scorer", _exact_accuracy)
-"""The accuracy over the rows of the test part whose set holds one label (`oneof.metrics.exact_accuracy`)."""
+"""Accuracy over the exact rows of the test set (`oneof.metrics.exact_accuracy`)."""

@@ -1,4 +1,4 @@
-"""Documents with several topics at once: one classifier a topic, judged where precision and recall are equal."""
+"""Multi-label evaluation of documents with several topics: one classifier per topic and its break-even point."""
 
 from typing import Any, NamedTuple
 
@@ -16,14 +16,14 @@ __all__ = ["TopicScores", "breakeven_score"]
 
 
 class TopicScores(NamedTuple):
-    """How well topics were told from the rest.
+    """Break-even points of several topics.
 
     Attributes
     ----------
     break_even : ndarray of shape (n_topics,)
-        Precision = recall for each topic, over the rows that were judged.
+        Value at which precision equals recall for each topic, over the evaluated rows.
     mean : float
-        Their mean, in which every topic weighs the same.
+        Unweighted mean over the topics.
 
     Examples
     --------
@@ -38,26 +38,27 @@ class TopicScores(NamedTuple):
 
 
 def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductive: bool) -> TopicScores:
-    """Learn every topic against the rest from some rows, and judge the ranking of the others.
+    """Fit one classifier per topic on the labeled rows, and evaluate its ranking of the other rows.
 
-    For each column of `Y` a clone of the estimator learns the labels 0 and 1 of the labeled rows. The other rows are
-    ranked by how surely they have the topic; the measure is the precision/recall break-even point of this ranking.
+    For each column of `Y` a clone of the estimator is fitted to the labels 0 and 1 of the labeled rows. The other rows
+    are ranked by their score for the topic. The metric is the precision/recall break-even point of this ranking.
 
     Parameters
     ----------
     estimator : classifier
-        Of scikit-learn or oneof, with `decision_function`, `predict_log_proba` or `predict_proba`; never fitted itself.
+        Classifier of scikit-learn or oneof with `decision_function`, `predict_log_proba` or `predict_proba`. Only
+        clones of it are fitted.
     X : array-like, sparse matrix, DataFrame or list of length n_samples
-        Rows as the estimator takes them: for a pipeline that begins with a vectorizer, texts. It is fitted anew for
-        each topic, the vectorizer too, on the same texts; of many topics, vectorize first and give the features.
+        Rows in a form that the estimator takes: texts for a pipeline that begins with a vectorizer. The pipeline is
+        fitted for each topic, including the vectorizer. For many topics, vectorize first and pass the features.
     Y : array-like or sparse matrix of shape (n_samples, n_topics)
-        1 (or True) where a row has a topic, 0 elsewhere; rows may have several topics, or none.
+        1 (or True) if a row has a topic, 0 otherwise; rows may have several topics, or none.
     labeled : array-like of int, or of bool and of length n_samples
-        The rows whose topics may be learned from.
+        The labeled rows, whose topics are used in `fit`.
     transductive : bool
-        If True, the other rows take part in `fit` as unlabeled rows, -1, and where the fitted model has
-        ``label_distributions_``, as methods on graphs have, these are the scores. If False, the model meets them
-        only afterwards.
+        If True, `fit` receives the other rows as unlabeled rows, -1. If the fitted model has
+        ``label_distributions_``, such as methods on graphs, these are the scores. If False, `fit` receives only the
+        labeled rows.
 
     Returns
     -------
@@ -67,10 +68,10 @@ def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductiv
     Raises
     ------
     InputError
-        If shapes do not fit; if a topic occurs in none or in all of the labeled rows, or in none of the others; if
-        the estimator has no scores, or takes -1 for a class; if `transductive` is neither True nor False.
+        If shapes do not match; if a topic occurs in none or in all of the labeled rows, or in none of the others; if
+        the estimator has no scores, or treats -1 as a class; if `transductive` is neither True nor False.
     InputTypeError
-        If there is no estimator, or X is no table.
+        If `estimator` is not an estimator, or X is not a table.
 
     References
     ----------
@@ -90,97 +91,97 @@ def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductiv
     """
     check_estimator(estimator)
     check_bool("transductive", transductive)
-    truth = _read_topics(Y)
-    rows, others = _split(labeled, len(truth))
+    truth = _check_topics(Y)
+    labeled_rows, other_rows = _split(labeled, len(truth))
     is_table = sp.issparse(X) or (hasattr(X, "__getitem__") and getattr(X, "shape", None) != ())
     if not is_table or isinstance(X, str | bytes | dict | type):
-        raise InputTypeError(f"X is of type {type(X).__name__}: give a table with a row for each document.")
+        raise InputTypeError(f"`X` must be a table with a row for each document; got {type(X).__name__}.")
     X = X.tocsr() if sp.issparse(X) else np.asarray(X) if isinstance(X, memoryview) else X
     if (n_rows := X.shape[0] if hasattr(X, "shape") else len(X)) != len(truth):
-        raise InputError(f"X has {n_rows} rows, but Y has {len(truth)}: give the topics of every row.")
-    _check_occurrence(truth, rows, others)
+        raise InputError(f"`Y` must have a row for each row of X; X has {n_rows} rows, but Y has {len(truth)}.")
+    _check_occurrence(truth, labeled_rows, other_rows)
     with reraise_as_input_error():
-        learnt_from, judged = _safe_indexing(X, rows), _safe_indexing(X, others)
-    found = np.empty(truth.shape[1])
+        X_labeled, X_other = _safe_indexing(X, labeled_rows), _safe_indexing(X, other_rows)
+    break_even = np.empty(truth.shape[1])
     for k, has_topic in enumerate(truth.T):
         if transductive:
             y = np.full(len(truth), -1)
-            y[rows] = has_topic[rows]
+            y[labeled_rows] = has_topic[labeled_rows]
             model = clone(estimator).fit(X, y)
         else:
-            model = clone(estimator).fit(learnt_from, has_topic[rows].astype(int))
+            model = clone(estimator).fit(X_labeled, has_topic[labeled_rows].astype(int))
         if set(np.asarray(model.classes_).tolist()) != {0, 1}:
             raise InputError(
-                f"{type(estimator).__name__} takes -1 for a class, not for unlabeled rows: pass transductive=False."
+                f"`transductive` must be False for {type(estimator).__name__}, which treats -1 as a class, not as an "
+                "unlabeled row."
             )
         last = model.steps[-1][1] if hasattr(model, "steps") else model
         if transductive and hasattr(last, "label_distributions_"):
-            scores = np.asarray(last.label_distributions_, dtype=float)[others, 1]
+            scores = np.asarray(last.label_distributions_, dtype=float)[other_rows, 1]
         else:
-            scores = _scores(model, judged)
-        found[k] = precision_recall_breakeven_point(has_topic[others], scores)
-    return TopicScores(found, float(found.mean()))
+            scores = _scores(model, X_other)
+        break_even[k] = precision_recall_breakeven_point(has_topic[other_rows], scores)
+    return TopicScores(break_even, float(break_even.mean()))
 
 
-def _read_topics(Y: Any) -> Mask:
+def _check_topics(Y: Any) -> Mask:
     truth = as_array(Y, "Y")
     if truth.ndim != 2 or not truth.shape[1]:
-        raise InputError(f"Y has shape {truth.shape}, expected (n_samples, n_topics): a column of 0 and 1 a topic.")
+        raise InputError(f"`Y` must have shape (n_samples, n_topics), a column for each topic; got {truth.shape}.")
     if not np.isin(truth, (0, 1)).all():
         row, column = np.argwhere(~np.isin(truth, (0, 1)))[0].tolist()
-        raise InputError(f"Y holds {truth[row, column]} in row {row}, column {column}: give 0 or 1.")
+        raise InputError(f"`Y` must be 0 or 1; got {truth[row, column]} in row {row}, column {column}.")
     return truth.astype(bool)
 
 
 def _split(labeled: Any, n_rows: int) -> tuple[Ints, Ints]:
-    """Return the labeled rows and the others, both in order."""
-    named = as_array(labeled, "labeled")
-    if named.dtype == bool:
-        if named.shape != (n_rows,):
-            raise InputError(
-                f"labeled has shape {named.shape}, expected ({n_rows},): say of every row, or give numbers."
-            )
-        mask = named
+    """Return the sorted indices of the labeled rows and of the other rows."""
+    selector = as_array(labeled, "labeled")
+    if selector.dtype == bool:
+        if selector.shape != (n_rows,):
+            raise InputError(f"`labeled` must have shape ({n_rows},) if it is boolean; got {selector.shape}.")
+        mask = selector
     else:
         if (
-            named.ndim != 1
-            or named.dtype.kind not in "iu"
-            or (named.size and not 0 <= named.min() <= named.max() < n_rows)
+            selector.ndim != 1
+            or selector.dtype.kind not in "iu"
+            or (selector.size and not 0 <= selector.min() <= selector.max() < n_rows)
         ):
             raise InputError(
-                f"labeled should name rows by numbers from 0 to {n_rows - 1}, or say yes or no of every row."
+                f"`labeled` must be row indices, integers from 0 to {n_rows - 1}, or a boolean for each row."
             )
         mask = np.zeros(n_rows, dtype=bool)
-        mask[named] = True
+        mask[selector] = True
     return np.flatnonzero(mask), np.flatnonzero(~mask)
 
 
-def _check_occurrence(truth: Mask, rows: Ints, others: Ints) -> None:
-    """Raise unless every topic can be learned and judged."""
-    counts = truth[rows].sum(axis=0)
-    for lacking, what in (
-        (counts == 0, "occurs in no labeled row: label one that has it, or leave the column out"),
-        (counts == len(rows), "occurs in every labeled row: label one without it, or leave the column out"),
+def _check_occurrence(truth: Mask, labeled_rows: Ints, other_rows: Ints) -> None:
+    """Raise unless every topic can be fitted and evaluated."""
+    counts = truth[labeled_rows].sum(axis=0)
+    for is_missing, problem in (
+        (counts == 0, "occurs in no labeled row. Label a row that has it, or drop the column"),
+        (counts == len(labeled_rows), "occurs in every labeled row. Label a row without it, or drop the column"),
         (
-            truth[others].sum(axis=0) == 0,
-            "occurs in none of the other rows, on which it is judged: leave the column out",
+            truth[other_rows].sum(axis=0) == 0,
+            "occurs in none of the other rows, on which it is evaluated. Drop the column",
         ),
     ):
-        if lacking.any():
-            raise InputError(f"the topic of column {int(np.flatnonzero(lacking)[0])} of Y {what}.")
+        if is_missing.any():
+            raise InputError(f"the topic of column {int(np.flatnonzero(is_missing)[0])} of Y {problem}.")
 
 
 def _scores(model: Any, X: Any) -> Floats:
-    """Return scores that rise with the probability of class 1; differences of logarithms, where there are any."""
+    """Return scores that increase with the probability of class 1; differences of logarithms if available."""
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(X), dtype=float)
         return scores if scores.ndim == 1 else scores[:, 1] - scores[:, 0]
     if hasattr(model, "predict_log_proba"):
-        with np.errstate(divide="ignore"):  # the logarithm of a probability of 0 ranks last, as it should
-            logarithms = np.asarray(model.predict_log_proba(X), dtype=float)
-        return logarithms[:, 1] - logarithms[:, 0]  # near 1, probabilities can no longer be told from each other
+        with np.errstate(divide="ignore"):  # the logarithm of a probability of 0 ranks last
+            log_proba = np.asarray(model.predict_log_proba(X), dtype=float)
+        return log_proba[:, 1] - log_proba[:, 0]  # probabilities near 1 would be tied by rounding
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
     raise InputError(
-        f"{type(model).__name__} has neither decision_function nor predict_proba: rows cannot be ranked by it."
+        f"`estimator` must have decision_function, predict_log_proba or predict_proba; {type(model).__name__} has "
+        "neither decision_function nor predict_proba."
     )

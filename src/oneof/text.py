@@ -1,4 +1,4 @@
-"""Words of a text as features: stop words, stems, and scikit-learn's TF-IDF for the rest."""
+"""Text features: stop words and stemming on top of scikit-learn's TF-IDF."""
 
 import difflib
 import functools
@@ -11,52 +11,51 @@ from typing import Any, TypeAlias
 
 from oneof.errors import InputError, InputTypeError, MissingExtraError, reraise_as_input_error
 
-__all__ = ["StemTokenizer", "languages", "make_vectorizer", "stemming_package"]
+__all__ = ["StemTokenizer", "make_vectorizer", "stemmer_languages", "stemmer_version"]
 
-# Letters, digits and underscores; and the marks above, below and beside letters, which `\w` alone leaves out: it would
-# cut words of Hindi, Tamil or vocalized Hebrew and Arabic, and those whose accents are signs of their own.
+# Letters, digits and underscores, and the combining marks of letters, which `\w` does not match: it would split words
+# of Hindi, Tamil or vocalized Hebrew and Arabic, and words with combining accents.
 _MARKS = (
     r"\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963\u0b82\u0bbe-\u0bcd\u0bd7"
 )
 WORD = rf"[\w{_MARKS}]+"
-"""What counts as a word: a `token_pattern` of scikit-learn's vectorizers."""
-_CUT = re.compile(WORD).findall
+"""Regular expression of a word, a `token_pattern` of scikit-learn's vectorizers."""
+_FIND_WORDS = re.compile(WORD).findall
 
-_CONTRACTED = (
+_CONTRACTIONS = (
     *("d", "ll", "m", "re", "s", "t", "ve", "ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven"),
     *("isn", "mightn", "mustn", "needn", "shan", "shouldn", "wasn", "weren", "wouldn"),
 )
-"""What "don't", "we've" and other English contractions are cut into, unless it is a word as well, as "won"."""
+"""Parts of "don't", "we've" and other English contractions, without those that are words, such as "won"."""
 
 StopWords: TypeAlias = str | tuple[str, ...] | None
-"""The list "english", words, or none."""
+"""The list "english", a tuple of words, or None."""
 
 _FIXED = ("analyzer", "token_pattern", "tokenizer")
-"""Parameters of scikit-learn's vectorizers by which texts are cut into words, as is done here."""
-_MOST_STEMS = 2**18
-"""Stems that are remembered for each language, since most words of most texts occur again and again."""
+"""Parameters of scikit-learn's vectorizers that are set here: they split texts into words."""
+_MAX_CACHED_STEMS = 2**18
+"""Number of cached stems per language, since most words of most texts occur repeatedly."""
 
 
 @dataclass(frozen=True)
 class StemTokenizer:
-    """The words of a text without stop words, cut to their stems: a `tokenizer` for scikit-learn's vectorizers.
+    """Tokenizer for scikit-learn's vectorizers that removes stop words and stems the other words.
 
-    Stop words are left out before the others are stemmed. scikit-learn's own `stop_words` would be looked for among
-    the stems, where "having" is no longer found; leave it at None beside this tokenizer. `make_vectorizer` puts the
-    two together.
+    Stop words are removed before the others are stemmed. scikit-learn's own `stop_words` would be compared with the
+    stems, among which "having" does not occur; leave it at None with this tokenizer. `make_vectorizer` combines both.
 
     Parameters
     ----------
     language : str, default="english"
-        One of `languages()`.
+        One of `stemmer_languages()`.
     stop_words : "english", iterable of str or None, default=None
-        Words to leave out, in any case of letters; "english" is the list of `make_vectorizer`.
+        Words to remove, in upper or lower case; "english" is the list of `make_vectorizer`.
 
     Raises
     ------
     InputError
-        If there is no stemmer for the language, or "english" is the name of no such list.
+        If there is no stemmer for the language, or `stop_words` is a string other than "english".
     MissingExtraError
         If snowballstemmer is not installed.
 
@@ -75,33 +74,34 @@ class StemTokenizer:
     stop_words: Any = None
 
     def __post_init__(self) -> None:
-        _stemmer(self.language)  # so that a language without a stemmer is found here, not among the texts
+        _stemmer(self.language)  # raises here, not on the first text, if the language has no stemmer
         object.__setattr__(self, "stop_words", _check_words(self.stop_words))
 
     def __call__(self, text: str) -> list[str]:
-        """Return the stems of the words of a text in lower case, in order."""
-        stem, left_out = _stemmer(self.language), _left_out(self.stop_words)
-        return [stem(word) for word in _CUT(text) if word not in left_out]
+        """Return the stems of the words of a lower-case text, in order."""
+        stem, excluded = _stemmer(self.language), _excluded_words(self.stop_words)
+        return [stem(word) for word in _FIND_WORDS(text) if word not in excluded]
 
 
 def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **options: Any) -> Any:
-    """Return scikit-learn's TF-IDF with stop words left out and words cut to their stems, as asked for.
+    """Return scikit-learn's TF-IDF vectorizer with optional stop words and stemming.
 
-    No language is assumed: by default there are neither stop words nor stems. A model file can hold the vectorizer.
+    No language is assumed: by default there are neither stop words nor stemming. A model file can contain the
+    vectorizer.
 
     Parameters
     ----------
     stop_words : "english", iterable of str or None, default=None
-        Words to leave out before the others are stemmed, in any case of letters. One with an apostrophe stands for
-        its parts, as texts are cut there too. "english" is scikit-learn's list and the parts of contractions that it
-        lacks: "don" and "t", "ve", "s" and the like.
+        Words to remove before the others are stemmed, in upper or lower case. A word with an apostrophe is split there,
+        as texts are. "english" is scikit-learn's list with the parts of contractions that it lacks, such as "don", "t",
+        "ve" and "s".
     stem : str, optional
-        Language of the stemmer, one of `languages()`. It needs the package's extra `text`.
+        Language of the stemmer, one of `stemmer_languages()`. It requires the extra `text` of the package.
     **options
-        Other parameters of ``sklearn.feature_extraction.text.TfidfVectorizer``, as ``ngram_range`` or ``min_df``. Not
-        ``analyzer``, ``tokenizer`` or ``token_pattern``; and, with stop words or a stemmer, which look for words in
-        lower case, neither ``lowercase=False`` nor ``preprocessor``. ``strip_accents`` changes listed words as it
-        changes texts.
+        Other parameters of ``sklearn.feature_extraction.text.TfidfVectorizer``, such as ``ngram_range`` or ``min_df``.
+        ``analyzer``, ``tokenizer`` and ``token_pattern`` are not allowed. With stop words or a stemmer, which require
+        lower case, neither ``lowercase=False`` nor ``preprocessor`` is allowed. ``strip_accents`` applies to stop words
+        as well as to texts.
 
     Returns
     -------
@@ -111,15 +111,15 @@ def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **option
     Raises
     ------
     InputError
-        If `stem` is no language, `stop_words` is text other than "english", or an option is none of those above.
+        If `stem` is not a language, `stop_words` is a string other than "english", or an option is not allowed.
     MissingExtraError
-        If snowballstemmer is not installed, and `stem` is given.
+        If `stem` is given and snowballstemmer is not installed.
 
     Notes
     -----
-    A word is a run of letters, digits and underscores, and of the signs above, below and beside letters. scikit-learn
-    takes these signs for gaps between words, and leaves out words of one letter. Here those are words, since one sign
-    is often a word in Chinese, and one letter in other languages.
+    A word is a sequence of letters, digits, underscores and combining marks. scikit-learn splits words at these marks
+    and ignores words of one letter. Here those are words, since a word is often one character in Chinese, and one
+    letter in other languages.
 
     Examples
     --------
@@ -136,17 +136,17 @@ def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **option
     _check_options(options, in_lower_case=stem is not None or listed is not None)
     with reraise_as_input_error():
         vectorizer = TfidfVectorizer(token_pattern=WORD, **options)
-        prepare = vectorizer.build_preprocessor()  # by which some options are looked at
+        prepare = vectorizer.build_preprocessor()  # this validates some options
     if isinstance(listed, tuple):
         listed = tuple(prepare(word) for word in listed)
     if stem is not None:
         return vectorizer.set_params(tokenizer=StemTokenizer(stem, listed), token_pattern=None)
-    # Words are given as they are cut, since scikit-learn warns of others.
-    return vectorizer.set_params(stop_words=sorted(_left_out(listed)) or None)
+    # The stop words are split like texts, since scikit-learn warns otherwise.
+    return vectorizer.set_params(stop_words=sorted(_excluded_words(listed)) or None)
 
 
-def languages() -> tuple[str, ...]:
-    """Return the languages that have a stemmer; `porter` and `dutch_porter` are older ones of English and Dutch.
+def stemmer_languages() -> tuple[str, ...]:
+    """Return the languages with a stemmer; `porter` and `dutch_porter` are older stemmers of English and Dutch.
 
     Returns
     -------
@@ -159,15 +159,15 @@ def languages() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from oneof.text import languages
-    >>> {"english", "german", "portuguese"} <= set(languages())
+    >>> from oneof.text import stemmer_languages
+    >>> {"english", "german", "portuguese"} <= set(stemmer_languages())
     True
     """
     return tuple(sorted(_snowball().algorithms()))
 
 
-def stemming_package() -> str:
-    """Return name and version of the package that stems: snowballstemmer leaves it to PyStemmer where it finds that.
+def stemmer_version() -> str:
+    """Return the name and version of the stemming package; snowballstemmer uses PyStemmer if it is installed.
 
     Returns
     -------
@@ -180,8 +180,8 @@ def stemming_package() -> str:
 
     Examples
     --------
-    >>> from oneof.text import stemming_package
-    >>> stemming_package().split()[0]
+    >>> from oneof.text import stemmer_version
+    >>> stemmer_version().split()[0]
     'snowballstemmer'
     """
     name = "PyStemmer" if hasattr(_snowball(), "Stemmer") else "snowballstemmer"
@@ -189,67 +189,67 @@ def stemming_package() -> str:
 
 
 def _check_words(stop_words: Any) -> StopWords:
-    """Return stop words in a form that can be compared, and held by a model file."""
+    """Return stop words in a form that can be compared and stored in a model file."""
     if stop_words is None or (isinstance(stop_words, str) and stop_words == "english"):
         return stop_words
     if isinstance(stop_words, str) or not isinstance(stop_words, Iterable):
-        raise InputError(f"stop_words={stop_words!r} names no list: give 'english', or the words themselves.")
+        raise InputError(f"`stop_words` must be 'english', a list of words or None; got {stop_words!r}.")
     try:
         listed = list(stop_words)
     except TypeError as error:  # an array without a dimension
-        raise InputTypeError(f"stop_words={stop_words!r} names no list: {error}.") from None
+        raise InputTypeError(f"`stop_words` must be a list of words; got {stop_words!r} ({error}).") from None
     for word in listed:
         if not isinstance(word, str):
-            raise InputTypeError(f"stop_words holds {word!r}, which is no text: give words.")
+            raise InputTypeError(f"`stop_words` must contain only strings; got {word!r}.")
     return tuple(sorted(set(listed)))
 
 
 def _check_options(options: Mapping[str, Any], *, in_lower_case: bool) -> None:
-    """Raise if an option would undo what is promised of words."""
+    """Raise if an option conflicts with stop words, stemming or the definition of a word."""
     for name in _FIXED:
         if name in options:
-            raise InputError(f"{name} is set by make_vectorizer: use TfidfVectorizer itself.")
+            raise InputError(f"`{name}` is set by make_vectorizer. Use TfidfVectorizer directly to change it.")
     if in_lower_case and not options.get("lowercase", True):
-        raise InputError("lowercase=False hides words with capitals from stop words and stemmers: leave it out.")
+        raise InputError("`lowercase` must be True with stop words or a stemmer, which require lower case; got False.")
     if in_lower_case and options.get("preprocessor") is not None:
         raise InputError(
-            "preprocessor takes the place of lower case, which stop words and stemmers need: "
-            "apply it to the texts before they are given."
+            "`preprocessor` must be None with stop words or a stemmer, which require lower case. "
+            "Apply it to the texts beforehand."
         )
 
 
 @functools.lru_cache(maxsize=16)
-def _left_out(stop_words: StopWords) -> frozenset[str]:
-    """Return the words that are left out, as a text in lower case is cut into them."""
+def _excluded_words(stop_words: StopWords) -> frozenset[str]:
+    """Return the excluded words, split like a lower-case text."""
     if stop_words is None:
         return frozenset()
     words: Iterable[str] = stop_words
     if stop_words == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-        words = ENGLISH_STOP_WORDS.union(_CONTRACTED)
-    return frozenset(part for word in words for part in _CUT(word.lower()))
+        words = ENGLISH_STOP_WORDS.union(_CONTRACTIONS)
+    return frozenset(part for word in words for part in _FIND_WORDS(word.lower()))
 
 
 def _stemmer(language: str) -> Callable[[str], str]:
     if not isinstance(language, str):
-        raise InputError(f"there is no stemmer for {language!r}: name a language, as `languages()` does.")
+        raise InputError(f"There is no stemmer for {language!r}. Choose one of `stemmer_languages()`.")
     return _stemmer_of(language)
 
 
 @functools.cache
 def _stemmer_of(language: str) -> Callable[[str], str]:
-    """Return what stems words of a language, with one memory of stems for all tokenizers and threads of a process."""
-    known = languages()
-    if language not in known:
-        close = difflib.get_close_matches(str(language).lower(), known, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise InputError(f"there is no stemmer for {language!r}: {hint}The languages are {', '.join(known)}.")
-    # A stemmer keeps the word that it works on in itself, so each thread has its own. A lock around one would stay shut
-    # in a process that is forked while another thread holds it.
+    """Return the stemming function of a language, with one cache for all tokenizers and threads."""
+    available = stemmer_languages()
+    if language not in available:
+        close = difflib.get_close_matches(str(language).lower(), available, n=1)
+        hint = f"Did you mean {close[0]!r}? " if close else ""
+        raise InputError(f"There is no stemmer for {language!r}. {hint}The languages are {', '.join(available)}.")
+    # A stemmer stores the current word in its state, so each thread has its own. A lock would stay locked in a process
+    # that is forked while another thread has acquired it.
     own = threading.local()
 
-    @functools.lru_cache(maxsize=_MOST_STEMS)
+    @functools.lru_cache(maxsize=_MAX_CACHED_STEMS)
     def stem(word: str) -> str:
         if not hasattr(own, "stemmer"):
             own.stemmer = _snowball().stemmer(language)

@@ -67,11 +67,11 @@ def check_positive(
     integer: bool = False,
     allow_zero: bool = False,
     max_value: int | None = None,
-    others: str = "",
+    alternatives: str = "",
 ) -> None:
     """Raise unless a parameter is a finite number above 0 and at most `max_value`.
 
-    `allow_zero` admits 0. A number must fit into a float; an integer may have any size. `others` is appended to
+    `allow_zero` admits 0. A number must fit into a float; an integer may have any size. `alternatives` is appended to
     the requirement in the error, for parameters that also accept other values.
     """
     kind: Any = numbers.Real
@@ -84,7 +84,7 @@ def check_positive(
     ):
         wanted = f"{'an integer' if integer else 'a number'} {'of at least' if allow_zero else 'above'} 0"
         limit = "" if max_value is None else f" and at most {max_value:,}"
-        raise InputError(f"`{name}` must be {wanted}{limit}{others}; got {_short(value)}.")
+        raise InputError(f"`{name}` must be {wanted}{limit}{alternatives}; got {_short(value)}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
@@ -100,12 +100,12 @@ def check_fraction(name: str, value: Any) -> None:
         raise InputError(f"`{name}` must be a number from 0 to 1; got {value!r}.")
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str | None], others: str = "") -> None:
-    """Raise unless a parameter is one of the given strings or None; `others` is appended to them in the error."""
+def check_choice(name: str, value: Any, choices: Sequence[str | None], alternatives: str = "") -> None:
+    """Raise unless a parameter is one of the given strings or None; `alternatives` is appended to them in the error."""
     if not isinstance(value, str | None) or value not in choices:
         *first, last = ["None" if choice is None else f'"{choice}"' for choice in choices]
         wanted = f"{', '.join(first)} or {last}" if first else last
-        raise InputError(f"`{name}` must be {wanted}{others}; got {value!r}.")
+        raise InputError(f"`{name}` must be {wanted}{alternatives}; got {value!r}.")
 
 
 def check_bool(name: str, value: Any) -> None:
@@ -114,10 +114,10 @@ def check_bool(name: str, value: Any) -> None:
         raise InputError(f"`{name}` must be True or False; got {value!r}.")
 
 
-def check_estimator(estimator: Any, others: str = "") -> None:
-    """Raise unless an object can be cloned and fitted; `others` is appended to the requirement in the error."""
+def check_estimator(estimator: Any, alternatives: str = "") -> None:
+    """Raise unless an object can be cloned and fitted; `alternatives` is appended to the requirement in the error."""
     if isinstance(estimator, type) or not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
-        raise InputTypeError(f"`estimator` must be an object with get_params and fit{others}; got {estimator!r}.")
+        raise InputTypeError(f"`estimator` must be an object with get_params and fit{alternatives}; got {estimator!r}.")
 
 
 def check_instance(name: str, value: Any, kind: type) -> None:
@@ -138,10 +138,10 @@ def _short(value: Any) -> str:
     return f"an integer of {value.bit_length()} bits" if isinstance(value, int) and abs(value) > 1e30 else repr(value)
 
 
-def check_sample_weight(sample_weight: Any, n_rows: int, told: Mask | None = None) -> Floats:
+def check_sample_weight(sample_weight: Any, n_rows: int, labeled: Mask | None = None) -> Floats:
     """Return the sample weights as (n_rows,) float64, ones by default.
 
-    A negative or infinite weight is an error that names its row. If `told`, an (n_rows,) mask of the labeled rows, is
+    A negative or infinite weight is an error that names its row. If `labeled`, an (n_rows,) mask of the labeled rows, is
     given, at least one of these rows must have a weight above 0.
     """
     if sample_weight is None:
@@ -152,7 +152,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int, told: Mask | None = Non
     wrong = np.flatnonzero(~((weight >= 0) & np.isfinite(weight)))
     if len(wrong):
         raise InputError(f"row {wrong[0]}: `sample_weight` must be finite and at least 0; got {weight[wrong[0]]}.")
-    if told is not None and not weight[told].any():
+    if labeled is not None and not weight[labeled].any():
         raise InputError("`sample_weight` is zero for every labeled row. Give some labeled row a weight above 0.")
     return weight
 

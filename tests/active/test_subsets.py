@@ -8,16 +8,15 @@ import pytest
 import oneof
 from oneof.active import query, query_subsets
 from oneof.errors import InputError, LabelError
-from oneof.solvers.graph_logistic.information import View, information
-from oneof.solvers.graph_logistic.questions import question_information
-from tests.active.dense import RidgeLogistic, draw
+from oneof.solvers.active import ViewInstances, mutual_information, subset_information
+from tests.solvers.active.dense import RidgeLogistic, make_pool
 
 SUBSETS = np.array([[True, False, False, False], [False, True, False, True], [False, False, False, True]])
 
 
 def brute_force(posterior, views, row, subset):
-    """Return what the mean curvature of an answer, by finite differences of its probability, adds to log det."""
-    grown = posterior.precision.copy()
+    """Return half of the increase of log det H by the mean curvature of an answer, by finite differences."""
+    updated = posterior.precision.copy()
     for view in views:
         for at in np.flatnonzero(view.rows == row):
 
@@ -26,28 +25,30 @@ def brute_force(posterior, views, row, subset):
                 return (np.exp(scores) / np.exp(scores).sum())[subset].sum()
 
             w, step = posterior.weights.ravel(), 1e-5
-            slope = np.array([(yes(w + d) - yes(w - d)) / (2 * step) for d in step * np.eye(len(w))])
-            grown += np.outer(slope, slope) / (yes(w) * (1 - yes(w)))
-    return 0.5 * (np.linalg.slogdet(grown)[1] - np.linalg.slogdet(posterior.precision)[1])
+            gradient = np.array([(yes(w + d) - yes(w - d)) / (2 * step) for d in step * np.eye(len(w))])
+            updated += np.outer(gradient, gradient) / (yes(w) * (1 - yes(w)))
+    return 0.5 * (np.linalg.slogdet(updated)[1] - np.linalg.slogdet(posterior.precision)[1])
 
 
 @pytest.mark.parametrize("n_views", [1, 2])
-def test_the_information_of_an_answer_is_half_of_what_the_log_determinant_grows_by(n_views):
-    posterior, views = draw(6, 4, n_views=n_views, lacking=(2,))
+def test_information_of_an_answer_is_half_the_increase_of_the_log_determinant(n_views):
+    """The information of an answer equals that of brute force."""
+    posterior, views = make_pool(6, 4, n_views=n_views, lacking=(2,))
     expected = [[brute_force(posterior, views, row, subset) for subset in SUBSETS] for row in range(6)]
-    np.testing.assert_allclose(question_information(posterior, views, 6, SUBSETS), expected, rtol=1e-6)
+    np.testing.assert_allclose(subset_information(posterior, views, 6, SUBSETS), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_views", [1, 2])
-def test_an_answer_tells_no_more_than_the_label_and_for_two_classes_the_same(n_views):
-    posterior, views = draw(10, 4, n_views=n_views)
-    told = question_information(posterior, views, 10, SUBSETS)
-    assert (told <= information(posterior, views, 10)[:, None] * (1 + 1e-12)).all()
-    assert (told >= 0).all()
-    np.testing.assert_allclose(question_information(posterior, views, 10, ~SUBSETS), told, rtol=1e-10)
-    posterior, views = draw(10, 2, n_views=n_views)
-    told = question_information(posterior, views, 10, np.array([[True, False]]))
-    np.testing.assert_allclose(told[:, 0], information(posterior, views, 10), rtol=1e-10)
+def test_an_answer_is_at_most_as_informative_as_the_label(n_views):
+    """An answer and its complement have equal information, at most that of the label, and equal for two classes."""
+    posterior, views = make_pool(10, 4, n_views=n_views)
+    information = subset_information(posterior, views, 10, SUBSETS)
+    assert (information <= mutual_information(posterior, views, 10)[:, None] * (1 + 1e-12)).all()
+    assert (information >= 0).all()
+    np.testing.assert_allclose(subset_information(posterior, views, 10, ~SUBSETS), information, rtol=1e-10)
+    posterior, views = make_pool(10, 2, n_views=n_views)
+    information = subset_information(posterior, views, 10, np.array([[True, False]]))
+    np.testing.assert_allclose(information[:, 0], mutual_information(posterior, views, 10), rtol=1e-10)
 
 
 @pytest.fixture(scope="module")
@@ -61,45 +62,51 @@ def fitted():
 
 
 def test_the_best_questions_are_those_of_all_subsets(fitted):
+    """By default the best question over all subsets is selected for each row."""
     model, pool = fitted
     masks = np.array([m for m in itertools.product([True, False], repeat=4) if 0 < sum(m) < 4])
-    told = question_information(model.posterior_, [View(*model.posterior_features(pool)[0])], 30, masks)
-    found = query_subsets(model, pool, 5)
-    np.testing.assert_allclose(found.scores, np.sort(told.max(axis=1))[::-1][:5])
-    for row, mask, score in zip(found.indices, found.subsets.mask, found.scores, strict=True):
-        assert told[row][(masks == mask).all(axis=1)] == pytest.approx(score)
-    assert found.subsets.classes.tolist() == list("abcd")
+    views = [ViewInstances(*model.posterior_features(pool)[0])]
+    information = subset_information(model.posterior_, views, 30, masks)
+    result = query_subsets(model, pool, 5)
+    np.testing.assert_allclose(result.utilities, np.sort(information.max(axis=1))[::-1][:5])
+    for row, mask, utility in zip(result.indices, result.subsets.mask, result.utilities, strict=True):
+        assert information[row][(masks == mask).all(axis=1)] == pytest.approx(utility)
+    assert result.subsets.classes.tolist() == list("abcd")
 
 
-def test_only_subsets_that_were_given_are_asked_about(fitted):
+def test_only_given_subsets_are_asked_about(fitted):
+    """With `subsets`, questions are about these, and never about the full set."""
     model, pool = fitted
-    found = query_subsets(model, pool, 30, subsets=[{"a", "b"}, {"c"}, {"a", "b", "c", "d"}])
-    assert sorted(found.indices.tolist()) == list(range(30))
-    assert {tuple(sorted(s)) for s in found.subsets.to_sets()} <= {("a", "b"), ("c",)}
-    assert (np.diff(found.scores) <= 0).all()
+    result = query_subsets(model, pool, 30, subsets=[{"a", "b"}, {"c"}, {"a", "b", "c", "d"}])
+    assert sorted(result.indices.tolist()) == list(range(30))
+    assert {tuple(sorted(s)) for s in result.subsets.to_sets()} <= {("a", "b"), ("c",)}
+    assert (np.diff(result.utilities) <= 0).all()
 
 
-def test_two_classes_are_asked_for_as_labels_are():
+def test_two_classes_give_the_query_of_labels():
+    """For two classes, subsets and labels give the same query."""
     rng = np.random.default_rng(0)
     model, pool = RidgeLogistic().fit(rng.normal(size=(20, 3)), np.arange(20) % 2), rng.normal(size=(15, 3))
-    asked, plain = query_subsets(model, pool), query(model, pool)
-    assert asked.indices.tolist() == plain.indices.tolist()
-    np.testing.assert_allclose(asked.scores, plain.scores)
+    subsets, labels = query_subsets(model, pool), query(model, pool)
+    assert subsets.indices.tolist() == labels.indices.tolist()
+    np.testing.assert_allclose(subsets.utilities, labels.utilities)
 
 
-def test_many_classes_are_asked_about_one_by_one():
+def test_many_classes_are_asked_about_one_at_a_time():
+    """With more than 8 classes the default subsets are single classes."""
     rng = np.random.default_rng(0)
     model = RidgeLogistic().fit(rng.normal(size=(40, 2)), np.arange(40) % 10)
     assert (query_subsets(model, rng.normal(size=(9, 2)), 9).subsets.sizes == 1).all()
 
 
-def test_what_cannot_be_asked_is_said_in_one_sentence(fitted):
+def test_errors_name_the_argument(fitted):
+    """An error names the argument that is not valid, and its value."""
     model, pool = fitted
-    with pytest.raises(InputError, match="nothing that can be asked"):
+    with pytest.raises(InputError, match="`subsets` must have a set that excludes"):
         query_subsets(model, pool, subsets=[set("abcd")])
     with pytest.raises(LabelError):
         query_subsets(model, pool, subsets=[{"e"}])
-    with pytest.raises(InputError, match="n=31 rows are asked for"):
+    with pytest.raises(InputError, match=r"`batch_size` must be at most 30, .* got 31"):
         query_subsets(model, pool, 31)
-    with pytest.raises(InputError, match="PLEM has no posterior"):
+    with pytest.raises(InputError, match="which PLEM does not have"):
         query_subsets(oneof.PLEM().fit([[0.0], [1.0]], [0, 1]), [[0.0]])

@@ -1,4 +1,4 @@
-"""A small table with labels of every kind, and a way to run the command line on it."""
+"""A small table with labels of every kind, and a fixture that runs the command line."""
 
 import shutil
 from collections.abc import Callable
@@ -17,7 +17,7 @@ N_ROWS = 60
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -29,7 +29,7 @@ Run = Callable[..., Done]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in an empty folder that is its own."""
+    """Return a function that runs a command in a new empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ONEOF_DEBUG", raising=False)
 
@@ -41,10 +41,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def make_birds(seed: int = 0) -> pl.DataFrame:
-    """Return rows whose class shows in the numbers, the color and the remark; the labels are sets."""
-    generator = np.random.default_rng(seed)
+    """Return rows whose features depend on the class; the labels are candidate sets."""
+    rng = np.random.default_rng(seed)
     names = ["finch", "owl", "wren"]
-    truth = generator.integers(0, 3, N_ROWS)
+    truth = rng.integers(0, 3, N_ROWS)
     labels = []
     for i, k in enumerate(truth):
         if i % 6 == 5:
@@ -54,8 +54,8 @@ def make_birds(seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "id": [f"b{i}" for i in range(N_ROWS)],
-            "span": [None if i % 9 == 0 else round(float(10 * k + generator.normal()), 3) for i, k in enumerate(truth)],
-            "mass": np.round(generator.normal(size=N_ROWS) - 5 * truth, 3),
+            "span": [None if i % 9 == 0 else round(float(10 * k + rng.normal()), 3) for i, k in enumerate(truth)],
+            "mass": np.round(rng.normal(size=N_ROWS) - 5 * truth, 3),
             "migrates": truth == 2,
             "color": [None if i % 11 == 0 else ["red", "gray", "brown"][k] for i, k in enumerate(truth)],
             "remark": [f"seen number {i} by the {['river', 'barn', 'hedge'][k]} again" for i, k in enumerate(truth)],
@@ -86,6 +86,6 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def model(run: Run, birds: Path, fitted: Path) -> Path:
-    """Give the model fitted on the birds, in the working folder, with all that was written beside it."""
+    """Return the model fitted on the birds, copied to the working folder with its other files."""
     shutil.copytree(fitted, "birds-oneof")
     return Path("birds-oneof/model.skops")

@@ -1,4 +1,4 @@
-"""Bad input: exit code 2, one sentence, and nothing written."""
+"""Bad input: exit code 2, one sentence, and no file written."""
 
 import os
 import pickle
@@ -15,12 +15,12 @@ from tests.cli.conftest import QUICK, Run, make_birds
 FIT = ["fit", "bad.csv", "--labels", "species", "--drop", "truth", *QUICK]
 
 
-def _refused(run: Run, *words: Any, said: str) -> None:
+def _check_error(run: Run, *words: Any, message: str) -> None:
     before = {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")}
     done = run(*words)
     assert done.code == 2, done
     assert done.out == ""
-    assert said in done.err
+    assert message in done.err
     assert "Traceback" not in done.err
     errors = [line for line in done.err.splitlines() if not line.startswith("Note: ")]
     assert len(errors) == 1
@@ -59,24 +59,24 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables(run: Run, name: str) -> None:
-    make, said = TABLES[name]
+    make, message = TABLES[name]
     Path("bad.csv").write_bytes(make())
-    _refused(run, *FIT, said=said)
+    _check_error(run, *FIT, message=message)
 
 
 def test_empty_set_of_an_indicator(run: Run) -> None:
     make_birds().with_columns(a=pl.lit(0), b=pl.arange(0, 60) % 2).write_csv("bad.csv")
-    _refused(run, "fit", "bad.csv", "--labels", "a,b", *QUICK, said="row 0: the candidate set is empty")
+    _check_error(run, "fit", "bad.csv", "--labels", "a,b", *QUICK, message="row 0 has an empty candidate set")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["fit", "none.csv", "--labels", "species"], "the file none.csv does not exist"),
         (["fit", "birds.csv", "--labels", "specis"], "no column 'specis': did you mean 'species'?"),
         (["fit", "birds.csv", "--labels", "species", "--truth", "trut"], "did you mean 'truth'?"),
         (["fit", "birds.csv", "--labels", "species", "--drop", "colr"], "did you mean 'color'?"),
-        (["fit", "birds.csv", "--labels", ","], "--labels names no column"),
+        (["fit", "birds.csv", "--labels", ","], "--labels must name the label column"),
         (["fit", "birds.csv", "--labels", "species", "--method", "avgperceptro"], "did you mean AvgPerceptron?"),
         (
             ["fit", "birds.csv", "--labels", "species", "--method", "forest"],
@@ -94,48 +94,52 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
         (["predict", "birds.csv", "birds.csv"], "not a model file of oneof"),
     ],
 )
-def test_words(run: Run, birds: Path, words: list[str], said: str) -> None:
-    _refused(run, *words, said=said)
+def test_words(run: Run, birds: Path, words: list[str], message: str) -> None:
+    _check_error(run, *words, message=message)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_permission(run: Run, birds: Path) -> None:
     Path("locked").mkdir(mode=0o500)
-    _refused(run, "fit", birds, "--labels", "species", "--out", "locked/x", said="gives no permission")
+    _check_error(run, "fit", birds, "--labels", "species", "--out", "locked/x", message="no write permission")
 
 
 def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
-    """A table without the columns of the training is refused by their names, and so are cells of another type."""
+    """Missing feature columns and cells of another type are errors."""
     birds = make_birds(1)
     birds.drop("span", "color").write_csv("less.csv")
-    _refused(run, "predict", model, "less.csv", said="missing columns 'span', 'color'")
+    _check_error(run, "predict", model, "less.csv", message="lacks the columns 'span', 'color'")
     birds.with_columns(span=pl.lit("wide")).write_csv("words.csv")
-    _refused(run, "predict", model, "words.csv", said="words.csv, row 0: column 'span' must contain numbers")
+    _check_error(
+        run, "predict", model, "words.csv", message="words.csv, row 0: column 'span' holds 'wide', expected a number"
+    )
     birds.write_csv("new.csv")
-    _refused(run, "predict", model, "new.csv", "--out", "nowhere/x.csv", said="there is no folder nowhere")
-    _refused(run, "predict", model, "new.csv", "--out", ".", said="is a folder")
-    _refused(run, "predict", model, "new.csv", "--truth", "color", said="which is not a class of the candidate")
+    _check_error(
+        run, "predict", model, "new.csv", "--out", "nowhere/x.csv", message="the folder nowhere does not exist"
+    )
+    _check_error(run, "predict", model, "new.csv", "--out", ".", message="is a folder")
+    _check_error(run, "predict", model, "new.csv", "--truth", "color", message="which no candidate set names")
 
 
-def test_models_that_are_none(run: Run, model: Path, birds: Path) -> None:
-    """A flipped byte, a cut, a pickle and a bare estimator are refused."""
+def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
+    """A flipped byte, a truncated file, a pickle and a bare estimator are errors."""
     data = model.read_bytes()
-    place = data.index(b"schema.json") + 200
-    for name, content, said in (
-        ("flipped.skops", data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :], "damaged"),
-        ("cut.skops", data[: len(data) // 2], "is truncated, or is not a model file of oneof"),
+    offset = data.index(b"schema.json") + 200
+    for name, content, message in (
+        ("flipped.skops", data[:offset] + bytes([data[offset] ^ 1]) + data[offset + 1 :], "damaged"),
+        ("cut.skops", data[: len(data) // 2], "no model file of oneof, or is cut short"),
         ("pickle.skops", pickle.dumps({"a": 1}), "pickles are never opened"),
     ):
         Path(name).write_bytes(content)
-        _refused(run, "predict", name, birds, said=said)
+        _check_error(run, "predict", name, birds, message=message)
     from oneof import AvgPerceptron, persistence
 
     persistence.save("bare.skops", AvgPerceptron().fit(np.eye(3), ["a", "b", "c"]))
-    _refused(run, "predict", "bare.skops", birds, said="holds a bare estimator")
+    _check_error(run, "predict", "bare.skops", birds, message="has an estimator without the columns of a table")
 
 
 def test_usage(run: Run, birds: Path) -> None:
-    """Options that do not exist or lack a value end with 2, too, without a traceback."""
+    """Unknown options and missing values end with code 2 without a traceback."""
     for words in (["fit"], ["fit", birds], ["fit", birds, "--labels", "species", "--folds", "1"], ["paint"], ["-x"]):
         done = run(*words)
         assert done.code == 2
@@ -144,12 +148,12 @@ def test_usage(run: Run, birds: Path) -> None:
         assert "Traceback" not in done.err
 
 
-def test_what_was_read_is_not_overwritten(run: Run) -> None:
-    """Neither predictions nor the outputs of fit replace the table or the model that they were made from."""
+def test_input_files_are_not_overwritten(run: Run) -> None:
+    """Neither predictions nor the outputs of fit reoffset the table or the model that they were made from."""
     make_birds().write_csv("birds.csv")
     assert run("fit", "birds.csv", "--labels", "species", "--drop", "truth", "--out", "m", *QUICK).code == 0
     for out in ("birds.csv", "m/model.skops"):
-        _refused(run, "predict", "m/model.skops", "birds.csv", "--out", out, said="would be overwritten")
+        _check_error(run, "predict", "m/model.skops", "birds.csv", "--out", out, message="would be overwritten")
     make_birds().write_csv("m/training_labels.csv")
     again = ("fit", "m/training_labels.csv", "--labels", "species", "--drop", "truth", "--out", "m", *QUICK)
-    _refused(run, *again, said="would be overwritten")
+    _check_error(run, *again, message="would be overwritten")

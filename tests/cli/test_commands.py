@@ -1,6 +1,5 @@
-"""What the commands do when all is well."""
+"""Tests of the commands with valid input."""
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ OUTPUTS = ["model.skops", "report.html", "summary.json", "training_labels.csv"]
 
 
 def test_fit_writes_four_files_and_no_other(run: Run, birds: Path) -> None:
-    """Model, report, decided labels and summary; the same summary as --json tells."""
+    """Model, report, disambiguated labels and summary, equal to the output of --json."""
     done = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK, "--json")
     assert done.code == 0
     facts = json.loads(done.out)
@@ -32,8 +31,8 @@ def test_fit_writes_four_files_and_no_other(run: Run, birds: Path) -> None:
     assert "'id' is excluded" in done.err
 
 
-def test_decided_labels_are_members_of_their_sets(run: Run, model: Path) -> None:
-    """Every training row is there once, with a candidate of its own set; exact rows keep their label."""
+def test_disambiguated_labels_are_candidates(run: Run, model: Path) -> None:
+    """Every training row occurs once, with one of its candidates; exact rows keep their label."""
     labels = pl.read_csv("birds-oneof/training_labels.csv").with_columns(pl.col("candidates").fill_null(""))
     birds = make_birds()
     assert labels.columns == ["row", "candidates", "label", "confidence", "truth"]
@@ -47,7 +46,7 @@ def test_decided_labels_are_members_of_their_sets(run: Run, model: Path) -> None
 
 
 def test_the_saved_model_is_the_fitted_one(run: Run, model: Path) -> None:
-    """The model in the file, given the table's features, predicts what the command predicts."""
+    """The model of the file predicts the same labels as the command."""
     from oneof.io import Column, align_columns
 
     saved = persistence.load(model)
@@ -64,15 +63,15 @@ def test_the_saved_model_is_the_fitted_one(run: Run, model: Path) -> None:
     assert np.array_equal(np.array(["finch", "owl", "wren"])[scores.argmax(axis=1)], predictions["label"].to_numpy())
 
 
-def test_predict_judges_where_it_can(run: Run, model: Path) -> None:
-    """Covering rate and accuracy are those of the written predictions; without such columns they are null."""
+def test_predict_reports_rates_if_labels_are_known(run: Run, model: Path) -> None:
+    """Covering rate and accuracy match the written predictions; without label columns they are null."""
     birds = make_birds(1)
     birds.write_csv("new.csv")
     facts = json.loads(run("predict", model, "new.csv", "--truth", "truth", "--json").out)
     labels = pl.read_csv("new-predictions.csv")["label"]
     assert facts["accuracy"] == (labels == birds["truth"]).mean()
-    told = birds["species"] != ""
-    covered = [a in b.split("|") for a, b in zip(labels.filter(told), birds["species"].filter(told), strict=True)]
+    labeled = birds["species"] != ""
+    covered = [a in b.split("|") for a, b in zip(labels.filter(labeled), birds["species"].filter(labeled), strict=True)]
     assert facts["covering_rate"] == np.mean(covered)
     birds.drop("species", "truth").write_csv("bare.csv")
     facts = json.loads(run("predict", model, "bare.csv", "--json").out)
@@ -80,7 +79,7 @@ def test_predict_judges_where_it_can(run: Run, model: Path) -> None:
 
 
 def test_predictions_to_standard_output(run: Run, model: Path, birds: Path) -> None:
-    """With --out - nothing is written, and the output is CSV, or JSON with the rows."""
+    """With --out - no file is written, and the output is CSV, or JSON with the rows."""
     before = sorted(Path.cwd().rglob("*"))
     done = run("predict", model, birds, "--out", "-")
     rows = pl.read_csv(done.out.encode())
@@ -90,6 +89,7 @@ def test_predictions_to_standard_output(run: Run, model: Path, birds: Path) -> N
 
 
 def test_order_and_extra_columns_do_not_matter(run: Run, model: Path) -> None:
+    """Predictions do not depend on the order of columns or on extra columns."""
     birds = make_birds(1)
     birds.write_csv("new.csv")
     birds.select("remark", "color", pl.lit(1).alias("more"), "migrates", "mass", "span").write_csv("other.csv")
@@ -100,7 +100,7 @@ def test_order_and_extra_columns_do_not_matter(run: Run, model: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".tsv", ".parquet", ".jsonl"])
 def test_the_format_does_not_matter(run: Run, model: Path, suffix: str) -> None:
-    """The same rows in another format, labels as lists where the format has lists, give the same model."""
+    """The same rows in another format, with labels as lists if supported, give the same model."""
     birds = make_birds()
     lists = [text.split("|") if text else None for text in birds["species"]]
     path = Path(f"birds{suffix}")
@@ -115,7 +115,7 @@ def test_the_format_does_not_matter(run: Run, model: Path, suffix: str) -> None:
 
 
 def test_columns_of_0_and_1(run: Run, model: Path) -> None:
-    """An indicator gives the same model as the sets it stands for, the columns being named at once or one by one."""
+    """An indicator gives the same model as its sets; its columns may be named together or one by one."""
     birds = make_birds()
     names = ["finch", "owl", "wren"]
     columns = {name: [int(not s or name in s.split("|")) for s in birds["species"]] for name in names}
@@ -131,7 +131,7 @@ def test_columns_of_0_and_1(run: Run, model: Path) -> None:
 
 
 def test_numbers_as_labels(run: Run, birds: Path) -> None:
-    """Whole numbers stay numbers through model and predictions, and -1 and empty cells are unlabeled."""
+    """Integer labels stay integers in model and predictions; -1 and empty cells are unlabeled."""
     codes = [{"finch": "0", "owl": "1", "wren": "2"}[t] for t in make_birds()["truth"]]
     codes[:4] = ["-1", "", "-1", ""]
     make_birds().with_columns(pl.Series("species", codes)).write_csv(birds)
@@ -143,7 +143,8 @@ def test_numbers_as_labels(run: Run, birds: Path) -> None:
     assert facts["covering_rate"] > 0.9
 
 
-def test_signs_need_a_word(run: Run, birds: Path) -> None:
+def test_signs_need_classes(run: Run, birds: Path) -> None:
+    """Labels -1 and 1 are an error without --classes."""
     signs = ["1" if t == "owl" else "-1" for t in make_birds()["truth"]]
     make_birds().drop("truth").with_columns(pl.Series("species", signs)).write_csv(birds)
     done = run("fit", birds, "--labels", "species", *QUICK)
@@ -155,7 +156,7 @@ def test_signs_need_a_word(run: Run, birds: Path) -> None:
 
 
 def test_a_separator_and_all_classes(run: Run, birds: Path) -> None:
-    """Labels may be joined by other text; a class that no row names may be listed."""
+    """Labels may have another separator; --classes may list a class without rows."""
     frame = make_birds()
     frame.with_columns(frame["species"].str.replace("|", " or ", literal=True)).write_csv(birds)
     words = ["--labels", "species", "--separator", " or ", "--classes", "emu,finch,owl,wren", "--drop", "truth"]
@@ -165,12 +166,15 @@ def test_a_separator_and_all_classes(run: Run, birds: Path) -> None:
     assert facts["partial"] == 30
 
 
-def test_best_takes_the_winner_of_compare(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`fit` and `compare` see the same folds: same table, same winner; only fit writes."""
-    room = importlib.import_module("oneof.comparison")  # the package has a function of this name
-    known = room.panel
+def test_best_fits_the_best_method_of_compare(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`fit` and `compare` see the same folds: same table, same best method; only `fit` writes."""
+    from oneof.comparison import methods
+
+    all_estimators = methods.default_estimators
     few = ("CLPL", "LOORidge", "PLKNN", "PLSVM")
-    monkeypatch.setattr(room, "panel", lambda **given: {name: known(**given)[name] for name in few})
+    monkeypatch.setattr(
+        methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in few}
+    )
     before = sorted(Path.cwd().rglob("*"))
     words = [birds, "--labels", "species", "--truth", "truth", "--folds", "2"]
     compared = json.loads(run("compare", *words, "--json").out)
@@ -179,17 +183,17 @@ def test_best_takes_the_winner_of_compare(run: Run, birds: Path, monkeypatch: py
     assert done.code == 0, done.err
     fitted = json.loads(done.out)
     assert len(compared["results"]) > 1
-    assert fitted["method"] == compared["winner"]
+    assert fitted["method"] == compared["best_method"]
 
     def rates(comparison: dict[str, Any]) -> dict[str, tuple[float, float]]:
         return {r["method"]: (r["covering_rate"], r["accuracy"]) for r in comparison["results"]}
 
     assert rates(fitted["comparison"]) == rates(compared)
-    assert persistence.load("birds-oneof/model.skops").method == compared["winner"]
+    assert persistence.load("birds-oneof/model.skops").method == compared["best_method"]
 
 
-def test_the_first_choice_needs_no_comparison(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a method LOORidge is fitted; where rows are too many for it, or most have no label, the best of all."""
+def test_the_default_method_needs_no_comparison(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default LOORidge is fitted; with too many rows, or mostly unlabeled rows, the best method."""
     from oneof.comparison import methods
 
     def fitted() -> dict[str, Any]:
@@ -201,19 +205,19 @@ def test_the_first_choice_needs_no_comparison(run: Run, birds: Path, monkeypatch
     assert any("without a comparison" in note for note in alone["notes"])
     report = Path("birds-oneof/report.html").read_text(encoding="utf-8")
     assert "the method you named" not in report
-    assert "first choice" in report
-    monkeypatch.setattr(methods, "MOST_ROWS_OF_FIRST_CHOICE", 10)
+    assert "default method" in report
+    monkeypatch.setattr(methods, "DEFAULT_METHOD_MAX_ROWS", 10)
     assert len(fitted()["comparison"]["results"]) > 5
     candidates = oneof.CandidateSets.from_labels(["a", "b", None, None, None])
-    assert methods.first_choice(candidates) is None
-    assert methods.first_choice(oneof.CandidateSets.from_labels(["a", "b", "c"])) is None
+    assert methods.default_method(candidates) is None
+    assert methods.default_method(oneof.CandidateSets.from_labels(["a", "b", "c"])) is None
     half = oneof.CandidateSets.from_sets([["a", "b"], ["c"], None, None])
     monkeypatch.undo()
-    assert methods.first_choice(half) == "LOORidge"
+    assert methods.default_method(half) == "LOORidge"
 
 
-def test_truth_judges_and_does_not_teach(run: Run, birds: Path) -> None:
-    """The model is the same whether a column is named as truth or dropped."""
+def test_truth_is_used_for_evaluation_only(run: Run, birds: Path) -> None:
+    """The model is the same if a column is given as truth or dropped."""
     for out, option in (("a", "--truth"), ("b", "--drop")):
         assert run("fit", birds, "--labels", "species", option, "truth", *QUICK, "--out", out).code == 0
     predictions = []
@@ -223,7 +227,7 @@ def test_truth_judges_and_does_not_teach(run: Run, birds: Path) -> None:
 
 
 def test_outputs_are_replaced(run: Run, model: Path, birds: Path) -> None:
-    """A second fit puts new files in the place of the old ones, and leaves other files alone."""
+    """A second fit replaces its own files and keeps other files."""
     Path("birds-oneof/mine.txt").write_text("mine")
     old = Path("birds-oneof/summary.json").read_text()
     assert run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK).code == 0
@@ -232,7 +236,7 @@ def test_outputs_are_replaced(run: Run, model: Path, birds: Path) -> None:
 
 
 def test_tables_for_people(run: Run, birds: Path) -> None:
-    """Without --json the methods stand in a table, and the files are listed."""
+    """Without --json the output has a table of methods and a list of files."""
     done = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK)
     assert "60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes" in done.out
     assert "covering rate" in done.out
@@ -240,16 +244,17 @@ def test_tables_for_people(run: Run, birds: Path) -> None:
     assert all(f"birds-oneof/{name}" in done.out for name in OUTPUTS)
 
 
-def test_datasets_lists_what_the_library_knows(run: Run) -> None:
+def test_datasets_lists_all_data_sets(run: Run) -> None:
+    """The command lists the data sets of the library."""
     listed = json.loads(run("datasets", "--json").out)["datasets"]
-    assert [entry["name"] for entry in listed] == [info.name for info in oneof.datasets.describe()]
+    assert [entry["name"] for entry in listed] == [info.name for info in oneof.datasets.dataset_info()]
     shown = run("datasets").out
     assert all(entry["name"] in shown for entry in listed)
 
 
 @pytest.mark.slow  # `make demo`, which CI runs, is the same
-def test_demo_learns_what_it_was_not_told(run: Run) -> None:
-    """The demonstration's own commands give its model again, and it is better than its ambiguous labels."""
+def test_demo(run: Run) -> None:
+    """The printed commands reproduce the predictions of the demo, and its accuracy is above 0.9."""
     done = run("demo", "--out", "shown", "--json")
     assert done.code == 0, done.err
     facts = json.loads(done.out)
@@ -267,13 +272,13 @@ def test_demo_learns_what_it_was_not_told(run: Run) -> None:
 
 
 def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
-    """Where standard error is no terminal it holds the notes alone."""
+    """If standard error is not a terminal, it has notes only."""
     done = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
     assert [line.split(":")[0] for line in done.err.splitlines()] == ["Note"]
 
 
-def test_odd_labels_are_noted_on_the_screen_and_in_the_summary(run: Run) -> None:
-    """Each kind of them in one sentence, which names all that were found."""
+def test_suspicious_labels_are_noted(run: Run) -> None:
+    """Each kind of suspicious label is one note, on the screen and in the summary."""
     birds = make_birds()
     labels = [
         "?" if i == 3 else "NA" if i == 4 else "OWL" if cell == "owl" else cell
@@ -283,6 +288,6 @@ def test_odd_labels_are_noted_on_the_screen_and_in_the_summary(run: Run) -> None
     done = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", *QUICK)
     assert done.code == 0, done.err
     notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
-    for said in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in case or"):
-        assert any(note.startswith(said) for note in notes)
-        assert f"Note: {said}" in done.err
+    for message in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in the case of"):
+        assert any(note.startswith(message) for note in notes)
+        assert f"Note: {message}" in done.err

@@ -1,4 +1,4 @@
-"""How commands end when something goes wrong inside, or someone stops them; and that help is light."""
+"""Exit codes after internal errors and interrupts, and light imports of --help."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import oneof
-from oneof.cli import training
+from oneof.cli import fit
 from tests.cli.conftest import QUICK, Run
 
 HEAVY = ("numpy", "scipy", "sklearn", "polars", "numba", "skops", "jinja2", "rich", "pydantic", "oneof.candidates")
@@ -22,32 +22,33 @@ def _fails_with(error: BaseException) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
-        (RuntimeError("the\nroof fell"), 1, "a fault of the program: RuntimeError: the. Run with --debug"),
+        (RuntimeError("the\nroof fell"), 1, "internal error: RuntimeError: the. Run with --debug"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "model.skops"), 2, "model.skops: No space left on device."),
         (MemoryError(), 1, "not enough memory"),
     ],
 )
 def test_endings(
-    run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, said: str
+    run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
-    """Each has its exit code and one sentence; files half written, and a folder made for them, are gone."""
-    monkeypatch.setattr(training, "_write_report", _fails_with(error))
+    """Each error has its exit code and one sentence; partial files and a new folder are removed."""
+    monkeypatch.setattr(fit, "_write_report", _fails_with(error))
     words = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
     done = run(*words)
     assert (done.code, done.out) == (code, "")
-    assert said in done.err
+    assert message in done.err
     assert "Traceback" not in done.err
     assert list(Path.cwd().iterdir()) == [birds.absolute()]
-    Path("kept").mkdir()
-    Path("kept/summary.json").write_text("old")
-    assert run(*words, "--out", "kept").code == code
-    assert [(file.name, file.read_text()) for file in Path("kept").iterdir()] == [("summary.json", "old")]
+    Path("out").mkdir()
+    Path("out/summary.json").write_text("old")
+    assert run(*words, "--out", "out").code == code
+    assert [(file.name, file.read_text()) for file in Path("out").iterdir()] == [("summary.json", "old")]
 
 
 def test_debug_shows_the_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--debug or ONEOF_DEBUG prints the traceback."""
     words = ["fit", "none.csv", "--labels", "x"]
     assert "Traceback" not in run(*words).err
     assert "Traceback" in run(*words, "--debug").err
@@ -59,9 +60,9 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"oneof {oneof.__version__}\n"
 
 
-@pytest.mark.parametrize("command", [[], ["fit"], ["predict"], ["compare"], ["demo"], ["datasets"], ["reproduce"]])
+@pytest.mark.parametrize("command", [[], ["fit"], ["predict"], ["compare"], ["demo"], ["datasets"], ["label"]])
 def test_help_is_light_and_has_examples(command: list[str]) -> None:
-    """--help shows examples and imports nothing that is slow to import."""
+    """--help shows examples and imports no slow package."""
     code = (
         "import sys\n"
         "from oneof.cli import main\n"
@@ -74,16 +75,16 @@ def test_help_is_light_and_has_examples(command: list[str]) -> None:
     assert done.stdout.endswith("HEAVY []\n")
 
 
-def test_without_typer_there_is_a_sentence() -> None:
-    """The command line of a bare installation says what to install."""
+def test_missing_typer() -> None:
+    """Without typer the command line prints the extra to install."""
     code = "import sys\nsys.modules['typer'] = None\nfrom oneof.cli import main\nmain()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "Error: This needs typer, which is not installed: run `pip install 'oneof[cli]'`.\n"
 
 
-def test_the_console_script_ends_with_the_code(birds: Path) -> None:
-    """As a program of its own: JSON on standard output and nothing else, errors on standard error."""
+def test_the_console_script(birds: Path) -> None:
+    """As a process: only JSON on standard output, errors on standard error."""
     command = [sys.executable, "-m", "oneof.cli", "compare", str(birds), "--labels"]
     done = subprocess.run([*command, "species", "--drop", "truth", *QUICK, "--json"], capture_output=True, check=True)
     assert done.stdout.startswith(b"{")

@@ -1,4 +1,4 @@
-"""Raw texts from the command line: stop words and stems, from a table to predictions."""
+"""Text columns on the command line: stop words and stems, from a table to predictions."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ WORDS = ("--stop-words", "english", "--stem", "english")
 
 @pytest.fixture
 def table(run: Run) -> Path:
-    """Write the messages to messages.parquet in the working folder, and others to new.parquet."""
+    """Write messages.parquet and new.parquet to the working folder."""
     for name, rows in (("messages", MESSAGES), ("new", NEW)):
         pl.DataFrame({"body": list(rows), "topic": list(rows.values())}).write_parquet(f"{name}.parquet")
     return Path("messages.parquet")
@@ -47,7 +47,7 @@ def _fit(run: Run, table: Path, *words: str) -> Done:
 
 
 def test_stems_and_stop_words_reach_the_model(run: Run, table: Path) -> None:
-    """The features are stems, without stop words, and the summary, the file and the report say how they were made."""
+    """The features are stems without stop words; summary, model file and report have the options."""
     _fit(run, table, *WORDS)
     model = persistence.load("out/model.skops")
     features = set(model.pipeline[0].get_feature_names_out())
@@ -60,7 +60,7 @@ def test_stems_and_stop_words_reach_the_model(run: Run, table: Path) -> None:
 
 
 def test_a_new_process_treats_words_the_same(run: Run, table: Path) -> None:
-    """`predict` needs no options: texts with stems never seen in these forms, empty ones and others get their label."""
+    """`predict` needs no options: texts with new forms of known stems, and empty texts, get a label."""
     _fit(run, table, *WORDS)
     here = run("predict", "out/model.skops", "new.parquet", "--out", "-")
     command = [
@@ -83,7 +83,7 @@ def test_a_new_process_treats_words_the_same(run: Run, table: Path) -> None:
 
 
 def test_without_options_words_stay_as_they_are(run: Run, table: Path) -> None:
-    """No language is assumed, and naming none is saying nothing."""
+    """No language is assumed, and the option none is the default."""
     _fit(run, table)
     features = set(persistence.load("out/model.skops").pipeline[0].get_feature_names_out())
     assert {"text0__the", "text0__connected", "text0__s"} <= features
@@ -94,7 +94,7 @@ def test_without_options_words_stay_as_they_are(run: Run, table: Path) -> None:
 
 
 def test_stop_words_of_a_file(run: Run, table: Path) -> None:
-    """A file has a word a line, in any case of letters; the words themselves stand in the model."""
+    """A file has one word per line, in any case; the model stores the words."""
     Path("mine.txt").write_text("The\n\nshipper's\n  of \n")
     _fit(run, table, "--stop-words", "mine.txt")
     Path("mine.txt").unlink()
@@ -107,7 +107,7 @@ def test_stop_words_of_a_file(run: Run, table: Path) -> None:
 
 
 def test_tfidf_is_not_scaled_again(run: Run, table: Path) -> None:
-    """The method has the rows of the encoder, whose length is 1: rare words would otherwise weigh as much as any."""
+    """The method gets the rows of the encoder, with length 1, without a second scaler."""
     _fit(run, table, *WORDS)
     pipeline = persistence.load("out/model.skops").pipeline
     assert [name for name, _ in pipeline.steps] == ["columns", "clpl"]
@@ -115,38 +115,41 @@ def test_tfidf_is_not_scaled_again(run: Run, table: Path) -> None:
     np.testing.assert_allclose((rows**2).sum(axis=1), [0 if text in ("", "the of and") else 1 for text in MESSAGES])
 
 
-def test_compare_takes_them_too(run: Run, table: Path) -> None:
+def test_compare_accepts_text_options(run: Run, table: Path) -> None:
+    """`compare` has the same text options as `fit`."""
     done = run("compare", table, *FIT, *WORDS, "--json")
     assert done.code == 0, done.err
-    assert json.loads(done.out)["winner"] == "CLPL"
+    assert json.loads(done.out)["best_method"] == "CLPL"
 
 
-def test_what_many_words_cost(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many words, the method that needs all pairs of them is compared only if it is named, which a note says."""
-    from oneof.cli.prepared import Reading, find_methods, prepare
+def test_cubic_methods_are_excluded_with_many_words(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many words, a method of cubic cost is compared only by name, and a note says so."""
+    from oneof.cli.inputs import ReadOptions, prepare, resolve_methods
     from oneof.comparison import methods
 
-    prepared = prepare(table, Reading(("topic",)))
-    found, notes = find_methods(prepared, "best", 0)
-    assert "GraphLogisticRegression" in found
+    prepared = prepare(table, ReadOptions(("topic",)))
+    pipelines, notes = resolve_methods(prepared, "best", 0)
+    assert "GraphLogisticRegression" in pipelines
     assert notes == []
-    monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
+    monkeypatch.setattr(methods, "MAX_FEATURES_CUBIC", 10)
     for _ in range(2):
-        found, notes = find_methods(prepared, "best", 0)
-        assert "GraphLogisticRegression" not in found
-        assert "CLPL" in found
-        assert [note.split(": of")[0] for note in notes] == ["GraphLogisticRegression is not compared"]
+        pipelines, notes = resolve_methods(prepared, "best", 0)
+        assert "GraphLogisticRegression" not in pipelines
+        assert "CLPL" in pipelines
+        assert [note.split(":")[0] for note in notes] == ["GraphLogisticRegression is not compared"]
     assert "--method GraphLogisticRegression fits it" in notes[0]
-    found, notes = find_methods(prepared, "graphlogisticregression", 0)
-    assert (list(found), notes) == (["GraphLogisticRegression"], [])
+    pipelines, notes = resolve_methods(prepared, "graphlogisticregression", 0)
+    assert (list(pipelines), notes) == (["GraphLogisticRegression"], [])
 
 
-def test_what_was_left_out_is_told(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The note reaches the terminal and the summary, once."""
+def test_excluded_methods_are_noted(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note is printed once and is in the summary."""
     from oneof.comparison import methods
 
-    monkeypatch.setattr(methods, "MOST_FEATURES_OF_A_CUBE", 10)
-    monkeypatch.setattr(methods, "SLOW", tuple({*methods.panel()} - {"CLPL", "GraphLogisticRegression"}))
+    monkeypatch.setattr(methods, "MAX_FEATURES_CUBIC", 10)
+    monkeypatch.setattr(
+        methods, "SLOW_METHODS", tuple({*methods.default_estimators()} - {"CLPL", "GraphLogisticRegression"})
+    )
     done = run("fit", table, "--labels", "topic", "--method", "best", "--folds", "2", "--out", "out")
     assert done.code == 0, done.err
     assert " ".join(done.err.split()).count("GraphLogisticRegression is not compared") == 1
@@ -158,14 +161,14 @@ def test_what_was_left_out_is_told(run: Run, table: Path, monkeypatch: pytest.Mo
 
 
 def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
-    """The bytes of all messages in one array give the model that the table gives."""
+    """The bytes of all messages in one array give the same model as the table."""
     texts = [text.encode() for text in MESSAGES]
     ends = np.cumsum([0, *map(len, texts)])
     names = ["net", "sea"]
     mask = [[label is None or name in label for name in names] for label in MESSAGES.values()]
-    whole = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    content = np.frombuffer(b"".join(texts), dtype=np.uint8)
     bits = np.packbits(mask, axis=1)
-    np.savez("messages.npz", text=whole, text_offsets=ends, classes=np.array(names), candidates=bits)
+    np.savez("messages.npz", text=content, text_offsets=ends, classes=np.array(names), candidates=bits)
     _fit(run, table, *WORDS)
     expected = run("predict", "out/model.skops", table, "--out", "-").out
     done = run("fit", "messages.npz", "--labels", "candidates", *FIT[2:], *WORDS, "--out", "again")
@@ -173,23 +176,23 @@ def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
     assert run("predict", "again/model.skops", "messages.npz", "--out", "-").out == expected
 
 
-def test_other_stems_are_told(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that another version of the stemmer made, or another package, predicts with a note."""
+def test_another_stemmer_is_noted(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model fitted with another version or package of the stemmer predicts with a note."""
     _fit(run, table, *WORDS)
     made = json.loads(Path("out/summary.json").read_text())["words"]["stemmer"]
     assert run("predict", "out/model.skops", "new.parquet").err.count("stems") == 0
-    monkeypatch.setattr("oneof.cli.prediction.stemming_package", lambda: "PyStemmer 99.0")
+    monkeypatch.setattr("oneof.text.stemmer_version", lambda: "PyStemmer 99.0")
     done = run("predict", "out/model.skops", "new.parquet")
     assert done.code == 0
-    assert f"stems of {made}, and PyStemmer 99.0 stems here: some may differ" in " ".join(done.err.split())
+    assert f"stems of {made}; PyStemmer 99.0 is installed here and some stems may differ" in " ".join(done.err.split())
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
-        (("--stem", "englsh"), "no stemmer for 'englsh': did you mean 'english'?"),
-        (("--stop-words", "german"), "the file german of stop words does not exist. Give english, none, or a file"),
-        (("--stop-words", "empty.txt"), "empty.txt must contain stop words"),
+        (("--stem", "englsh"), "no stemmer for 'englsh'. Did you mean 'english'?"),
+        (("--stop-words", "german"), "there is no file german of stop words: give english, none, or a file"),
+        (("--stop-words", "empty.txt"), "empty.txt holds no stop words"),
         (("--stop-words", "latin.txt"), "latin.txt is not text in UTF-8"),
         (("--stop-words", "."), "the file . of stop words does not exist"),
         (("--stem", "english", "--categorical", "body"), "--stop-words and --stem need a text column"),
@@ -200,8 +203,8 @@ def test_other_stems_are_told(run: Run, table: Path, monkeypatch: pytest.MonkeyP
         (("--drop", "body", "--text", "signs"), "column 'signs' has no words. Exclude it by --drop signs"),
     ],
 )
-def test_what_is_refused(run: Run, table: Path, words: tuple[str, ...], said: str) -> None:
-    """One sentence, exit code 2 and nothing written."""
+def test_invalid_options_are_errors(run: Run, table: Path, words: tuple[str, ...], message: str) -> None:
+    """Invalid options are one sentence with exit code 2, and no file is written."""
     Path("empty.txt").write_text(" \n")
     Path("latin.txt").write_bytes("\u00fcber".encode("latin-1"))
     frame = pl.read_parquet(table)
@@ -209,12 +212,12 @@ def test_what_is_refused(run: Run, table: Path, words: tuple[str, ...], said: st
     before = sorted(Path.cwd().rglob("*"))
     done = run("fit", table, *FIT, *words, *([] if "signs" in words else ["--drop", "signs"]))
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
     assert sorted(Path.cwd().rglob("*")) == before
 
 
-def test_without_the_extra_there_is_a_sentence(run: Run, table: Path) -> None:
-    """Where snowballstemmer is absent, fitting with stems, and predicting by such a model, say what to install."""
+def test_missing_snowballstemmer(run: Run, table: Path) -> None:
+    """Without snowballstemmer, fitting and predicting with stems print the extra to install."""
     _fit(run, table, *WORDS)
     commands = [["fit", str(table), *FIT, *WORDS], ["predict", "out/model.skops", "new.parquet"]]
     code = f"""
@@ -229,5 +232,5 @@ for words in {commands!r}:
         assert end.code == 2, end.code
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    said = "Error: This needs snowballstemmer, which is not installed: run `pip install 'oneof[text]'`.\n"
-    assert done.stderr == said * 2
+    message = "Error: This needs snowballstemmer, which is not installed: run `pip install 'oneof[text]'`.\n"
+    assert done.stderr == message * 2

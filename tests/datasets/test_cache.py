@@ -1,11 +1,11 @@
-"""Storing over a data set that is there: whoever reads, whenever, and whatever comes between, has one of the two."""
+"""Atomic replacement of a cached data set: a reader always gets the old or the new version."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from oneof.datasets import cache as kept
+from oneof.datasets import cache as cache_module
 from oneof.datasets import load
 from oneof.errors import DataError, WriteError
 
@@ -19,9 +19,9 @@ def _read(cache):
 
 
 def _begin(cache, state):
-    """Leave in the cache what was there before: a download, a file of the user's own, a checksum alone, or nothing."""
+    """Prepare the cache: a download, a file of the user, a checksum without a file, or nothing."""
     if state != "nothing":
-        kept.store("birds", _arrays(1.0))
+        cache_module.store("birds", _arrays(1.0))
     if state == "own":
         (cache / "birds.npz.sha256").unlink()
     if state == "deleted":
@@ -33,8 +33,8 @@ STATES = ("download", "own", "deleted", "nothing")
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_at_every_moment_there_is_a_whole_file_that_its_checksum_fits(cache, monkeypatch, state):
-    """Looked at before and after each file gets its name, the old set is there, and then the new one."""
+def test_at_every_moment_the_cache_has_a_complete_file_with_a_matching_checksum(cache, monkeypatch, state):
+    """Before and after each renaming, the reader gets the old set, and later the new one."""
     seen, replace = [_begin(cache, state)], Path.replace
 
     def watched(self, target):
@@ -43,7 +43,7 @@ def test_at_every_moment_there_is_a_whole_file_that_its_checksum_fits(cache, mon
         seen.append(_read(cache))
 
     monkeypatch.setattr(Path, "replace", watched)
-    kept.store("birds", _arrays(2.0))
+    cache_module.store("birds", _arrays(2.0))
     turn = seen.index(2.0)
     assert seen[:turn] == [seen[0]] * turn
     assert seen[turn:] == [2.0] * (len(seen) - turn)
@@ -51,13 +51,13 @@ def test_at_every_moment_there_is_a_whole_file_that_its_checksum_fits(cache, mon
 
 
 class _Kill(BaseException):
-    """An end that nobody foresees."""
+    """An abrupt end of the process."""
 
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("n_done", [0, 1, 2])
 def test_a_kill_leaves_the_old_set_or_the_new_one(cache, monkeypatch, state, n_done):
-    """And the next to store ends what was begun; a file that is changed later is still told."""
+    """The next call of `store` completes the work, and a later change of the file is still detected."""
     old, replace, done = _begin(cache, state), Path.replace, []
 
     def killed(self, target):
@@ -68,41 +68,41 @@ def test_a_kill_leaves_the_old_set_or_the_new_one(cache, monkeypatch, state, n_d
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", killed)
         with pytest.raises(_Kill):
-            kept.store("birds", _arrays(2.0))
+            cache_module.store("birds", _arrays(2.0))
     assert _read(cache) in (old, 2.0)
-    kept.store("birds", _arrays(2.0))
+    cache_module.store("birds", _arrays(2.0))
     assert _read(cache) == 2.0
     np.savez(cache / "birds.npz", **_arrays(3.0))
     with pytest.raises(DataError, match="was changed"):
         load("birds")
 
 
-def test_a_set_that_is_stored_while_it_is_read_is_no_changed_one(cache, monkeypatch):
-    """The checksum was read before the file was replaced, the file behind it."""
-    kept.store("birds", _arrays(1.0))
-    digest = kept._digest
+def test_a_set_that_is_stored_while_it_is_read_does_not_count_as_changed(cache, monkeypatch):
+    """The checksum is read before the file is replaced, and the file afterwards."""
+    cache_module.store("birds", _arrays(1.0))
+    digest = cache_module._sha256
 
     def overtaken(path):
-        monkeypatch.setattr(kept, "_digest", digest)
-        kept.store("birds", _arrays(2.0))
+        monkeypatch.setattr(cache_module, "_sha256", digest)
+        cache_module.store("birds", _arrays(2.0))
         return digest(path)
 
-    monkeypatch.setattr(kept, "_digest", overtaken)
+    monkeypatch.setattr(cache_module, "_sha256", overtaken)
     assert load("birds").X[0, 0] == 2.0
 
 
-def test_what_is_stored_is_on_the_disk_before_it_has_its_name(cache, monkeypatch):
+def test_a_stored_set_is_synced_before_it_is_renamed(cache, monkeypatch):
     synced = []
     monkeypatch.setattr("oneof.files.os.fsync", synced.append)
-    kept.store("birds", _arrays(1.0))
+    cache_module.store("birds", _arrays(1.0))
     assert len(synced) == 3
 
 
-def test_a_cache_that_cannot_be_made_leaves_no_folder(cache, monkeypatch):
+def test_an_unwritable_cache_leaves_no_folder(cache, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(kept, "write_npz", full)
+    monkeypatch.setattr(cache_module, "write_npz", full)
     with pytest.raises(WriteError, match="No space left"):
-        kept.store("birds", _arrays(1.0))
+        cache_module.store("birds", _arrays(1.0))
     assert not cache.parent.exists()

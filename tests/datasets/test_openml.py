@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from oneof.datasets import describe, load
+from oneof.datasets import dataset_info, load
 from oneof.datasets.registry import OPENML
 from oneof.errors import DataError
 
 
 def bunch_of(name, *, columns=None, order=None):
-    """Return what scikit-learn gives for a set at OpenML: floats, text labels, columns by name."""
+    """Return a bunch such as `fetch_openml` returns: floats, string labels, named columns."""
     entry = OPENML[name]
     counts = np.array(entry.class_counts)
     head = np.array(entry.train_counts or counts)
@@ -26,7 +26,7 @@ def bunch_of(name, *, columns=None, order=None):
 
 @pytest.fixture
 def serve(monkeypatch):
-    """Let OpenML answer with a bunch or an error; returns the calls it got."""
+    """Replace `fetch_openml` by a bunch or an error, and return the list of its calls."""
 
     def answer_with(answer):
         calls = []
@@ -43,7 +43,7 @@ def serve(monkeypatch):
     return answer_with
 
 
-def test_a_download_is_kept_and_not_repeated(serve, cache):
+def test_a_download_is_cached_and_not_repeated(serve, cache):
     sent = bunch_of("ecoli")
     calls = serve(sent)
     first, again = load("ecoli"), load("ecoli")
@@ -53,11 +53,11 @@ def test_a_download_is_kept_and_not_repeated(serve, cache):
         assert data.y.tolist() == sent.target.tolist()
         assert data.candidates.is_exact.all()
     assert sorted(path.name for path in cache.iterdir()) == ["ecoli.npz", "ecoli.npz.sha256"]
-    assert next(info for info in describe() if info.name == "ecoli").source == "cache"
+    assert next(info for info in dataset_info() if info.name == "ecoli").source == "cache"
 
 
-def test_a_file_changed_in_the_cache_is_refused_until_deleted(serve, cache):
-    """Also a change that leaves a sound data set behind."""
+def test_a_changed_file_in_the_cache_is_rejected_until_deleted(serve, cache):
+    """A change is detected even if the result is a valid data set."""
     calls = serve(bunch_of("ecoli"))
     data = load("ecoli")
     np.savez_compressed(cache / "ecoli.npz", X=data.X + 1, y=np.zeros(len(data.y), int), classes=data.classes)
@@ -69,7 +69,7 @@ def test_a_file_changed_in_the_cache_is_refused_until_deleted(serve, cache):
 
 
 def test_the_same_download_is_stored_as_the_same_bytes(serve, cache):
-    """So two processes that store it at once cannot leave a file beside the other's checksum."""
+    """Two processes that store a set at once cannot leave a file with the other's checksum."""
     serve(bunch_of("ecoli"))
     load("ecoli")
     stored = (cache / "ecoli.npz").read_bytes()
@@ -87,14 +87,14 @@ def wrong(name, **changes):
     [
         (bunch_of("ecoli", columns=8), "its shape is"),
         (wrong("ecoli", data=bunch_of("ecoli").data[:-1]), "its shape is"),
-        (wrong("ecoli", target=np.roll(bunch_of("ecoli").target, 1)[:-1]), "classes of"),
-        (wrong("ecoli", target=np.full(336, "1", object)), "classes of"),
-        (wrong("ecoli", categories={"V0": ["a", "b"]}), "'V0' holds names"),
+        (wrong("ecoli", target=np.roll(bunch_of("ecoli").target, 1)[:-1]), "class counts"),
+        (wrong("ecoli", target=np.full(336, "1", object)), "class counts"),
+        (wrong("ecoli", categories={"V0": ["a", "b"]}), "'V0' has text values"),
     ],
 )
-def test_what_is_not_the_registered_set_is_not_kept(serve, cache, sent, reason):
+def test_a_download_that_differs_from_the_registry_is_not_stored(serve, cache, sent, reason):
     serve(sent)
-    with pytest.raises(DataError, match=f"number 39 is not the data set 'ecoli': .*{reason}"):
+    with pytest.raises(DataError, match=f"number 39 from OpenML is not the data set 'ecoli': .*{reason}"):
         load("ecoli")
     assert not cache.exists()
 
@@ -103,7 +103,7 @@ def test_what_is_not_the_registered_set_is_not_kept(serve, cache, sent, reason):
     "error",
     [URLError("no route to host"), TimeoutError("timed out"), ValueError("md5 checksum\ndoes not match"), KeyError()],
 )
-def test_a_failed_download_says_what_can_be_done(serve, cache, error):
+def test_the_error_of_a_failed_download_has_a_remedy(serve, cache, error):
     serve(error)
     with pytest.raises(DataError, match=r"check the network.*ecoli\.npz.*\$ONEOF_DATA") as caught:
         load("ecoli")
@@ -111,7 +111,7 @@ def test_a_failed_download_says_what_can_be_done(serve, cache, error):
     assert not cache.exists()
 
 
-def test_the_official_training_part_is_named_only_where_the_rows_are_in_that_order(serve, cache):
+def test_n_train_is_set_only_if_the_rows_are_in_the_official_order(serve, cache):
     serve(bunch_of("pendigits"))
     assert load("pendigits").n_train == 7494
     (cache / "pendigits.npz").unlink()
@@ -119,13 +119,13 @@ def test_the_official_training_part_is_named_only_where_the_rows_are_in_that_ord
     assert load("pendigits").n_train is None
 
 
-def test_classes_that_are_numbers_stand_in_their_natural_order(serve):
+def test_numeric_class_names_are_in_numerical_order(serve):
     serve(bunch_of("pendigits"))
     assert load("pendigits").classes.tolist() == [str(k) for k in range(1, 11)]
 
 
-def test_codes_of_nominal_columns_become_the_numbers_they_stand_for(serve):
-    """OpenML declares mfeat-pixel's gray values as names; their order there must not matter."""
+def test_codes_of_nominal_columns_become_their_numbers(serve):
+    """OpenML declares the gray values of mfeat-pixel as nominal; the order of the names must not matter."""
     sent = bunch_of("mfeat_pixel")
     truth = sent.data % 7
     declared = {f"V{j}": [str(v) for v in np.roll(np.arange(7), j)] for j in range(240)}
@@ -145,15 +145,15 @@ def test_missing_values_stay_missing(serve):
     np.testing.assert_array_equal(np.argwhere(np.isnan(X)), [[3, 33], [4, 0]])
 
 
-def test_a_first_column_that_is_no_feature_is_dropped(serve):
-    """The sex of abalone is a nominal column with names."""
+def test_a_first_column_that_is_not_a_feature_is_dropped(serve):
+    """The sex of abalone is a nominal column of strings."""
     sent = bunch_of("abalone", columns=8)
     sent.categories["V0"] = ["M", "F", "I"]
     serve(sent)
     np.testing.assert_array_equal(load("abalone").X, sent.data[:, 1:])
 
 
-def test_pixels_that_do_not_fit_a_byte_are_refused(serve):
+def test_pixels_that_do_not_fit_a_byte_are_rejected(serve):
     sent = bunch_of("mfeat_pixel")
     sent.data[0, 0] = 0.5
     serve(sent)
@@ -161,9 +161,9 @@ def test_pixels_that_do_not_fit_a_byte_are_refused(serve):
         load("mfeat_pixel")
 
 
-def test_a_cache_that_cannot_be_written_costs_a_warning_not_the_data(serve, cache):
+def test_an_unwritable_cache_gives_a_warning_and_the_data(serve, cache):
     cache.parent.mkdir(parents=True)
     cache.write_text("a file where the folder should be")
     serve(bunch_of("ecoli"))
-    with pytest.warns(UserWarning, match="could not be kept"):
+    with pytest.warns(UserWarning, match="could not be stored"):
         assert load("ecoli").X.shape == (336, 7)

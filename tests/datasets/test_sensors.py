@@ -1,4 +1,4 @@
-"""Laws of the made-up rows of two sensors."""
+"""Laws of the synthetic rows of two sensors."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,12 @@ from oneof.datasets import make_two_sensors
 from oneof.errors import InputError
 
 
-def test_sizes_are_those_asked_for_and_views_are_there_or_lacking_as_a_whole():
+def test_sizes_are_as_requested_and_views_are_missing_completely_or_not_at_all():
     rows = make_two_sensors(random_state=0)
     first, second = (np.isfinite(rows.X[:, columns]) for columns in rows.views)
     assert [first.shape[1], second.shape[1]] == [420, 9]
-    for held in (first, second):
-        assert (held.all(axis=1) == held.any(axis=1)).all()
+    for present in (first, second):
+        assert (present.all(axis=1) == present.any(axis=1)).all()
     first, second = first[:, 0], second[:, 0]
     assert [(first & ~second).sum(), (second & ~first).sum(), (first & second).sum()] == [123, 398, 316]
     assert (rows.y == "mine").sum() == round(0.25 * 837)
@@ -25,8 +25,8 @@ def test_a_seed_gives_the_same_rows_and_another_seed_others():
     assert (first.y != other.y).any()
 
 
-def test_mines_seen_are_as_far_from_clutter_as_asked_for():
-    rows = make_two_sensors((0, 0, 20_000), (15, 9), separation=(4.0, 2.0), share=0.5, random_state=0)
+def test_visible_mines_have_the_requested_distance_from_clutter():
+    rows = make_two_sensors((0, 0, 20_000), (15, 9), separation=(4.0, 2.0), fraction=0.5, random_state=0)
     for sensor, (columns, distance) in enumerate(zip(rows.views, (4.0, 2.0), strict=True)):
         x, seen = rows.X[:, columns], rows.seen[:, sensor]
         clutter = x[~seen]
@@ -34,8 +34,8 @@ def test_mines_seen_are_as_far_from_clutter_as_asked_for():
         assert np.sqrt(moved @ np.linalg.solve(np.cov(clutter.T), moved)) == pytest.approx(distance, rel=0.05)
 
 
-def test_one_sensor_sees_a_mine_as_often_whether_the_other_does_or_not():
-    rows = make_two_sensors((0, 0, 20_000), (2, 2), visible=(0.8, 0.5), share=0.5, random_state=0)
+def test_the_sensors_see_mines_independently():
+    rows = make_two_sensors((0, 0, 20_000), (2, 2), visible=(0.8, 0.5), fraction=0.5, random_state=0)
     assert not rows.seen[rows.y == "clutter"].any()
     first, second = rows.seen[rows.y == "mine"].T
     assert first.mean() == pytest.approx(0.8, abs=0.02)
@@ -52,9 +52,9 @@ def test_one_sensor_sees_a_mine_as_often_whether_the_other_does_or_not():
         {"n_rows": 5},
         {"n_features": (0, 9)},
         {"n_features": (1.5, 9)},
-        {"share": 0.0},
-        {"share": 1},
-        {"share": "half"},
+        {"fraction": 0.0},
+        {"fraction": 1},
+        {"fraction": "half"},
         {"visible": (0.5, 1.1)},
         {"separation": (1.0, np.nan)},
         {"separation": (1.0, np.inf)},
@@ -62,6 +62,6 @@ def test_one_sensor_sees_a_mine_as_often_whether_the_other_does_or_not():
     ],
     ids=str,
 )
-def test_parameters_out_of_range_are_named(wrong):
-    with pytest.raises(InputError, match=f"{next(iter(wrong))}=.* is not possible"):
+def test_the_error_names_the_parameter_out_of_range(wrong):
+    with pytest.raises(InputError, match=f"`{next(iter(wrong))}` must (be|have) "):
         make_two_sensors(**wrong)

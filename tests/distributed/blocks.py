@@ -1,4 +1,4 @@
-"""Rows for the tests of blocks: partial labels that a linear model can learn, some rows unlabeled."""
+"""Data of the tests of blocks: partial labels that a linear model can fit, with some unlabeled rows."""
 
 import dask.array as da
 import numpy as np
@@ -7,11 +7,11 @@ from oneof import CandidateSets
 
 
 def table(n=240, d=5, n_classes=3, seed=0):
-    """Return rows and candidate sets, every tenth of them full."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, d))
-    label = (X @ random.normal(size=(d, n_classes)) + 0.3 * random.normal(size=(n, n_classes))).argmax(axis=1)
-    mask = random.random((n, n_classes)) < 0.3
+    """Return rows, candidate sets of which every tenth is unlabeled, and the true labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    label = (X @ rng.normal(size=(d, n_classes)) + 0.3 * rng.normal(size=(n, n_classes))).argmax(axis=1)
+    mask = rng.random((n, n_classes)) < 0.3
     mask[np.arange(n), label] = True
     mask[::10] = True
     return X, CandidateSets(mask, [f"class {k}" for k in range(n_classes)]), label

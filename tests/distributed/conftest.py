@@ -1,4 +1,4 @@
-"""Where no cluster is asked for, tasks run one after the other in this process."""
+"""Tests without a cluster run their tasks sequentially in this process."""
 
 import pytest
 
@@ -7,7 +7,7 @@ pytest.importorskip("distributed")
 
 
 @pytest.fixture(autouse=True)
-def _here(request):
+def _synchronous(request):
     if "cluster" in request.fixturenames:
         yield
         return

@@ -1,49 +1,49 @@
-"""What another process sent is multiplied as what was made here."""
+"""Unaligned arrays from other processes are aligned before they are used."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.distributed.alignment import OnAligned, aligned
+from oneof.distributed.reduction import AlignedCall, aligned
 
 
-def crooked(a):
-    """Return a copy that begins at an odd byte."""
-    room = np.empty(a.nbytes + 1, dtype=np.uint8)
-    out = room[1:].view(a.dtype).reshape(a.shape)
+def unaligned(a):
+    """Return a copy that starts at an odd byte."""
+    buffer = np.empty(a.nbytes + 1, dtype=np.uint8)
+    out = buffer[1:].view(a.dtype).reshape(a.shape)
     out[...] = a
     assert not out.flags.aligned
     return out
 
 
 @dataclass(frozen=True)
-class Held:
+class Record:
     X: object
     name: str
 
 
-def test_products_are_those_of_arrays_made_here():
-    """In dataclasses and tuples too, arrays begin where their numbers may; nothing else is copied."""
+def test_products_equal_those_of_aligned_arrays():
+    """Arrays in dataclasses and tuples are aligned; aligned arrays are not copied."""
     X, W = np.random.default_rng(0).normal(size=(50, 5)), np.random.default_rng(1).normal(size=(50, 3))
 
-    def gather(held, parts):
-        return parts[0].T @ held.X
+    def product(record, arrays):
+        return arrays[0].T @ record.X
 
-    found = OnAligned(gather)(Held(crooked(X), "x"), (crooked(W), 1))
-    np.testing.assert_array_equal(found, gather(Held(X, "x"), (W, 1)))
-    held = Held(X, "x")
-    assert aligned(held) is held
+    result = AlignedCall(product)(Record(unaligned(X), "x"), (unaligned(W), 1))
+    np.testing.assert_array_equal(result, product(Record(X, "x"), (W, 1)))
+    record = Record(X, "x")
+    assert aligned(record) is record
     assert aligned(X) is X
 
 
 def test_sparse_rows():
-    """Their three arrays begin where they may; the matrix is the same."""
+    """The three arrays of a CSR matrix are aligned, and the matrix is equal."""
     X = sp.random_array((20, 7), density=0.3, format="csr", random_state=0)
-    parts = [crooked(part) for part in (X.data, X.indices, X.indptr)]
+    arrays = [unaligned(array) for array in (X.data, X.indices, X.indptr)]
     moved = X.copy()
-    moved.data, moved.indices, moved.indptr = parts
-    found = aligned(moved)
-    assert all(part.flags.aligned for part in (found.data, found.indices, found.indptr))
-    np.testing.assert_array_equal(found.toarray(), X.toarray())
+    moved.data, moved.indices, moved.indptr = arrays
+    result = aligned(moved)
+    assert all(array.flags.aligned for array in (result.data, result.indices, result.indptr))
+    np.testing.assert_array_equal(result.toarray(), X.toarray())
     assert aligned(X) is X

@@ -1,4 +1,4 @@
-"""A cluster of worker processes gives what one process gives, also where a worker is killed on the way."""
+"""A cluster of worker processes gives the result of one process, even if a worker is killed."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from oneof import CLPL, PLGP, PLSVM, AvgPegasos, MaxPerceptron, compare, distrib
 from oneof.distributed import reduction
 from tests.distributed.blocks import in_blocks, table
 
-# Sockets and event loops of a cluster that is shut down are left to the collector.
+# Sockets and event loops of a closed cluster are released by the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 MODELS = [
@@ -41,12 +41,12 @@ def cluster():
     workers.close()
 
 
-def answers(model, X):
+def outputs(model, X):
     return model.predict_proba(X) if isinstance(model, PLGP) else model.decision_function(X)
 
 
-def undisturbed(model, X, y):
-    """Return what one process gives for the same blocks."""
+def sequential_fit(model, X, y):
+    """Return the model that one process fits to the same blocks."""
     with dask.config.set(scheduler="synchronous"):
         return distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
 
@@ -55,43 +55,43 @@ def undisturbed(model, X, y):
     "model",
     [pytest.param(m, marks=[pytest.mark.slow] * (type(m) is not CLPL), id=type(m).__name__) for m in MODELS],
 )
-def test_the_result_stands_where_a_worker_is_killed(cluster, monkeypatch, model):
-    """SIGKILL takes a worker with the blocks that it holds, in the middle of the fit: the weights are those without."""
+def test_a_killed_worker_does_not_change_the_result(cluster, monkeypatch, model):
+    """SIGKILL of a worker with its blocks in the middle of the fit does not change the weights."""
     X, y, _ = table()
-    expected = answers(undisturbed(model, X, y), X)
-    victims = list(cluster.run(os.getpid).values())
+    expected = outputs(sequential_fit(model, X, y), X)
+    pids = list(cluster.run(os.getpid).values())
     rounds, original = [], reduction.compute
 
     def compute(*values):
         rounds.append(None)
         if len(rounds) == 4:
-            os.kill(victims[1], signal.SIGKILL)
+            os.kill(pids[1], signal.SIGKILL)
         return original(*values)
 
-    for room in (distributed.blocks, distributed.mixing, distributed.plsvm, reduction):
-        monkeypatch.setattr(room, "compute", compute)
-    found = distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
+    for module in (distributed.blocks, distributed.mixing, reduction):
+        monkeypatch.setattr(module, "compute", compute)
+    model_on_cluster = distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
     assert len(rounds) > 4
-    np.testing.assert_array_equal(answers(found, X), expected)
+    np.testing.assert_array_equal(outputs(model_on_cluster, X), expected)
     deadline = time.monotonic() + 60
-    while victims[1] in cluster.run(os.getpid).values() or len(cluster.scheduler_info()["workers"]) < 3:
+    while pids[1] in cluster.run(os.getpid).values() or len(cluster.scheduler_info()["workers"]) < 3:
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
-def test_the_workers_speed_changes_nothing(cluster):
-    """Whichever worker answers first, sums are taken in the order of the blocks: two runs agree bit by bit."""
+def test_the_speed_of_workers_does_not_change_the_result(cluster):
+    """Sums are taken in the order of the blocks, so that two runs are identical to the last bit."""
     X, y, _ = table()
     pauses = np.random.default_rng(0).permutation(5) / 20
 
-    def slowed(part, block_id):
+    def slowed(block, block_id):
         time.sleep(pauses[block_id[0]])
-        return part
+        return block
 
     rows = in_blocks(X, LENGTHS).map_blocks(slowed, dtype=float, meta=np.empty((0, 0)))
     model = CLPL(C=0.7)
-    found = distributed.fit(clone(model), rows, y)
-    np.testing.assert_array_equal(found.coef_, undisturbed(model, X, y).coef_)
+    model_on_cluster = distributed.fit(clone(model), rows, y)
+    np.testing.assert_array_equal(model_on_cluster.coef_, sequential_fit(model, X, y).coef_)
 
 
 def test_predictions_come_from_the_workers(cluster):
@@ -101,11 +101,11 @@ def test_predictions_come_from_the_workers(cluster):
 
 
 def test_compare_over_the_workers(cluster):
-    """`compare` sends its folds to the cluster by joblib's own back end, and says what it says without."""
+    """`compare` on joblib's dask backend gives the results of a sequential run."""
     X, y, _ = table(120)
     methods = {"clpl": CLPL(), "perceptron": MaxPerceptron()}
     here = compare(X, y, methods, cv=3)
     with parallel_config(backend="dask"):
         there = compare(X, y, methods, cv=3, n_jobs=-1)
-    assert there.winner == here.winner
+    assert there.best_method == here.best_method
     assert [r.covering_rate for r in there.results] == [r.covering_rate for r in here.results]

@@ -1,4 +1,4 @@
-"""Online learners and PLSVM over blocks, by iterative parameter mixing."""
+"""Online classifiers and PLSVM over blocks, by averaged weights."""
 
 import threading
 
@@ -15,7 +15,7 @@ from oneof.solvers.online import OnlineState, perceptron
 from tests.distributed.blocks import in_blocks, table
 from tests.oracles import mixing as oracle
 
-LEARNERS = [
+CLASSIFIERS = [
     AvgPerceptron(n_epochs=3),
     MaxPerceptron(n_epochs=3, average=True, fit_intercept=True),
     AvgPegasos(n_epochs=3, shuffle=True, random_state=1),
@@ -23,14 +23,14 @@ LEARNERS = [
 ]
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda classifier: type(classifier).__name__)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
-def test_one_block_gives_the_weights_of_one_machine(learner, sparse):
-    """With a single block every attribute is that of the ordinary fit, bit by bit."""
+def test_one_block_equals_the_ordinary_fit(classifier, sparse):
+    """With a single block every attribute is identical to that of the ordinary fit."""
     X, y, _ = table()
-    here = clone(learner).fit(sp.csr_array(X) if sparse else X, y)
+    here = clone(classifier).fit(sp.csr_array(X) if sparse else X, y)
     rows = in_blocks(X, [240])
-    there = distributed.fit(clone(learner), rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
+    there = distributed.fit(clone(classifier), rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
     np.testing.assert_array_equal(there.coef_, here.coef_)
     np.testing.assert_array_equal(there.intercept_, here.intercept_)
     assert (there.t_, there.progressive_loss_) == (here.t_, here.progressive_loss_)
@@ -38,17 +38,17 @@ def test_one_block_gives_the_weights_of_one_machine(learner, sparse):
 
 
 @pytest.mark.parametrize("prediction", ["average", "max"])
-def test_perceptrons_mix_as_the_paper_says(prediction):
-    """Three uneven blocks give the weights of the paper's algorithm, done slowly."""
+def test_perceptrons_equal_the_algorithm_of_the_paper(prediction):
+    """Three blocks of different lengths give the weights of a literal version of the paper's algorithm."""
     X, y, _ = table()
     cuts = [slice(0, 50), slice(50, 170), slice(170, 240)]
     expected = oracle.mix([(X[cut], y.mask[cut]) for cut in cuts], 2, prediction=prediction)[-1]
-    learner = (AvgPerceptron if prediction == "average" else MaxPerceptron)(n_epochs=2)
-    distributed.fit(learner, in_blocks(X, [50, 120, 70]), y)
-    np.testing.assert_allclose(learner.coef_, expected, rtol=1e-10, atol=1e-12)
+    classifier = (AvgPerceptron if prediction == "average" else MaxPerceptron)(n_epochs=2)
+    distributed.fit(classifier, in_blocks(X, [50, 120, 70]), y)
+    np.testing.assert_allclose(classifier.coef_, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_the_mean_over_rows_is_that_of_all_blocks():
+def test_average_is_the_mean_over_all_blocks():
     """`average` gives the mean of the weights after every row of every block and round."""
     X, y, _ = table()
     W, total = np.zeros((3, 5)), np.zeros((3, 5))
@@ -62,68 +62,72 @@ def test_the_mean_over_rows_is_that_of_all_blocks():
                 total += state.weights
             ends.append(state.weights * np.count_nonzero(~y.is_unlabeled[cut]))
         W = sum(ends) / np.count_nonzero(~y.is_unlabeled)
-    learner = distributed.fit(AvgPerceptron(n_epochs=2, average=True), in_blocks(X, [100, 140]), y)
-    np.testing.assert_allclose(learner.coef_, total / (2 * 240), rtol=1e-10, atol=1e-12)
+    classifier = distributed.fit(AvgPerceptron(n_epochs=2, average=True), in_blocks(X, [100, 140]), y)
+    np.testing.assert_allclose(classifier.coef_, total / (2 * 240), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
-def test_a_mixed_learner_goes_on_by_partial_fit(learner):
-    """What comes out of the blocks is an ordinary learner: it has seen all rows, and learns from more."""
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda classifier: type(classifier).__name__)
+def test_a_fitted_classifier_continues_by_partial_fit(classifier):
+    """The result is an ordinary classifier, which counts all rows and continues by `partial_fit`."""
     X, y, _ = table()
-    learner = distributed.fit(clone(learner), in_blocks(X, [100, 140]), y)
-    assert learner.t_ == 240 * learner.n_epochs
-    assert 0 < learner.progressive_loss_ < 1
-    learner.partial_fit(X[:20], y[:20])
-    assert learner.t_ == 240 * learner.n_epochs + 20
+    classifier = distributed.fit(clone(classifier), in_blocks(X, [100, 140]), y)
+    assert classifier.t_ == 240 * classifier.n_epochs
+    assert 0 < classifier.progressive_loss_ < 1
+    classifier.partial_fit(X[:20], y[:20])
+    assert classifier.t_ == 240 * classifier.n_epochs + 20
 
 
-def test_blocks_without_a_label_have_no_say():
-    """A block that is unlabeled throughout changes nothing."""
+def test_unlabeled_blocks_change_nothing():
+    """A block of unlabeled rows does not change the weights."""
     X, y, _ = table()
-    sets = y[np.r_[0:240, np.zeros(30, dtype=int)]]  # row 0 is full
-    alone = distributed.fit(AvgPerceptron(), in_blocks(X, [100, 140]), y)
-    beside = distributed.fit(AvgPerceptron(), in_blocks(np.r_[X, X[:30]], [100, 140, 30]), sets)
-    np.testing.assert_array_equal(beside.coef_, alone.coef_)
+    sets = y[np.r_[0:240, np.zeros(30, dtype=int)]]  # row 0 is unlabeled
+    without_unlabeled = distributed.fit(AvgPerceptron(), in_blocks(X, [100, 140]), y)
+    with_unlabeled = distributed.fit(AvgPerceptron(), in_blocks(np.r_[X, X[:30]], [100, 140, 30]), sets)
+    np.testing.assert_array_equal(with_unlabeled.coef_, without_unlabeled.coef_)
 
 
-def test_plsvm_of_one_block_is_that_of_one_machine():
-    """With a single block the machine is the ordinary one, bit by bit, and so is its trace."""
+def test_plsvm_of_one_block_equals_the_ordinary_fit():
+    """With a single block weights and trace are identical to those of the ordinary fit."""
     X, y, _ = table()
     here, there = PLSVM(lam=0.01, fit_intercept=True).fit(X, y), PLSVM(lam=0.01, fit_intercept=True)
     distributed.fit(there, in_blocks(X, [240]), y)
     np.testing.assert_array_equal(there.coef_, here.coef_)
-    np.testing.assert_array_equal(there.objective_, here.objective_)
+    np.testing.assert_array_equal(there.objective_path_, here.objective_path_)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
-def test_mixing_finds_the_minimum_on_exact_labels(sparse):
-    """Where the problem is convex, as with exact labels, mixing closes the duality gap to the tolerance."""
+def test_averaging_finds_the_minimum_on_exact_labels(sparse):
+    """For exact labels, where the problem is convex, averaging closes the duality gap to the tolerance."""
     X, _, label = table()
     lam, tol = 0.05, 1e-4
     here = PLSVM(lam=lam, tol=1e-7).fit(X, label)
     rows = in_blocks(X, [100, 80, 60])
     there = PLSVM(lam=lam, tol=tol)
     distributed.fit(there, rows.map_blocks(sp.csr_matrix) if sparse else rows, label)
-    assert there.objective_[-1] <= here.objective_[-1] * (1 + 2 * tol)
-    assert (np.diff(there.objective_) <= 0).all()
+    assert there.objective_ <= here.objective_ * (1 + 2 * tol)
+    assert (np.diff(there.objective_path_) <= 0).all()
 
 
-def test_mixing_comes_near_on_partial_labels():
-    """With partial labels J ends within a hundredth of what one machine finds, on this table."""
+def test_averaging_is_near_the_ordinary_fit_on_partial_labels():
+    """With partial labels J ends within a hundredth of the ordinary fit, on this table.
+
+    The tolerance is reached after 24 rounds. At the default of 1e-4 it would be reached in the very round in which the
+    solver may also stop because it stagnates, so that rounding errors would decide whether it warns.
+    """
     X, y, _ = table()
-    here, there = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05)
+    here, there = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05, tol=1e-3)
     distributed.fit(there, in_blocks(X, [100, 80, 60]), y)
-    assert there.objective_[-1] <= 1.01 * here.objective_[-1]
+    assert there.objective_ <= 1.01 * here.objective_
 
 
-def test_too_few_rounds_are_told_of():
+def test_too_few_rounds_warn():
     X, y, _ = table()
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
         distributed.fit(PLSVM(lam=1e-3, max_iter=2), in_blocks(X, [120, 120]), y)
 
 
-def test_the_first_block_with_an_error_is_named(monkeypatch):
-    """Whichever worker fails first: here block 1 does, and block 0 waits for it."""
+def test_the_error_of_the_first_block_is_raised(monkeypatch):
+    """The error of block 0 is raised, although block 1 fails first."""
     failed = threading.Event()
 
     def fail(X, mask, initial, order):
@@ -133,7 +137,7 @@ def test_the_first_block_with_an_error_is_named(monkeypatch):
             failed.wait(30)
         raise InputError("no.")
 
-    monkeypatch.setattr(AvgPerceptron, "_learner", lambda _: fail)
+    monkeypatch.setattr(AvgPerceptron, "_make_solver", lambda _: fail)
     X = np.repeat([[0.0], [1.0]], 4, axis=0)
     with (
         dask.config.set(scheduler="threads", num_workers=2),

@@ -1,4 +1,4 @@
-"""CLPL and PLGP over blocks give what one machine gives."""
+"""CLPL and PLGP over blocks equal the ordinary fit."""
 
 import numpy as np
 import pytest
@@ -14,12 +14,12 @@ from tests.distributed.blocks import in_blocks, table
 LENGTHS = [100, 0, 80, 60]
 
 
-@pytest.mark.parametrize("largest", [0, 512], ids=["products", "hessian"])
+@pytest.mark.parametrize("max_size", [0, 512], ids=["products", "hessian"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
-def test_clpl_is_that_of_one_machine(monkeypatch, largest, fit_intercept, sparse):
-    """Weights and objective are equal to 1e-8, by the whole Hessian as by products with it."""
-    monkeypatch.setattr(clpl, "LARGEST_HESSIAN", largest)
+def test_clpl_equals_the_ordinary_fit(monkeypatch, max_size, fit_intercept, sparse):
+    """Weights and objective are equal to 1e-8, with the full Hessian and with products."""
+    monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", max_size)
     X, y, _ = table()
     here, there = (CLPL(C=0.7, fit_intercept=fit_intercept) for _ in range(2))
     here.fit(sp.csr_array(X) if sparse else X, y)
@@ -30,26 +30,26 @@ def test_clpl_is_that_of_one_machine(monkeypatch, largest, fit_intercept, sparse
     np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-8)
 
 
-def test_the_hessian_is_the_derivative_of_products():
-    """The whole Hessian of some rows, contracted with a direction, is the product with it."""
+def test_full_hessian_equals_products():
+    """The full Hessian of some rows, contracted with a direction, equals the Hessian-vector product."""
     X, y, _ = table(60)
-    problem = clpl.CLPLProblem.of(X, y.mask, 0.7, np.ones(60), fit_intercept=True)
+    problem = clpl.CLPLProblem.from_mask(X, y.mask, 0.7, np.ones(60), fit_intercept=True)
     W, direction = np.random.default_rng(0).normal(size=(2, 3, 6))
-    curvatures = problem.curvatures(problem.scores(W))
-    whole = np.tensordot(problem.loss_hessian(curvatures), direction, axes=2)
-    np.testing.assert_allclose(whole, problem.bent(curvatures, direction), rtol=1e-10, atol=1e-10)
+    curvatures = problem.curvatures(problem.matvec(W))
+    full = np.tensordot(problem.loss_hessian(curvatures), direction, axes=2)
+    np.testing.assert_allclose(full, problem.loss_hvp(curvatures, direction), rtol=1e-10, atol=1e-10)
 
 
 def test_clpl_by_blocks_as_a_preconditioner(monkeypatch):
-    """Where conjugate gradients are slow the Hessian's blocks are summed too, and the minimum is the same."""
-    monkeypatch.setattr(clpl, "LARGEST_HESSIAN", 0)
+    """If conjugate gradients are slow, the Hessian's blocks precondition them, and the minimum is equal."""
+    monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", 0)
     X, y, _ = table()
     X = X * np.logspace(0, 2, 5)
     here, there = CLPL(C=10.0).fit(X, y), distributed.fit(CLPL(C=10.0), in_blocks(X, LENGTHS), y)
     np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-7, atol=1e-9)
 
 
-def machine(**options):
+def make_plgp(**options):
     kernel = ConstantKernel(2.0) * RBF(2.0)
     return PLGP(
         **{"kernel": kernel, "optimizer": None, "approximation": "nystroem", "n_components": 30, "tol": 1e-10}
@@ -58,8 +58,8 @@ def machine(**options):
     )
 
 
-def lower(objective, start, bounds):
-    """Return parameters below the start, as an optimizer that looks no further."""
+def shorten(objective, start, bounds):
+    """Return parameters below the start, as an optimizer without evaluations."""
     return start - 0.1, 0.0
 
 
@@ -67,22 +67,22 @@ OPTIONS = [
     {},
     {"sharpness": 2.0},
     {"anneal": False, "sharpness": 1.0},
-    {"optimizer": lower, "optimizer_max_samples": 60},
+    {"optimizer": shorten, "optimizer_max_samples": 60},
     {"kernel": [RBF(1.0), RBF(2.0), RBF(3.0)]},
     {"kernel": None, "sharpness": 1.0},
 ]
 
 
 @pytest.mark.parametrize(
-    ("options", "largest"),
+    ("options", "max_size"),
     [*((options, 512) for options in OPTIONS), *((options, 0) for options in OPTIONS[:3])],
     ids=lambda value: str(value) if isinstance(value, int) else "-".join(value) or "default",
 )
-def test_plgp_is_that_of_one_machine(monkeypatch, options, largest):
-    """Latents, probabilities and the evidence are equal to 1e-8, with the kernel's parameters found or given."""
-    monkeypatch.setattr(plgp, "LARGEST_HESSIAN", largest)
+def test_plgp_equals_the_ordinary_fit(monkeypatch, options, max_size):
+    """Latents, probabilities and the evidence are equal to 1e-8, with optimized and with fixed kernels."""
+    monkeypatch.setattr(plgp, "MAX_HESSIAN_SIZE", max_size)
     X, y, _ = table()
-    here, there = machine(**options).fit(X, y), machine(**options)
+    here, there = make_plgp(**options).fit(X, y), make_plgp(**options)
     distributed.fit(there, in_blocks(X, LENGTHS), y)
     for own, other in zip(here.latent_mean_and_cov(X[:40]), there.latent_mean_and_cov(X[:40])):
         np.testing.assert_allclose(other, own, rtol=1e-8, atol=1e-8)
@@ -91,8 +91,8 @@ def test_plgp_is_that_of_one_machine(monkeypatch, options, largest):
     assert str(there.kernel_) == str(here.kernel_)
 
 
-def test_the_search_for_the_kernel_begins_where_that_of_one_machine_does():
-    """The default length, from sums over blocks, is the same number, as on flat evidence a last digit decides."""
+def test_the_default_kernel_equals_that_of_the_ordinary_fit():
+    """The default length, from sums over blocks, is identical, since on flat evidence the last digit matters."""
     kernels = []
     for seed in range(6):
         X = np.random.default_rng(seed).normal(3.0, 2.0, size=(240, 5))
@@ -107,30 +107,30 @@ def test_the_search_for_the_kernel_begins_where_that_of_one_machine_does():
 
 
 def test_plgp_of_csr_blocks():
-    """CSR blocks give what dense ones give."""
+    """CSR blocks give the results of dense blocks."""
     X, y, _ = table()
     X[np.abs(X) < 0.5] = 0.0
     rows = in_blocks(X, LENGTHS)
-    dense, sparse = (distributed.fit(machine(), own, y) for own in (rows, rows.map_blocks(sp.csr_matrix)))
+    dense, sparse = (distributed.fit(make_plgp(), own, y) for own in (rows, rows.map_blocks(sp.csr_matrix)))
     np.testing.assert_allclose(sparse.predict_proba(X), dense.predict_proba(X), rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("model", [CLPL(), machine()], ids=["CLPL", "PLGP"])
-def test_what_was_fitted_over_blocks_is_saved_and_loaded(tmp_path, model):
-    """The fitted object is the ordinary estimator, model files included; it holds no row but the landmarks."""
+@pytest.mark.parametrize("model", [CLPL(), make_plgp()], ids=["CLPL", "PLGP"])
+def test_models_fitted_over_blocks_are_saved_and_loaded(tmp_path, model):
+    """The fitted object is the ordinary estimator, also in model files; its only rows are the landmarks."""
     X, y, _ = table()
     distributed.fit(model, in_blocks(X, LENGTHS), y)
     save(tmp_path / "model.skops", model)
-    again = load(tmp_path / "model.skops")
-    np.testing.assert_array_equal(again.predict_proba(X) if isinstance(model, PLGP) else again.predict(X),
+    loaded = load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(loaded.predict_proba(X) if isinstance(model, PLGP) else loaded.predict(X),
                                   model.predict_proba(X) if isinstance(model, PLGP) else model.predict(X))  # fmt: skip
-    assert again.score(X, y) > 0.7
+    assert loaded.score(X, y) > 0.7
 
 
-def test_single_precision_is_kept():
+def test_single_precision_is_preserved():
     """Rows in single precision give weights in single precision; one block in double precision makes all double."""
     X, y, _ = table()
     single = in_blocks(X.astype(np.float32), [120, 120])
     assert distributed.fit(CLPL(), single, y).coef_.dtype == np.float32
-    mixed = single.map_blocks(lambda part, block_id: part.astype([np.float32, np.float64][block_id[0]]), dtype=float)
+    mixed = single.map_blocks(lambda block, block_id: block.astype([np.float32, np.float64][block_id[0]]), dtype=float)
     assert distributed.fit(CLPL(), mixed, y).coef_.dtype == np.float64

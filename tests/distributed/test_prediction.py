@@ -1,4 +1,4 @@
-"""Predictions by blocks."""
+"""Predictions over blocks."""
 
 import dask.array as da
 import dask.dataframe as dd
@@ -17,19 +17,19 @@ def rows():
     return table()
 
 
-def test_predictions_are_those_of_the_estimator(rows):
-    """Classes, probabilities, scores and disambiguation by blocks are those of all rows at once, block by block."""
+def test_predictions_equal_those_of_the_estimator(rows):
+    """Classes, probabilities, scores and disambiguation over blocks equal those of all rows at once."""
     X, y, _ = rows
     blocks = in_blocks(X, [100, 0, 140])
     model = PLEM(lam=0.1).fit(X, y)
     for method in ("predict", "predict_proba"):
-        found = getattr(distributed, method)(model, blocks)
-        assert isinstance(found, da.Array)
-        assert found.numblocks[0] >= 2
+        result = getattr(distributed, method)(model, blocks)
+        assert isinstance(result, da.Array)
+        assert result.numblocks[0] >= 2
         expected = getattr(model, method)(X)
-        assert found.shape == expected.shape
-        assert found.dtype == expected.dtype
-        np.testing.assert_array_equal(found.compute(), expected)
+        assert result.shape == expected.shape
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result.compute(), expected)
     scores = distributed.decision_function(CLPL().fit(X, y), blocks).compute()
     np.testing.assert_allclose(scores, CLPL().fit(X, y).decision_function(X), rtol=1e-12)
     labels, confidence = distributed.disambiguate(model, blocks, y)
@@ -37,21 +37,21 @@ def test_predictions_are_those_of_the_estimator(rows):
     np.testing.assert_allclose(confidence.compute(), model.disambiguate(X, y).confidence, rtol=1e-12)
 
 
-def test_nothing_is_worked_out_before_it_is_asked_for(rows):
-    """Asking for predictions does not look at the rows."""
+def test_predictions_are_lazy(rows):
+    """Predictions do not access the rows before `compute`."""
     X, y, _ = rows
     model = AvgPerceptron().fit(X, y)
 
-    def never(part):
-        raise AssertionError("looked at")
+    def fail(block):
+        raise AssertionError("accessed")
 
-    lazy = distributed.predict(model, in_blocks(X, [240]).map_blocks(never, dtype=float, meta=np.empty((0, 0))))
-    with pytest.raises(AssertionError, match="looked at"):
+    lazy = distributed.predict(model, in_blocks(X, [240]).map_blocks(fail, dtype=float, meta=np.empty((0, 0))))
+    with pytest.raises(AssertionError, match="accessed"):
         lazy.compute()
 
 
-def test_tables(rows):
-    """A dask DataFrame teaches and is predicted, its columns by their names; lengths of blocks need not be known."""
+def test_data_frames(rows):
+    """A dask DataFrame with unknown block lengths is fitted and predicted, with the names of its columns."""
     X, y, _ = rows
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     labels = pd.Series([None if len(s) == 3 else sorted(s)[0] for s in y.to_sets()], dtype=object)
@@ -70,21 +70,21 @@ def test_tables(rows):
 def test_two_classes_have_one_score(rows):
     X, _, label = rows
     model = CLPL().fit(X, label > 0)
-    found = distributed.decision_function(model, in_blocks(X, [120, 120]))
-    assert found.shape == (240,)
-    np.testing.assert_allclose(found.compute(), model.decision_function(X), rtol=1e-12)
+    result = distributed.decision_function(model, in_blocks(X, [120, 120]))
+    assert result.shape == (240,)
+    np.testing.assert_allclose(result.compute(), model.decision_function(X), rtol=1e-12)
 
 
-def test_what_cannot_be_predicted_is_told(rows):
+def test_invalid_predictions_raise(rows):
     X, y, _ = rows
     model, blocks = CLPL().fit(X, y), in_blocks(X, [120, 120])
-    with pytest.raises(InputTypeError, match="CLPL has no predict_proba"):
+    with pytest.raises(InputTypeError, match="must have the method predict_proba; CLPL"):
         distributed.predict_proba(model, blocks)
-    with pytest.raises(InputTypeError, match="expected a dask array"):
+    with pytest.raises(InputTypeError, match="must be a dask array"):
         distributed.predict(model, X)
-    for ask in (distributed.predict, distributed.predict_proba, distributed.decision_function):
+    for method in (distributed.predict, distributed.predict_proba, distributed.decision_function):
         with pytest.raises(NotFittedError):
-            ask(PLEM(), blocks)
+            method(PLEM(), blocks)
     with pytest.raises(NotFittedError):
         distributed.disambiguate(PLEM(), blocks, y)
     broken = X.copy()

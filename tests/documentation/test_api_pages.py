@@ -1,4 +1,4 @@
-"""What the API pages promise: each public name has one, and says there all that a user must know to call it."""
+"""Every public name is on an API page and has a complete docstring."""
 
 import ast
 import inspect
@@ -8,57 +8,60 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from numpydoc.docscrape import get_doc_object
-from numpydoc.validate import validate
 
 from tests.documentation.public import Public, methods, names
 
+pytest.importorskip("numpydoc", reason="numpydoc is in the extra `docs`")
+
+from numpydoc.docscrape import get_doc_object
+from numpydoc.validate import validate
+
 PAGES = Path(__file__).parents[2] / "docs" / "api"
 NAMES = names()
-CALLABLES = [found for found in NAMES if inspect.isclass(found.value) or inspect.isroutine(found.value)]
-CALLABLES = [found for found in CALLABLES if not getattr(found.value, "_is_protocol", False)]
-# What several classes inherit is judged once.
-METHODS = list({method.value: method for found in CALLABLES for method in methods(found)}.values())
+CALLABLES = [public for public in NAMES if inspect.isclass(public.value) or inspect.isroutine(public.value)]
+CALLABLES = [public for public in CALLABLES if not getattr(public.value, "_is_protocol", False)]
+# Inherited methods are tested once.
+METHODS = list({method.value: method for public in CALLABLES for method in methods(public)}.values())
 
 WRONG = {
     "GL08": "has no docstring",
-    "PR01": "leaves a parameter out",
-    "PR02": "names a parameter that is not there",
-    "PR03": "has parameters in another order",
-    "RT01": "does not say what it returns",
-    "YD01": "does not say what it yields",
+    "PR01": "omits a parameter",
+    "PR02": "documents a parameter that does not exist",
+    "PR03": "lists parameters in another order",
+    "RT01": "does not document what it returns",
+    "YD01": "does not document what it yields",
 }
 
 
 @pytest.mark.skipif(not PAGES.is_dir(), reason="the pages are not part of what is installed")
 def test_each_public_name_is_on_an_api_page_once():
-    """Every name that a user can import is in one autosummary table, by the room that it is imported from."""
+    """Every public name is in exactly one autosummary table, under the module that it is imported from."""
     listed = [name for page in sorted(PAGES.glob("*.md")) for name in _listed(page.read_text())]
-    # make_partial_labels and the kernels of graphs are public twice, of the package and of their room.
+    # make_partial_labels and the graph kernels are public in the package and in their module.
     values: dict[int, set[str]] = {}
-    for found in NAMES:
-        values.setdefault(id(found.value), set()).add(found.name)
+    for public in NAMES:
+        values.setdefault(id(public.value), set()).add(public.name)
     missing = [sorted(known) for known in values.values() if not known & set(listed)]
     assert not missing
     assert len(listed) == len(set(listed))
-    assert set(listed) <= {found.name for found in NAMES}
+    assert set(listed) <= {public.name for public in NAMES}
 
 
-@pytest.mark.parametrize("found", CALLABLES, ids=lambda found: found.name)
-def test_each_public_name_is_documented(found: Public):
-    """A public name has a docstring with all parameters or fields, what is returned and raised, and an example."""
-    wrong = _wrong(found)
-    doc = get_doc_object(found.value)
+@pytest.mark.parametrize("public", CALLABLES, ids=lambda public: public.name)
+def test_each_public_name_is_documented(public: Public):
+    """A public name has a docstring with all parameters or fields, returned values, errors, and an example."""
+    wrong = _wrong(public)
+    doc = get_doc_object(public.value)
     if not any(line.startswith(">>>") for line in doc["Examples"]):
-        wrong.append("has no example that runs")
-    assert not wrong, f"{found.name}: {'; '.join(wrong)}"
+        wrong.append("has no doctest")
+    assert not wrong, f"{public.name}: {'; '.join(wrong)}"
 
 
-@pytest.mark.parametrize("found", METHODS, ids=lambda found: found.name)
-def test_each_method_is_documented(found: Public):
-    """A public method of a public class has a docstring with all parameters, what is returned, and what is raised."""
-    wrong = _wrong(found)
-    assert not wrong, f"{found.name}: {'; '.join(wrong)}"
+@pytest.mark.parametrize("public", METHODS, ids=lambda public: public.name)
+def test_each_method_is_documented(public: Public):
+    """A public method of a public class has a docstring with all parameters, returned values and errors."""
+    wrong = _wrong(public)
+    assert not wrong, f"{public.name}: {'; '.join(wrong)}"
 
 
 def test_the_law_sees_what_is_missing():
@@ -76,17 +79,17 @@ def test_the_law_sees_what_is_missing():
 
 def _listed(page: str) -> list[str]:
     """Return the full names of the autosummary tables of a page."""
-    found = []
+    public = []
     for block in re.findall(r"```\{eval-rst\}\n(.*?)```", page, re.DOTALL):
         room = re.search(r"currentmodule:: (\S+)", block)
-        found += [f"{room[1]}.{name}" for name in re.findall(r"^   (\w+)$", block, re.MULTILINE)]
-    return found
+        public += [f"{room[1]}.{name}" for name in re.findall(r"^   (\w+)$", block, re.MULTILINE)]
+    return public
 
 
-def _wrong(found: Public) -> list[str]:
-    doc = get_doc_object(found.value)
-    fields = _fields(found.value)
-    codes = {code: text for code, text in validate(found.name)["errors"] if code in WRONG}
+def _wrong(public: Public) -> list[str]:
+    doc = get_doc_object(public.value)
+    fields = _fields(public.value)
+    codes = {code: text for code, text in validate(public.name)["errors"] if code in WRONG}
     if fields is not None:
         # The fields of a record are its parameters, told once, as what they are of the result.
         told = {name.strip() for part in ("Parameters", "Attributes") for p in doc[part] for name in p.name.split(",")}
@@ -94,10 +97,10 @@ def _wrong(found: Public) -> list[str]:
             codes["PR01"] = f"fields {sorted(fields - told)} are not documented"
         else:
             codes.pop("PR01", None)
-    if _returns_itself(found.value):
+    if _returns_itself(public.value):
         codes.pop("RT01", None)
     wrong = [f"{WRONG[code]} ({text})" for code, text in sorted(codes.items())]
-    if _raises(found.value) and not doc["Raises"]:
+    if _raises(public.value) and not doc["Raises"]:
         wrong.append("does not say what it raises")
     return wrong
 

@@ -1,4 +1,4 @@
-"""What pages say of the code is so: facts of the table of methods, and places named in the theory."""
+"""The pages agree with the code: the table of methods, and the map from papers to files."""
 
 import ast
 import inspect
@@ -25,21 +25,21 @@ def _rows() -> dict[str, list[str]]:
 
 
 def test_the_table_of_methods_has_every_estimator():
-    """Each estimator has one row in "Which method should I use?", and each row is an estimator."""
+    """Each estimator has one row in "Choosing a method", and each row is an estimator."""
     assert set(_rows()) == {type(estimator).__name__ for estimator in ALL}
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=lambda estimator: type(estimator).__name__)
-def test_the_table_of_methods_tells_facts(estimator):
-    """Probabilities, `partial_fit` and row weights are there where the table says yes, and nowhere else."""
+def test_the_table_of_methods_is_correct(estimator):
+    """An estimator has probabilities, `partial_fit` and row weights if and only if the table says so."""
     _, probabilities, online, weights, _, _ = _rows()[type(estimator).__name__]
     assert (probabilities == "yes") == hasattr(estimator, "predict_proba")
     assert (online == "yes") == hasattr(estimator, "partial_fit")
     assert (weights == "yes") == ("sample_weight" in inspect.signature(estimator.fit).parameters)
 
 
-def test_the_links_of_the_decision_figure_lead_somewhere():
-    """The figure's links, which no build of the site checks, are to pages that it makes of public names."""
+def test_the_links_of_the_decision_figure_are_valid():
+    """The links of the figure, which no build of the site checks, lead to pages of public names."""
     links = re.findall(r'href="api/names/oneof\.([\w.]+)\.html"', (DOCS / "which_method.svg").read_text())
     listed = {
         name
@@ -51,7 +51,7 @@ def test_the_links_of_the_decision_figure_lead_somewhere():
 
 
 def test_the_map_from_papers_to_code_is_right():
-    """Every file that the map of the theory names is there, and has the functions that it names beside it."""
+    """Every file of the map exists and defines the functions that the map lists."""
     rows = re.findall(r"^\|.*\| `([\w/]+\.py)` \| (.*) \|$", (DOCS / "theory" / "index.md").read_text(), re.MULTILINE)
     assert len(rows) > 25
     for file, cell in rows:

@@ -1,4 +1,4 @@
-"""The estimators that the suites run over: every public class that fits candidate sets, as it is added."""
+"""The estimators of the common test suites: every public class that fits candidate sets."""
 
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -6,22 +6,22 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 import oneof
-from oneof.estimators._online_base import OnlineLearner
+from oneof.estimators._online_base import OnlineClassifier
 from oneof.estimators.base import CandidateClassifier
 
 ARGUMENTS = {
-    # The suites state laws of the solution: libsvm's default tolerance makes it depend on the order of the rows, and
-    # its default width of the kernel on how many features there are, those that are 0 included.
+    # The suites test properties of the solution: with libsvm's default tolerance it depends on the order of the rows,
+    # and its default kernel width depends on the number of features, including features of zeros.
     "PLECOC": {"estimator": SVC(gamma=0.1, tol=1e-10), "random_state": 0},
-    # EM ends where its tolerance lets it.
+    # The result of EM depends on its tolerance.
     "GaussianEM": {"tol": 1e-9},
     "MultinomialEM": {"tol": 1e-9},
-    # Precisions are found to a tolerance, which the suites' laws are stricter than.
+    # Precisions are computed to a tolerance, which is larger than that of the suites.
     "GraphLogisticRegression": {"tol": 1e-9},
-    # The search for the kernel's parameters ends where its tolerance lets it, which is not the same for all forms.
+    # The result of the kernel optimization depends on its tolerance, and is not the same for all forms.
     "PLGP": {"optimizer": None, "tol": 1e-10, "n_mc_samples": 200, "random_state": 0},
-    # For the same reason this one goes on beyond its default tolerance; and on features in the thousands, which the
-    # suites have, its default lam would be lost in rounding.
+    # For the same reason this one has a smaller tolerance; and with features in the thousands, as in the suites, its
+    # default lam would be below the rounding error.
     "PLSVM": {"lam": 0.1, "tol": 1e-12},
     "TransductiveSVM": {"tol": 1e-10},
 }
@@ -36,10 +36,10 @@ def public_estimators():
 
 
 ALL = public_estimators()
-ONLINE = [e for e in ALL if isinstance(e, OnlineLearner)]
+ONLINE = [e for e in ALL if isinstance(e, OnlineClassifier)]
 TRANSDUCTIVE = [type(e).__name__ for e in ALL if {"affinity", "C_unlabeled", "unlabeled_weight"} & set(e.get_params())]
 OF_NEIGHBORS = [type(e).__name__ for e in ALL if "n_neighbors" in e.get_params()]
-BATCH = [e for e in ALL if not isinstance(e, OnlineLearner)]
+BATCH = [e for e in ALL if not isinstance(e, OnlineClassifier)]
 
 
 def name(estimator):
@@ -48,40 +48,40 @@ def name(estimator):
 
 
 def takes_counts(estimator):
-    """Return whether rows must not have values below 0."""
+    """Return whether an estimator requires nonnegative rows."""
     return get_tags(estimator).input_tags.positive_only
 
 
 def scaler(estimator):
-    """Return what to put before an estimator."""
+    """Return the scaler for an estimator."""
     return MinMaxScaler(clip=True) if takes_counts(estimator) else StandardScaler()
 
 
 def table(n=60, d=4, K=3, seed=0, like=None):
-    """Return rows of K clusters and their candidate sets as a mask: exact, partial and full rows mixed.
+    """Return rows of K clusters and their candidate sets as a mask, with exact, partial and unlabeled rows.
 
     `like` is an estimator that the rows are for: where it takes no values below 0, they are moved.
     """
-    random = np.random.default_rng(seed)
-    truth = random.integers(0, K, n)
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, K, n)
     truth[:K] = np.arange(K)
-    X = random.normal(size=(K, d))[truth] * 2 + random.normal(size=(n, d))
+    X = rng.normal(size=(K, d))[truth] * 2 + rng.normal(size=(n, d))
     if like is not None and takes_counts(like):
         X -= X.min(axis=0)
-    mask = random.random((n, K)) < 0.25
-    mask[random.random(n) < 0.1] = True
+    mask = rng.random((n, K)) < 0.25
+    mask[rng.random(n) < 0.1] = True
     mask[np.arange(n), truth] = True
-    mask[:K] = np.eye(K, dtype=bool)  # every class is named by some set that is not full
+    mask[:K] = np.eye(K, dtype=bool)  # every class has an exact row
     return X, mask
 
 
 def further(n=30, d=4):
-    """Return rows of no cluster, as a model may meet them after its fit."""
+    """Return new rows for prediction, outside the clusters."""
     return np.random.default_rng(5).normal(size=(n, d)) * 2
 
 
 def scores(model, X):
-    """Return (n, K) scores: probabilities, or decision values with the two-class form spread over two columns."""
+    """Return (n, K) scores: probabilities, or decision values, with two columns for two classes."""
     if hasattr(model, "predict_proba"):
         return model.predict_proba(X)
     values = model.decision_function(X)
@@ -89,7 +89,7 @@ def scores(model, X):
 
 
 def same_model(a, b, X, rtol=1e-7):
-    """Assert that two models give the same scores and predictions."""
+    """Assert that two models have the same scores and predictions."""
     expected = scores(b, X)
     np.testing.assert_allclose(scores(a, X), expected, rtol=rtol, atol=rtol * np.abs(expected).max())
     np.testing.assert_array_equal(a.predict(X), b.predict(X))

@@ -1,4 +1,4 @@
-"""CLPL against scikit-learn on exact labels, and its own promises."""
+"""Tests of CLPL: equality with scikit-learn on exact labels, weights, convergence, parameters."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from tests.estimators.panel import table
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0])
-def test_exact_labels_give_one_squared_hinge_machine_a_class(C):
-    """On singleton sets CLPL is scikit-learn's LinearSVC with the squared hinge, one class against the rest."""
+def test_exact_labels_give_linear_svc(C):
+    """With exact labels CLPL equals scikit-learn's LinearSVC with the squared hinge, one class against the rest."""
     X, mask = table(100)
     y = mask.argmax(axis=1)
     peer = LinearSVC(C=C, loss="squared_hinge", fit_intercept=False, dual=False, tol=1e-10, max_iter=100_000).fit(X, y)
@@ -21,7 +21,7 @@ def test_exact_labels_give_one_squared_hinge_machine_a_class(C):
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_a_weight_is_a_repetition(fit_intercept):
-    """Weighting rows by whole numbers equals repeating them; weight 0 equals leaving the row out."""
+    """An integer weight equals repeating the row; weight 0 equals removing it."""
     X, mask = table(60)
     weight = np.random.default_rng(0).integers(0, 4, 60)
     model = CLPL(fit_intercept=fit_intercept).fit(X, mask, sample_weight=weight)
@@ -30,15 +30,15 @@ def test_a_weight_is_a_repetition(fit_intercept):
     np.testing.assert_allclose(model.intercept_, repeated.intercept_, rtol=1e-7, atol=1e-9)
 
 
-def test_too_few_steps_are_said():
-    """Where the steps run out, a ConvergenceWarning says so."""
+def test_convergence_warning():
+    """If `max_iter` is too small, a ConvergenceWarning is issued."""
     X, mask = table(60)
     with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
         CLPL(C=100.0, max_iter=1).fit(X, mask)
 
 
 @pytest.mark.parametrize("options", [{"C": 0.0}, {"C": float("inf")}, {"tol": -1.0}, {"max_iter": 0}])
-def test_refused_parameters(options):
-    """Parameters that mean nothing are refused in fit, by name."""
+def test_invalid_parameters_are_rejected(options):
+    """Invalid parameters raise in fit, with their name."""
     with pytest.raises(InputError, match=next(iter(options))):
         CLPL(**options).fit([[0.0], [1.0]], ["a", "b"])

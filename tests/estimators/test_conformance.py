@@ -1,4 +1,4 @@
-"""What every estimator promises: one meaning of a candidate set, whatever its form."""
+"""Tests of all estimators: one meaning of a candidate set in every form, invariances, errors."""
 
 import numpy as np
 import pandas as pd
@@ -18,14 +18,14 @@ NAMES = np.array(["ant", "bee", "cat"])
 
 @batch
 def test_permuting_classes_permutes_scores(estimator):
-    """Batch methods know no order of the classes."""
+    """Batch methods do not depend on the order of the classes."""
     if name(estimator) in ("PLECOC", "PLGP"):
         pytest.skip(
             "random codings, or draws, are dealt to the classes in their order; tests/solvers/test_ecoc.py and "
             "tests/estimators/test_plgp.py have the laws they keep"
         )
     X, mask = table(like=estimator)
-    # The last class of the published model has weights of 0, so that the prior tells it from the others.
+    # The last class of the published model has weights of 0, so that the prior distinguishes it from the others.
     order = [1, 0, 2] if name(estimator) == "GraphLogisticRegression" else [2, 0, 1]
     plain = scores(clone(estimator).fit(X, mask), X)
     permuted = scores(clone(estimator).fit(X, mask[:, order]), X)
@@ -34,7 +34,7 @@ def test_permuting_classes_permutes_scores(estimator):
 
 @batch
 def test_row_order_is_immaterial(estimator):
-    """Batch methods know no order of the rows."""
+    """Batch methods do not depend on the order of the rows."""
     X, mask = table(like=estimator)
     order = np.random.default_rng(1).permutation(len(X))
     plain = scores(clone(estimator).fit(X, mask), X)
@@ -44,7 +44,7 @@ def test_row_order_is_immaterial(estimator):
 
 @every
 def test_dense_and_sparse_rows_agree(estimator):
-    """A CSR matrix gives the model of its dense form, and predicts alike."""
+    """A CSR matrix gives the model and the predictions of its dense form."""
     X, mask = table(like=estimator)
     X = np.where(np.abs(X) < 0.7, 0.0, X)
     dense, sparse = clone(estimator).fit(X, mask), clone(estimator).fit(sp.csr_array(X), mask)
@@ -64,7 +64,7 @@ def test_single_and_double_precision_agree(estimator):
 
 @every
 def test_widening_a_set_to_everything_drops_the_label(estimator):
-    """A full row is an unlabeled row, in every form that says so."""
+    """A set of all classes is an unlabeled row, in every form."""
     X, _ = table(like=estimator)
     labels = [None if i % 4 == 0 else NAMES[i % 3] for i in range(len(X))]
     widened = np.array([[label is None or label == c for c in NAMES] for label in labels])
@@ -81,21 +81,21 @@ def test_widening_a_set_to_everything_drops_the_label(estimator):
 
 
 @every
-def test_full_rows_teach_nothing(estimator):
-    """Dropping the unlabeled rows leaves what a batch method learns from labeled rows unchanged."""
+def test_supervised_methods_ignore_unlabeled_rows(estimator):
+    """Removing the unlabeled rows does not change a supervised batch method."""
     X, mask = table(like=estimator)
-    told = ~mask.all(axis=1)
-    assert not told.all()
+    labeled = ~mask.all(axis=1)
+    assert not labeled.all()
     if name(estimator) in ("AvgPegasos", "MaxPegasos"):
         pytest.skip("Pegasos counts every row seen in its step size, unlabeled ones included (METHODS, section 1)")
     if name(estimator) in TRANSDUCTIVE:
         pytest.skip("transduction learns from the features of unlabeled rows")
-    same_model(clone(estimator).fit(X, mask), clone(estimator).fit(X[told], mask[told]), X)
+    same_model(clone(estimator).fit(X, mask), clone(estimator).fit(X[labeled], mask[labeled]), X)
 
 
 @every
 def test_singleton_sets_are_exact_labels(estimator):
-    """Sets of one label give the model of the labels themselves."""
+    """Sets of one label give the model of the labels."""
     X, _ = table(like=estimator)
     labels = NAMES[np.arange(len(X)) % 3]
     exact = clone(estimator).fit(X, labels)
@@ -105,7 +105,7 @@ def test_singleton_sets_are_exact_labels(estimator):
 
 @every
 def test_all_forms_of_a_set_give_one_model(estimator):
-    """Text, integers, booleans, an indicator in any container, lists in any column type: one model."""
+    """Text, integers, booleans, an indicator in any container and lists in any column type give one model."""
     X, mask = table(like=estimator)
     sets = [[k for k in range(3) if row[k]] for row in mask]
     named = [[str(NAMES[k]) for k in s] for s in sets]
@@ -143,8 +143,8 @@ def test_all_forms_of_a_set_give_one_model(estimator):
 
 
 @every
-def test_a_class_that_no_row_names_stays(estimator):
-    """A class without rows keeps its column, and its scores are numbers."""
+def test_a_class_without_rows_keeps_its_column(estimator):
+    """A class without rows keeps its column, and its scores are finite."""
     X, mask = table(like=estimator)
     wide = np.column_stack([mask, np.zeros(len(X), dtype=bool)])
     wide[mask.all(axis=1)] = True
@@ -156,7 +156,7 @@ def test_a_class_that_no_row_names_stays(estimator):
 
 @every
 def test_two_classes(estimator):
-    """With two classes, decision values are one per row, and positive where classes_[1] is predicted."""
+    """With two classes there is one decision value per row, positive if classes_[1] is predicted."""
     X, mask = table(K=2, like=estimator)
     model = clone(estimator).fit(X, CandidateSets(mask, ["no", "yes"]))
     if hasattr(model, "decision_function"):
@@ -165,13 +165,13 @@ def test_two_classes(estimator):
         np.testing.assert_array_equal(model.predict(X) == "yes", values > 0)
     if hasattr(model, "predict_proba"):
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-    if hasattr(model, "coef_"):  # one of the two has weights of 0 where the model is published so
+    if hasattr(model, "coef_"):  # one of the two has weights of 0 in some published models
         assert model.coef_.shape == (1 if name(estimator) == "GraphLogisticRegression" else 2, X.shape[1])
 
 
 @every
 def test_minus_one_and_plus_one_are_two_classes_with_a_warning(estimator):
-    """A vector of -1 and +1 alone is two classes, said aloud."""
+    """A vector of only -1 and +1 is two classes, with a warning."""
     X, _ = table(K=2, like=estimator)
     y = np.where(X[:, 0] > np.median(X[:, 0]), 1, -1)
     with pytest.warns(UserWarning, match="two classes"):
@@ -182,7 +182,7 @@ def test_minus_one_and_plus_one_are_two_classes_with_a_warning(estimator):
 
 @every
 def test_one_row(estimator):
-    """One row with one label of three is enough to predict that label there."""
+    """One row with one label of three is sufficient to predict that label for it."""
     X, _ = table(like=estimator)
     model = clone(estimator).fit(X[:1], CandidateSets.from_labels(["bee"], classes=NAMES))
     assert model.predict(X[:1]).tolist() == ["bee"]
@@ -190,13 +190,13 @@ def test_one_row(estimator):
 
 
 @every
-@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # rows of zeros have no cosine
+@pytest.mark.filterwarnings("ignore:.*components of the graph without a label")  # rows of zeros have no cosine
 def test_a_constant_feature(estimator):
-    """Constant features, zero or not, leave every score a number; a zero one changes nothing."""
+    """With constant features all scores are finite; a feature of zeros has no effect."""
     X, mask = table(like=estimator)
     zero = np.column_stack([X, np.zeros(len(X))])
     plain, with_zero = clone(estimator).fit(X, mask), clone(estimator).fit(zero, mask)
-    if name(estimator) == "MultinomialEM":  # smoothing gives a word that never occurs its share, as MultinomialNB's
+    if name(estimator) == "MultinomialEM":  # smoothing gives an absent word a positive probability, as in MultinomialNB
         assert np.isfinite(scores(with_zero, zero)).all()
     else:
         np.testing.assert_allclose(scores(with_zero, zero), scores(plain, X), rtol=1e-6, atol=1e-9)
@@ -207,8 +207,8 @@ def test_a_constant_feature(estimator):
 
 
 @every
-def test_disambiguation_names_a_member_of_each_set(estimator):
-    """The decided label lies in its row's set, with a confidence above 1/|S| or at it, and 1 for exact labels."""
+def test_disambiguation_is_within_the_sets(estimator):
+    """The label is in its row's set, with a confidence of at least 1/|S|, and 1 for exact labels."""
     X, mask = table(120, like=estimator)
     model = clone(estimator).fit(X, CandidateSets(mask, NAMES))
     for labels, confidence in (model.disambiguate(), model.disambiguate(X, mask)):
@@ -222,20 +222,20 @@ def test_disambiguation_names_a_member_of_each_set(estimator):
 
 @every
 def test_score_is_the_covering_rate_of_labeled_rows(estimator):
-    """Score counts predictions inside their sets over rows that say something; on exact labels it is the accuracy."""
+    """The score is the fraction of labeled rows whose prediction is in the set; on exact labels the accuracy."""
     X, mask = table(120, like=estimator)
     model = clone(estimator).fit(X, mask)
-    told = ~mask.all(axis=1)
+    labeled = ~mask.all(axis=1)
     covered = mask[np.arange(len(X)), model.predict(X)]
-    assert model.score(X, mask) == pytest.approx(covered[told].mean())
+    assert model.score(X, mask) == pytest.approx(covered[labeled].mean())
     labels = np.arange(len(X)) % 3
     assert model.score(X, labels) == pytest.approx(np.mean(model.predict(X) == labels))
     assert model.score(X[:2], [5, 5]) == 0.0
 
 
 @every
-def test_refused_input(estimator):
-    """Input that cannot be used is refused by one of our exceptions, before anything is learned."""
+def test_invalid_input_is_rejected(estimator):
+    """Invalid input raises an exception of oneof.errors, before the fit."""
     X, mask = table(like=estimator)
     model = clone(estimator)
     with pytest.raises(InputError, match="60 rows, but y has 59"):
@@ -250,14 +250,14 @@ def test_refused_input(estimator):
         model.fit(X, np.where(np.arange(60)[:, None] == 7, 0, mask))
     with pytest.raises(LabelError, match="continuous"):
         model.fit(X, X[:, 0])
-    with pytest.raises(InputError, match="together"):
+    with pytest.raises(InputError, match="must both be given"):
         clone(estimator).fit(X, mask).disambiguate(X)
     assert not hasattr(model, "classes_")
 
 
 @every
 def test_input_is_not_changed(estimator):
-    """Neither the rows nor the labels that were given change."""
+    """Neither the rows nor the labels are changed."""
     X, mask = table(like=estimator)
     before = X.copy(), mask.copy()
     model = clone(estimator).fit(X, mask)
@@ -268,24 +268,24 @@ def test_input_is_not_changed(estimator):
 
 
 @every
-def test_an_entry_given_in_parts_is_their_sum(estimator):
-    """CSR rows with repeated or unsorted entries give the model of the matrix they stand for, and stay as they are."""
+def test_duplicate_entries_are_summed(estimator):
+    """CSR rows with duplicate or unsorted entries give the model of their dense form, and are not changed."""
     X, mask = table(like=estimator)
     parts = sp.csr_array(
         (np.repeat(X.ravel(), 2) / 2, np.tile([0, 0, 1, 1, 3, 3, 2, 2], len(X)), np.arange(len(X) + 1) * 8),
         shape=X.shape,
     )
-    whole = parts.toarray()
-    model, expected = clone(estimator).fit(parts, mask), clone(estimator).fit(whole, mask)
-    np.testing.assert_allclose(scores(model, parts), scores(expected, whole), rtol=1e-6, atol=1e-6)
+    dense = parts.toarray()
+    model, expected = clone(estimator).fit(parts, mask), clone(estimator).fit(dense, mask)
+    np.testing.assert_allclose(scores(model, parts), scores(expected, dense), rtol=1e-6, atol=1e-6)
     assert parts.nnz == 2 * X.size
 
 
 @every
 def test_rows_of_any_memory_layout_agree(estimator):
-    """Fortran-ordered, strided, integer and half-precision rows, and 64-bit indices, give the model of plain rows."""
+    """Fortran-ordered, strided, integer and half-precision rows, and 64-bit indices, give the same model."""
     X, mask = table(like=estimator)
-    X = np.round(X * 1000)  # whole numbers, of which hardly two distances are equal
+    X = np.round(X * 1000)  # integers, with hardly any equal distances
     wide = sp.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     layouts = (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X.astype(int), X.astype(np.float16), wide)
@@ -297,12 +297,12 @@ def test_rows_of_any_memory_layout_agree(estimator):
 
 
 @every
-def test_overflow_is_an_error_and_no_nan(estimator):
-    """Features too large for the arithmetic are refused in one sentence that says to scale them."""
+def test_overflow_is_an_error_not_nan(estimator):
+    """Features that overflow float64 raise an error that recommends scaling."""
     X, mask = table(like=estimator)
     if name(estimator) in OF_NEIGHBORS:
         huge, plain = clone(estimator).fit(X * 1e300, mask), clone(estimator).fit(X, mask)
         np.testing.assert_allclose(scores(huge, X * 1e300), scores(plain, X), rtol=1e-6, atol=1e-9)
-        return  # nearness has no scale: distances are measured in a unit of their own
-    with pytest.raises(InputError, match="scale the features"):
+        return  # nearest neighbors do not depend on the scale: distances are normalized
+    with pytest.raises(InputError, match=r"[Ss]cale the features"):
         clone(estimator).fit(X * 1e300, mask).predict(X * 1e300)

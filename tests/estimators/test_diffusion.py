@@ -1,4 +1,4 @@
-"""HarmonicField, LocalGlobalConsistency and MarkovWalk against their definitions, and what they promise in common."""
+"""HarmonicField, LocalGlobalConsistency and MarkovWalk: definitions and common behavior."""
 
 import warnings
 
@@ -15,13 +15,13 @@ from tests.estimators.panel import table
 from tests.oracles import diffusion as oracle
 
 METHODS = [HarmonicField(), HarmonicField(0.5, 0.1), LocalGlobalConsistency(), MarkovWalk()]
-every = pytest.mark.parametrize("estimator", METHODS, ids=["clamped", "soft", "consistency", "walk"])
+each_method = pytest.mark.parametrize("estimator", METHODS, ids=["clamped", "soft", "consistency", "walk"])
 
 
-def rows_and_sets(n=80, share=0.25):
+def rows_and_sets(n=80, fraction=0.25):
     """Return rows of three clusters, exact labels on some, and their graph as a dense array."""
     X, mask = table(n)
-    full = np.random.default_rng(5).random(n) > share
+    full = np.random.default_rng(5).random(n) > fraction
     full[:3] = False
     labels = np.where(mask[:, 0], 0, np.where(mask[:, 1], 1, 2))
     exact = np.eye(3, dtype=bool)[labels]
@@ -30,7 +30,7 @@ def rows_and_sets(n=80, share=0.25):
 
 
 def test_harmonic_field_is_that_of_the_paper():
-    """Distributions are L_UU^-1 W_UL Y_L, decisions those after class mass, new rows means of their neighbors."""
+    """Distributions are L_UU^-1 W_UL Y_L, labels those after class mass, new rows the means of their neighbors."""
     X, mask, W = rows_and_sets()
     exact = ~mask.all(axis=1)
     model = HarmonicField(n_neighbors=7).fit(X, mask)
@@ -40,7 +40,7 @@ def test_harmonic_field_is_that_of_the_paper():
     np.testing.assert_array_equal(model.transduction_, balanced.argmax(axis=1))
     np.testing.assert_array_equal(model.affinity_.toarray(), W)
     queries, _ = table(20, seed=1)
-    mean = NeighborGraph(n_neighbors=7).graph(X).to_new(queries) @ balanced
+    mean = NeighborGraph(n_neighbors=7).graph(X).transform(queries) @ balanced
     np.testing.assert_allclose(model.predict_proba(queries), mean / mean.sum(axis=1, keepdims=True), atol=1e-9)
     plain = HarmonicField(n_neighbors=7, class_mass=False).fit(X, mask)
     np.testing.assert_array_equal(plain.transduction_, F.argmax(axis=1))
@@ -68,9 +68,9 @@ def test_markov_walk_is_that_of_the_paper():
     np.testing.assert_allclose(model.label_distributions_, Q.T @ theta, atol=1e-9)
 
 
-@every
+@each_method
 def test_distributions_of_every_row_of_fit(estimator):
-    """Shares sum to 1, are 0 outside sets of several, and decide the transduction; all are members of classes_."""
+    """Distributions sum to 1, are 0 outside sets of several, and define the transduction."""
     X, mask = table(90)
     names = np.array(["ant", "bee", "cat"])
     model = clone(estimator).fit(X, CandidateSets(mask, names))
@@ -84,34 +84,34 @@ def test_distributions_of_every_row_of_fit(estimator):
     assert model.n_iter_ >= 1
 
 
-@every
+@each_method
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csr_matrix], ids=["dense", "array", "matrix"])
-def test_a_given_affinity_is_the_graph(estimator, form):
-    """A precomputed affinity, or a function that returns one, gives the model of the rule that made it."""
+def test_a_precomputed_affinity_defines_the_graph(estimator, form):
+    """A precomputed affinity, or a function that returns it, gives the same model as the parameters."""
     X, mask, W = rows_and_sets()
-    made = clone(estimator).set_params(n_neighbors=7).fit(X, mask)
+    built = clone(estimator).set_params(n_neighbors=7).fit(X, mask)
     for affinity in (form(W), lambda _: form(W)):
-        given = clone(estimator).set_params(affinity=affinity).fit(X, mask)
-        np.testing.assert_allclose(given.label_distributions_, made.label_distributions_, atol=1e-12)
-        assert np.isfinite(given.predict_proba(X + 0.1)).all()
+        precomputed = clone(estimator).set_params(affinity=affinity).fit(X, mask)
+        np.testing.assert_allclose(precomputed.label_distributions_, built.label_distributions_, atol=1e-12)
+        assert np.isfinite(precomputed.predict_proba(X + 0.1)).all()
 
 
-@every
-def test_an_asymmetric_affinity_is_refused(estimator):
-    """Weights that differ between the two directions are no graph of these methods."""
+@each_method
+def test_an_asymmetric_affinity_raises(estimator):
+    """Weights must be equal in both directions."""
     X, mask, W = rows_and_sets()
     W[0, 1] += 1.0
     with pytest.raises(InputError, match="symmetric"):
         clone(estimator).set_params(affinity=W).fit(X, mask)
 
 
-@every
-def test_parts_without_a_label_are_told_and_uniform(estimator):
-    """One warning names how many rows no label reaches; these have equal shares, and no score is NaN."""
+@each_method
+def test_components_without_a_label_are_uniform_with_a_warning(estimator):
+    """One warning has the number of rows that no label reaches; these are uniform, and no score is NaN."""
     X, mask, _ = rows_and_sets()
     far = np.vstack([X, X[:9] + 1e4])
     wide = np.vstack([mask, np.ones((9, 3), dtype=bool)])
-    with pytest.warns(UserWarning, match="9 of 89 rows lie in parts of the graph without a label"):
+    with pytest.warns(UserWarning, match="9 of 89 rows are in components of the graph without a label"):
         model = clone(estimator).fit(far, wide)
     np.testing.assert_allclose(model.label_distributions_[80:], 1 / 3)
     np.testing.assert_allclose(model.predict_proba(far[80:]), 1 / 3)
@@ -122,17 +122,17 @@ def test_parts_without_a_label_are_told_and_uniform(estimator):
         clone(estimator).fit(far, wide)
 
 
-@every
-def test_a_row_without_neighbors_has_equal_shares(estimator):
-    """Within a radius that holds no row of fit, nothing is known."""
+@each_method
+def test_a_row_without_neighbors_is_uniform(estimator):
+    """If no row of fit is within the radius, the distribution is uniform."""
     X, mask, _ = rows_and_sets()
     model = clone(estimator).set_params(radius=50.0).fit(X, mask)
     np.testing.assert_allclose(model.predict_proba(X[:1] + 1e4), 1 / 3)
 
 
-@every
+@each_method
 def test_minus_one_is_a_class_among_text(estimator):
-    """Only among integers does -1 mean that a row has no label; the string "-1" is a class like any other."""
+    """Only among integers -1 means that a row is unlabeled; the string "-1" is a class like any other."""
     X, mask, _ = rows_and_sets()
     y = mask.argmax(axis=1)
     text = clone(estimator).fit(X, np.where(y == 0, "-1", "b"))
@@ -145,8 +145,8 @@ def test_minus_one_is_a_class_among_text(estimator):
 
 
 @pytest.mark.parametrize("estimator", [HarmonicField(tol=1e-14), LocalGlobalConsistency(tol=1e-14)])
-def test_an_early_end_is_told(estimator):
-    """Where max_iter ends the iterations of a large graph, a warning says what to raise."""
+def test_too_few_iterations_warn(estimator):
+    """If max_iter is reached on a large graph, a warning names the parameters to raise."""
     X, mask = table(1500)
     mask[10:] = True
     with pytest.warns(ConvergenceWarning, match="max_iter"):
@@ -173,7 +173,7 @@ def test_an_early_end_is_told(estimator):
         (MarkovWalk, {"symmetrize": "both"}),
     ],
 )
-def test_refused_parameters(estimator, options):
-    """Parameters that mean nothing are refused in fit, by name."""
+def test_invalid_parameters_raise(estimator, options):
+    """Invalid parameters raise in fit, by name."""
     with pytest.raises(InputError, match=next(iter(options))):
         estimator(**options).fit([[0.0], [1.0]], ["a", "b"])

@@ -1,4 +1,4 @@
-"""GaussianEM against scikit-learn on exact labels, and its own promises."""
+"""Tests of GaussianEM: equality with scikit-learn on exact labels, invariances, unlabeled rows, errors."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,14 @@ from sklearn.naive_bayes import GaussianNB
 
 from oneof import CandidateSets, GaussianEM
 from oneof.errors import InputError
-from oneof.solvers.generative.covariances import FORMS
+from oneof.solvers.generative.gaussian import COVARIANCE_TYPES
 from tests.solvers.generative.problems import clouds
 
-forms = pytest.mark.parametrize("covariance", FORMS)
+forms = pytest.mark.parametrize("covariance", COVARIANCE_TYPES)
 
 
 def test_exact_labels_give_quadratic_discriminant_analysis():
-    """Full covariances without shrinkage are those of scikit-learn, which in older versions divides by n_k - 1."""
+    """Full covariances without shrinkage equal those of scikit-learn, which divides by n_k - 1 in older versions."""
     X, _ = clouds(n=90)
     y = np.arange(90) % 3
     model = GaussianEM(shrinkage=0).fit(X, y)
@@ -34,7 +34,7 @@ def test_exact_labels_give_quadratic_discriminant_analysis():
 
 
 def test_exact_labels_give_linear_discriminant_analysis():
-    """One covariance without shrinkage is that of "lsqr", which divides by n as here."""
+    """A tied covariance without shrinkage equals that of "lsqr", which also divides by n."""
     X, _ = clouds(n=90)
     y = np.arange(90) % 3
     model = GaussianEM(covariance="tied", shrinkage=0).fit(X, y)
@@ -44,7 +44,7 @@ def test_exact_labels_give_linear_discriminant_analysis():
 
 
 def test_exact_labels_give_gaussian_naive_bayes():
-    """Diagonal covariances without shrinkage are those of GaussianNB without smoothing, sample weights included."""
+    """Diagonal covariances without shrinkage equal GaussianNB without smoothing, also with sample weights."""
     X, _ = clouds(n=90)
     y = np.arange(90) % 3
     w = np.random.default_rng(0).integers(0, 4, 90)
@@ -57,7 +57,7 @@ def test_exact_labels_give_gaussian_naive_bayes():
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal", "spherical"])
 def test_a_solution_is_a_fixed_point_of_gaussian_mixtures(covariance):
-    """The components of a class of exact labels are where scikit-learn's GaussianMixture stays when started there."""
+    """The components of a class with exact labels are a fixed point of scikit-learn's GaussianMixture."""
     X, _ = clouds(n=120, seed=3)
     both, y = np.vstack([X, X + 1.0]), np.repeat([0, 1], 120)
     model = GaussianEM(n_components=2, covariance=covariance, shrinkage=1e-9, tol=1e-12, random_state=1, max_iter=5000)
@@ -80,20 +80,20 @@ def test_a_solution_is_a_fixed_point_of_gaussian_mixtures(covariance):
 
 @forms
 def test_units_are_immaterial(covariance):
-    """Features in other units give the same probabilities; for the spherical form all in the same other unit."""
+    """Scaled features give the same probabilities; with spherical covariances, if all are scaled alike."""
     X, mask = clouds()
     units = np.full(3, 1e4) if covariance == "spherical" else np.array([1e-3, 1.0, 1e4])
     plain = GaussianEM(covariance=covariance, tol=1e-10).fit(X, mask)
-    moved = GaussianEM(covariance=covariance, tol=1e-10).fit(X * units + [1.0, 2.0, 3.0], mask)
+    shifted = GaussianEM(covariance=covariance, tol=1e-10).fit(X * units + [1.0, 2.0, 3.0], mask)
     np.testing.assert_allclose(
-        moved.predict_proba(X * units + [1.0, 2.0, 3.0]), plain.predict_proba(X), rtol=1e-5, atol=1e-9
+        shifted.predict_proba(X * units + [1.0, 2.0, 3.0]), plain.predict_proba(X), rtol=1e-5, atol=1e-9
     )
 
 
 @forms
 @pytest.mark.parametrize("n_components", [1, 2])
 def test_attributes_have_the_shapes_of_gaussian_mixtures(covariance, n_components):
-    """Means and covariances are those of each class, with an axis of components where there are several."""
+    """Means and covariances have an axis of classes, and one of components if there are several."""
     X, mask = clouds(n=60)
     model = GaussianEM(covariance=covariance, n_components=n_components, random_state=0).fit(X, mask)
     lead = (3,) if n_components == 1 else (3, 2)
@@ -104,12 +104,12 @@ def test_attributes_have_the_shapes_of_gaussian_mixtures(covariance, n_component
 
 
 @forms
-def test_no_weight_leaves_unlabeled_rows_out(covariance):
-    """With unlabeled_weight 0 the model is that of the labeled rows, its target of shrinkage included."""
+def test_weight_zero_ignores_unlabeled_rows(covariance):
+    """With unlabeled_weight 0 the model is that of the labeled rows, including the target of the shrinkage."""
     X, mask = clouds()
-    told = ~mask.all(axis=1)
+    labeled = ~mask.all(axis=1)
     model = GaussianEM(0.0, covariance=covariance, tol=1e-10).fit(X, mask)
-    without = GaussianEM(covariance=covariance, tol=1e-10).fit(X[told], mask[told])
+    without = GaussianEM(covariance=covariance, tol=1e-10).fit(X[labeled], mask[labeled])
     np.testing.assert_allclose(model.means_, without.means_, rtol=1e-9)
     np.testing.assert_allclose(model.covariances_, without.covariances_, rtol=1e-7, atol=1e-12)
 
@@ -117,28 +117,28 @@ def test_no_weight_leaves_unlabeled_rows_out(covariance):
 @forms
 @pytest.mark.parametrize("unlabeled_weight", [0.5, "cv"])
 def test_a_sample_weight_is_a_repetition(covariance, unlabeled_weight):
-    """Weighting rows by whole numbers equals repeating them, also where folds decide: equal rows are in one fold."""
+    """An integer weight equals repeating the row, also in cross-validation, which puts equal rows into one fold."""
     X, mask = clouds(n=60)
     w = np.random.default_rng(0).integers(0, 4, 60)
     model = GaussianEM(unlabeled_weight, covariance=covariance, n_folds=2, tol=1e-11, max_iter=5000)
     weighted = model.fit(X, mask, sample_weight=w)
-    proba, chosen, value = weighted.predict_proba(X), weighted.unlabeled_weight_, weighted.objective_[-1]
+    proba, chosen, value = weighted.predict_proba(X), weighted.unlabeled_weight_, weighted.objective_
     repeated = model.fit(np.repeat(X, w, axis=0), np.repeat(mask, w, axis=0))
     assert repeated.unlabeled_weight_ == chosen
     np.testing.assert_allclose(repeated.predict_proba(X), proba, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(repeated.objective_[-1], value, rtol=1e-10)
+    np.testing.assert_allclose(repeated.objective_, value, rtol=1e-10)
 
 
 def two_clouds(n=400, d=5, seed=0):
-    """Return two round clouds that overlap somewhat, and which is which."""
-    random = np.random.default_rng(seed)
+    """Return two slightly overlapping spherical clusters and their labels."""
+    rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
-    return random.normal(size=(n, d)) + 1.2 * y[:, None], y
+    return rng.normal(size=(n, d)) + 1.2 * y[:, None], y
 
 
 @forms
-def test_unlabeled_rows_help_where_classes_are_clouds(covariance):
-    """With two labels a class, unlabeled rows lower the error over ten draws."""
+def test_unlabeled_rows_help_if_classes_are_clusters(covariance):
+    """With two labels per class, unlabeled rows reduce the error over ten draws."""
     gains = []
     for seed in range(10):
         X, y = two_clouds(seed=seed)
@@ -151,12 +151,12 @@ def test_unlabeled_rows_help_where_classes_are_clouds(covariance):
     assert np.mean(gains) > 0.02
 
 
-def test_cross_validation_is_deaf_to_rows_that_mislead():
-    """Where the clouds are not the classes, unlabeled rows do harm, and "cv" does not hear them."""
-    random = np.random.default_rng(0)
+def test_cross_validation_ignores_misleading_rows():
+    """If the clusters are not the classes, unlabeled rows increase the error, and "cv" selects the weight 0."""
+    rng = np.random.default_rng(0)
     y = np.arange(600) % 2
-    cloud = random.integers(0, 2, 600)
-    X = np.column_stack([8.0 * cloud, 2.5 * y]) + random.normal(size=(600, 2))  # the wide gap says nothing of y
+    cloud = rng.integers(0, 2, 600)
+    X = np.column_stack([8.0 * cloud, 2.5 * y]) + rng.normal(size=(600, 2))  # the wide gap is independent of y
     known = np.where(np.arange(600) < 60, y, -1)
     plain, misled, chosen = (GaussianEM(w, covariance="spherical").fit(X, known) for w in (0.0, 1.0, "cv"))
     errors = [(model.predict(X) != y).mean() for model in (plain, misled, chosen)]
@@ -166,8 +166,8 @@ def test_cross_validation_is_deaf_to_rows_that_mislead():
 
 
 @forms
-def test_constant_features_are_left_out(covariance):
-    """They have their value for mean and no variance, and what they are in a new row changes nothing."""
+def test_constant_features_are_ignored(covariance):
+    """Constant features have their value as mean and variance 0; their values in new rows have no effect."""
     X, mask = clouds()
     wide = np.column_stack([X[:, :1], np.full(len(X), 0.1), X[:, 1:]])
     plain = GaussianEM(covariance=covariance).fit(X, mask)
@@ -183,19 +183,19 @@ def test_constant_features_are_left_out(covariance):
 @pytest.mark.parametrize("shrinkage", [None, 0.0])
 @pytest.mark.parametrize("constant", [0.1, 1.0, 3.71, 255.0])
 @forms
-def test_what_rounding_makes_of_a_constant_is_none(covariance, constant, shrinkage):
-    """With hundreds of rows the weighted mean of a constant is not the constant, which changes nothing all the same."""
-    random = np.random.default_rng(0)
+def test_a_constant_with_a_rounded_mean_is_ignored(covariance, constant, shrinkage):
+    """A constant is ignored even if its weighted mean over hundreds of rows differs from it by rounding."""
+    rng = np.random.default_rng(0)
     y = (np.arange(1000) % 10 == 0).astype(int)
-    X = random.normal(size=(1000, 2)) + 1.5 * y[:, None]
+    X = rng.normal(size=(1000, 2)) + 1.5 * y[:, None]
     model = GaussianEM(covariance=covariance, shrinkage=shrinkage)
     plain, more = clone(model).fit(X, y), clone(model).fit(np.column_stack([X, np.full(1000, constant)]), y)
-    moved = np.column_stack([X, np.full(1000, constant + 1e-9)])
-    np.testing.assert_allclose(more.predict_proba(moved), plain.predict_proba(X), rtol=1e-9)
+    shifted = np.column_stack([X, np.full(1000, constant + 1e-9)])
+    np.testing.assert_allclose(more.predict_proba(shifted), plain.predict_proba(X), rtol=1e-9)
 
 
 def test_folds_that_cannot_be_fitted_cover_nothing():
-    """Cross-validation fits where each weight does, though a class may have too few rows without a fold."""
+    """Cross-validation succeeds if a class has too few rows without a fold: that fold covers nothing."""
     X = np.arange(12.0)[:, None]
     y = ["a"] * 4 + ["b"] * 4 + ["c"] * 2 + [None] * 2
     assert GaussianEM("cv", shrinkage=0.0).fit(X, y).unlabeled_weight_ >= 0
@@ -204,14 +204,14 @@ def test_folds_that_cannot_be_fitted_cover_nothing():
 
 
 def test_features_too_small_to_have_a_variance_are_named():
-    """What varies by less than can be squared is no constant, but an error."""
+    """A variance that underflows raises, since the feature is not constant."""
     X, mask = clouds()
-    with pytest.raises(InputError, match="underflow: scale the features"):
+    with pytest.raises(InputError, match=r"underflow float64. Scale the features"):
         GaussianEM().fit(X * 1e-165, mask)
 
 
-def test_a_class_without_rows_has_no_share_and_no_nan():
-    """It is never predicted, has probability 0 and finite parameters."""
+def test_a_class_without_rows_has_probability_zero():
+    """A class without rows is never predicted, and has probability 0 and finite parameters."""
     X, mask = clouds()
     wide = np.column_stack([mask, mask.all(axis=1)])
     model = GaussianEM().fit(X, CandidateSets(wide, list("abcd")))
@@ -222,40 +222,40 @@ def test_a_class_without_rows_has_no_share_and_no_nan():
 
 
 @forms
-def test_a_class_with_too_few_rows_is_refused_without_shrinkage(covariance):
-    """The error says what to do; with the default shrinkage the same rows are learned from."""
+def test_a_class_with_too_few_rows_raises_without_shrinkage(covariance):
+    """The error has a remedy; with the default shrinkage the same rows can be fitted."""
     X = [[0.0, 1.0], [3.0, 1.5], [3.5, 0.0], [4.0, 2.0]]
     y = ["a", "b", "b", "b"]
     if covariance != "tied":
-        with pytest.raises(InputError, match=r"component 0 .*raise shrinkage"):
+        with pytest.raises(InputError, match=r"component 0 .*Increase `shrinkage`"):
             GaussianEM(covariance=covariance, shrinkage=0).fit(X, y)
     assert GaussianEM(covariance=covariance).fit(X, y).predict([[0.0, 1.0], [3.6, 1.0]]).tolist() == ["a", "b"]
 
 
-def test_rows_beyond_the_arithmetic_are_refused_in_predict():
-    """A new row so far away that its densities are 0 in every class is an error, not NaN."""
+def test_overflow_in_predict_raises():
+    """A new row so far away that its densities overflow is an error, not NaN."""
     X, mask = clouds()
     model = GaussianEM().fit(X, mask)
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, match=r"[Ss]cale the features"):
         model.predict_proba(np.full((1, 3), 1e200))
 
 
-def test_sparse_rows_that_do_not_fit_are_refused():
-    """What would not fit in memory when made dense is said before it is tried."""
+def test_sparse_rows_that_exceed_the_memory_are_rejected():
+    """Sparse rows that would not fit in memory as dense rows raise before the conversion."""
     X = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=(2, 2**40))
-    with pytest.raises(InputError, match=r"GB.*fewer features"):
+    with pytest.raises(InputError, match=r"GB.*number of features"):
         GaussianEM().fit(X, ["a", "b"])
 
 
-def test_too_few_sweeps_are_said():
-    """Where the sweeps run out, a ConvergenceWarning says so."""
+def test_convergence_warning():
+    """If `max_iter` is too small, a ConvergenceWarning is issued."""
     X, mask = clouds()
-    with pytest.warns(ConvergenceWarning, match="still moved after 1 sweeps: raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 1 iterations. Increase max_iter"):
         GaussianEM(max_iter=1, tol=1e-12).fit(X, mask)
 
 
 @pytest.mark.parametrize("options", [{"covariance": "round"}, {"shrinkage": -1.0}, {"shrinkage": "auto"}])
-def test_refused_parameters(options):
-    """Parameters that mean nothing are refused in fit, by name."""
+def test_invalid_parameters_are_rejected(options):
+    """Invalid parameters raise in fit, with their name."""
     with pytest.raises(InputError, match=next(iter(options))):
         GaussianEM(**options).fit([[0.0], [1.0]], ["a", "b"])

@@ -1,4 +1,4 @@
-"""GraphLogisticRegression of one view: its prior, its equations, and what becomes of difficult rows."""
+"""Laws of GraphLogisticRegression with one view: its prior, its equations, and difficult rows."""
 
 import warnings
 
@@ -16,16 +16,16 @@ from oneof.likelihoods import masked_softmax, softmax
 from tests.estimators.panel import table
 
 
-def few_labels(n=90, known=15, d=4, K=3, seed=0):
-    """Return rows of K clusters, and their labels, most of them missing."""
+def few_labels(n=90, n_labeled=15, d=4, K=3, seed=0):
+    """Return rows of K clusters, and their labels, most of which are missing."""
     X, mask = table(n, d=d, K=K, seed=seed)
     truth = np.argmax(mask, axis=1)
     y = truth.copy()
-    y[known:] = -1
+    y[n_labeled:] = -1
     return X, y
 
 
-def literal_prior(X, **rule):
+def smoothness(X, **rule):
     """Return A = X^T L X."""
     return X.T @ laplacian(NeighborGraph(**rule).graph(X).affinity).toarray() @ X
 
@@ -35,34 +35,34 @@ def gradient(model, X, mask):
     p = model.predict_proba(X)
     with np.errstate(divide="ignore"):
         q = masked_softmax(np.log(p), mask)
-    slopes = (q - p)[~mask.all(axis=1), :-1]
-    return slopes.T @ X[~mask.all(axis=1)], slopes.sum(axis=0)
+    score_gradient = (q - p)[~mask.all(axis=1), :-1]
+    return score_gradient.T @ X[~mask.all(axis=1)], score_gradient.sum(axis=0)
 
 
 @pytest.mark.parametrize("prior", ["graph", "graph+ridge", "graph+ard"])
 @pytest.mark.parametrize("precision", ["evidence", "em"])
 def test_weights_balance_likelihood_and_prior(prior, precision):
-    """The gradient of l is (lambda_0 A + Lambda) w, with A, precisions and weights of the rows as they were given."""
+    """The gradient of l is (lambda_0 A + Lambda) w, with A, precisions and weights for the rows as given."""
     X, mask = table(120)
     X = 3.0 + X * [1.0, 2.0, 0.5, 4.0]
     model = GraphLogisticRegression(prior, precision, alpha=0.5, beta=0.5).fit(X, mask)
-    found = model.precisions_
-    pull = found["graph"] * model.coef_ @ literal_prior(X)
+    precisions = model.precisions_
+    expected = precisions["graph"] * model.coef_ @ smoothness(X)
     if prior != "graph":
-        pull = pull + found[prior.removeprefix("graph+")] * model.coef_
-    slopes, constants = gradient(model, X, mask)
-    np.testing.assert_allclose(slopes, pull, atol=1e-4 * np.abs(X).sum())
-    np.testing.assert_allclose(constants, 0, atol=1e-4)
+        expected = expected + precisions[prior.removeprefix("graph+")] * model.coef_
+    by_weights, by_intercepts = gradient(model, X, mask)
+    np.testing.assert_allclose(by_weights, expected, atol=1e-4 * np.abs(X).sum())
+    np.testing.assert_allclose(by_intercepts, 0, atol=1e-4)
     scores = np.column_stack([X @ model.coef_.T + model.intercept_, np.zeros(len(X))])
     np.testing.assert_allclose(model.predict_proba(X), softmax(scores), atol=1e-9)
 
 
 @pytest.mark.parametrize("n_features", [30, 120])
-def test_more_than_a_hundred_features_are_no_more_uncertain(n_features):
-    """Beyond 100 features, giving each twice changes no probability: the hyper-prior's unit doubles with them."""
-    random = np.random.default_rng(0)
-    X = random.normal(size=(90, n_features))
-    y = np.where(np.arange(90) < 40, (X[:, 0] + random.normal(size=90) > 0).astype(int), -1)
+def test_above_a_hundred_features_the_prior_variance_is_constant(n_features):
+    """Above 100 features, repeating each changes no probability: the unit of the hyper-prior doubles as well."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, n_features))
+    y = np.where(np.arange(90) < 40, (X[:, 0] + rng.normal(size=90) > 0).astype(int), -1)
     model = GraphLogisticRegression(affinity=sp.csr_array((90, 90)))
     once, twice = clone(model).fit(X, y), clone(model).fit(np.hstack([X, X]), y)
     same = np.allclose(twice.predict_proba(np.hstack([X, X])), once.predict_proba(X), atol=1e-5)
@@ -74,33 +74,33 @@ def test_the_precision_of_the_published_evidence():
     """Without a hyper-prior lambda is (d (K - 1) - lambda tr(H^-1 A)) / sum_c w_c^T A w_c, H with the intercepts."""
     X, y = few_labels(200, 100)
     model = GraphLogisticRegression("graph", alpha=0.0, beta=0.0, tol=1e-8).fit(X, y)
-    A, told, precision = literal_prior(X), y >= 0, float(model.precisions_["graph"])
-    rows, p = np.column_stack([X, np.ones(len(X))])[told], model.predict_proba(X)[told][:, :2]
-    spread = p[:, :, None] * np.eye(2) - p[:, :, None] * p[:, None, :]
-    H = np.einsum("iab,ij,ik->ajbk", spread, rows, rows).reshape(10, 10)
+    A, labeled, precision = smoothness(X), y >= 0, float(model.precisions_["graph"])
+    rows, p = np.column_stack([X, np.ones(len(X))])[labeled], model.predict_proba(X)[labeled][:, :2]
+    curvature = p[:, :, None] * np.eye(2) - p[:, :, None] * p[:, None, :]
+    H = np.einsum("iab,ij,ik->ajbk", curvature, rows, rows).reshape(10, 10)
     prior = np.kron(np.eye(2), np.pad(A, (0, 1)))
-    learned = 8 - precision * np.trace(np.linalg.solve(H + precision * prior, prior))
-    assert precision == pytest.approx(learned / np.trace(model.coef_ @ A @ model.coef_.T), rel=1e-4)
+    count = 8 - precision * np.trace(np.linalg.solve(H + precision * prior, prior))
+    assert precision == pytest.approx(count / np.trace(model.coef_ @ A @ model.coef_.T), rel=1e-4)
 
 
-def test_unlabeled_rows_matter_through_the_graph_alone():
-    """Where they have no links, what unlabeled rows hold changes nothing; through links it does."""
+def test_unlabeled_rows_have_an_effect_through_the_graph_only():
+    """The features of unlabeled rows have an effect with edges, and none without."""
     X, y = few_labels()
-    near = GraphLogisticRegression().fit(X, y)
-    moved = np.where((y < 0)[:, None], X * [1.0, 5.0, 1.0, 1.0], X)
-    assert np.abs(GraphLogisticRegression().fit(moved, y).predict_proba(X) - near.predict_proba(X)).max() > 1e-3
-    links = np.zeros((len(X), len(X)))
-    told = np.flatnonzero(y >= 0)
-    links[np.ix_(told, told)] = 1.0
-    lonely = GraphLogisticRegression("graph", affinity=links, fit_intercept=False, alpha=0.0, beta=0.0)
+    connected = GraphLogisticRegression().fit(X, y)
+    changed = np.where((y < 0)[:, None], X * [1.0, 5.0, 1.0, 1.0], X)
+    assert np.abs(GraphLogisticRegression().fit(changed, y).predict_proba(X) - connected.predict_proba(X)).max() > 1e-3
+    affinity = np.zeros((len(X), len(X)))
+    labeled = np.flatnonzero(y >= 0)
+    affinity[np.ix_(labeled, labeled)] = 1.0
+    isolated = GraphLogisticRegression("graph", affinity=affinity, fit_intercept=False, alpha=0.0, beta=0.0)
     np.testing.assert_allclose(
-        clone(lonely).fit(moved, y).predict_proba(X), lonely.fit(X, y).predict_proba(X), atol=1e-5
+        clone(isolated).fit(changed, y).predict_proba(X), isolated.fit(X, y).predict_proba(X), atol=1e-5
     )
 
 
 @pytest.mark.parametrize("form", ["matrix", "sparse", "function"])
-def test_a_given_affinity_is_that_of_the_rule(form):
-    """The links of the default rule, given as a matrix or by a function, give the default model."""
+def test_a_given_affinity_equals_that_of_the_rule(form):
+    """The affinity of the default graph, given as a matrix or a function, gives the default model."""
     X, y = few_labels()
     W = NeighborGraph().graph(X).affinity
     given = {"matrix": W.toarray(), "sparse": W, "function": lambda rows: NeighborGraph().graph(rows).affinity}[form]
@@ -109,8 +109,8 @@ def test_a_given_affinity_is_that_of_the_rule(form):
 
 
 @pytest.mark.parametrize("solver", ["block", "sequential"])
-def test_all_m_steps_reach_the_same_weights(solver):
-    """The published steps end where Newton's do."""
+def test_all_solvers_reach_the_same_weights(solver):
+    """The published steps converge to the solution of Newton's method."""
     X, y = few_labels()
     expected = GraphLogisticRegression("graph+ridge", tol=1e-8).fit(X, y)
     model = GraphLogisticRegression("graph+ridge", solver=solver, tol=1e-8).fit(X, y)
@@ -118,22 +118,22 @@ def test_all_m_steps_reach_the_same_weights(solver):
 
 
 def test_kernel_features_are_kernels_with_the_labeled_rows():
-    """Features are [1, k(x, x_i)] over rows that are not full; the prior is A of these features over all rows."""
+    """Features are [1, k(x, x_i)] over rows with informative sets; the prior is A of these features over all rows."""
     X, y = few_labels()
-    told = y >= 0
+    labeled = y >= 0
     model = GraphLogisticRegression("graph", features="kernel", gamma=0.2).fit(X, y)
-    phi = rbf_kernel(X, X[told], gamma=0.2)
-    assert model.coef_.shape == (2, told.sum())
+    phi = rbf_kernel(X, X[labeled], gamma=0.2)
+    assert model.coef_.shape == (2, labeled.sum())
     scores = np.column_stack([phi @ model.coef_.T + model.intercept_, np.zeros(len(X))])
     np.testing.assert_allclose(model.predict_proba(X), softmax(scores), atol=1e-8)
     A = phi.T @ laplacian(NeighborGraph().graph(X).affinity).toarray() @ phi
     p = model.predict_proba(X)
-    slopes = (np.eye(3)[y[told]] - p[told])[:, :2].T @ phi[told]
-    np.testing.assert_allclose(slopes, model.precisions_["graph"] * model.coef_ @ A, atol=1e-3)
+    by_weights = (np.eye(3)[y[labeled]] - p[labeled])[:, :2].T @ phi[labeled]
+    np.testing.assert_allclose(by_weights, model.precisions_["graph"] * model.coef_ @ A, atol=1e-3)
 
 
 def test_a_weight_is_a_repetition_in_likelihood_and_graph():
-    """Weighting rows by whole numbers, labeled or not, equals repeating them, with raw features and with kernels."""
+    """Integer weights of rows, labeled or not, equal repetitions, with raw features and with kernels."""
     X, y = few_labels(60, 20)
     weight = np.random.default_rng(0).integers(0, 4, 60)
     weight[:3] = 1
@@ -144,8 +144,8 @@ def test_a_weight_is_a_repetition_in_likelihood_and_graph():
         np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
 
 
-def test_em_collapses_at_few_labels_and_says_so():
-    """With 10 labels the paper's EM runs to weights of 0, warns, and names the way out; the evidence does not."""
+def test_em_degenerates_with_few_labels_and_warns():
+    """With 10 labels the paper's EM ends at weights of 0, and warns with a remedy; the evidence does not."""
     X, y = few_labels(100, 10, d=10, K=2)
     with pytest.warns(ConvergenceWarning, match='precision="evidence"'):
         model = GraphLogisticRegression(precision="em").fit(X, y)
@@ -155,25 +155,27 @@ def test_em_collapses_at_few_labels_and_says_so():
         assert np.ptp(GraphLogisticRegression().fit(X, y).predict_proba(X), axis=0).max() > 0.5
 
 
-def test_transduction_keeps_to_the_sets():
-    """The label of a row of fit is the most probable member of its set; of an unlabeled one it is the prediction."""
+def test_transduction_is_within_the_sets():
+    """The transduction of a row is the most probable member of its set; of an unlabeled row it is the prediction."""
     X, mask = table(120)
     model = GraphLogisticRegression().fit(X, mask)
-    shares = np.where(mask, model.predict_proba(X), -1)
-    np.testing.assert_array_equal(model.transduction_, shares.argmax(axis=1))
+    proba = np.where(mask, model.predict_proba(X), -1)
+    np.testing.assert_array_equal(model.transduction_, proba.argmax(axis=1))
     full = mask.all(axis=1)
     np.testing.assert_array_equal(model.transduction_[full], model.predict(X)[full])
 
 
 @pytest.mark.parametrize("prior", ["graph", "graph+ridge", "graph+ard"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_difficult_rows_leave_numbers(prior):
-    """Parts without links between them, more features than rows, a class without rows: probabilities are numbers."""
+def test_difficult_rows_have_finite_results(prior):
+    """With several components, more features than rows or an empty class, results are finite."""
     X, y = few_labels()
-    parts = np.vstack([X, X + 1000.0])
+    components = np.vstack([X, X + 1000.0])
     wide = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 200))])
-    lost = CandidateSets.from_labels(np.array(["a", "b", "c", None], dtype=object)[y], classes=["a", "b", "c", "zebra"])
-    for rows, labels in ((parts, np.r_[y, np.full(len(y), -1)]), (wide, y), (X, lost)):
+    empty_class = CandidateSets.from_labels(
+        np.array(["a", "b", "c", None], dtype=object)[y], classes=["a", "b", "c", "zebra"]
+    )
+    for rows, labels in ((components, np.r_[y, np.full(len(y), -1)]), (wide, y), (X, empty_class)):
         model = GraphLogisticRegression(prior).fit(rows, labels)
         assert np.isfinite(model.predict_proba(rows)).all()
         assert np.isfinite(model.coef_).all()
@@ -182,20 +184,20 @@ def test_difficult_rows_leave_numbers(prior):
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-6, 1e6, 1e200])
-def test_the_common_unit_of_the_features_is_immaterial(scale):
-    """Features in another unit, and far from the origin, give the same probabilities."""
+def test_the_common_unit_of_the_features_has_no_effect(scale):
+    """Scaled features, and features far from the origin, give the same probabilities."""
     X, y = few_labels()
     expected = GraphLogisticRegression("graph+ridge").fit(X, y).predict_proba(X)
     model = GraphLogisticRegression("graph+ridge").fit(X * scale, y)
     np.testing.assert_allclose(model.predict_proba(X * scale), expected, atol=1e-6)
-    moved = GraphLogisticRegression("graph+ridge").fit(X + 1e4, y).predict_proba(X + 1e4)
-    np.testing.assert_allclose(moved, expected, atol=1e-6)
+    shifted = GraphLogisticRegression("graph+ridge").fit(X + 1e4, y).predict_proba(X + 1e4)
+    np.testing.assert_allclose(shifted, expected, atol=1e-6)
 
 
-def test_sparse_text_keeps_its_form():
+def test_sparse_rows_remain_sparse():
     """CSR rows of many features are neither centered nor made dense."""
-    random = np.random.default_rng(0)
-    X = sp.random_array((300, 3000), density=0.01, rng=random, format="csr")
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 3000), density=0.01, rng=rng, format="csr")
     y = np.where(np.arange(300) < 60, (np.asarray(X[:, :30].sum(axis=1)).ravel() > 0.15).astype(int), -1)
     model = GraphLogisticRegression("graph+ridge", affinity="cosine", max_iter=5)
     with warnings.catch_warnings():
@@ -206,50 +208,50 @@ def test_sparse_text_keeps_its_form():
     assert sp.issparse(instances)
 
 
-def test_the_posterior_is_that_of_the_instances():
-    """The posterior's curvature holds the labeled instances; a pickled model has none and says so."""
+def test_the_posterior_covers_the_instances():
+    """The posterior has positive covariances of all instances; a pickled model has no posterior, which is an error."""
     X, y = few_labels()
     model = GraphLogisticRegression().fit(X, y)
-    ((here, instances),) = model.posterior_features(X)
-    np.testing.assert_array_equal(here, np.arange(len(X)))
+    ((present, instances),) = model.posterior_features(X)
+    np.testing.assert_array_equal(present, np.arange(len(X)))
     covariance = model.posterior_.covariance(instances)
     assert covariance.shape == (len(X), 2, 2)
     assert (np.linalg.eigvalsh(covariance) > -1e-12).all()
     model.__setstate__(model.__getstate__())
-    with pytest.raises(InputError, match="keeps no posterior"):
+    with pytest.raises(InputError, match="has no `posterior_`"):
         model.posterior_  # noqa: B018 - a property
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"prior": "ridge"}, "prior='ridge'"),
-        ({"precision": "map"}, "precision='map'"),
-        ({"solver": 3}, "solver=3"),
-        ({"features": "poly"}, "features='poly'"),
-        ({"alpha": -1.0}, "alpha=-1.0"),
-        ({"beta": "much"}, "beta='much'"),
-        ({"max_iter": 0}, "max_iter=0"),
-        ({"tol": 0.0}, "tol=0.0"),
-        ({"n_neighbors": 0}, "n_neighbors=0"),
-        ({"features": "kernel", "kernel": "sigmoid"}, "kernel='sigmoid'"),
-        ({"kernel": "precomputed"}, "kernel='precomputed' is not possible for kernel features"),
-        ({"agreement": "never"}, "agreement='never'"),
+        ({"prior": "ridge"}, "`prior` must be .* got 'ridge'"),
+        ({"precision": "map"}, "`precision` must be .* got 'map'"),
+        ({"solver": 3}, "`solver` must be .* got 3"),
+        ({"features": "poly"}, "`features` must be .* got 'poly'"),
+        ({"alpha": -1.0}, "`alpha` must be .* got -1.0"),
+        ({"beta": "much"}, "`beta` must be .* got 'much'"),
+        ({"max_iter": 0}, "`max_iter` must be .* got 0"),
+        ({"tol": 0.0}, "`tol` must be .* got 0.0"),
+        ({"n_neighbors": 0}, "`n_neighbors` must be .* got 0"),
+        ({"features": "kernel", "kernel": "sigmoid"}, "`kernel` must be .* got 'sigmoid'"),
+        ({"kernel": "precomputed"}, "`kernel` must be .* for kernel features, .* got 'precomputed'"),
+        ({"coregularization": "never"}, "`coregularization` must be .* got 'never'"),
     ],
 )
 def test_parameters_are_checked(parameters, message):
-    """A parameter that is not possible is named."""
+    """An error names the parameter that is not valid, and its value."""
     X, y = few_labels()
     with pytest.raises(InputError, match=message):
         GraphLogisticRegression(**parameters).fit(X, y)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-9, 3e-8, 1e-7, 1e-6])
-def test_columns_that_nearly_depend_on_others_say_nothing_of_their_own(noise):
-    """What rounding leaves of a null space of the graph's A is no feature: the weights are those without it."""
-    random = np.random.default_rng(0)
-    Z, N = random.normal(size=(300, 4)), random.normal(size=(300, 2))
-    label = (Z @ random.normal(size=(4, 3))).argmax(axis=1)
+def test_nearly_dependent_columns_have_no_effect(noise):
+    """Rounding errors in the null space of the graph's A are not features: probabilities do not change."""
+    rng = np.random.default_rng(0)
+    Z, N = rng.normal(size=(300, 4)), rng.normal(size=(300, 2))
+    label = (Z @ rng.normal(size=(4, 3))).argmax(axis=1)
     y = np.where(np.arange(300) < 40, label, -1)
 
     def proba(noise):
@@ -260,26 +262,26 @@ def test_columns_that_nearly_depend_on_others_say_nothing_of_their_own(noise):
 
 
 @pytest.mark.parametrize("options", [{}, {"views": [[0, 1], [2, 3]]}, {"features": "kernel"}])
-def test_rows_say_the_same_in_either_form(options):
-    """A model of dense rows, far from the origin, is asked for sparse ones, and the other way round."""
+def test_dense_and_sparse_rows_have_equal_predictions(options):
+    """A model fitted to dense rows far from the origin predicts sparse rows equally, and vice versa."""
     X = np.random.default_rng(0).normal(size=(80, 4)) + 3.0
     y = np.full(80, -1)
     y[:20] = X[:20, 0] + X[:20, 1] > 6
-    for fitted, asked in ((X, sp.csr_array(X)), (sp.csr_array(X), X)):
+    for fitted, new in ((X, sp.csr_array(X)), (sp.csr_array(X), X)):
         model = GraphLogisticRegression(**options).fit(fitted, y)
-        np.testing.assert_allclose(model.predict_proba(asked), model.predict_proba(fitted), atol=1e-12)
+        np.testing.assert_allclose(model.predict_proba(new), model.predict_proba(fitted), atol=1e-12)
 
 
 @pytest.mark.parametrize("group", [None, [0.0, 1.0], [True, 0], slice("a", "b")])
-def test_groups_that_are_no_columns_are_refused(group):
-    """By a sentence that names the view."""
+def test_invalid_groups_are_an_error(group):
+    """An error names the view that is not valid."""
     X, y = np.zeros((6, 3)), [0, 1, 0, 1, -1, -1]
     with pytest.raises(InputError, match=r"views\[0\]"):
         GraphLogisticRegression(views=[group, [2]]).fit(X, y)
 
 
-def test_em_does_not_collapse_where_no_precision_holds_anything():
-    """Without a link A is 0, and weights are the labels' alone."""
+def test_em_without_a_penalty_is_not_degenerate():
+    """Without edges A is 0, and the weights depend on the labels only."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.where(X[:, 0] > 0, 1, 0)
     model = GraphLogisticRegression("graph", precision="em", affinity=sp.csr_array((40, 40)))
@@ -288,8 +290,8 @@ def test_em_does_not_collapse_where_no_precision_holds_anything():
         assert (model.fit(X, y).predict(X) == y).mean() > 0.9
 
 
-def test_a_likelihood_that_is_flat_is_left_where_it_ends():
-    """Two classes that are named together and never apart: the curvature is not positive there, and steps end."""
+def test_a_flat_likelihood_converges():
+    """For two classes that occur in the same sets, the curvature is not positive, and the solver converges."""
     full = list(range(6))
     partial = {3: [2, 5], 5: [2, 5], 6: [0, 3], 9: [1, 4], 12: [0, 3]}
     X = np.array([1, 1, -1, 0, 1, 0, -1, -1, 0, -1, 0, 1, 0.0])[:, None]
@@ -301,10 +303,10 @@ def test_a_likelihood_that_is_flat_is_left_where_it_ends():
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_features", [2, 150])
-def test_classes_that_no_set_tells_apart_stay_tied(seed, n_features):
-    """Neither is certain by rounding, in a likelihood that has a saddle between them."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(20, n_features))
+def test_inseparable_classes_remain_equal(seed, n_features):
+    """Classes that occur in the same sets have equal probabilities, although the likelihood has a saddle there."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, n_features))
     X[:10, :2] += 2
     y = CandidateSets.from_sets([{0, 1}] * 10 + [{2}] * 10, classes=[0, 1, 2])
     p = GraphLogisticRegression().fit(X, y).predict_proba(X)

@@ -1,4 +1,4 @@
-"""IPAL against the definition, and its own promises."""
+"""IPAL compared with an oracle, and its laws."""
 
 import tracemalloc
 
@@ -15,45 +15,45 @@ from tests.oracles import ipal as oracle
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 
 
-def literal(X, mask, k, alpha, n_sweeps=100, class_mass=False):
-    """Return F for all rows, and the labeled rows with their labels."""
-    told = ~mask.all(axis=1)
-    F = oracle.sweep(X[told], mask[told], k, alpha, n_sweeps)
-    F = oracle.balance(F, mask[told]) if class_mass else F
-    whole = np.empty(mask.shape)
-    whole[told] = F
-    for i in np.flatnonzero(~told):
-        whole[i] = oracle.spread(X[told], F, X[i], k)
-    return whole, X[told], F.argmax(axis=1)
+def expected_result(X, mask, k, alpha, n_iter=100, class_mass=False):
+    """Return F of all rows, and the labeled rows with their labels."""
+    labeled = ~mask.all(axis=1)
+    F = oracle.propagate(X[labeled], mask[labeled], k, alpha, n_iter)
+    F = oracle.normalize_class_mass(F, mask[labeled]) if class_mass else F
+    full = np.empty(mask.shape)
+    full[labeled] = F
+    for i in np.flatnonzero(~labeled):
+        full[i] = oracle.label_distribution(X[labeled], F, X[i], k)
+    return full, X[labeled], F.argmax(axis=1)
 
 
 @FORMS
 @pytest.mark.parametrize("class_mass", [False, True])
 @pytest.mark.parametrize("alpha", [0.5, 0.95])
 @pytest.mark.parametrize("k", [1, 4, 10, 500])
-def test_fit_and_prediction_equal_the_definition(k, alpha, class_mass, form):
-    """Confidences, labels, errors and predictions are those of the slow algorithm, for any number of neighbors."""
+def test_fit_and_prediction_equal_the_oracle(k, alpha, class_mass, form):
+    """Distributions, labels, errors and predictions equal those of the oracle, for any number of neighbors."""
     X, mask = table(40, 40)
     queries, _ = table(15, 40, seed=1)
-    F, known, labels = literal(X, mask, k, alpha, class_mass=class_mass)
+    F, rows, labels = expected_result(X, mask, k, alpha, class_mass=class_mass)
     model = IPAL(k, alpha, class_mass=class_mass, tol=1e-300).fit(form(X), mask)
     assert model.n_iter_ <= 100
     np.testing.assert_allclose(model.label_distributions_, F, atol=1e-9)
-    decided, confidence = model.disambiguate()
-    np.testing.assert_array_equal(decided, F.argmax(axis=1))
+    predicted, confidence = model.disambiguate()
+    np.testing.assert_array_equal(predicted, F.argmax(axis=1))
     np.testing.assert_allclose(confidence, F.max(axis=1), atol=1e-9)
-    errors = np.array([oracle.errors(known, labels, 3, x, k) for x in queries])
+    errors = np.array([oracle.errors(rows, labels, 3, x, k) for x in queries])
     np.testing.assert_allclose(model.decision_function(form(queries)), -errors, atol=1e-9)
     np.testing.assert_array_equal(model.predict(form(queries)), errors.argmin(axis=1))
 
 
 @pytest.mark.parametrize("k", [1, 5])
-def test_votes_are_those_of_plknn_on_the_labels_that_rows_took(k):
+def test_votes_equal_plknn_on_the_disambiguated_labels(k):
     """prediction="votes" is PLKNN fitted on the disambiguated labeled rows."""
     X, mask = table(80)
     model = IPAL(k, prediction="votes").fit(X, mask)
-    told = ~mask.all(axis=1)
-    peer = PLKNN(k).fit(X[told], np.eye(3, dtype=bool)[model.disambiguate().labels[told]])
+    labeled = ~mask.all(axis=1)
+    peer = PLKNN(k).fit(X[labeled], np.eye(3, dtype=bool)[model.disambiguate().labels[labeled]])
     queries, _ = table(30, seed=1)
     np.testing.assert_allclose(model.decision_function(queries), peer.predict_proba(queries), atol=1e-12)
 
@@ -61,16 +61,16 @@ def test_votes_are_those_of_plknn_on_the_labels_that_rows_took(k):
 @FORMS
 @pytest.mark.parametrize("other", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("model", [IPAL(), PLKNN()], ids=["IPAL", "PLKNN"])
-def test_rows_to_predict_may_come_in_the_other_form(model, form, other):
-    """A model fitted on dense rows predicts CSR rows, and the reverse, as it predicts its own form."""
+def test_new_rows_may_be_dense_or_sparse(model, form, other):
+    """A model fitted to dense rows gives the same predictions for CSR rows, and the reverse."""
     X, mask = table(80)
     queries, _ = table(20, seed=1)
     fitted = clone(model).fit(form(X), mask)
     np.testing.assert_allclose(scores(fitted, other(queries)), scores(clone(model).fit(X, mask), queries), atol=1e-9)
 
 
-def test_sweeps_end_where_nothing_changes():
-    """A loose tolerance takes fewer sweeps, and max_iter bounds them without a warning."""
+def test_tolerance_and_max_iter_bound_the_iterations():
+    """A loose tolerance needs fewer iterations, and max_iter bounds them without a warning."""
     X, mask = table(80, 8)
     loose, tight, short = (IPAL(**o).fit(X, mask).n_iter_ for o in ({"tol": 1e-2}, {"tol": 1e-8}, {"max_iter": 3}))
     assert loose < tight
@@ -79,16 +79,16 @@ def test_sweeps_end_where_nothing_changes():
 
 @FORMS
 @pytest.mark.parametrize("size", [1e-305, 1e-170, 1e-3, 1e3, 1e160, 1e300])
-def test_features_know_no_unit(size, form):
-    """Scaling all features alike, however much, changes neither confidences nor decision values."""
+def test_the_scale_of_the_features_does_not_matter(size, form):
+    """One factor for all features, of any size, changes neither label distributions nor decision values."""
     X, mask = table(80)
     plain, scaled = IPAL().fit(X, mask), IPAL().fit(form(X * size), mask)
     np.testing.assert_allclose(scaled.label_distributions_, plain.label_distributions_, atol=1e-7)
     np.testing.assert_allclose(scores(scaled, form(X * size)), scores(plain, X), atol=1e-7)
 
 
-def test_votes_know_no_origin():
-    """Far from the origin, neighbors are the right ones; labels are exact here, for the weights do know it."""
+def test_votes_do_not_depend_on_the_origin():
+    """Far from the origin the neighbors do not change; labels are exact, since the weights depend on the origin."""
     X, _ = table(200, 20)
     X, queries = (np.round(rows * 2**10) / 2**10 for rows in (X, table(20, 20, seed=1)[0]))
     y, model = np.arange(200) % 3, IPAL(prediction="votes")
@@ -96,8 +96,8 @@ def test_votes_know_no_origin():
     np.testing.assert_allclose(scores(moved, queries + 2.0**30), scores(plain, queries), atol=1e-12)
 
 
-def test_exact_labels_stay_and_rows_predict_their_own():
-    """On exact labels F is the indicator, and each row of fit, which is its own best neighbor, has its label."""
+def test_exact_labels_do_not_change_and_are_predicted():
+    """With exact labels F is the indicator, and each row of fit is its own nearest neighbor in prediction."""
     X, _ = table(60, 20)
     y = np.arange(60) % 3
     model = IPAL().fit(X, y)
@@ -106,8 +106,8 @@ def test_exact_labels_stay_and_rows_predict_their_own():
     np.testing.assert_allclose(model.decision_function(X).max(axis=1), 0, atol=1e-9)
 
 
-def test_no_row_vouches_for_itself_among_duplicates():
-    """Pairs of equal rows rebuild each other: the ambiguous one takes the label of its exact twin."""
+def test_a_row_is_not_its_own_neighbor_among_duplicates():
+    """Pairs of equal rows reconstruct each other: the partial row gets the label of its exact duplicate."""
     X, _ = table(20, 20)
     y = np.arange(20) % 3
     exact = np.eye(3, dtype=bool)[y]
@@ -119,7 +119,7 @@ def test_no_row_vouches_for_itself_among_duplicates():
 
 
 def test_a_class_without_neighbors_has_decision_value_minus_one():
-    """Decision values lie at -1 where a class explains nothing, and classes tie there where none explains anything."""
+    """The decision value of a class without neighbors is -1, and all classes tie if no neighbor has a weight."""
     X = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])
     model = IPAL(2).fit(X, CandidateSets.from_labels(["a", "a", "b", "b"], classes=["a", "b", "c"]))
     values = model.decision_function([[2.0, 0.1], [-1.0, -1.0]])
@@ -127,16 +127,16 @@ def test_a_class_without_neighbors_has_decision_value_minus_one():
     assert model.predict([[-1.0, -1.0], [0.0, 0.0]]).tolist() == ["a", "a"]
 
 
-def test_a_row_alone_is_uniform_over_its_set():
-    """With one labeled row there is no other to ask: its candidates share equally, and an unlabeled row follows."""
+def test_a_single_labeled_row_is_uniform_over_its_set():
+    """A single labeled row has no neighbors: its candidates and those of unlabeled rows are equally probable."""
     y = CandidateSets([[True, True, False], [True, True, True], [True, True, True]], ["a", "b", "c"])
     model = IPAL().fit([[1.0], [2.0], [-1.0]], y)
     np.testing.assert_allclose(model.label_distributions_, [[0.5, 0.5, 0], [0.5, 0.5, 0], [1 / 3] * 3])
     assert model.predict([[1.0]]).tolist() == ["a"]
 
 
-def test_memory_grows_with_the_neighbors_alone():
-    """No array of n x n numbers is made: 5,000 rows, whose square would be 200 MB, stay far below."""
+def test_memory_is_proportional_to_the_neighbors():
+    """No n x n array is allocated, which would be 200 MB for 5,000 rows."""
     X, mask = table(5000, 20)
     IPAL().fit(X[:100], mask[:100]).predict(X[:1])
     tracemalloc.start()
@@ -161,7 +161,7 @@ def test_memory_grows_with_the_neighbors_alone():
         {"prediction": "near"},
     ],
 )
-def test_refused_parameters(options):
-    """Parameters that mean nothing are refused in fit, by name."""
+def test_invalid_parameters_are_rejected(options):
+    """The error of fit names the parameter."""
     with pytest.raises(InputError, match=next(iter(options))):
         IPAL(**options).fit([[0.0], [1.0]], ["a", "b"])

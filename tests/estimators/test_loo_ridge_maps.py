@@ -1,17 +1,17 @@
-"""The maps of features that LOORidge tries: which suit what rows, and what each does not see."""
+"""The feature maps of LOORidge."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from oneof import LOORidge, make_partial_labels
-from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, GaussianRank, Standard, suited_maps
-from oneof.kernels.radial import MappedKernel
+from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, NormalQuantiles, Standard, default_maps
+from oneof.kernels.mapped import MappedKernel
 from tests.estimators.panel import table
 
 
 def counts(n=120, d=400, K=4, seed=0):
-    """Return rows of counts that are mostly zeros, each class with words of its own, and candidate sets."""
+    """Return mostly zero counts, with separate words for each class, the truth and candidate sets."""
     random = np.random.default_rng(seed)
     truth = random.integers(0, K, n)
     rate = np.full((K, d), 0.01)
@@ -21,11 +21,11 @@ def counts(n=120, d=400, K=4, seed=0):
 
 
 def test_rows_of_mostly_zeros_stay_sparse():
-    """Counts take the maps that keep zeros, as CSR and dense alike, and no dense matrix of theirs is made."""
+    """Dense and CSR counts use the maps that keep zeros, and CSR stays CSR."""
     X, truth, mask = counts()
     sparse = LOORidge().fit(sp.csr_array(X), mask)
-    assert set(sparse.kernel_weights_) == {"unit-rbf", "scaled_unit-rbf"}
-    assert all(sp.issparse(each.known) for each in sparse._model.models)
+    assert set(sparse.kernel_weights_) == {"l2-rbf", "maxabs_l2-rbf"}
+    assert all(sp.issparse(each.support) for each in sparse._model.models)
     dense = LOORidge().fit(X, mask)
     np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), atol=1e-9)
     assert (sparse.transduction_ == truth).mean() > 0.9
@@ -34,23 +34,23 @@ def test_rows_of_mostly_zeros_stay_sparse():
     np.testing.assert_allclose(LOORidge().fit(wide, mask).predict_proba(wide), sparse.predict_proba(X), atol=1e-9)
 
 
-def test_which_maps_suit_rows():
-    """A tenth of entries in use, or many features; all maps up to a half; features of zeros do not count."""
+def test_default_maps():
+    """The maps depend on the density and the number of features; features of zeros do not count."""
     X, _, _ = counts()
-    assert suited_maps(X) == suited_maps(sp.csr_array(X)) == suited_maps(np.ones((3, 5001))) == SPARSE_MAPS
-    assert suited_maps(np.ones((3, 4))) == MAPS
-    assert suited_maps(sp.csr_array(np.hstack([np.ones((3, 4)), np.zeros((3, 400))]))) == MAPS
-    assert suited_maps(np.eye(4)) == suited_maps(sp.csr_array(np.eye(4))) == MAPS | SPARSE_MAPS
+    assert default_maps(X) == default_maps(sp.csr_array(X)) == default_maps(np.ones((3, 5001))) == SPARSE_MAPS
+    assert default_maps(np.ones((3, 4))) == MAPS
+    assert default_maps(sp.csr_array(np.hstack([np.ones((3, 4)), np.zeros((3, 400))]))) == MAPS
+    assert default_maps(np.eye(4)) == default_maps(sp.csr_array(np.eye(4))) == MAPS | SPARSE_MAPS
 
 
-def test_rare_words_beside_others_do_not_drown_them():
-    """Rows of a class's word, a word of their own and three numbers: of all maps, those are weighed that suit words."""
+def test_rare_words_do_not_dominate_other_features():
+    """With a word per class, a word per row and three numbers, the maps for words get the weight."""
     rng = np.random.default_rng(6)
     truth = rng.permutation(np.repeat(np.arange(3), 24))
     words = np.zeros((72, 3 + 18))
     words[np.arange(72), truth], words[np.arange(18), 3 + np.arange(18)] = 1.0, 1.0
     X = np.hstack([words / np.linalg.norm(words, axis=1, keepdims=True), rng.random((72, 3))])
-    sets = make_partial_labels(truth[:18], share=0.5, random_state=6)
+    sets = make_partial_labels(truth[:18], fraction=0.5, random_state=6)
     model = LOORidge().fit(X[:18], sets)
     assert len(model.kernel_weights_) == 8
     assert (model.predict(X[18:]) == truth[18:]).all()
@@ -59,43 +59,43 @@ def test_rare_words_beside_others_do_not_drown_them():
     np.testing.assert_allclose(sparse.predict_proba(X), model.predict_proba(sp.csr_array(X)), atol=1e-9)
 
 
-def test_ranks_do_not_see_the_scale_of_a_feature():
-    """Any growing function of a feature leaves its normal ranks as they are, in the rows of fit and in others."""
+def test_quantiles_do_not_depend_on_the_scale_of_a_feature():
+    """An increasing function of a feature does not change its normal quantiles, for old and new rows."""
     X, _ = table(50)
     new, _ = table(20, seed=1)
-    plain, grown = GaussianRank.of(X), GaussianRank.of(np.exp(X))
-    np.testing.assert_allclose(grown(np.exp(new)), plain(new), atol=1e-12)
+    plain, transformed = NormalQuantiles.fit(X), NormalQuantiles.fit(np.exp(X))
+    np.testing.assert_allclose(transformed(np.exp(new)), plain(new), atol=1e-12)
     np.testing.assert_allclose(plain(X).mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(plain(X).std(axis=0), 1)
 
 
-@pytest.mark.parametrize("features", ["unit", "scaled_unit"])
-def test_unit_rows_of_any_size(features):
-    """Rows scaled to length 1 do not tell how long they were, down to the smallest numbers, dense and sparse alike."""
+@pytest.mark.parametrize("features", ["l2", "maxabs_l2"])
+def test_normalized_rows_of_any_size(features):
+    """The predictions for normalized rows do not depend on their scale, down to the smallest numbers."""
     X, _, mask = counts(60, 50)
     expected = LOORidge(features=features).fit(X, mask).predict_proba(X)
     for scale in (1e-300, 1e-162, 1e150, 1e300):
         for rows in (scale * X, sp.csr_array(scale * X)):
-            found = LOORidge(features=features).fit(rows, mask).predict_proba(rows)
-            np.testing.assert_allclose(found, expected, atol=1e-9)
+            result = LOORidge(features=features).fit(rows, mask).predict_proba(rows)
+            np.testing.assert_allclose(result, expected, atol=1e-9)
 
 
-def test_rows_on_one_ray_are_one_point():
-    """Rows that differ in length alone are the same to the unit map, dense and sparse, and rounding makes no kernel."""
+def test_rows_on_one_ray_are_equal():
+    """Rows that differ only in length are equal for the l2 map, and rounding does not make a kernel."""
     X = np.outer(np.linspace(1.0, 2.0, 30), [0.3, 0.7, 0.1])
     labels = np.arange(30) % 3
-    dense = LOORidge(features="unit").fit(X, labels).loo_scores_
-    sparse = LOORidge(features="unit").fit(sp.csr_array(X), labels).loo_scores_
+    dense = LOORidge(features="l2").fit(X, labels).loo_scores_
+    sparse = LOORidge(features="l2").fit(sp.csr_array(X), labels).loo_scores_
     np.testing.assert_allclose(dense, sparse, atol=1e-9)
 
 
 def test_the_laplacian_kernel_in_tiles(monkeypatch):
-    """Tiles make the matrix that its formula says, exactly symmetric."""
-    monkeypatch.setattr("oneof.kernels.radial._TILE", 7)
+    """The tiled matrix equals the formula and is exactly symmetric."""
+    monkeypatch.setattr("oneof.kernels.mapped._TILE", 7)
     X, _ = table(30)
-    standard = Standard.of(X)
+    standard = Standard.fit(X)
     Z = standard(X)
-    kernel = MappedKernel.of(standard, "laplacian", Z)
+    kernel = MappedKernel.from_rows(standard, "laplacian", Z)
     expected = np.exp(-1.5 * np.abs(Z[:, None] - Z[None]).sum(axis=2) / 4)
     np.testing.assert_allclose(kernel.gram(Z), expected, rtol=1e-12)
     np.testing.assert_allclose(kernel.gram(Z[:9], Z), expected[:9], rtol=1e-12)

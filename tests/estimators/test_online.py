@@ -1,4 +1,4 @@
-"""The four online estimators against the literal algorithms: every parameter reaches the solver."""
+"""Tests of the four online estimators against the published algorithms, with every parameter."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ from tests.estimators.panel import table
 from tests.oracles import online as oracle
 
 CASES = [
-    (AvgPerceptron(eta=0.3), {"method": "perceptron", "prediction": "average", "eta": 0.3}),
-    (MaxPerceptron(eta=3.0), {"method": "perceptron", "prediction": "max", "eta": 3.0}),
+    (AvgPerceptron(eta0=0.3), {"method": "perceptron", "prediction": "average", "eta": 0.3}),
+    (MaxPerceptron(eta0=3.0), {"method": "perceptron", "prediction": "max", "eta": 3.0}),
     (AvgPegasos(lam=0.2), {"method": "pegasos", "prediction": "average", "lam": 0.2}),
     (MaxPegasos(lam=0.02), {"method": "pegasos", "prediction": "max", "lam": 0.02}),
     (AvgPegasos(), {"method": "pegasos", "prediction": "average", "lam": 1e-4}),
@@ -28,8 +28,8 @@ every = pytest.mark.parametrize(("estimator", "options"), CASES, ids=lambda case
 @every
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_one_pass_is_the_literal_algorithm(estimator, options, average, fit_intercept):
-    """Weights, their mean, the intercept and the progressive loss are those of the literal run."""
+def test_one_pass_is_the_published_algorithm(estimator, options, average, fit_intercept):
+    """Weights, their mean, the intercept and the progressive loss equal those of the oracle."""
     X, mask = table(150)
     model = clone(estimator).set_params(average=average, fit_intercept=fit_intercept).fit(X, mask)
     rows = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
@@ -45,18 +45,18 @@ def test_one_pass_is_the_literal_algorithm(estimator, options, average, fit_inte
 
 @every
 def test_every_epoch_draws_its_own_order(estimator, options):
-    """Shuffled epochs are the literal run over the rows in orders drawn one after the other from random_state."""
+    """Shuffled epochs equal the oracle over the rows in successive permutations of random_state."""
     X, mask = table(50)
     model = clone(estimator).set_params(shuffle=True, n_epochs=3, random_state=7).fit(X, mask)
-    random = check_random_state(7)
-    order = np.concatenate([random.permutation(50) for _ in range(3)])
+    rng = check_random_state(7)
+    order = np.concatenate([rng.permutation(50) for _ in range(3)])
     history, _, decided = oracle.run(X[order], mask[order], **options)
     assert decided == 150
     np.testing.assert_allclose(model.coef_, history[-1], rtol=1e-9, atol=1e-10 * np.abs(history[-1]).max())
 
 
 @every
-def test_weights_of_a_stream_reach_the_steps(estimator, options):
+def test_sample_weights_multiply_the_steps(estimator, options):
     """partial_fit multiplies each row's step by its weight."""
     X, mask = table(80)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 2.0], 80)
@@ -71,7 +71,7 @@ def test_weights_of_a_stream_reach_the_steps(estimator, options):
 @pytest.mark.parametrize("rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @every
 def test_a_row_that_is_not_finite_is_named(estimator, options, rows, bad):
-    """NaN and infinity are refused with their row, wherever they stand: also in unlabeled rows and before any step."""
+    """NaN and infinity raise with their row, also in unlabeled rows and before any step."""
     X, mask = table(30)
     full = int(np.flatnonzero(mask.all(axis=1))[0])
     for row in (0, full, 29):

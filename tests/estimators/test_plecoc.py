@@ -1,4 +1,4 @@
-"""PLECOC against the definition, over classifiers of all kinds."""
+"""PLECOC compared with an oracle, with various classifiers."""
 
 import numpy as np
 import pytest
@@ -17,28 +17,28 @@ from tests.estimators.panel import table
 from tests.oracles import plecoc as oracle
 
 
-def test_fit_and_prediction_are_those_of_the_definition():
-    """Classifiers trained literally on each column of the code book give the performances and the scores."""
+def test_fit_and_prediction_equal_the_oracle():
+    """Classifiers trained on each column of the code book give the code weights and the scores."""
     X, mask = table(120, K=5)
     queries, _ = table(20, K=5, seed=1)
     model = PLECOC(random_state=0).fit(X, mask)
     assert model.code_book_.shape == (5, 24)  # ceil(10 log2 5)
-    told = ~mask.all(axis=1)
-    known, asked = [], []
+    labeled = ~mask.all(axis=1)
+    margins, new_margins = [], []
     for code in model.code_book_.T:
-        sides = np.array(oracle.sides(mask[told], code))
-        machine = SVC().fit(X[told][sides != 0], sides[sides != 0])
-        known.append(machine.decision_function(X[told]))
-        asked.append(machine.decision_function(queries))
-    H = oracle.performance(np.transpose(known), mask[told], model.code_book_)
+        targets = np.array(oracle.code_targets(mask[labeled], code))
+        classifier = SVC().fit(X[labeled][targets != 0], targets[targets != 0])
+        margins.append(classifier.decision_function(X[labeled]))
+        new_margins.append(classifier.decision_function(queries))
+    H = oracle.code_weights(np.transpose(margins), mask[labeled], model.code_book_)
     np.testing.assert_allclose(model.code_weights_, H)
-    expected = -np.array(oracle.losses(np.transpose(asked), model.code_book_, H))
+    expected = -np.array(oracle.losses(np.transpose(new_margins), model.code_book_, H))
     np.testing.assert_allclose(model.decision_function(queries), expected)
     np.testing.assert_array_equal(model.predict(queries), expected.argmax(axis=1))
 
 
 def test_equal_codings_share_a_classifier():
-    """Three classes have three partitions: sixteen codings are drawn, three classifiers trained."""
+    """Three classes have three partitions: 16 codings are drawn, and three classifiers trained."""
     X, mask = table(60)
     model = PLECOC(random_state=0).fit(X, mask)
     assert len(model.estimators_) == model.code_book_.shape[1] == 16
@@ -48,14 +48,14 @@ def test_equal_codings_share_a_classifier():
     assert len({id(e) for e in model.estimators_}) == len(np.unique(model.code_book_, axis=1).T) == 3
 
 
-def test_two_classes_are_the_classifier_itself():
-    """With two classes there is one coding, and predictions are those of its classifier on the exact labels."""
+def test_with_two_classes_the_classifier_itself_predicts():
+    """With two classes there is one coding, with the predictions of a classifier of the exact labels."""
     X, mask = table(80, K=2)
-    told = ~mask.all(axis=1)
+    labeled = ~mask.all(axis=1)
     model = PLECOC(random_state=0).fit(X, CandidateSets(mask, ["no", "yes"]))
-    machine = SVC().fit(X[told], mask[told, 1])
-    np.testing.assert_array_equal(model.predict(X) == "yes", machine.predict(X))
-    np.testing.assert_array_equal(model.decision_function(X) > 0, machine.predict(X))
+    classifier = SVC().fit(X[labeled], mask[labeled, 1])
+    np.testing.assert_array_equal(model.predict(X) == "yes", classifier.predict(X))
+    np.testing.assert_array_equal(model.decision_function(X) > 0, classifier.predict(X))
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_two_classes_are_the_classifier_itself():
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_any_binary_classifier_serves(estimator):
-    """By decision values or probabilities, seeded or not, alone or in a pipeline: it learns, and reproducibly."""
+def test_any_binary_classifier_is_supported(estimator):
+    """Results are reproducible with decision values or probabilities, with or without a seed, also in a pipeline."""
     X, mask = table(150)
     model = PLECOC(estimator, random_state=3).fit(X, mask)
     assert model.score(X, mask) > 0.8
@@ -79,8 +79,8 @@ def test_any_binary_classifier_serves(estimator):
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
-def test_probabilities_serve_as_margins():
-    """Where there is no decision_function, the margin is 2 p - 1."""
+def test_probabilities_are_converted_to_margins():
+    """Without a decision_function the margin is 2 p - 1."""
     X, mask = table(60)
     model = PLECOC(GaussianNB(), random_state=0).fit(X, mask)
     margins = np.transpose([2 * e.predict_proba(X)[:, 1] - 1 for e in model.estimators_])
@@ -88,18 +88,18 @@ def test_probabilities_serve_as_margins():
     np.testing.assert_allclose(model.decision_function(X), expected)
 
 
-def test_the_number_of_processes_changes_nothing():
-    """Fitted and asked side by side or one after the other, classifiers with a seed are the same."""
+def test_n_jobs_does_not_change_the_result():
+    """Classifiers with a seed are equal in serial and in parallel."""
     X, mask = table(60)
-    alone, shared = (
+    serial, parallel = (
         PLECOC(RandomForestClassifier(3), n_jobs=n_jobs, random_state=0).fit(X, mask) for n_jobs in (None, 2)
     )
-    np.testing.assert_array_equal(shared.decision_function(X), alone.decision_function(X))
-    assert len({e.random_state for e in alone.estimators_}) == 3
+    np.testing.assert_array_equal(parallel.decision_function(X), serial.decision_function(X))
+    assert len({e.random_state for e in serial.estimators_}) == 3
 
 
-def test_the_estimator_is_not_touched_and_its_parameters_are_ours():
-    """What is given stays unfitted as it was; its parameters are set through ours."""
+def test_the_given_estimator_is_not_changed_and_its_parameters_can_be_set():
+    """The given estimator stays unfitted, and nested parameters can be set."""
     X, mask = table(60)
     given = SVC(C=3.0)
     model = PLECOC(given, random_state=0).fit(X, mask)
@@ -111,8 +111,8 @@ def test_the_estimator_is_not_touched_and_its_parameters_are_ours():
     assert {e.C for e in model.estimators_} == {0.5}
 
 
-def test_sparse_rows_are_for_estimators_that_take_them():
-    """The tag that tells of sparse rows is the inner classifier's."""
+def test_sparse_rows_require_an_estimator_that_accepts_them():
+    """The tag for sparse rows is that of the inner classifier."""
     assert PLECOC(LinearSVC()).__sklearn_tags__().input_tags.sparse
     assert not PLECOC(GaussianNB()).__sklearn_tags__().input_tags.sparse
     X, mask = table(60)
@@ -123,8 +123,8 @@ def test_sparse_rows_are_for_estimators_that_take_them():
 
 
 @pytest.mark.parametrize("form", [np.float64, np.float32])
-def test_far_from_the_origin_kernels_are_no_rounding(form):
-    """The default machines do not know the origin: features moved far away have the scores of those that were not."""
+def test_kernels_keep_their_digits_far_from_the_origin(form):
+    """Scores of the default classifiers do not depend on the origin."""
     X, mask = table(60)
     X, away = np.round(X * 2**4) / 2**4, 2.0 ** (18 if form is np.float32 else 30)
     plain = PLECOC(random_state=0).fit(X, mask).decision_function(X)
@@ -133,15 +133,15 @@ def test_far_from_the_origin_kernels_are_no_rounding(form):
 
 
 @pytest.mark.parametrize("estimator", [None, LogisticRegression(), GaussianNB()])
-def test_overflow_is_said_whatever_the_classifier_does(estimator):
-    """Rows whose squared lengths overflow are refused in fit, where some classifiers would only warn, or fail."""
+def test_overflow_is_rejected_for_every_classifier(estimator):
+    """Rows whose squared lengths overflow are rejected in fit, while some classifiers would only warn."""
     X, mask = table(60)
     with pytest.raises(InputError, match="squared lengths of the rows overflow: scale the features"):
         PLECOC(estimator).fit(X * 1e200, mask)
 
 
-def test_margins_that_are_no_numbers_are_refused():
-    """Asked about rows far beyond those of fit, a classifier may return NaN, which is not handed on."""
+def test_margins_that_are_not_finite_are_rejected():
+    """For rows far from those of fit, a classifier may return NaN, which is an error."""
     X, mask = table(60)
     model = PLECOC(GaussianNB(), random_state=0).fit(X, mask)
     with pytest.raises(InputError, match="margins overflow: scale the features"):
@@ -152,21 +152,21 @@ def test_margins_that_are_no_numbers_are_refused():
     "options",
     [{"code_length": 0}, {"code_length": 2.5}, {"min_fraction": 0.0}, {"min_fraction": 1.5}, {"estimator": Ridge()}],
 )
-def test_refused_parameters(options):
-    """Parameters that mean nothing are refused in fit, by name."""
+def test_invalid_parameters_are_rejected(options):
+    """The error of fit names the parameter."""
     with pytest.raises(InputError, match=next(iter(options))):
         PLECOC(**options).fit([[0.0], [1.0]], ["a", "b"])
 
 
 @pytest.mark.parametrize("estimator", [SVC, "svc"])
-def test_only_a_classifier_is_an_estimator(estimator):
-    """A class or a name in place of an object is a type error that says so."""
-    with pytest.raises(InputTypeError, match="is no classifier"):
+def test_the_estimator_must_be_a_classifier_object(estimator):
+    """A class or a name instead of an object is a type error."""
+    with pytest.raises(InputTypeError, match="`estimator` must be a classifier object"):
         PLECOC(estimator).fit([[0.0], [1.0]], ["a", "b"])
 
 
-def test_sets_too_large_for_the_share_are_an_error():
-    """Where no coding keeps enough rows, the message says what to do."""
+def test_too_large_sets_are_an_error():
+    """If no coding uses enough rows, the error has a remedy."""
     X, _ = table(60)
     mask = np.ones((60, 8), dtype=bool)
     mask[np.arange(60), np.arange(60) % 8] = False
@@ -175,8 +175,8 @@ def test_sets_too_large_for_the_share_are_an_error():
         PLECOC(min_fraction=0.5, random_state=0).fit(X, mask)
 
 
-def test_dense_and_sparse_rows_mix():
-    """A model trained on dense rows is asked about CSR rows, and the other way round, with the same answers."""
+def test_dense_and_sparse_rows_can_be_mixed():
+    """A model fitted to dense rows gives the same scores for CSR rows, and the reverse."""
     X, mask = table(60)
     expected = PLECOC(random_state=0).fit(X, mask).decision_function(X)
     np.testing.assert_allclose(PLECOC(random_state=0).fit(X, mask).decision_function(sp.csr_array(X)), expected)
@@ -186,18 +186,18 @@ def test_dense_and_sparse_rows_mix():
 
 @pytest.mark.parametrize(("shape", "value"), [((7, 3), 0.3), ((6, 2), 2.3), ((6, 2), 1e150)])
 def test_sparse_features_that_are_constant(shape, value):
-    """Their spread is 0, and not below it by rounding."""
+    """Their variance is 0, and not negative by rounding."""
     X = np.full(shape, value)
     mask = np.eye(2, dtype=bool)[np.arange(shape[0]) % 2]
     dense, sparse = PLECOC(random_state=0).fit(X, mask), PLECOC(random_state=0).fit(sp.csr_array(X), mask)
     np.testing.assert_array_equal(dense.predict(X), sparse.predict(sp.csr_array(X)))
 
 
-def test_sets_that_no_coding_parts_are_refused():
-    """Complementary labels leave every coding rows on one side alone: said, rather than fitted to nothing."""
-    random = np.random.default_rng(0)
-    X, truth = random.normal(size=(60, 3)), random.integers(0, 5, 60)
+def test_sets_that_no_coding_separates_are_rejected():
+    """With complementary labels every coding has rows on only one side, which is an error."""
+    rng = np.random.default_rng(0)
+    X, truth = rng.normal(size=(60, 3)), rng.integers(0, 5, 60)
     mask = np.ones((60, 5), dtype=bool)
-    mask[np.arange(60), (truth + random.integers(1, 5, 60)) % 5] = False
-    with pytest.raises(InputError, match="no coding parts the sets"):
+    mask[np.arange(60), (truth + rng.integers(1, 5, 60)) % 5] = False
+    with pytest.raises(InputError, match="no coding separates the sets"):
         PLECOC(random_state=0).fit(X, mask)

@@ -1,4 +1,4 @@
-"""PLEM against scikit-learn on exact labels, and its own promises."""
+"""Tests of PLEM: equality with scikit-learn on exact labels, weights, entropies, convergence, parameters."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ intercepts = pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("lam", [0.01, 1.0])
 @pytest.mark.parametrize("K", [3, 5])
 def test_exact_labels_give_logistic_regression(lam, fit_intercept, K):
-    """On singleton sets PLEM is scikit-learn's multinomial LogisticRegression with C = 1 / lam."""
+    """With exact labels PLEM equals scikit-learn's multinomial LogisticRegression with C = 1 / lam."""
     X, mask = table(100, K=K)
     y = mask.argmax(axis=1)
     peer = LogisticRegression(C=1 / lam, fit_intercept=fit_intercept, tol=1e-10, max_iter=10_000).fit(X, y)
@@ -31,7 +31,7 @@ def test_exact_labels_give_logistic_regression(lam, fit_intercept, K):
 @intercepts
 @pytest.mark.parametrize("entropy_weight", [0.0, 0.3])
 def test_a_weight_is_a_repetition(fit_intercept, entropy_weight):
-    """Weighting rows by whole numbers equals repeating them; weight 0 equals leaving the row out."""
+    """An integer weight equals repeating the row; weight 0 equals removing it."""
     X, mask = table(60)
     weight = np.random.default_rng(0).integers(0, 4, 60)
     model = PLEM(fit_intercept=fit_intercept, entropy_weight=entropy_weight)
@@ -42,19 +42,19 @@ def test_a_weight_is_a_repetition(fit_intercept, entropy_weight):
     np.testing.assert_allclose(intercept, repeated.intercept_, rtol=1e-7, atol=1e-9)
 
 
-def test_full_rows_count_by_their_entropy_alone():
-    """Rows of all classes add nothing, unless entropies count: then they move the solution."""
+def test_unlabeled_rows_matter_only_by_their_entropy():
+    """Unlabeled rows change the solution only if `entropy_weight` is above 0."""
     X, mask = table(100)
-    told = ~mask.all(axis=1)
-    without, with_all = PLEM().fit(X[told], mask[told]), PLEM().fit(X, mask)
+    labeled = ~mask.all(axis=1)
+    without, with_all = PLEM().fit(X[labeled], mask[labeled]), PLEM().fit(X, mask)
     np.testing.assert_allclose(with_all.coef_, without.coef_, rtol=1e-9)
     clear = PLEM(entropy_weight=0.5)
-    told_alone = clear.fit(X[told], mask[told]).coef_
+    told_alone = clear.fit(X[labeled], mask[labeled]).coef_
     assert np.abs(clear.fit(X, mask).coef_ - told_alone).max() > 1e-3
 
 
-def test_an_entropy_weight_makes_decisions_clearer():
-    """The heavier the entropies weigh, the lower they are within the sets."""
+def test_an_entropy_weight_reduces_the_entropies():
+    """A larger weight of the entropies reduces the entropies within the sets."""
     X, mask = table(200, K=4)
     sizes = []
     for entropy_weight in (0.0, 0.1, 0.5):
@@ -64,7 +64,7 @@ def test_an_entropy_weight_makes_decisions_clearer():
 
 
 def test_unlabeled_rows_move_the_boundary_into_a_gap():
-    """Grandvalet and Bengio's claim: minimum entropy puts the boundary where there are no rows."""
+    """Grandvalet and Bengio's claim: minimum entropy moves the boundary into a region without rows."""
     X = np.concatenate([[-1.0, 3.0], np.linspace(-1.5, -0.5, 20), np.linspace(0.5, 4.0, 20)])[:, None]
     y = np.array([0, 1] + [-1] * 40)
     borders = []
@@ -88,8 +88,8 @@ def test_probabilities_and_scores_agree():
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-model.decision_function(X))))
 
 
-def test_too_few_steps_are_said():
-    """Where the steps run out, a ConvergenceWarning says so."""
+def test_convergence_warning():
+    """If `max_iter` is too small, a ConvergenceWarning is issued."""
     X, mask = table(60)
     with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
         PLEM(1e-3, max_iter=1).fit(X, mask)
@@ -106,32 +106,32 @@ def test_too_few_steps_are_said():
         {"max_iter": 0},
     ],
 )
-def test_refused_parameters(options):
-    """Parameters that mean nothing are refused in fit, by name."""
+def test_invalid_parameters_are_rejected(options):
+    """Invalid parameters raise in fit, with their name."""
     with pytest.raises(InputError, match=next(iter(options))):
         PLEM(**options).fit([[0.0], [1.0]], ["a", "b"])
 
 
-def test_labeled_rows_without_weight_are_refused():
-    """Unlabeled rows alone, weighted or not, are nothing to learn from."""
+def test_labeled_rows_without_weight_raise():
+    """Without a labeled row of positive weight, fit raises."""
     with pytest.raises(InputError, match="sample weight zero"):
         PLEM(entropy_weight=1.0).fit([[0.0], [1.0], [2.0]], ["a", "b", None], sample_weight=[0, 0, 1])
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_class_in_every_set(seed):
-    """An intercept without a finite optimum ends the search without an error or a warning."""
-    random = np.random.default_rng(seed)
-    mask = random.random((60, 3)) < 0.4
+    """An intercept without a finite optimum causes neither an error nor a warning."""
+    rng = np.random.default_rng(seed)
+    mask = rng.random((60, 3)) < 0.4
     mask[:, 1] = True
     mask[mask.all(axis=1), 0] = False
-    proba = PLEM(fit_intercept=True).fit(random.normal(size=(60, 2)), mask).predict_proba([[0.0, 0.0]])
+    proba = PLEM(fit_intercept=True).fit(rng.normal(size=(60, 2)), mask).predict_proba([[0.0, 0.0]])
     assert proba.argmax() == 1
 
 
 @pytest.mark.parametrize("model", [PLEM(), CLPL()])
 def test_a_start_at_the_optimum_counts_as_a_step(model):
-    """Rows that say nothing leave the weights at 0, and n_iter_ at the least that it is anywhere."""
+    """Uninformative rows leave the weights at 0, and n_iter_ at its minimum of 1."""
     model.fit(np.zeros((4, 2)), np.eye(2, dtype=bool)[[0, 1, 0, 1]])
     assert model.n_iter_ == 1
     assert not model.coef_.any()

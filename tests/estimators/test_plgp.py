@@ -1,4 +1,4 @@
-"""PLGP: the posterior that it promises, in every form of kernel, approximation and array."""
+"""PLGP: its posterior with every kind of kernel, approximation and solver."""
 
 import pickle
 
@@ -25,34 +25,34 @@ FIXED = {"optimizer": None, "random_state": 0}
 
 @pytest.mark.parametrize("sharpness", [1.0, 3.0, np.inf])
 @pytest.mark.parametrize("kernel", [2.0 * RBF(2.0), DotProduct() + WhiteKernel(0.1), 1.0 * RBF([1.0, 2.0, 3.0, 4.0])])
-def test_the_mode_is_stationary(kernel, sharpness):
-    """At the mode F = K (q - p), for the labeled rows as for the others, and Psi never fell."""
+def test_mode_is_stationary(kernel, sharpness):
+    """At the mode F = K (q - p), for labeled and unlabeled rows, and Psi never decreases."""
     X, mask = table(90)
     model = PLGP(kernel, sharpness=sharpness, **FIXED).fit(X, mask)
-    told = ~mask.all(axis=1)
+    labeled = ~mask.all(axis=1)
     F = model.latent_mode_
-    slopes = masked_softmax(F, mask, sharpness)[told] - softmax(F)[told]
-    np.testing.assert_allclose(kernel(X[told]) @ slopes, F[told], atol=2e-6 * max(1, np.abs(F).max()))
-    np.testing.assert_allclose(kernel(X[~told], X[told]) @ slopes, F[~told], atol=1e-4)
-    assert np.diff(model.objective_).min() >= -1e-9
+    gradient = masked_softmax(F, mask, sharpness)[labeled] - softmax(F)[labeled]
+    np.testing.assert_allclose(kernel(X[labeled]) @ gradient, F[labeled], atol=2e-6 * max(1, np.abs(F).max()))
+    np.testing.assert_allclose(kernel(X[~labeled], X[labeled]) @ gradient, F[~labeled], atol=1e-4)
+    assert np.diff(model.objective_path_).min() >= -1e-9
 
 
-@pytest.mark.parametrize("least_rows", [0, 1500])
-def test_both_solvers_agree(monkeypatch, least_rows):
-    """The published form finds the same mode, covariances and probabilities, whatever form the others have."""
-    monkeypatch.setattr(posterior, "LEAST_ROWS", least_rows)
+@pytest.mark.parametrize("min_rows", [0, 1500])
+def test_both_solvers_agree(monkeypatch, min_rows):
+    """Both solvers find the same mode, covariances and probabilities, with each form of the covariances."""
+    monkeypatch.setattr(posterior, "MIN_LOW_RANK_ROWS", min_rows)
     X, mask = table(90)
-    ours, published = (PLGP(solver=solver, tol=1e-8, **FIXED).fit(X, mask) for solver in ("cg", "cholesky"))
-    np.testing.assert_allclose(ours.latent_mode_, published.latent_mode_, atol=1e-6)
-    mean, cov = ours.latent_mean_and_cov(further())
-    expected_mean, expected_cov = published.latent_mean_and_cov(further())
+    cg, cholesky = (PLGP(solver=solver, tol=1e-8, **FIXED).fit(X, mask) for solver in ("cg", "cholesky"))
+    np.testing.assert_allclose(cg.latent_mode_, cholesky.latent_mode_, atol=1e-6)
+    mean, cov = cg.latent_mean_and_cov(further())
+    expected_mean, expected_cov = cholesky.latent_mean_and_cov(further())
     np.testing.assert_allclose(mean, expected_mean, atol=1e-6)
     np.testing.assert_allclose(cov, expected_cov, atol=1e-3 * expected_cov.max())
-    np.testing.assert_allclose(ours.predict_proba(further()), published.predict_proba(further()), atol=1e-3)
+    np.testing.assert_allclose(cg.predict_proba(further()), cholesky.predict_proba(further()), atol=1e-3)
 
 
-def test_exact_labels_give_the_laplace_process_of_the_book():
-    """With one label a row, mode, evidence and predictions are those of Rasmussen & Williams, section 3.5."""
+def test_exact_labels_give_the_model_of_the_book():
+    """For exact rows, mode, evidence and predictions equal those of Rasmussen & Williams, section 3.5."""
     X, _ = table(60)
     labels = np.arange(60) % 3
     kernel = 2.0 * RBF(2.0)
@@ -66,12 +66,12 @@ def test_exact_labels_give_the_laplace_process_of_the_book():
         np.testing.assert_allclose(cov, expected_cov, atol=1e-6)
 
 
-@pytest.mark.parametrize("least_rows", [0, 1500])
+@pytest.mark.parametrize("min_rows", [0, 1500])
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
-def test_a_row_does_not_depend_on_its_neighbors(monkeypatch, approximation, least_rows):
-    """Probabilities of a row are the same alone and in a batch but for rounding, call after call, and sum to 1."""
-    monkeypatch.setattr(posterior, "LEAST_ROWS", least_rows)
-    tolerance = 1e-9 if least_rows else 1e-4
+def test_probabilities_do_not_depend_on_the_batch(monkeypatch, approximation, min_rows):
+    """Probabilities of a row are equal alone and in a batch up to rounding, repeatable, and sum to 1."""
+    monkeypatch.setattr(posterior, "MIN_LOW_RANK_ROWS", min_rows)
+    tolerance = 1e-9 if min_rows else 1e-4
     X, mask = table(90)
     model = PLGP(approximation=approximation, n_components=30, **FIXED).fit(X, mask)
     together = model.predict_proba(further())
@@ -82,7 +82,7 @@ def test_a_row_does_not_depend_on_its_neighbors(monkeypatch, approximation, leas
 
 
 def test_permuting_classes_permutes_latents():
-    """Latents know no order of the classes; only the draws do."""
+    """Latents do not depend on the order of the classes."""
     X, mask = table(90)
     order = [2, 0, 1]
     mean, cov = PLGP(tol=1e-9, **FIXED).fit(X, mask).latent_mean_and_cov(further())
@@ -92,7 +92,7 @@ def test_permuting_classes_permutes_latents():
 
 
 def test_a_kernel_for_each_class():
-    """Equal kernels in a list are one kernel; a list of another length is refused."""
+    """Equal kernels in a list equal one shared kernel; a list of another length raises an error."""
     X, mask = table(90)
     one = PLGP(2.0 * RBF(2.0), tol=1e-9, **FIXED).fit(X, mask)
     each = PLGP([2.0 * RBF(2.0)] * 3, tol=1e-9, **FIXED).fit(X, mask)
@@ -106,8 +106,8 @@ def test_a_kernel_for_each_class():
 
 
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
-def test_the_search_raises_the_evidence(approximation):
-    """Parameters that are found have more evidence than those at the start, and fixed ones stay."""
+def test_optimization_increases_the_evidence(approximation):
+    """Optimized hyperparameters have more evidence than the initial ones, and fixed ones do not change."""
     X, mask = table(80)
     kernel = ConstantKernel(1.0, "fixed") * RBF(0.2) + WhiteKernel(0.5)
     options = {"approximation": approximation, "n_components": 80, "random_state": 0}
@@ -120,8 +120,8 @@ def test_the_search_raises_the_evidence(approximation):
     assert not np.array_equal(some.kernel_.theta, found.kernel_.theta)
 
 
-def test_the_evidence_of_all_landmarks_is_that_of_the_kernel():
-    """With every row a landmark the approximation is none."""
+def test_all_rows_as_landmarks_give_the_exact_evidence():
+    """With all rows as landmarks the approximation is exact."""
     X, mask = table(60)
     exact = PLGP(**FIXED).fit(X, mask)
     landmarks = PLGP(approximation="nystroem", n_components=60, **FIXED).fit(X, mask)
@@ -131,7 +131,7 @@ def test_the_evidence_of_all_landmarks_is_that_of_the_kernel():
 
 
 def test_samples_of_latents():
-    """Draws scatter around the means with the covariances of the rows, and a seed repeats them."""
+    """Samples have the means and covariances of the posterior, and a seed repeats them."""
     X, mask = table(60)
     model = PLGP(**FIXED).fit(X, mask)
     drawn = model.sample_latent(further(), 4000, random_state=0)
@@ -143,8 +143,8 @@ def test_samples_of_latents():
     np.testing.assert_allclose(found, cov, atol=0.1)
 
 
-def test_a_fitted_model_is_its_own():
-    """Neither new parameters nor a kernel that is changed change what was fitted; a refit that fails leaves nothing."""
+def test_a_fitted_model_does_not_change():
+    """New parameters and a changed kernel do not affect a fitted model; a failed refit leaves it unfitted."""
     X, mask = table(60)
     model = PLGP(DotProduct() ** 2, **FIXED).fit(X, mask)
     expected = model.predict_proba(further()), model.log_marginal_likelihood_value_
@@ -155,22 +155,22 @@ def test_a_fitted_model_is_its_own():
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(further()), expected[0])
     assert loaded.log_marginal_likelihood_value_ == expected[1]
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, match=r"(?i)scale the features"):
         model.set_params(kernel=DotProduct() ** 8).fit(X * 1e40, mask)
     with pytest.raises(NotFittedError):
         model.predict_proba(further())
 
 
-def test_rows_that_are_all_alike(monkeypatch):
-    """Rows without any difference have the shares of the classes, in both forms of the covariances."""
-    for least_rows in (0, 1500):
-        monkeypatch.setattr(posterior, "LEAST_ROWS", least_rows)
+def test_identical_rows(monkeypatch):
+    """Identical rows have the class frequencies as probabilities, with both forms of the covariances."""
+    for min_rows in (0, 1500):
+        monkeypatch.setattr(posterior, "MIN_LOW_RANK_ROWS", min_rows)
         model = PLGP(1.0 * RBF(1.0), **FIXED).fit(np.ones((200, 3)), np.arange(200) % 4 // 3)
         assert np.allclose(model.predict_proba(np.ones((5, 3))), [0.75, 0.25], atol=0.03)
 
 
-def test_rows_twice_and_rows_alike():
-    """Duplicated rows make the kernel singular, and change nothing else."""
+def test_duplicated_rows():
+    """Duplicated rows make the kernel singular without other effects."""
     X, mask = table(50)
     model = PLGP(**FIXED).fit(
         np.vstack([X, X, X[:1].repeat(20, axis=0)]), np.vstack([mask, mask, mask[:1].repeat(20, axis=0)])
@@ -179,16 +179,16 @@ def test_rows_twice_and_rows_alike():
     np.testing.assert_allclose(model.latent_mode_[:50], model.latent_mode_[50:100], atol=1e-6)
 
 
-def test_the_search_takes_no_leap_to_a_bound():
-    """From the usual kernel it finds what it finds from the default, whose length is of the rows' size."""
+def test_the_optimizer_does_not_jump_to_a_bound():
+    """From a length of 1 it finds the same length as from the default, which has the scale of the rows."""
     X, y = load_iris(return_X_y=True)
     X = 10 * StandardScaler().fit_transform(X)[::3]
-    near, usual = (PLGP(kernel, random_state=0).fit(X, y[::3]) for kernel in (None, 1.0 * RBF()))
-    assert usual.kernel_.k2.length_scale == pytest.approx(near.kernel_.k2.length_scale, rel=0.1)
+    default, unit = (PLGP(kernel, random_state=0).fit(X, y[::3]) for kernel in (None, 1.0 * RBF()))
+    assert unit.kernel_.k2.length_scale == pytest.approx(default.kernel_.k2.length_scale, rel=0.1)
 
 
 def test_grid_search_over_kernels():
-    """Kernels are chosen by the covering rate, as published."""
+    """A search selects the kernel by the covering rate, as published."""
     X, mask = table(90)
     grid = {"kernel": [2.0 * RBF(length) for length in (0.01, 2.0)]}
     search = GridSearchCV(PLGP(**FIXED), grid, cv=CandidateKFold(3, random_state=0), scoring=covering_rate_scorer)
@@ -196,31 +196,31 @@ def test_grid_search_over_kernels():
 
 
 def test_annealing_on_real_rows():
-    """On Lost, stages of growing sharpness end higher than the start from ties, and decide more rows rightly."""
+    """On Lost, annealing gives a higher Psi and more correct labels than the start from ties."""
     try:
         data = load("lost")
     except DataError as error:
         pytest.skip(str(error))
     X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
     kernel = ConstantKernel(10.0 / X.shape[1]) * DotProduct(1e-3)
-    right, psi = {}, {}
+    accuracy, psi = {}, {}
     for anneal in (True, False):
         model = PLGP(kernel, anneal=anneal, **FIXED).fit(X, data.candidates)
         inside = np.where(data.candidates.mask, model.latent_mode_, -np.inf)
-        right[anneal] = np.mean(data.candidates.classes[inside.argmax(axis=1)] == data.y)
-        psi[anneal] = model.objective_[-1]
+        accuracy[anneal] = np.mean(data.candidates.classes[inside.argmax(axis=1)] == data.y)
+        psi[anneal] = model.objective_
     assert psi[True] > psi[False]
-    assert right[True] > right[False]
+    assert accuracy[True] > accuracy[False]
 
 
 def test_probabilities_are_calibrated():
-    """Where the truth is drawn from the model's own prior, stated probabilities are those with which it comes true."""
-    random = np.random.default_rng(0)
-    X = random.uniform(-3, 3, size=(900, 1))
+    """If the truth is drawn from the model's own prior, the predicted probabilities equal the frequencies."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(900, 1))
     root = np.linalg.cholesky(9.0 * RBF(1.0)(X) + 1e-8 * np.eye(900))
-    truth = (root @ random.normal(size=(900, 3)) + random.gumbel(size=(900, 3))).argmax(axis=1)
+    truth = (root @ rng.normal(size=(900, 3)) + rng.gumbel(size=(900, 3))).argmax(axis=1)
     sets = make_partial_labels(truth, share=0.5, extra=1, random_state=0)
     model = PLGP(9.0 * RBF(1.0), sharpness=1.0, **FIXED).fit(X[:600], sets[:600])
     proba = model.predict_proba(X[600:])
-    hit = proba.argmax(axis=1) == truth[600:]
-    assert abs(proba.max(axis=1).mean() - hit.mean()) < 0.06
+    correct = proba.argmax(axis=1) == truth[600:]
+    assert abs(proba.max(axis=1).mean() - correct.mean()) < 0.06

@@ -1,4 +1,4 @@
-"""PLGP on tensors: the numbers of NumPy's arrays, as tensors."""
+"""PLGP on tensors: the results equal those of NumPy arrays."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ FIXED = {"optimizer": None, "random_state": 0}
 
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
 @pytest.mark.parametrize("sharpness", [1.0, np.inf])
-def test_tensors_go_through_the_same_code(sharpness, approximation):
-    """Tensors in double precision give NumPy's numbers, as tensors; predicted labels are NumPy's."""
+def test_tensors_give_the_results_of_arrays(sharpness, approximation):
+    """Tensors in double precision give the results of NumPy as tensors; predicted labels are NumPy arrays."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -40,21 +40,21 @@ def test_tensors_go_through_the_same_code(sharpness, approximation):
         torch.set_num_threads(threads)
 
 
-def test_rows_of_another_kind_than_those_of_fit():
-    """A model of tensors takes arrays and other precisions; a model of arrays says what it needs."""
+def test_rows_of_another_type_than_those_of_fit():
+    """A model of tensors accepts arrays and other precisions; a model of arrays raises an error for tensors."""
     X, mask = table(60)
     model = PLGP(**FIXED).fit(torch.asarray(X, dtype=torch.float32), mask)
     expected = model.predict_proba(torch.asarray(further(), dtype=torch.float32))
     for Z in (further(), torch.asarray(further()), torch.asarray(further()).requires_grad_()):
         np.testing.assert_allclose(model.predict_proba(Z).numpy(), expected.numpy(), atol=1e-4)
-    with pytest.raises(InputError, match=r"pass X\.cpu"):
+    with pytest.raises(InputError, match=r"Pass X\.cpu"):
         PLGP(**FIXED).fit(X, mask).predict(torch.asarray(further()))
-    with pytest.raises(InputError, match="dense one of real numbers"):
+    with pytest.raises(InputError, match="dense tensor of real numbers"):
         model.predict(torch.asarray(further()).to_sparse())
 
 
-def test_models_of_tensors_are_not_saved(tmp_path):
-    """Files hold NumPy's arrays, and say so."""
+def test_models_of_tensors_cannot_be_saved(tmp_path):
+    """Model files contain only NumPy arrays, so that saving raises an error."""
     X, mask = table(20)
     with pytest.raises(InputTypeError, match="fitted to tensors"):
         save(tmp_path / "model.oneof", PLGP(**FIXED).fit(torch.asarray(X), mask))

@@ -1,4 +1,4 @@
-"""The partial-label SVM against scikit-learn on exact labels, and its own promises."""
+"""Tests of PLSVM: equality with scikit-learn on exact labels, kernels, scaling, convergence, parameters."""
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ def objective(model, X, mask):
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("lam", [1e-1, 1e-2, 1e-3])
-def test_exact_labels_give_the_machine_of_crammer_and_singer(lam, fit_intercept):
-    """On singleton sets, at its default tolerance, J is that of liblinear's optimum to 1e-4, and so is its argument."""
+def test_exact_labels_give_the_svm_of_crammer_and_singer(lam, fit_intercept):
+    """With exact labels and the default tolerance, J is within 1e-4 of liblinear's optimum."""
     data = load("digits")
     X, y = data.X[:600] / 16, data.y[:600]
     mask = y[:, None] == np.arange(10)
@@ -36,15 +36,15 @@ def test_exact_labels_give_the_machine_of_crammer_and_singer(lam, fit_intercept)
     model = PLSVM(lam, fit_intercept=fit_intercept).fit(X, y)
     peer.lam = lam
     best = objective(peer, X, mask)
-    assert model.objective_[-1] == pytest.approx(best, rel=1e-4)
-    assert objective(model, X, mask) == pytest.approx(model.objective_[-1], rel=1e-9)
+    assert model.objective_ == pytest.approx(best, rel=1e-4)
+    assert objective(model, X, mask) == pytest.approx(model.objective_, rel=1e-9)
     tight = PLSVM(lam, fit_intercept=fit_intercept, tol=1e-10).fit(X, y)
     assert objective(tight, X, mask) <= best * (1 + 1e-9)
     np.testing.assert_allclose(tight.decision_function(X), peer.decision_function(X), atol=1e-3)
 
 
 def quadratic(A, B):
-    """Return (a.b)^2, sparse where the rows are."""
+    """Return (a.b)^2, sparse if the rows are."""
     return (A @ B.T).power(2) if sp.issparse(A) else (A @ B.T) ** 2
 
 
@@ -60,7 +60,7 @@ def quadratic(A, B):
     ids=["cubic", "quadratic", "rbf", "callable"],
 )
 def test_kernels_are_their_gram_matrices(options, gram, rows):
-    """A named or callable kernel, of dense or CSR rows, is the precomputed one; scores are sums over dual_coef_."""
+    """A named or callable kernel of dense or CSR rows equals the precomputed one; scores are sums over dual_coef_."""
     X, mask = table(80)
     Z, _ = table(20, seed=1)
     model = PLSVM(0.05, tol=1e-10, **options).fit(rows(X), mask)
@@ -77,8 +77,8 @@ def test_kernels_are_their_gram_matrices(options, gram, rows):
 
 @pytest.mark.parametrize("solver", ["cccp", "pegasos"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_a_linear_kernel_machine_is_the_linear_machine(solver, fit_intercept):
-    """The linear machine and that of its rows' Gram matrix give the same scores, with an intercept and without."""
+def test_a_precomputed_linear_kernel_equals_the_linear_kernel(solver, fit_intercept):
+    """The linear kernel and the Gram matrix of its rows give the same scores, with and without intercept."""
     X, mask = table(80)
     options = {"solver": solver, "fit_intercept": fit_intercept, "max_iter": 200, "tol": 1e-10}
     linear = PLSVM(0.05, **options).fit(X, mask)
@@ -91,12 +91,14 @@ def test_a_linear_kernel_machine_is_the_linear_machine(solver, fit_intercept):
 
 
 def test_gamma_is_that_of_svc():
-    """gamma="scale" is 1/(d Var(X)) over the labeled rows, and "auto" 1/d, dense and sparse."""
+    """gamma="scale" is 1/(d Var(X)) over the labeled rows, and "auto" is 1/d, for dense and sparse rows."""
     X, mask = table(80)
-    told = X[~mask.all(axis=1)]
+    labeled = X[~mask.all(axis=1)]
     for rows in (X, sp.csr_array(X)):
         scale = PLSVM(0.05, kernel="rbf", tol=1e-9).fit(rows, mask).decision_function(rows)
-        given = PLSVM(0.05, kernel="rbf", gamma=1 / (4 * told.var()), tol=1e-9).fit(rows, mask).decision_function(rows)
+        given = (
+            PLSVM(0.05, kernel="rbf", gamma=1 / (4 * labeled.var()), tol=1e-9).fit(rows, mask).decision_function(rows)
+        )
         np.testing.assert_allclose(scale, given, atol=1e-6)
     auto = PLSVM(0.05, kernel="rbf", gamma="auto", tol=1e-9).fit(X, mask).decision_function(X)
     given = PLSVM(0.05, kernel="rbf", gamma=0.25, tol=1e-9).fit(X, mask).decision_function(X)
@@ -104,42 +106,42 @@ def test_gamma_is_that_of_svc():
 
 
 @pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}, {"solver": "pegasos", "tol": 0.0, "max_iter": 50}])
-def test_full_rows_add_nothing(options):
-    """Rows whose set holds every class change neither scores nor objective, for any kernel and solver."""
+def test_unlabeled_rows_have_no_effect(options):
+    """Unlabeled rows change neither scores nor objective, for any kernel and solver."""
     X, mask = table(80)
     more, _ = table(40, seed=3)
     plain = PLSVM(0.05, **options).fit(X, mask)
     wide = PLSVM(0.05, **options).fit(np.vstack([X, more]), np.vstack([mask, np.ones((40, 3), dtype=bool)]))
     np.testing.assert_allclose(wide.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9)
-    assert wide.objective_[-1] == pytest.approx(plain.objective_[-1], rel=1e-12)
+    assert wide.objective_ == pytest.approx(plain.objective_, rel=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-6, 256.0, 1e6, 1e30, 1e60])
 def test_features_of_any_size(scale):
-    """J(s X, s^2 lam) is J(X, lam), in double precision, and to its rounding in single precision."""
+    """J(s X, s^2 lam) equals J(X, lam), in double precision and, to rounding, in single precision."""
     X, mask = table(120)
     X = X.astype(np.float32)
-    expected = PLSVM(0.05).fit(X.astype(np.float64), mask).objective_[-1]
-    double = PLSVM(0.05 * scale**2).fit(X.astype(np.float64) * scale, mask).objective_[-1]
+    expected = PLSVM(0.05).fit(X.astype(np.float64), mask).objective_
+    double = PLSVM(0.05 * scale**2).fit(X.astype(np.float64) * scale, mask).objective_
     assert double == pytest.approx(expected, rel=2e-4)
     if scale < 1e15:
-        single = PLSVM(0.05 * scale**2).fit(X * np.float32(scale), mask).objective_[-1]
+        single = PLSVM(0.05 * scale**2).fit(X * np.float32(scale), mask).objective_
         assert single == pytest.approx(expected, rel=2e-4)
 
 
 @pytest.mark.parametrize("lam", [1e-2, 1e-5])
 def test_single_precision_ends_as_low_as_double(lam):
-    """float32 rows of large numbers, such as 8-bit images, are solved as far as float64 rows are."""
+    """float32 rows of large numbers, such as 8-bit images, reach the objective of float64 rows."""
     data = load("digits")
     X = np.round(data.X[:400] * 16).astype(np.float32)
-    y = make_partial_labels(data.y[:400], extra=2, random_state=0)
+    y = make_partial_labels(data.y[:400], n_distractors=2, random_state=0)
     single, double = PLSVM(lam).fit(X, y), PLSVM(lam).fit(X.astype(np.float64), y)
-    assert single.objective_[-1] == pytest.approx(double.objective_[-1], rel=1e-3)
+    assert single.objective_ == pytest.approx(double.objective_, rel=1e-3)
     assert single.coef_.dtype == np.float32
 
 
-def test_another_kernel_leaves_nothing_of_the_last():
-    """A second fit with another kernel has the attributes of that kernel alone."""
+def test_another_kernel_replaces_all_attributes():
+    """A second fit with another kernel has the attributes of that kernel only."""
     X, mask = table(60)
     model = PLSVM(0.05).fit(X, mask)
     model.set_params(kernel="rbf").fit(X, mask)
@@ -148,7 +150,7 @@ def test_another_kernel_leaves_nothing_of_the_last():
     np.testing.assert_array_equal(model.decision_function(X), expected)
     with pytest.raises(InputError, match="must be of shape"):
         model.set_params(kernel=lambda A, B: A @ B[:1].T).fit(X, mask)
-    with pytest.raises(NotFittedError):  # a fit that fails leaves nothing of the last one either
+    with pytest.raises(NotFittedError):  # a fit that fails discards the earlier one too
         model.decision_function(X)
     model.set_params(kernel="linear").fit(X, mask)
     assert not hasattr(model, "dual_coef_")
@@ -156,19 +158,19 @@ def test_another_kernel_leaves_nothing_of_the_last():
 
 
 def test_the_default_solver_ends_below_the_published_one():
-    """On ambiguous digits J ends no more than 0.5 % above that of 1,000 iterations as published."""
+    """On ambiguous digits J is at most 0.5 % above that of 1,000 published iterations."""
     data = load("digits")
     X = data.X[:500] / 16
     for extra in (1, 4):
-        y = make_partial_labels(data.y[:500], extra=extra, random_state=0)
+        y = make_partial_labels(data.y[:500], n_distractors=extra, random_state=0)
         for lam in (1e-2, 1e-3):
             published = PLSVM(lam, solver="pegasos", max_iter=1000, tol=0.0).fit(X, y)
             assert published.n_iter_ == 1000
-            assert PLSVM(lam).fit(X, y).objective_[-1] <= 1.005 * published.objective_[-1]
+            assert PLSVM(lam).fit(X, y).objective_ <= 1.005 * published.objective_
 
 
 def test_two_fold_search_of_lam_and_degree():
-    """The paper's search, two-fold cross-validation of lam and degree, runs in GridSearchCV over an indicator."""
+    """The paper's two-fold cross-validation of lam and degree works in GridSearchCV with an indicator."""
     X, mask = table(90)
     grid = {"lam": [1e-3, 1e-1, 10.0], "degree": [1, 2, 3]}
     estimator = PLSVM(kernel="poly", gamma=1, coef0=0)
@@ -187,7 +189,7 @@ def test_two_fold_search_of_lam_and_degree():
 
 
 def test_probabilities_by_calibration():
-    """scikit-learn calibrates the machine on the labels that it decided for."""
+    """scikit-learn calibrates the model on its disambiguated labels."""
     X, mask = table(150)
     y = CandidateSets(mask, ["ant", "bee", "cat"])
     labels = PLSVM(0.05).fit(X, y).disambiguate().labels
@@ -199,15 +201,15 @@ def test_probabilities_by_calibration():
     assert (calibrated.predict(X) == labels).mean() >= (decided == labels).mean() - 0.05
 
 
-def test_a_machine_without_support():
-    """Where rows cannot be told apart and regularization is strong, scores are 0 and the first class is predicted."""
+def test_a_model_without_support_vectors():
+    """With indistinguishable rows and strong regularization, scores are 0 and the first class is predicted."""
     model = PLSVM(100.0, kernel="rbf").fit([[1.0]] * 6, [[0], [1], [2]] * 2)
     assert model.predict([[1.0], [5.0]]).tolist() == [0, 0]
     assert model.disambiguate().labels.tolist() == [0, 1, 2] * 2
 
 
-def test_too_few_steps_are_said():
-    """Where the outer steps run out, a ConvergenceWarning says so."""
+def test_convergence_warning():
+    """If `max_iter` is too small, a ConvergenceWarning is issued."""
     X, mask = table(60)
     with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
         PLSVM(1e-4, max_iter=1, tol=1e-12).fit(X, mask)
@@ -221,14 +223,14 @@ def test_too_few_steps_are_said():
         {"coef0": -1.0, "kernel": "poly"}, {"solver": "smo"}, {"max_iter": 0}, {"tol": -1.0},
     ],
 )  # fmt: skip
-def test_refused_parameters(options):
-    """Parameters that mean nothing are refused in fit, by name."""
+def test_invalid_parameters_are_rejected(options):
+    """Invalid parameters raise in fit, with their name."""
     with pytest.raises(InputError, match=next(iter(options))):
         PLSVM(**options).fit([[0.0], [1.0]], ["a", "b"])
 
 
-def test_refused_kernels():
-    """A matrix that is no kernel of the rows is refused, with what is wrong and where."""
+def test_invalid_kernels_are_rejected():
+    """A matrix that is not a kernel of the rows raises, with cause and place."""
     X, mask = table(300)
     precomputed = PLSVM(kernel="precomputed")
     with pytest.raises(InputError, match="square"):
@@ -240,7 +242,7 @@ def test_refused_kernels():
             precomputed.fit(gram, mask)
     gram[280, 290] = gram[290, 280]
     gram[3, 4] += 1.0
-    gram[0, 1], gram[1, 0] = 9e5, 9e5 + 5.0  # a greater difference, but within the rounding of such values
+    gram[0, 1], gram[1, 0] = 9e5, 9e5 + 5.0  # a larger difference, but within the rounding of such values
     with pytest.raises(InputError, match=r"rows (3 and 4|4 and 3)"):
         precomputed.fit(gram, mask)
     with pytest.raises(InputError, match="below 0"):
@@ -249,16 +251,16 @@ def test_refused_kernels():
         precomputed.fit(sp.csr_array(X @ X.T), mask)
     with pytest.raises(InputError, match="must be of shape"):
         PLSVM(kernel=lambda A, B: A @ B[:1].T).fit(X, mask)
-    with pytest.raises(InputError, match="not positive semi-definite"):
+    with pytest.raises(InputError, match="must be positive semi-definite"):
         precomputed.fit(np.ones((6, 6)) - 0.9 * np.eye(6), [0, 1] * 3)
     with pytest.raises(InputError, match="NaN or infinity"):
         PLSVM(kernel=lambda A, B: A @ B.T * np.nan).fit(X, mask)
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, match=r"[Ss]cale the features"):
         PLSVM(kernel="poly", degree=5, gamma=1.0).fit(X * 1e80, mask)
 
 
 @pytest.mark.parametrize("value", ["no", None, 2])
-def test_an_intercept_is_wanted_or_not(value):
-    """Only True and False say whether there is a constant feature."""
-    with pytest.raises(InputError, match=r"fit_intercept=.* is not possible: choose True or False"):
+def test_fit_intercept_is_true_or_false(value):
+    """`fit_intercept` accepts only True and False."""
+    with pytest.raises(InputError, match=r"`fit_intercept` must be True or False; got "):
         PLSVM(fit_intercept=value).fit([[0.0], [1.0]], [0, 1])

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, and its tools around our estimators."""
+"""Tests with scikit-learn's own checks and tools."""
 
 import pickle
 
@@ -35,7 +35,7 @@ from tests.estimators.panel import ALL, ONLINE, name, same_model, scaler, scores
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
 
 
-# The suites' settings, and the defaults where those differ and take no minute.
+# The settings of the suites, and the defaults if they differ and take less than a minute.
 CHECKED = [*ALL, PLECOC(random_state=0), GaussianEM(), MultinomialEM()]
 # The other defaults, and other forms of some methods.
 CHECKED_TOO = [
@@ -44,8 +44,8 @@ CHECKED_TOO = [
     *(GaussianEM("cv", covariance=form) for form in ("tied", "diagonal", "spherical")),
     *(MultinomialEM("cv"), GraphLogisticRegression("graph"), GraphLogisticRegression(features="kernel")),
     *(LOORidge(approximation="nystroem", n_components=20, random_state=0), LOORidge(unlabeled="class_mass")),
-    *(LOORidge("rbf", features="unit", distractors="scene"), LOORidge("laplacian")),
-    *(TransductiveSVM(), TransductiveSVM(kernel="rbf", switching="single")),
+    *(LOORidge("rbf", features="l2", distractors="cooccurring"), LOORidge("laplacian")),
+    *(TransductiveSVM(), TransductiveSVM(kernel="rbf", label_switching="single")),
     *(PLGP(optimizer=None, solver="cholesky"), PLGP(optimizer=None, approximation="nystroem", n_components=20)),
 ]
 
@@ -53,7 +53,7 @@ CHECKED_TOO = [
 @parametrize_with_checks(CHECKED)
 @pytest.mark.filterwarnings("ignore")  # the checks feed constant columns, vectors of -1 and +1, and the like
 def test_scikit_learn_checks(estimator, check):
-    """Every check of check_estimator passes, with none expected to fail."""
+    """Every check of check_estimator passes, without expected failures."""
     check(estimator)
 
 
@@ -61,13 +61,13 @@ def test_scikit_learn_checks(estimator, check):
 @parametrize_with_checks(CHECKED_TOO)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks_of_other_forms(estimator, check):
-    """They pass for the other forms of the methods too."""
+    """The checks pass for other parameters of the methods too."""
     check(estimator)
 
 
 @every
 def test_no_check_is_waived(estimator):
-    """No tag exempts an estimator from a check, but for the one that MultinomialNB has, and so what equals it."""
+    """No tag exempts an estimator from a check, except that of MultinomialNB for MultinomialEM."""
     tags = estimator.__sklearn_tags__()
     assert tags.classifier_tags.poor_score == (name(estimator) == "MultinomialEM")
     assert MultinomialNB().__sklearn_tags__().classifier_tags.poor_score
@@ -79,7 +79,7 @@ def test_no_check_is_waived(estimator):
 @every
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_tables_keep_their_column_names(estimator, frame):
-    """A DataFrame gives the scores of its array, and its column names are kept and checked."""
+    """A DataFrame gives the scores of its array, and its column names are stored and checked."""
     X, mask = table(like=estimator)
     columns = ["a", "b", "c", "d"]
     rows = frame(dict(zip(columns, X.T, strict=True)))
@@ -92,7 +92,7 @@ def test_tables_keep_their_column_names(estimator, frame):
 
 @every
 def test_pipelines_and_set_output(estimator):
-    """In a pipeline, with rows handed on as arrays, pandas or polars, a model is the same."""
+    """In a pipeline that passes arrays, pandas or polars frames, the model is the same."""
     X, mask = table(like=estimator)
     rows = pd.DataFrame(X, columns=list("abcd"))
     Z = scaler(estimator).fit_transform(X)
@@ -106,7 +106,7 @@ def test_pipelines_and_set_output(estimator):
 
 @every
 def test_cross_validation_with_an_indicator(estimator):
-    """cross_validate takes the sets as an indicator, with scikit-learn's folds and ours, and any of our scorers."""
+    """cross_validate accepts an indicator, with the folds of scikit-learn or oneof, and any scorer of oneof."""
     X, mask = table(90, like=estimator)
     scoring = {"own": _own_score, "covering": covering_rate_scorer, "approximated": approximated_accuracy_scorer}
     for cv in (3, CandidateKFold(3, random_state=0)):
@@ -122,14 +122,14 @@ def _own_score(estimator, X, y):
 
 
 @every
-@pytest.mark.filterwarnings("ignore:.*parts of the graph without a label")  # as one neighbor may leave
+@pytest.mark.filterwarnings("ignore:.*components of the graph without a label")  # as one neighbor may leave
 def test_grid_search_with_an_indicator(estimator):
     """GridSearchCV tunes any parameter by the covering rate, also inside a pipeline."""
     X, mask = table(90, like=estimator)
     step = name(estimator).lower()
     parameter = next(
         p
-        for p in ("n_eigenvectors", "n_neighbors", "C", "lam", "eta", "code_length", "sharpness", "alpha", "shrinkage")
+        for p in ("n_eigenvectors", "n_neighbors", "C", "lam", "eta0", "code_length", "sharpness", "alpha", "shrinkage")
         if p in estimator.get_params()
     )
     grid = {f"{step}__{parameter}": [1, 3]}
@@ -145,10 +145,10 @@ def test_grid_search_with_an_indicator(estimator):
 
 @every
 def test_clone_and_pickle(estimator):
-    """A clone starts unfitted, and a pickled model predicts the same without carrying its training rows."""
+    """A clone is unfitted, and a pickled model predicts the same without its training rows."""
     X, mask = table(200, like=estimator)
     model = clone(estimator).fit(X, CandidateSets(mask, ["a", "b", "c"]))
-    assert str(clone(model).get_params()) == str(model.get_params())  # an estimator among them only equals itself
+    assert str(clone(model).get_params()) == str(model.get_params())  # an estimator among them is only equal to itself
     assert not hasattr(clone(model), "classes_")
     stored = pickle.dumps(model)
     loaded = pickle.loads(stored)
@@ -161,7 +161,7 @@ def test_clone_and_pickle(estimator):
 
 @every
 def test_metadata_routing(estimator):
-    """Sample weights are routed to fit, partial_fit and score where these take them."""
+    """Sample weights are routed to fit, partial_fit and score if these accept them."""
     X, mask = table(90, like=estimator)
     weight = np.linspace(0.5, 2, 90)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -181,6 +181,6 @@ def test_metadata_routing(estimator):
 
 @pytest.mark.parametrize("estimator", ONLINE, ids=name)
 def test_partial_fit_weights_are_routed(estimator):
-    """The online learners take sample weights in partial_fit alone."""
+    """The online classifiers accept sample weights only in partial_fit."""
     assert "sample_weight" in estimator.get_metadata_routing().partial_fit.requests
     assert "sample_weight" not in estimator.get_metadata_routing().fit.requests

@@ -1,4 +1,4 @@
-"""The transducer as an estimator: the published method on the graph that its parameters name."""
+"""SpectralGraphTransducer: the published method on the graph defined by the parameters."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sklearn.datasets import make_moons
 from oneof import CandidateSets, SpectralGraphTransducer
 from oneof.errors import InputError
 from oneof.graphs import NeighborGraph
-from oneof.solvers.transducer import transduce
+from oneof.solvers.transducer import solve_transduction
 from tests.estimators.panel import scores, table
 from tests.oracles import transducer as oracle
 
@@ -23,7 +23,7 @@ def two_classes(n=60, n_known=6, seed=0):
 
 
 def test_fit_is_the_published_method_on_a_cosine_graph():
-    """The transduction of exact labels is z above the threshold, on A + A^T of the nearest by cosine similarity."""
+    """The transduction of exact labels is z above the threshold, on A + A^T of the nearest rows by cosine."""
     X, labels = two_classes()
     model = SpectralGraphTransducer(20, n_neighbors=15).fit(X, labels)
     Z = X / np.linalg.norm(X, axis=1, keepdims=True)
@@ -40,8 +40,8 @@ def test_fit_is_the_published_method_on_a_cosine_graph():
     assert model.n_iter_ == 1
 
 
-def test_transduction_keeps_to_the_sets():
-    """Distributions sum to 1 and are 0 outside the sets, their largest share is the label, exact labels stay."""
+def test_transduction_is_within_the_sets():
+    """Distributions sum to 1 and are 0 outside the sets, the most probable class is the label, exact labels stay."""
     X, mask = table(120)
     model = SpectralGraphTransducer().fit(X, CandidateSets(mask, NAMES))
     F = model.label_distributions_
@@ -53,8 +53,8 @@ def test_transduction_keeps_to_the_sets():
     np.testing.assert_allclose(confidence, F.max(axis=1))
 
 
-def test_two_moons_are_told_apart_by_two_labels():
-    """Labels follow the bend of a cluster where a straight line between them would not."""
+def test_two_moons_are_separated_by_two_labels():
+    """Labels follow the curved clusters, which a straight line would not separate."""
     X, y = make_moons(400, noise=0.05, random_state=0)
     labels = np.full(400, -1)
     labels[[np.argmin(X[:, 0]), np.argmax(X[:, 0])]] = [0, 1]
@@ -63,43 +63,43 @@ def test_two_moons_are_told_apart_by_two_labels():
     assert model.score(X, y) > 0.98
 
 
-def test_new_rows_take_the_mean_of_their_neighbors():
-    """predict_proba is the mean of label_distributions_ by the weights that the graph gives to new rows."""
+def test_new_rows_get_the_mean_of_their_neighbors():
+    """predict_proba is the mean of label_distributions_ by the edge weights of new rows."""
     X, mask = table()
     new, _ = table(20, seed=1)
     model = SpectralGraphTransducer(n_neighbors=7).fit(X, mask)
-    weights = NeighborGraph("cosine", 7).graph(X).to_new(new).toarray()
+    weights = NeighborGraph("cosine", 7).graph(X).transform(new).toarray()
     expected = weights @ model.label_distributions_ / weights.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(new), expected, atol=1e-12)
     np.testing.assert_array_equal(model.predict(new), expected.argmax(axis=1))
     np.testing.assert_allclose(model.predict_proba(np.zeros((1, 4))), 1 / 3)
 
 
-def test_a_given_affinity_is_the_graph():
-    """The affinity of the rows of fit, and a function that returns it, give what the solver gives for it."""
+def test_a_precomputed_affinity_defines_the_graph():
+    """The affinity of the rows of fit, and a function that returns it, give the result of the solver for it."""
     X, mask = table()
     W = NeighborGraph("gaussian", 8).graph(X).affinity
-    expected = transduce(W, mask, n_eigenvectors=30).distributions
-    for given in (W, W.toarray(), lambda _: W):
-        model = SpectralGraphTransducer(30, affinity=given).fit(X, mask)
+    expected = solve_transduction(W, mask, n_eigenvectors=30).distributions
+    for form in (W, W.toarray(), lambda _: W):
+        model = SpectralGraphTransducer(30, affinity=form).fit(X, mask)
         np.testing.assert_array_equal(model.label_distributions_, expected)
         assert np.isfinite(scores(model, X)).all()
 
 
-def test_parts_without_a_label_are_uniform_with_a_warning():
-    """Rows that no label reaches have equal shares, and one warning says how many they are."""
+def test_components_without_a_label_are_uniform_with_a_warning():
+    """Rows that no label reaches are uniform, and one warning has their number."""
     X = np.concatenate([np.random.default_rng(0).normal(size=(40, 2)), 100 + np.arange(10.0).reshape(5, 2)])
     labels = np.full(45, -1)
     labels[:8] = np.arange(8) % 2
-    with pytest.warns(UserWarning, match="5 of 45 rows lie in parts") as caught:
+    with pytest.warns(UserWarning, match="5 of 45 rows are in components of the graph without a label") as caught:
         model = SpectralGraphTransducer(affinity="gaussian", n_neighbors=4).fit(X, labels)
     assert len(caught) == 1
     np.testing.assert_array_equal(model.label_distributions_[40:], 0.5)
     np.testing.assert_allclose(model.predict_proba(X[40:]), 0.5)
 
 
-def test_more_eigenvectors_than_rows_are_all_there_are():
-    """Beyond n - 1 the number of eigenvectors changes nothing."""
+def test_more_eigenvectors_than_rows_use_all():
+    """Above n - 1 the number of eigenvectors changes nothing."""
     X, mask = table(30)
     all_ = SpectralGraphTransducer(29).fit(X, mask).label_distributions_
     np.testing.assert_array_equal(SpectralGraphTransducer(10**9).fit(X, mask).label_distributions_, all_)
@@ -110,8 +110,8 @@ def test_more_eigenvectors_than_rows_are_all_there_are():
     [
         ("n_eigenvectors", 0),
         ("n_eigenvectors", 2.5),
-        ("c", 0.0),
-        ("c", np.inf),
+        ("C", 0.0),
+        ("C", np.inf),
         ("max_iter", 0),
         ("tol", -1.0),
         ("affinity", "euclidean"),
@@ -121,8 +121,8 @@ def test_more_eigenvectors_than_rows_are_all_there_are():
         ("algorithm", "some"),
     ],
 )
-def test_impossible_parameters_are_named(name, value):
-    """A parameter that is not possible is refused by its name."""
+def test_invalid_parameters_are_named(name, value):
+    """An invalid parameter raises by its name."""
     X, mask = table(20)
-    with pytest.raises(InputError, match=f"{name}="):
+    with pytest.raises(InputError, match=f"`{name}` must be"):
         SpectralGraphTransducer().set_params(**{name: value}).fit(X, mask)

@@ -1,4 +1,4 @@
-"""The transductive machine as an estimator: what its parameters mean, what it keeps, what it refuses."""
+"""TransductiveSVM: peers, parameters, fitted attributes, errors."""
 
 import numpy as np
 import pytest
@@ -9,24 +9,24 @@ from sklearn.svm import SVC, LinearSVC
 
 from oneof import CandidateSets, TransductiveSVM
 from oneof.errors import InputError
-from oneof.solvers.transductive import solve_machine
+from oneof.solvers.transductive import solve_weighted_svm
 from tests.estimators.panel import table
 
 NAMES = np.array(["ant", "bee", "cat"])
 
 
-def two_clouds(n=80, n_known=6, seed=0, apart=1.5):
+def two_clusters(n=80, n_known=6, seed=0, apart=1.5):
     """Return rows, true classes 0 and 1, and labels of the first rows."""
-    random = np.random.default_rng(seed)
-    truth = (random.random(n) < 0.35).astype(int)
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(n) < 0.35).astype(int)
     truth[:2] = 0, 1
-    X = random.normal(size=(n, 3)) + apart * (2 * truth[:, None] - 1) * [1, 1, 0]
+    X = rng.normal(size=(n, 3)) + apart * (2 * truth[:, None] - 1) * [1, 1, 0]
     return X, truth, np.where(np.arange(n) < n_known, truth, -1)
 
 
-def test_on_exact_labels_it_is_svc():
-    """Without unlabeled rows scores are those of libsvm, of which decision_function is twice."""
-    X, truth, _ = two_clouds(apart=0.5)
+def test_on_exact_labels_it_equals_svc():
+    """Without unlabeled rows scores are those of libsvm, and decision_function is twice these."""
+    X, truth, _ = two_clusters(apart=0.5)
     model = TransductiveSVM(C=0.7, tol=1e-8).fit(X, truth)
     peer = SVC(C=0.7, kernel="linear", tol=1e-8).fit(X, truth)
     np.testing.assert_allclose(model.decision_function(X), 2 * peer.decision_function(X), atol=1e-5)
@@ -35,7 +35,7 @@ def test_on_exact_labels_it_is_svc():
     assert model.n_iter_ == 1
 
 
-def test_on_exact_labels_of_many_classes_it_is_linear_svc():
+def test_on_exact_labels_of_many_classes_it_equals_linear_svc():
     """Without an intercept each class has the weights of LinearSVC with the hinge loss."""
     X, _ = table(90)
     y = NAMES[np.arange(90) % 3]
@@ -47,11 +47,11 @@ def test_on_exact_labels_of_many_classes_it_is_linear_svc():
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "precomputed", rbf_kernel])
-@pytest.mark.parametrize("switching", ["multiple", "single"])
-def test_every_kernel_transduces(kernel, switching):
-    """Clouds are told apart with any kernel."""
-    X, truth, labels = two_clouds(seed=3)
-    options = {"gamma": 0.2, "coef0": 1.0, "degree": 2, "switching": switching}
+@pytest.mark.parametrize("label_switching", ["multiple", "single"])
+def test_every_kernel_transduces(kernel, label_switching):
+    """Clusters are separated with any kernel."""
+    X, truth, labels = two_clusters(seed=3)
+    options = {"gamma": 0.2, "coef0": 1.0, "degree": 2, "label_switching": label_switching}
     rows = X @ X.T if kernel == "precomputed" else X
     model = TransductiveSVM(kernel=kernel, positive_fraction=float(truth[6:].mean()), **options).fit(rows, labels)
     assert (model.transduction_ == truth).mean() > 0.9
@@ -66,9 +66,9 @@ def test_every_kernel_transduces(kernel, switching):
         ("linear", lambda X, Y: X @ Y.T),
     ],
 )
-def test_a_kernel_by_name_by_function_and_by_its_values_is_one_model(kernel, function):
-    """The same Gram matrix gives the same scores, for new rows too; coefficients are sums over the rows."""
-    X, _, labels = two_clouds()
+def test_a_kernel_by_name_by_function_and_precomputed_agree(kernel, function):
+    """The same Gram matrix gives the same scores, also for new rows; scores are sums over the rows."""
+    X, _, labels = two_clusters()
     new = np.random.default_rng(9).normal(size=(5, 3))
     options = {"gamma": 0.3, "coef0": 1.0, "degree": 2, "tol": 1e-9}
     named = TransductiveSVM(kernel=kernel, **options).fit(X, labels)
@@ -82,14 +82,14 @@ def test_a_kernel_by_name_by_function_and_by_its_values_is_one_model(kernel, fun
     assert (getattr(named, "coef_", None) is not None) == (kernel == "linear")
 
 
-def test_the_share_of_positives_is_kept():
-    """Exactly the rounded share of the unlabeled rows ends positive: that of the labeled rows, or the one given."""
-    X, truth, labels = two_clouds(apart=0.4)
+def test_the_fraction_of_positives_is_kept():
+    """The rounded fraction of the unlabeled rows becomes positive: that of the labeled rows, or the given one."""
+    X, truth, labels = two_clusters(apart=0.4)
     rest = labels < 0
     default = TransductiveSVM().fit(X, labels)
     assert default.transduction_[rest].sum() == int(np.floor(rest.sum() * truth[~rest].mean() + 0.5))
-    for share, number in ((0.0, 0), (0.25, 19), (1.0, 74)):
-        model = TransductiveSVM(positive_fraction=share).fit(X, labels)
+    for fraction, number in ((0.0, 0), (0.25, 19), (1.0, 74)):
+        model = TransductiveSVM(positive_fraction=fraction).fit(X, labels)
         assert model.transduction_[rest].sum() == number
         np.testing.assert_array_equal(model.transduction_[~rest], truth[~rest])
         np.testing.assert_array_equal(model.disambiguate().labels, model.transduction_)
@@ -97,34 +97,37 @@ def test_the_share_of_positives_is_kept():
 
 @pytest.mark.parametrize("size", [1.0, 1e10])
 def test_a_row_whose_sign_is_forced_keeps_its_label(size):
-    """Where the share gives a row the label that its score speaks against, the label stands, with no more than half."""
-    X, _, labels = two_clouds()
+    """If the fraction forces a label against the score of a row, its confidence is at most one half."""
+    X, _, labels = two_clusters()
     model = TransductiveSVM(C_unlabeled=1e-6, positive_fraction=1.0).fit(X, labels)
-    model.coef_, model.intercept_ = size * model.coef_, size * model.intercept_  # so large are scores of far rows
+    model.coef_, model.intercept_ = (
+        size * model.coef_,
+        size * model.intercept_,
+    )  # scores as large as those of distant rows
     against = model.decision_function(X) < 0
     assert (against & (labels < 0)).any()
     against[labels >= 0] = False
     assert (model.transduction_[against] == 1).all()
-    found = model.disambiguate()
-    np.testing.assert_array_equal(found.labels, model.transduction_)
-    np.testing.assert_allclose(found.confidence[against], 0.5, atol=1e-6)
+    solution = model.disambiguate()
+    np.testing.assert_array_equal(solution.labels, model.transduction_)
+    np.testing.assert_allclose(solution.confidence[against], 0.5, atol=1e-6)
     assert (model.disambiguate(X, labels).labels[against] == 0).all()
 
 
-def test_transduction_keeps_to_the_sets():
-    """Of more than two classes each row gets the highest score in its set; disambiguate says the same."""
+def test_transduction_is_within_the_sets():
+    """With more than two classes each row gets the highest score in its set; disambiguate returns the same."""
     X, mask = table(120)
     model = TransductiveSVM().fit(X, CandidateSets(mask, NAMES))
     scores = np.where(mask, model.decision_function(X), -np.inf)
     np.testing.assert_array_equal(model.transduction_, NAMES[scores.argmax(axis=1)])
     np.testing.assert_array_equal(model.disambiguate().labels, model.transduction_)
-    assert [len(trace) for trace in model.objective_] == [len(costs) for costs in model.C_unlabeled_path_]
-    assert model.n_iter_ == max(map(len, model.objective_))
+    assert model.n_iter_ == len(model.objective_path_) == max(map(len, model.C_unlabeled_path_))
+    assert model.objective_ == model.objective_path_[-1]
 
 
 def test_defaults_do_not_depend_on_the_scale_of_the_features():
-    """C = 1 / mean ||x||^2 makes scores the same for features in another unit."""
-    X, _, labels = two_clouds()
+    """With C = 1 / mean ||x||^2, scores are the same for features in another unit."""
+    X, _, labels = two_clusters()
     plain = TransductiveSVM(tol=1e-9).fit(X, labels)
     scaled = TransductiveSVM(tol=1e-9).fit(1000 * X, labels)
     np.testing.assert_allclose(scaled.decision_function(1000 * X), plain.decision_function(X), atol=1e-6)
@@ -134,11 +137,11 @@ def test_defaults_do_not_depend_on_the_scale_of_the_features():
     np.testing.assert_allclose(given.decision_function(X), plain.decision_function(X), atol=1e-6)
 
 
-def test_unlabeled_rows_help_where_labels_are_few():
-    """Two clouds and a label in each: the boundary goes through the gap, which the labels alone do not know."""
-    random = np.random.default_rng(1)
+def test_unlabeled_rows_help_if_labels_are_few():
+    """With one label in each of two clusters, only unlabeled rows show the gap between them."""
+    rng = np.random.default_rng(1)
     truth = np.repeat([0, 1], 50)
-    X = random.normal(size=(100, 2)) * [0.3, 1.5] + np.where(truth[:, None], [1.5, 0.0], [-1.5, 0.0])
+    X = rng.normal(size=(100, 2)) * [0.3, 1.5] + np.where(truth[:, None], [1.5, 0.0], [-1.5, 0.0])
     labels = np.full(100, -1)
     labels[[X[:50, 1].argmin(), 50 + X[50:, 1].argmax()]] = 0, 1
     known = labels >= 0
@@ -148,14 +151,14 @@ def test_unlabeled_rows_help_where_labels_are_few():
     assert (alone.predict(X) == truth).mean() < 0.9
 
 
-def test_labels_of_one_class_alone_leave_numbers():
-    """Where no row is known to be of the second class, a given share of it is found farthest from the first."""
-    X, truth, _ = two_clouds(apart=2.5)
+def test_labels_of_one_class_rank_the_others():
+    """Without exact rows of the second class, its given fraction is taken farthest from the first."""
+    X, truth, _ = two_clusters(apart=2.5)
     mask = np.ones((80, 2), dtype=bool)
     mask[np.flatnonzero(truth == 0)[:10], 1] = False
     y = CandidateSets(mask, ["no", "yes"])
-    share = truth.sum() / 70
-    model = TransductiveSVM(positive_fraction=share).fit(X, y)
+    fraction = truth.sum() / 70
+    model = TransductiveSVM(positive_fraction=fraction).fit(X, y)
     assert ((model.transduction_ == "yes") == (truth == 1)).mean() > 0.95
     plain = TransductiveSVM().fit(X, y)  # all labeled rows are of the first class, and so are all others
     assert (plain.transduction_ == "no").all()
@@ -163,10 +166,10 @@ def test_labels_of_one_class_alone_leave_numbers():
 
 
 def test_sparse_text_of_many_features():
-    """CSR rows of 50,000 features are never made dense, and give the scores of a small dense copy of what they use."""
-    random = np.random.default_rng(0)
-    columns = np.sort(random.choice(50_000, 40, replace=False))
-    small = np.where(random.random((200, 40)) < 0.2, random.random((200, 40)), 0.0)
+    """CSR rows of 50,000 features stay sparse, and give the scores of a small dense copy of the used columns."""
+    rng = np.random.default_rng(0)
+    columns = np.sort(rng.choice(50_000, 40, replace=False))
+    small = np.where(rng.random((200, 40)) < 0.2, rng.random((200, 40)), 0.0)
     wide = sp.lil_array((200, 50_000))
     wide[:, columns] = small
     labels = np.where(np.arange(200) < 20, small[:, 0] + small[:, 1] > small[:, 2] + small[:, 3], -1).astype(int)
@@ -175,9 +178,9 @@ def test_sparse_text_of_many_features():
     assert sparse.coef_.shape == (2, 50_000)
 
 
-def test_a_refit_with_another_kernel_forgets_the_first():
-    """After a fit with another kernel only what belongs to it is there."""
-    X, _, labels = two_clouds()
+def test_a_refit_with_another_kernel_deletes_old_attributes():
+    """After a fit with another kernel only its own attributes are set."""
+    X, _, labels = two_clusters()
     model = TransductiveSVM().fit(X, labels)
     model.set_params(kernel="rbf").fit(X, labels)
     assert not hasattr(model, "coef_")
@@ -185,42 +188,44 @@ def test_a_refit_with_another_kernel_forgets_the_first():
     assert not hasattr(model, "dual_coef_")
 
 
-def test_too_few_machines_are_told():
-    """A fit that max_iter ended warns, in one sentence."""
-    X, _, labels = two_clouds()
-    with pytest.warns(ConvergenceWarning, match="did not converge: 2 machines were not enough; raise max_iter or tol"):
+def test_too_few_iterations_warn():
+    """A fit that reached max_iter warns once."""
+    X, _, labels = two_clusters()
+    with pytest.warns(
+        ConvergenceWarning, match="did not converge: 2 iterations were not enough. Raise max_iter or tol"
+    ):
         TransductiveSVM(max_iter=2).fit(X, labels)
 
 
-def test_a_machine_that_is_not_solved_is_told(monkeypatch):
-    """Where the passes of one machine ended it, the warning names what helps, which max_iter does not."""
-    X, truth, _ = two_clouds(apart=0.3)
-    monkeypatch.setattr(solve_machine, "__kwdefaults__", {**solve_machine.__kwdefaults__, "most_passes": 1})
+def test_an_svm_that_is_not_solved_warns(monkeypatch):
+    """If the epochs of one SVM ran out, the warning names the remedies, which do not include max_iter."""
+    X, truth, _ = two_clusters(apart=0.3)
+    monkeypatch.setattr(solve_weighted_svm, "__kwdefaults__", {**solve_weighted_svm.__kwdefaults__, "max_epochs": 1})
     with pytest.warns(
-        ConvergenceWarning, match="not solved to its tolerance; lower C, scale the features, or raise tol"
+        ConvergenceWarning, match="not solved to its tolerance. Lower C, scale the features, or raise tol"
     ):
         TransductiveSVM(C=100.0).fit(X, truth)
 
 
 @pytest.mark.parametrize("labeled", [1000, 500])
 def test_many_overlapping_rows_of_few_features_converge(labeled):
-    """A cost that stands in anyone's grid, on rows that no plane divides: optimal, without a warning."""
-    random = np.random.default_rng(0)
-    y = random.integers(0, 2, 1000)
-    X = random.normal(size=(1000, 20))
+    """With a common cost, on rows that are not separable, the solution is optimal and there is no warning."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1000)
+    X = rng.normal(size=(1000, 20))
     X[:, 0] += 0.7 * (2 * y - 1)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     model = TransductiveSVM(C=10.0).fit(X, np.where(np.arange(1000) < labeled, y, -1))
     peer = SVC(C=10.0, kernel="linear").fit(X, model.transduction_)
     signs = 2.0 * model.transduction_ - 1.0
     objective = 0.5 * (peer.coef_**2).sum() + 10 * np.maximum(0, 1 - signs * peer.decision_function(X)).sum()
-    assert model.objective_[0][-1] <= objective * (1 + 1e-6)
+    assert model.objective_ <= objective * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("value", [[0.6, 0.4], np.array([0.6, 0.4]), np.array(0.4), np.float32(0.4)])
-def test_forms_of_the_share_of_two_classes(value):
-    """The share of the second class may come alone, as an array of no dimension, or beside that of the first."""
-    X, _, labels = two_clouds()
+def test_forms_of_the_fraction_of_two_classes(value):
+    """The fraction of the second class may be a number, a 0-D array, or follow that of the first."""
+    X, _, labels = two_clusters()
     expected = TransductiveSVM(positive_fraction=0.4).fit(X, labels)
     model = TransductiveSVM(positive_fraction=value).fit(X, labels)
     np.testing.assert_array_equal(model.transduction_, expected.transduction_)
@@ -241,37 +246,37 @@ def test_forms_of_the_share_of_two_classes(value):
         ("fit_intercept", None),
         ("kernel", "sigmoid"),
         ("gamma", 0.0),
-        ("switching", "both"),
+        ("label_switching", "both"),
         ("cost_ratio", 1.0),
         ("max_iter", 0),
         ("tol", 0.0),
     ],
 )
-def test_impossible_parameters_are_named(name, value):
-    """A parameter that is not possible is refused by its name."""
-    X, _, labels = two_clouds()
+def test_invalid_parameters_are_named(name, value):
+    """An invalid parameter raises by its name."""
+    X, _, labels = two_clusters()
     options = {"kernel": "rbf"} if name == "gamma" else {}
-    with pytest.raises(InputError, match=f"{name}="):
+    with pytest.raises(InputError, match=f"`{name}` must be"):
         TransductiveSVM(**options).set_params(**{name: value}).fit(X, labels)
 
 
-def test_impossible_shares_of_many_classes_are_named():
-    """Of more than two classes each needs a share of its own, from 0 to 1."""
+def test_invalid_fractions_of_many_classes_are_named():
+    """With more than two classes each needs a fraction, from 0 to 1."""
     X, mask = table()
     for value in (0.5, [0.5, 0.5], ["a", "b", "c"]):
-        with pytest.raises(InputError, match="for 3 classes: give one number for each"):
+        with pytest.raises(InputError, match="one number for each of the 3 classes"):
             TransductiveSVM(positive_fraction=value).fit(X, mask)
-    with pytest.raises(InputError, match="for 2 classes: give one number for each"):
+    with pytest.raises(InputError, match="one number for each of the 2 classes"):
         TransductiveSVM(positive_fraction=[0.2, 0.3, 0.5]).fit(X, X[:, 0] > 0)
-    with pytest.raises(InputError, match=r"positive_fraction\[1\]=.*1.5.* is not possible: give a number from 0 to 1"):
+    with pytest.raises(InputError, match=r"`positive_fraction\[1\]` must be a number from 0 to 1; got .*1.5"):
         TransductiveSVM(positive_fraction=[0.2, 1.5, 0.1]).fit(X, mask)
     model = TransductiveSVM(positive_fraction=[0.3, 0.3, 0.4]).fit(X, mask)
     assert np.isfinite(model.decision_function(X)).all()
 
 
-def test_a_precomputed_kernel_must_be_of_all_pairs():
-    """A rectangle is no kernel of the rows of fit with each other."""
-    X, _, labels = two_clouds()
+def test_a_precomputed_kernel_must_be_square_and_symmetric():
+    """Other matrices raise."""
+    X, _, labels = two_clusters()
     with pytest.raises(InputError, match="square"):
         TransductiveSVM(kernel="precomputed").fit(X, labels)
     with pytest.raises(InputError, match="not symmetric"):
@@ -279,24 +284,24 @@ def test_a_precomputed_kernel_must_be_of_all_pairs():
 
 
 @pytest.mark.parametrize("name", ["C", "C_unlabeled"])
-def test_a_cost_beyond_the_arithmetic_is_refused(name):
-    """A cost by which sums would overflow is no number to compute with; a tiny one is."""
-    X, _, labels = two_clouds()
+def test_a_cost_that_overflows_raises(name):
+    """A cost by which sums would overflow raises; a tiny one is valid."""
+    X, _, labels = two_clusters()
     with pytest.raises(InputError, match="cost of 1e\\+300 is too large"):
         TransductiveSVM(**{name: 1e300}).fit(X, labels)
     assert np.isfinite(TransductiveSVM(**{name: 1e-300}).fit(X, labels).decision_function(X)).all()
 
 
-def test_a_kernel_that_is_none_is_refused():
-    """A matrix by which weights have a negative square has no best machine."""
-    _, _, labels = two_clouds()
+def test_an_indefinite_kernel_raises():
+    """With a negative squared norm of the weights the objective is unbounded below."""
+    _, _, labels = two_clusters()
     with pytest.raises(InputError, match="not positive semi-definite"):
         TransductiveSVM(kernel="precomputed").fit(1.0 - np.eye(80), labels)
 
 
-def test_a_kernel_that_would_not_fit_in_memory_is_refused(monkeypatch):
-    """Before the matrix of all pairs is made, its size is compared with the machine's."""
-    X, _, labels = two_clouds()
+def test_a_kernel_that_would_not_fit_in_memory_raises(monkeypatch):
+    """The size of the Gram matrix is compared with the memory before it is computed."""
+    X, _, labels = two_clusters()
     monkeypatch.setattr("os.sysconf", lambda _: 100)
-    with pytest.raises(InputError, match=r'all pairs of 80 rows would take .* take kernel="linear"'):
+    with pytest.raises(InputError, match=r'all pairs of 80 rows would take .* set kernel="linear"'):
         TransductiveSVM(kernel="rbf").fit(X, labels)

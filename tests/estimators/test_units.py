@@ -26,7 +26,7 @@ ALIKE = {
     "GraphLogisticRegression": oneof.GraphLogisticRegression(),
     "GraphLogisticRegression(kernel)": oneof.GraphLogisticRegression(features="kernel"),
     "GaussianEM(spherical)": oneof.GaussianEM(covariance="spherical"),
-    "LOORidge(unit)": oneof.LOORidge(features="unit"),
+    "LOORidge(l2)": oneof.LOORidge(features="l2"),
 }
 """One factor for all features changes nothing."""
 EACH = {
@@ -34,7 +34,7 @@ EACH = {
     "GaussianEM(tied)": oneof.GaussianEM(covariance="tied"),
     "GaussianEM(diagonal)": oneof.GaussianEM(covariance="diagonal"),
     "LOORidge": oneof.LOORidge(),
-    "LOORidge(scaled_unit)": oneof.LOORidge(features="scaled_unit"),
+    "LOORidge(maxabs_l2)": oneof.LOORidge(features="maxabs_l2"),
 }
 """Nor does a factor of its own for each."""
 

@@ -1,4 +1,4 @@
-"""Co-training: views as groups of columns, rows that lack some, and what several views say together."""
+"""Laws of co-training: views as groups of columns, rows that lack views, and predictions from several views."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from oneof import GraphLogisticRegression
 from oneof.errors import InputError
-from oneof.estimators.views import read_views, rows_with
+from oneof.estimators._views import parse_views, rows_with_view
 from oneof.likelihoods import softmax
 from oneof.persistence import load, save
 
@@ -16,18 +16,18 @@ pytestmark = pytest.mark.filterwarnings("error")
 HALVES = [[0, 1, 2], [3, 4, 5]]
 
 
-def two_views(n=120, known=40, noise=1.0, seed=0):
-    """Return rows with three features of each of two views, truth of three classes, and labels of some."""
-    random = np.random.default_rng(seed)
-    truth = random.integers(0, 3, n)
+def two_views(n=120, n_labeled=40, noise=1.0, seed=0):
+    """Return rows with two views of three features, their true classes, and labels of some rows."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n)
     truth[:3] = [0, 1, 2]
     centers = np.random.default_rng(9).normal(size=(3, 6)) * 2.5
-    X = centers[truth] + noise * random.normal(size=(n, 6))
-    return X, truth, np.where(np.arange(n) < known, truth, -1)
+    X = centers[truth] + noise * rng.normal(size=(n, 6))
+    return X, truth, np.where(np.arange(n) < n_labeled, truth, -1)
 
 
 def with_gaps(X, seed=1):
-    """Return rows of which some lack the first view, some the second."""
+    """Return rows of which some lack the first view and some the second, and the index of the missing view."""
     lack = np.random.default_rng(seed).integers(0, 4, len(X))
     X = X.copy()
     X[np.ix_(lack == 0, HALVES[0])] = np.nan
@@ -37,89 +37,91 @@ def with_gaps(X, seed=1):
 
 @pytest.mark.parametrize("precision", ["evidence", "em"])
 @pytest.mark.parametrize("prior", ["graph", "graph+ridge"])
-def test_copies_of_a_view_are_one_view(prior, precision):
-    """Two and three views that are copies give the answer of the one."""
+def test_copies_of_a_view_equal_one_view(prior, precision):
+    """Two and three equal views give the predictions of one."""
     X, _, y = two_views()
     model = GraphLogisticRegression(prior, precision, alpha=0.5, beta=0.5, tol=1e-7)
     expected = clone(model).fit(X, y).predict_proba(X)
-    for times in (2, 3):
-        groups = [np.arange(6) + 6 * view for view in range(times)]
-        copies = np.tile(X, times)
-        found = clone(model).set_params(views=groups).fit(copies, y)
-        np.testing.assert_allclose(found.predict_proba(copies), expected, atol=1e-4)
+    for n_copies in (2, 3):
+        groups = [np.arange(6) + 6 * view for view in range(n_copies)]
+        copies = np.tile(X, n_copies)
+        fitted = clone(model).set_params(views=groups).fit(copies, y)
+        np.testing.assert_allclose(fitted.predict_proba(copies), expected, atol=1e-4)
 
 
 def test_a_view_of_noise_costs_little():
-    """Beside a good view, one of noise costs at most 2 points of accuracy, and is hardly trusted."""
-    alone, both, trust = [], [], []
+    """Compared with a good view alone, a further view of noise costs at most 2 points, and has a low weight."""
+    alone, both, weights = [], [], []
     for seed in range(6):
         X, truth, y = two_views(200, 50, noise=2.0, seed=seed)
         noisy = np.hstack([X, np.random.default_rng(50 + seed).normal(size=X.shape)])
         model = GraphLogisticRegression(views=[range(6), range(6, 12)]).fit(noisy, y)
         alone.append((GraphLogisticRegression().fit(X, y).predict(X) == truth)[50:].mean())
         both.append((model.predict(noisy) == truth)[50:].mean())
-        trust.append(model.view_weights_[1])
+        weights.append(model.view_weights_[1])
     assert np.mean(both) >= np.mean(alone) - 0.02
-    assert np.mean(trust) < 0.1
+    assert np.mean(weights) < 0.1
 
 
-def test_agreement_is_kept_where_labels_are_foretold_as_well():
-    """By "auto" views agree if labels left out are then foretold no worse; without, each view is as it were alone."""
-    kept = []
+def test_auto_couples_views_unless_the_predictive_gain_decreases():
+    """With "auto", views are coupled unless the predictive gain decreases; uncoupled views equal single ones."""
+    selected = []
     for seed in (1, 2):
         X, _, y = two_views(200, 30, noise=4.0, seed=seed)
         model = GraphLogisticRegression(views=HALVES)
-        models = {kind: clone(model).set_params(agreement=kind).fit(X, y) for kind in ("auto", True, False)}
-        said = {kind: model.predict_proba(X) for kind, model in models.items()}
-        kept.append(bool(models["auto"].precisions_["agreement"] > 0))
-        assert kept[-1] == (models[True]._learnt.foretells >= models[False]._learnt.foretells)
-        np.testing.assert_allclose(said["auto"], said[kept[-1]], atol=1e-4)
-        assert np.abs(said["auto"] - said[not kept[-1]]).max() > 1e-2
-        assert models[False].precisions_["agreement"] == 0
+        models = {kind: clone(model).set_params(coregularization=kind).fit(X, y) for kind in ("auto", True, False)}
+        proba = {kind: model.predict_proba(X) for kind, model in models.items()}
+        selected.append(bool(models["auto"].precisions_["coregularization"] > 0))
+        assert selected[-1] == (
+            models[True]._fitted_views.total_predictive_gain >= models[False]._fitted_views.total_predictive_gain
+        )
+        np.testing.assert_allclose(proba["auto"], proba[selected[-1]], atol=1e-4)
+        assert np.abs(proba["auto"] - proba[not selected[-1]]).max() > 1e-2
+        assert models[False].precisions_["coregularization"] == 0
         for view, columns in enumerate(HALVES):
             alone = GraphLogisticRegression().fit(X[:, columns], y).predict_proba(X[:, columns])
             np.testing.assert_allclose(models[False].predict_proba(X, view=view), alone, atol=1e-5)
-    assert set(kept) == {True, False}
+    assert set(selected) == {True, False}
 
 
 def test_two_views_are_better_than_each():
-    """What two sensors say together of rows that have both is right more often than what either says."""
-    right = []
+    """Predictions from two views are more accurate than those from either view."""
+    accuracies = []
     for seed in range(6):
         X, truth, y = two_views(200, 40, noise=3.0, seed=seed)
         model = GraphLogisticRegression(views=HALVES).fit(X, y)
-        said = [model.predict_proba(X, view=view).argmax(axis=1) for view in (0, 1)]
-        right.append([(labels == truth)[40:].mean() for labels in (*said, model.predict(X))])
-    first, second, together = np.mean(right, axis=0)
+        labels_of_view = [model.predict_proba(X, view=view).argmax(axis=1) for view in (0, 1)]
+        accuracies.append([(labels == truth)[40:].mean() for labels in (*labels_of_view, model.predict(X))])
+    first, second, together = np.mean(accuracies, axis=0)
     assert together > max(first, second)
 
 
-def test_what_one_view_says():
-    """predict_proba(view=s) is the softmax of the view's own scores; of all views it is that of their trusted mean."""
+def test_predictions_from_one_view():
+    """With `view`, probabilities are the softmax of its scores; otherwise that of the weighted mean of all views."""
     X, _, y = two_views()
     X, lack = with_gaps(X)
     model = GraphLogisticRegression(views=HALVES).fit(X, y)
     odds = []
     for view, columns in enumerate(HALVES):
-        here = lack != view
+        present = lack != view
         scores = np.zeros((len(X), 3))
-        scores[here, :2] = X[np.ix_(here, columns)] @ model.coef_[view].T + model.intercept_[view]
-        said = model.predict_proba(X, view=view)
-        np.testing.assert_allclose(said, softmax(scores), atol=1e-9)
-        np.testing.assert_allclose(said[~here], 1 / 3)
-        blind = X.copy()
-        blind[:, HALVES[1 - view]] = np.nan
-        np.testing.assert_allclose(model.predict_proba(blind), said, atol=1e-12)
+        scores[present, :2] = X[np.ix_(present, columns)] @ model.coef_[view].T + model.intercept_[view]
+        proba = model.predict_proba(X, view=view)
+        np.testing.assert_allclose(proba, softmax(scores), atol=1e-9)
+        np.testing.assert_allclose(proba[~present], 1 / 3)
+        single = X.copy()
+        single[:, HALVES[1 - view]] = np.nan
+        np.testing.assert_allclose(model.predict_proba(single), proba, atol=1e-12)
         odds.append(scores)
-    share = np.column_stack([lack != 0, lack != 1]) * model.view_weights_
-    share /= share.sum(axis=1, keepdims=True)
-    mean = share[:, [0]] * odds[0] + share[:, [1]] * odds[1]
+    weights = np.column_stack([lack != 0, lack != 1]) * model.view_weights_
+    weights /= weights.sum(axis=1, keepdims=True)
+    mean = weights[:, [0]] * odds[0] + weights[:, [1]] * odds[1]
     np.testing.assert_allclose(model.predict_proba(X), softmax(mean), atol=1e-9)
     np.testing.assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
 
 
 def test_rows_without_any_view():
-    """A row without a view teaches nothing, and has equal shares of all classes."""
+    """A row without any view has no effect on the fit, and uniform probabilities."""
     X, _, y = two_views()
     X, _ = with_gaps(X)
     model = GraphLogisticRegression(views=HALVES).fit(X, y)
@@ -129,28 +131,28 @@ def test_rows_without_any_view():
     np.testing.assert_allclose(more.predict_proba(X), model.predict_proba(X), atol=1e-6)
 
 
-def test_unlabeled_rows_draw_views_together():
-    """With a few labeled rows and many of both views, scores disagree less than if views were fitted alone."""
+def test_unlabeled_rows_couple_views():
+    """With few labels and many rows with both views, coupled views disagree less than uncoupled ones."""
     for seed in range(3):
         X, _, y = two_views(200, 15, noise=2.5, seed=seed)
-        apart = {}
-        for agreement in (True, False):
-            model = GraphLogisticRegression(views=HALVES, agreement=agreement).fit(X, y)
-            said = zip(HALVES, model.coef_, model.intercept_, strict=True)
-            first, second = (X[15:, columns] @ slopes.T + constants for columns, slopes, constants in said)
-            apart[agreement] = ((first - second) ** 2).sum()
-            assert (model.precisions_["agreement"] > 0) == agreement
-            assert set(model.precisions_) == {"graph 0", "ridge 0", "graph 1", "ridge 1", "agreement"}
-        assert apart[True] < apart[False]
+        disagreement = {}
+        for coregularization in (True, False):
+            model = GraphLogisticRegression(views=HALVES, coregularization=coregularization).fit(X, y)
+            views = zip(HALVES, model.coef_, model.intercept_, strict=True)
+            first, second = (X[15:, columns] @ coef.T + intercept for columns, coef, intercept in views)
+            disagreement[coregularization] = ((first - second) ** 2).sum()
+            assert (model.precisions_["coregularization"] > 0) == coregularization
+            assert set(model.precisions_) == {"graph 0", "ridge 0", "graph 1", "ridge 1", "coregularization"}
+        assert disagreement[True] < disagreement[False]
 
 
 def test_without_rows_of_both_views_each_is_fitted_alone():
-    """Views that no unlabeled row has both of do not know of each other."""
+    """Views without an unlabeled row in common are fitted independently."""
     X, _, y = two_views()
     first, second = X.copy(), X.copy()
     first[:, 3:], second[:, :3] = np.nan, np.nan
     model = GraphLogisticRegression(views=HALVES).fit(np.vstack([first, second]), np.r_[y, y])
-    assert "agreement" not in model.precisions_
+    assert "coregularization" not in model.precisions_
     for view, columns in enumerate(HALVES):
         alone = GraphLogisticRegression().fit(X[:, columns], y)
         np.testing.assert_allclose(model.predict_proba(X, view=view), alone.predict_proba(X[:, columns]), atol=1e-5)
@@ -167,7 +169,7 @@ def test_without_rows_of_both_views_each_is_fitted_alone():
     ids=["slices", "another order", "mask", "range"],
 )
 def test_forms_of_column_groups(views):
-    """Groups say which columns, in any form; their order is immaterial."""
+    """Slices, lists, masks and ranges of the same columns, in any order, give the same model."""
     X, _, y = two_views()
     expected = GraphLogisticRegression(views=HALVES).fit(X, y)
     model = GraphLogisticRegression(views=views).fit(X, y)
@@ -175,7 +177,7 @@ def test_forms_of_column_groups(views):
 
 
 def test_columns_by_name():
-    """Of a table, groups may name columns; errors name them too."""
+    """With a table, groups may have column names, and errors contain them."""
     X, _, y = two_views()
     X, _ = with_gaps(X)
     table = pd.DataFrame(X, columns=list("abcdef"))
@@ -189,7 +191,7 @@ def test_columns_by_name():
 
 @pytest.mark.parametrize("features", ["raw", "kernel"])
 def test_sparse_rows_with_views(features):
-    """CSR rows give the model of dense ones; a view is lacking where its NaN are stored."""
+    """CSR rows give the model of dense ones; a view is missing if its stored entries are NaN."""
     X, _, y = two_views()
     X, _ = with_gaps(np.where(np.abs(X) < 0.5, 0.0, X))
     model = GraphLogisticRegression(views=HALVES, features=features)
@@ -198,7 +200,7 @@ def test_sparse_rows_with_views(features):
 
 
 def test_a_weight_is_a_repetition_in_views():
-    """Weighting rows by whole numbers equals repeating them, in all that views bring: agreement and trust too."""
+    """Integer weights of rows equal repetitions, also in the coregularization and the weights of the views."""
     X, _, y = two_views(80, 30)
     X, _ = with_gaps(X)
     weight = np.random.default_rng(0).integers(0, 4, 80)
@@ -211,19 +213,19 @@ def test_a_weight_is_a_repetition_in_views():
 
 
 def test_instances_of_the_posterior():
-    """Each view's instances are 0 in the columns of the other, and cover the rows that have it."""
+    """The instances of a view are 0 in the columns of the other view, and are those of the rows that have it."""
     X, _, y = two_views()
     X, lack = with_gaps(X)
     model = GraphLogisticRegression(views=HALVES).fit(X, y)
-    for view, (here, instances) in enumerate(model.posterior_features(X)):
-        np.testing.assert_array_equal(here, np.flatnonzero(lack != view))
-        assert instances.shape == (len(here), 8)
+    for view, (present, instances) in enumerate(model.posterior_features(X)):
+        np.testing.assert_array_equal(present, np.flatnonzero(lack != view))
+        assert instances.shape == (len(present), 8)
         assert not instances[:, 4 * (1 - view) : 4 * (2 - view)].any()
-        assert model.posterior_.covariance(instances).shape == (len(here), 2, 2)
+        assert model.posterior_.covariance(instances).shape == (len(present), 2, 2)
 
 
 def test_views_are_saved(tmp_path):
-    """A saved model of views, with kernel features, predicts the same, missing views included."""
+    """A saved model with views has the same predictions, also for rows that lack a view."""
     X, _, y = two_views()
     X, _ = with_gaps(X)
     for features in ("raw", "kernel"):
@@ -231,57 +233,57 @@ def test_views_are_saved(tmp_path):
         save(tmp_path / "model.skops", model)
         loaded = load(tmp_path / "model.skops")
         np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-        with pytest.raises(InputError, match="keeps no posterior"):
+        with pytest.raises(InputError, match="has no `posterior_`"):
             loaded.posterior_  # noqa: B018 - a property
 
 
 @pytest.mark.parametrize(
     ("views", "message"),
     [
-        ([], "views is empty"),
-        ("ab", "give a list of groups"),
-        (3, "give a list of groups"),
-        ([[0, 1], []], r"views\[1\] is empty"),
-        ([0, 1], r"views\[0\]=0 is not possible"),
-        ([[0, 1], [7]], r"views\[1\] names column 7, but X has 6 columns"),
-        ([[0, -6]], r"views\[0\] names column 0 twice"),
-        ([["a", "b"]], "X is no table"),
-        ([[True, False]], r"views\[0\] is a mask of 2 columns, but X has 6"),
-        ([slice(6, 9)], r"views\[0\] holds no column"),
-        ([[[0, 1]]], r"views\[0\] is empty or no list"),
+        ([], "`views` must have at least one group"),
+        ("ab", "`views` must be a list of groups"),
+        (3, "`views` must be a list of groups"),
+        ([[0, 1], []], r"`views\[1\]` must be a nonempty"),
+        ([0, 1], r"`views\[0\]` must be a list; got 0"),
+        ([[0, 1], [7]], r"`views\[1\]` has the column 7, but X has 6 columns"),
+        ([[0, -6]], r"`views\[0\]` must have distinct columns; column 0 is repeated"),
+        ([["a", "b"]], "X is not a table"),
+        ([[True, False]], r"`views\[0\]` must be a mask of 6 columns; got 2"),
+        ([slice(6, 9)], r"`views\[0\]` must have at least one column"),
+        ([[[0, 1]]], r"`views\[0\]` must be a nonempty 1-D list"),
     ],
 )
-def test_groups_that_are_not_possible(views, message):
-    """An error names the group and what is wrong with it."""
+def test_errors_name_the_group(views, message):
+    """An error names the group that is not valid, and the cause."""
     X, _, y = two_views()
     with pytest.raises(InputError, match=message):
         GraphLogisticRegression(views=views).fit(X, y)
 
 
-def test_gaps_that_are_not_possible():
-    """NaN in a part of a view is an error with its place; so is a view that no row has, and NaN without views."""
+def test_errors_name_the_missing_values():
+    """NaN in some columns of a view, a view that no row has, and NaN without views are errors."""
     X, _, y = two_views()
-    torn = X.copy()
-    torn[4, 1] = np.nan
+    partial = X.copy()
+    partial[4, 1] = np.nan
     with pytest.raises(InputError, match="row 4, column 1: NaN in a view"):
-        GraphLogisticRegression(views=HALVES).fit(torn, y)
+        GraphLogisticRegression(views=HALVES).fit(partial, y)
     with pytest.raises(ValueError, match="NaN"):
-        GraphLogisticRegression().fit(torn, y)
-    lost = X.copy()
-    lost[:, 3:] = np.nan
-    with pytest.raises(InputError, match=r"views\[1\]: no row has it"):
-        GraphLogisticRegression(views=HALVES).fit(lost, y)
-    lost[60:] = X[60:]
-    unseen = GraphLogisticRegression(views=HALVES).fit(lost, y)
-    assert np.isfinite(unseen.predict_proba(X)).all()
-    with pytest.raises(InputError, match=r"views\[1\]: no labeled row has it"):
-        GraphLogisticRegression(views=HALVES, features="kernel").fit(lost, y)
-    with pytest.raises(InputError, match="view=2 is not possible"):
-        unseen.predict_proba(X, view=2)
+        GraphLogisticRegression().fit(partial, y)
+    absent = X.copy()
+    absent[:, 3:] = np.nan
+    with pytest.raises(InputError, match=r"`views\[1\]`: no row has this view"):
+        GraphLogisticRegression(views=HALVES).fit(absent, y)
+    absent[60:] = X[60:]
+    unlabeled_view = GraphLogisticRegression(views=HALVES).fit(absent, y)
+    assert np.isfinite(unlabeled_view.predict_proba(X)).all()
+    with pytest.raises(InputError, match=r"`views\[1\]`: no labeled row has this view"):
+        GraphLogisticRegression(views=HALVES, features="kernel").fit(absent, y)
+    with pytest.raises(InputError, match=r"`view` must be an integer from 0 to 1, .* got 2"):
+        unlabeled_view.predict_proba(X, view=2)
 
 
-def test_views_may_share_columns_and_leave_some_out():
-    """A column may be in two views, or in none: what is in none is not looked at, NaN included."""
+def test_views_may_share_columns_and_exclude_some():
+    """A column may be in two views, or in none: columns in no view have no effect, even with NaN."""
     X, _, y = two_views()
     model = GraphLogisticRegression(views=[[0, 1, 2], [2, 3]]).fit(X, y)
     X[:, 5] = np.nan
@@ -290,11 +292,11 @@ def test_views_may_share_columns_and_leave_some_out():
     )
 
 
-def test_reading_groups_and_gaps():
-    """Names and numbers become column numbers; a row has a view unless all its columns are NaN."""
-    groups = read_views([["b", "a"], slice(2, None)], 4, np.array(["a", "b", "c", "d"]))
+def test_parsing_groups_and_missing_views():
+    """Names and indices become column indices; a row has a view unless all columns of the view are NaN."""
+    groups = parse_views([["b", "a"], slice(2, None)], 4, np.array(["a", "b", "c", "d"]))
     assert [group.tolist() for group in groups] == [[1, 0], [2, 3]]
     X = sp.csr_array(np.array([[np.nan, np.nan, 1.0], [0.0, 2.0, 0.0]]))
-    assert rows_with(X, np.array([0, 1])).tolist() == [False, True]
+    assert rows_with_view(X, np.array([0, 1])).tolist() == [False, True]
     with pytest.raises(InputError, match="row 0, column 0"):
-        rows_with(X, np.array([0, 2]))
+        rows_with_view(X, np.array([0, 2]))

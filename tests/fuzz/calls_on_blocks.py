@@ -1,4 +1,4 @@
-"""Calls over blocks of rows, which run one after the other in this process."""
+"""Fuzzed calls over blocks of rows, which run in this process."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ ABLE = {
     distributed.decision_function: ("convex", "online"),
     distributed.disambiguate: ("convex", "votes"),
 }
-"""What can be asked of which model."""
+"""Methods of each model."""
 
 
 @st.composite
@@ -45,14 +45,14 @@ def blocks(draw: st.DrawFn) -> Case:
 
 @st.composite
 def numbers(draw: st.DrawFn, n: int, d: int) -> Any:
-    """Draw rows as dask holds them; also such that the arithmetic cannot."""
+    """Draw a Dask array of rows, possibly with numbers that overflow float64."""
     scale = draw(st.sampled_from((1.0, 1.0, 1.0, 0.0, 1e-200, 1e200)))
     rows = np.random.default_rng(draw(st.integers(0, 99))).normal(size=(n, d)) * scale
     return rows.astype(draw(st.sampled_from(("f8", "f8", "f4")))) if scale < 1e9 else rows
 
 
 def _in_blocks(values: Any, cut: Any, *, sparse: bool = False) -> Any:
-    """Return an array in blocks; anything else as it is, as someone may pass it who has forgotten to."""
+    """Return an array in blocks; other objects unchanged, as a caller may pass them by mistake."""
     import dask.array as da
 
     if type(values) is not np.ndarray or values.dtype.kind not in "fiub" or not values.ndim:

@@ -1,4 +1,4 @@
-"""Calls of what reads texts, single rows, data sets, streams and models; damaged files are in tests/fuzz_files."""
+"""Fuzzed calls on texts, single rows, data sets, streams and models; damaged files are in tests/fuzz_files."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ from tests.fuzz.labels import NAMES
 
 @functools.cache
 def folder() -> Path:
-    """Return a folder with a small stream, a folder of streams and a data set, which goes with the process."""
+    """Return a folder with a stream, a folder of streams and a data set; it is removed at exit."""
     _KEPT.append(tempfile.TemporaryDirectory(prefix="oneof-fuzz-"))
     where = Path(_KEPT[0].name)
     lines = [f"{i % 5},{('wren', 'finch', 'wren|finch', '')[i % 4]},{i % 2},{1 - i % 2}" for i in range(20)]
@@ -54,7 +54,7 @@ def texts(draw: st.DrawFn) -> Case:
 
 
 def _words(given_: Any, **named: Any) -> Any:
-    """Count the words; what scikit-learn's vectorizer says of texts is its own to say."""
+    """Count the words; errors of scikit-learn's vectorizer are raised unchanged."""
     vectorizer = text.make_vectorizer(**named)
     try:
         return vectorizer.fit_transform(given_)
@@ -95,9 +95,9 @@ def data_sets(draw: st.DrawFn) -> Case:
     home = draw(homes)
     match draw(st.integers(0, 3)):
         case 0:
-            return _alone, (datasets.names, home), {}
+            return _alone, (datasets.list_datasets, home), {}
         case 1:
-            return _alone, (datasets.describe, home), {}
+            return _alone, (datasets.dataset_info, home), {}
         case 2:
             path = either(st.just(folder() / "birds.mat"), st.one_of(st.sampled_from(_ODD), st.just(folder())))
             return datasets.load_mat, (draw(path),), {}
@@ -111,7 +111,7 @@ _ODD = (3, 1.5, b"x", object(), [], len, "", "~", "~nobody/x", True)
 
 
 def _alone(function: Any, *given_: Any) -> Any:
-    """Call where there are no other data sets than these, whatever lies on the machine."""
+    """Call with only these data sets visible."""
     with mock.patch.dict(os.environ, ONEOF_DATA=str(folder()), XDG_CACHE_HOME=str(folder())):
         return function(*given_)
 

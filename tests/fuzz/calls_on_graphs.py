@@ -1,4 +1,4 @@
-"""Calls of what links rows, makes kernels of the links, and draws pictures."""
+"""Fuzzed calls on graphs, graph kernels and plots."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ from tests.fuzz.rows import in_form
 
 @st.composite
 def affinities(draw: st.DrawFn, n: int) -> Any:
-    """Draw weights at least 0 that are symmetric, in any form; in a spoilt case perhaps any table."""
+    """Draw symmetric nonnegative weights in any container; in a corrupted case possibly any table."""
     random = np.random.default_rng(draw(st.integers(0, 999)))
     W = np.tril(random.random((n, n)) * (random.random((n, n)) < 0.5), -1)
     W = (W + W.T) * draw(st.sampled_from((1.0, 1.0, 1.0, 1e-300, 1e300, 5e-324)))
@@ -28,7 +28,7 @@ def any_(n: int) -> Any:
 
 
 def _csr(W: Any, form: str) -> Any:
-    """Return all entries: `in_form` leaves some out, and what is left is not symmetric."""
+    """Return all entries: `in_form` drops some, which makes the matrix asymmetric."""
     import scipy.sparse as sp
 
     return {"csc": sp.csc_array, "coo": sp.coo_matrix}.get(form, sp.csr_array)(W)
@@ -73,7 +73,7 @@ def links(draw: st.DrawFn) -> Case:
 
 
 def _rows(n: int, d: int, draw: st.DrawFn) -> Any:
-    """Draw checked rows, as a rule takes them; also ones beyond the arithmetic."""
+    """Draw validated rows, including rows that overflow float64."""
     random = np.random.default_rng(draw(st.integers(0, 99)))
     return random.normal(size=(n, d)) * draw(either(st.sampled_from((1.0, 0.0, 1e-200, 1e9)), st.just(1e300)))
 
@@ -82,7 +82,7 @@ def _linked(X: Any, Z: Any, **named: Any) -> Any:
     graph = graphs.NeighborGraph(**named).graph(X)
     assert isinstance(graph, graphs.Graph)
     repr(graph)
-    return graph.affinity, graph.to_new(Z)
+    return graph.affinity, graph.transform(Z)
 
 
 @st.composite
@@ -90,7 +90,7 @@ def pictures(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
     if draw(st.integers(0, 4)) == 0:
         rates = either(st.sampled_from([np.full(3, 0.5), [0.1, 0.2, 0.9], (1.0, 1.0, 1.0)]))
-        curve = {"covering_rate": draw(rates), "covering_rate_std": draw(rates), "n_rows": (1, 2, 3)}
+        curve = {"covering_rate": draw(rates), "covering_rate_std": draw(rates), "train_sizes": (1, 2, 3)}
         accuracy = draw(st.sampled_from([rates, st.none()]))
         curve |= {"accuracy": draw(accuracy), "accuracy_std": draw(accuracy)}
         return _drawn, (plots.plot_learning_curve, draw(either(just(SimpleNamespace(**curve))))), {}
@@ -104,7 +104,7 @@ def pictures(draw: st.DrawFn) -> Case:
 
 
 def _drawn(function: Any, given_: Any, *labels: Any) -> Any:
-    """Draw on axes that are thrown away; sets of any form are read first, as a caller has to."""
+    """Plot on axes that are discarded; sets of any form are converted first."""
     import matplotlib.figure
 
     if function is not plots.plot_learning_curve and not np.isscalar(given_):

@@ -1,4 +1,4 @@
-"""Calls of what makes, hides, judges and compares sets and scores."""
+"""Fuzzed calls on candidate sets, distractors, metrics and comparisons."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from oneof import CandidateSets, make_partial_labels, metrics, model_selection
 from oneof.datasets import make_two_sensors
 from tests.fuzz.drawn import (
+    CORRUPTED,
     ROWS,
     SCALARS,
     SEEDS,
-    SPOILT,
     Case,
     classes_of,
     either,
@@ -26,7 +26,7 @@ from tests.fuzz.drawn import sets as sets_
 from tests.fuzz.labels import FORMS, MASK_FORMS, NAMED_FORMS, NAMES, SET_FORMS
 
 MAKERS = {"labels": NAMED_FORMS, "sets": FORMS, "indicator": MASK_FORMS, "complementary": SET_FORMS, "init": ("mask",)}
-"""How sets are made of labels of which form."""
+"""Constructors of candidate sets with the forms of labels that they accept."""
 
 
 @st.composite
@@ -80,7 +80,7 @@ def strings(draw: st.DrawFn) -> Case:
 
 
 def _taken(y: Any, rows: Any) -> Any:
-    """Go there and back through all that sets can be written as."""
+    """Convert candidate sets to every other form and back."""
     sets = CandidateSets.from_sets(y)
     again = CandidateSets.from_sets(sets.to_sets(), classes=sets.classes)
     assert again == sets
@@ -135,27 +135,31 @@ def hidings(draw: st.DrawFn) -> Case:
     n, K = draw(ROWS), draw(st.integers(2, 4))
     if draw(st.integers(0, 9)) == 0:
         sizes = {"n_rows": either(st.just((1, n, 2))), "n_features": either(st.sampled_from([(K, 1), (1, 2)]))}
-        scales = optional(share=either(st.floats(0.1, 0.9)), separation=either(st.just((2.0, 1e9))), random_state=SEEDS)
+        scales = optional(
+            fraction=either(st.floats(0.1, 0.9)), separation=either(st.just((2.0, 1e9))), random_state=SEEDS
+        )
         return _two_sensors, (), {name: draw(size) for name, size in sizes.items()} | draw(scales)
     y = draw(either(exact(n, K), sets_(n, K)))
     kind = draw(st.sampled_from(["uniform", "confusable", "cooccurring"]))
-    named = draw(optional(share=either(st.floats(0, 1)), classes=classes_of(y), random_state=SEEDS))
+    named = draw(optional(fraction=either(st.floats(0, 1)), classes=classes_of(y), random_state=SEEDS))
     if kind != "cooccurring":
         named |= draw(
-            st.sampled_from([optional(extra=several(0, 1)), optional(size=several(1, 2))]).flatmap(lambda s: s)
+            st.sampled_from([optional(n_distractors=several(0, 1)), optional(set_size=several(1, 2))]).flatmap(
+                lambda s: s
+            )
         )
     known = draw(classes_of(y))
     many = len(known) if isinstance(known, list | tuple) else K
     if kind == "confusable":
         named |= draw(optional(epsilon=either(st.floats(0, 1)), confusion=either(just(np.ones((many, many))))))
-    if kind == "cooccurring" or draw(SPOILT):
+    if kind == "cooccurring" or draw(CORRUPTED):
         named |= draw(optional(groups=either(just(np.arange(n) // 3), features(n, 1))))
-    named["kind"] = draw(either(st.just(kind)))
+    named["distractors"] = draw(either(st.just(kind)))
     return make_partial_labels, (y,), named
 
 
 def _two_sensors(**named: Any) -> Any:
-    """Return the rows without the NaN of those that lack a sensor."""
+    """Return the rows with the NaN of missing sensors removed."""
     rows = make_two_sensors(**named)
     return np.nan_to_num(rows.X, nan=0.0, posinf=np.inf, neginf=-np.inf), rows.seen
 

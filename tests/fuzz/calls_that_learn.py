@@ -1,4 +1,4 @@
-"""Calls of what fits estimators: queries, comparisons, documents, sessions."""
+"""Fuzzed calls that fit estimators: queries, comparisons, documents, sessions."""
 
 from typing import Any
 
@@ -9,12 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from oneof import PLKNN, AvgPerceptron, active, model_selection, multilabel
 from oneof.comparison import (
     compare,
-    first_choice,
-    holds_negative,
+    default_estimators,
+    default_method,
     learning_curve,
-    left_out_of_auto,
-    panel,
-    without_slow,
 )
 from oneof.labeling import LabelingSession
 from tests.fuzz.drawn import (
@@ -46,17 +43,19 @@ def queries(draw: st.DrawFn) -> Case:
                 st.sampled_from([PLKNN(), len, 3]),
             )
         )
-        # What these can tell of their uncertainty.
-        able = {"GraphLogisticRegression": ["information", "entropy"], "PLKNN": ["entropy"]}
+        # The strategies that these estimators support.
+        able = {"GraphLogisticRegression": ["mutual_information", "entropy"], "PLKNN": ["entropy"]}
         known = [*able.get(type(model).__name__, []), "margin", "random"]
-        named = {"strategy": draw(either(st.sampled_from(known)))} | draw(optional(n=several(1, 4), random_state=SEEDS))
+        named = {"strategy": draw(either(st.sampled_from(known)))} | draw(
+            optional(batch_size=several(1, 4), random_state=SEEDS)
+        )
         return active.query, (model, X), named
     if which == 1:
         model = draw(either(st.just(fitted("graph"))))
         asked = either(st.sampled_from([[[0], [1, 2]], [{0}]]), st.sampled_from([[[0, 1, 2]], [[7]], [[]], None, 3]))
-        return active.query_subsets, (model, X), draw(optional(n=several(1, 4), subsets=asked))
+        return active.query_subsets, (model, X), draw(optional(batch_size=several(1, 4), subsets=asked))
     odd_starts = st.sampled_from([[0, 0], [99], [-1], [], [True, False], None, "x"])
-    named = draw(optional(batch=several(1, 3), random_state=SEEDS))
+    named = draw(optional(batch_size=several(1, 3), random_state=SEEDS))
     named["start"] = draw(either(st.sampled_from([2, 1, [0, 1], np.array([0, 1]), range(2)]), odd_starts))
     named |= {"n_queries": draw(several(0, 3)), "strategy": draw(either(st.sampled_from(["entropy", "random"])))}
     if draw(st.integers(0, 2)) == 2:
@@ -67,7 +66,7 @@ def queries(draw: st.DrawFn) -> Case:
 
 
 def _simulated(learner: Any, *given_: Any, **named: Any) -> Any:
-    """Simulate; what scikit-learn's own estimators say of rows that they cannot take is theirs to say."""
+    """Simulate queries; errors of scikit-learn's own estimators are raised unchanged."""
     if isinstance(learner, PLKNN):
         return active.simulate(learner, *given_, **named)
     try:
@@ -96,7 +95,7 @@ def comparisons(draw: st.DrawFn) -> Case:
     named.setdefault("cv", 2)
     if draw(st.booleans()):
         odd = st.sampled_from([(0.0,), (), (float("nan"),), None, "x"])
-        named |= draw(optional(shares=either(st.sampled_from([(0.5, 1.0), (1.0,)]), odd)))
+        named |= draw(optional(train_sizes=either(st.sampled_from([(0.5, 1.0), (1.0,)]), odd)))
         return learning_curve, (PLKNN(n_neighbors=2), X, y), named
     methods = either(
         st.sampled_from([{"a": PLKNN(), "b": AvgPerceptron()}, ["PLKNN"], "AvgPerceptron"]),
@@ -107,29 +106,26 @@ def comparisons(draw: st.DrawFn) -> Case:
 
 @st.composite
 def _a_truth(draw: st.DrawFn, y: Any, n: int) -> Any:
-    """Draw a column of labels that occur."""
+    """Draw a column of labels that occur in the data."""
     known = draw(classes_of(y))
     return [known[0]] * n if isinstance(known, list | tuple) and len(known) else known
 
 
 @st.composite
 def choices(draw: st.DrawFn) -> Case:
-    """Draw a call of what the comparison chooses its methods by."""
+    """Draw a call of a function that selects methods."""
     n = draw(ROWS)
-    match draw(st.integers(0, 4)):
+    match draw(st.integers(0, 1)):
         case 0:
             flag = either(st.booleans())
-            return panel, (), draw(optional(sparse=flag, negative=flag, n_rows=several(1, 10**6), random_state=SEEDS))
-        case 1:
-            y = draw(sets(n, 3, ("candidates", "text sets")))
-            return first_choice, (y,), {}
-        case 2:
-            return holds_negative, (draw(features(n, 2)),), {}
-        case 3:
-            return left_out_of_auto, (draw(several(1, 10**4)),), {}
+            return (
+                default_estimators,
+                (),
+                draw(optional(sparse=flag, negative=flag, n_rows=several(1, 10**6), random_state=SEEDS)),
+            )
         case _:
-            known = either(st.sampled_from([{}, {"PLGP": PLKNN()}, {"a": 1}]))
-            return without_slow, (draw(known), draw(several(1, 10**4))), {}
+            y = draw(sets(n, 3, ("candidates", "text sets")))
+            return default_method, (y,), {}
 
 
 @st.composite
@@ -157,9 +153,9 @@ def sessions(draw: st.DrawFn) -> Case:
             y=sets(n, 3, NAMED_FORMS),
             estimator=either(st.sampled_from([PLKNN(n_neighbors=2), AvgPerceptron()])),
             strategy=either(st.sampled_from(["auto", "margin", "random"])),
-            overlap=several(1, 2),
-            check_every=several(0, 2),
-            batch=several(1, 2),
+            annotations_per_item=several(1, 2),
+            check_interval=several(0, 2),
+            refit_every=several(1, 2),
             min_votes=several(1, 1),
             top=several(1, 2),
             random_state=SEEDS,

@@ -1,7 +1,8 @@
-"""Pieces that calls of public functions are drawn from.
+"""Strategies for the arguments of public functions.
 
-A third of the cases have nothing wrong in them but what rows may be; in the others, each argument is odd one time in
-three. Were it so in all cases, most calls would end at their first check, and what lies behind it go untried.
+In a third of the cases all arguments are valid, apart from the scale of the rows; in the others, each argument is
+invalid with probability 1/3. With more invalid arguments most calls would end at their first check, and the code after
+it would not be tested.
 """
 
 import functools
@@ -22,37 +23,37 @@ from tests.fuzz.parameters import INVALID
 from tests.fuzz.rows import ODD_OBJECTS, tables
 
 Case = tuple[Any, tuple[Any, ...], dict[str, Any]]
-"""A function, and what it is called with."""
+"""A function with its positional and keyword arguments."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Cases of a kind: how one is drawn, how many there are beside others, and the public names that they call."""
+    """A kind of cases: their strategy, their relative number, and the public names that they call."""
 
     drawn: Callable[[], st.SearchStrategy[Case]]
     share: float
     calls: tuple[Any, ...]
 
 
-SPOILT = st.shared(st.sampled_from((False, True, True)), key="spoilt")
-"""Whether anything is odd: drawn once for a case."""
+CORRUPTED = st.shared(st.sampled_from((False, True, True)), key="corrupted")
+"""Whether a case may contain invalid arguments; drawn once for each case."""
 SCALARS = st.sampled_from([*INVALID, *ODD_OBJECTS])
 
 
 @st.composite
 def either(draw: st.DrawFn, plain: Any, odd: Any = SCALARS, share: int = 2) -> Any:
-    """Draw a plain value, and in a spoilt case once in a while an odd one."""
-    return draw(odd) if draw(SPOILT) and draw(st.integers(0, share)) == share else draw(plain)
+    """Draw a valid value, and sometimes an invalid one in a corrupted case."""
+    return draw(odd) if draw(CORRUPTED) and draw(st.integers(0, share)) == share else draw(plain)
 
 
 @st.composite
 def optional(draw: st.DrawFn, **drawn: Any) -> dict[str, Any]:
-    """Draw some of the named arguments."""
+    """Draw a subset of the keyword arguments."""
     return {name: draw(values) for name, values in drawn.items() if draw(st.integers(0, 2)) == 2}
 
 
 def just(value: Any) -> Any:
-    """Draw a value that hypothesis need not hash, as `st.just` does."""
+    """Draw a constant value, which, unlike in `st.just`, need not be hashable."""
     return st.builds(lambda: value)
 
 
@@ -70,28 +71,28 @@ ODD_CLASSES = st.one_of(
 
 @st.composite
 def features(draw: st.DrawFn, n: int, d: int, *, below_zero: bool = True) -> Any:
-    """Draw a table that fits the other arguments; one in five, spoilt or not, may hold any number of any type."""
+    """Draw a table that fits the other arguments; one in five may contain any number of any type."""
     plain = tables(n, d, odd=draw(st.integers(0, 4)) == 4, below_zero=below_zero)
     return draw(either(plain, st.one_of(tables(n, d + 1), tables(n + 1, d), tables(n, d), SCALARS)))
 
 
 @st.composite
 def sets(draw: st.DrawFn, n: int, K: int, forms: tuple[str, ...] = FORMS) -> Any:
-    """Draw what is said of the labels of n rows; in a spoilt case perhaps broken, or in no form that is wanted."""
+    """Draw the labels of n rows; in a corrupted case possibly invalid or of an unsupported form."""
     odd = st.one_of(supervision(n, K, one_in=1), supervision(n, K, one_in=0))
     return draw(either(supervision(n, K, one_in=0, forms=forms), odd))
 
 
 @st.composite
 def exact(draw: st.DrawFn, n: int, K: int) -> Any:
-    """Draw one label for each row, such that all classes occur where there are rows enough."""
+    """Draw one label for each row; all classes occur if there are enough rows."""
     truth = np.arange(n) % K
     return in_words(draw(st.sampled_from(NAMED_FORMS)), np.eye(K, dtype=bool)[truth], truth)
 
 
 @st.composite
 def classes_of(draw: st.DrawFn, y: Any) -> Any:
-    """Draw the classes that y names, as our own reader finds them."""
+    """Draw the classes of y, as oneof reads them."""
     known: Any = NAMES
     if not hasattr(y, "__next__"):
         with warnings.catch_warnings():
@@ -105,7 +106,7 @@ def classes_of(draw: st.DrawFn, y: Any) -> Any:
 
 @functools.cache
 def fitted(name: str) -> Any:
-    """Return an estimator that is fitted to 2 features and 3 classes, once for all."""
+    """Return an estimator fitted to 2 features and 3 classes; it is cached."""
     X, mask = table(20, d=2)
     kinds = {"graph": GraphLogisticRegression, "votes": PLKNN, "online": AvgPerceptron, "convex": CLPL}
     return kinds[name]().fit(X, mask)

@@ -1,4 +1,4 @@
-"""All families of calls but those of the estimators, with the public names that each calls."""
+"""Families of fuzzed calls, except those of the estimators, with the public names that each one calls."""
 
 from oneof import (
     CandidateSets,
@@ -20,12 +20,9 @@ from oneof import (
 )
 from oneof.comparison import (
     compare,
-    first_choice,
-    holds_negative,
+    default_estimators,
+    default_method,
     learning_curve,
-    left_out_of_auto,
-    panel,
-    without_slow,
 )
 from tests.fuzz import calls_on_blocks, calls_on_files, calls_on_graphs, calls_on_sets, calls_that_learn
 from tests.fuzz.drawn import Family
@@ -84,11 +81,8 @@ FAMILIES = {
         calls_that_learn.choices,
         1.0,
         (
-            panel,
-            first_choice,
-            holds_negative,
-            left_out_of_auto,
-            without_slow,
+            default_estimators,
+            default_method,
         ),
     ),
     "documents": Family(calls_that_learn.documents, 1.0, (multilabel.breakeven_score,)),
@@ -96,7 +90,7 @@ FAMILIES = {
     "texts": Family(calls_on_files.texts, 1.0, (text.make_vectorizer, text.StemTokenizer)),
     "single rows": Family(calls_on_files.single_rows, 1.0, (stream.RiverClassifier,)),
     "data sets": Family(
-        calls_on_files.data_sets, 1.0, (datasets.load, datasets.names, datasets.describe, datasets.load_mat)
+        calls_on_files.data_sets, 1.0, (datasets.load, datasets.list_datasets, datasets.dataset_info, datasets.load_mat)
     ),
     "streams": Family(
         calls_on_files.streams,

@@ -1,4 +1,4 @@
-"""Supervision of every kind that a caller may have, or think that he has."""
+"""Labels of every kind that a caller may pass, valid or not."""
 
 import datetime
 import decimal
@@ -26,7 +26,7 @@ NAMED_FORMS = (
     *("integers", "text", "None missing", "-1 missing", "pandas text", "numpy text", "bytes", "dates", "categorical"),
     *("bools", "pandas NA", "large integers", "NaN missing"),
 )
-"""Forms of one label a row."""
+"""Forms with one label for each row."""
 MASK_FORMS = ("mask", "indicator", "float indicator", "csr", "csc", "frame", "polars frame")
 SET_FORMS = ("sets", "lists", "candidates", "text sets", "object sets", "pandas lists", "polars lists")
 BROKEN = (
@@ -49,7 +49,7 @@ BROKEN = (
 
 @st.composite
 def supervision(draw: st.DrawFn, n: int, K: int, *, one_in: int = 6, forms: tuple[str, ...] = FORMS) -> Any:
-    """Draw what is said of the labels of n rows over K classes; one in so many is broken in some way, none for 0."""
+    """Draw the labels of n rows over K classes; one in `one_in` is invalid, none if it is 0."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     mask = random.random((n, K)) < draw(st.sampled_from([0.0, 0.3, 0.8]))
     truth = random.integers(0, K, n)
@@ -63,7 +63,7 @@ def supervision(draw: st.DrawFn, n: int, K: int, *, one_in: int = 6, forms: tupl
 
 
 def in_words(form: str, mask: Any, truth: Any) -> Any:
-    """Return sets, or true labels, in one of the forms that are taken."""
+    """Return candidate sets or true labels in one of the supported forms."""
     sets = [np.flatnonzero(row).tolist() for row in mask]
     named = [[NAMES[k % 4] * (1 + k // 4) for k in s] for s in sets]
     full = mask.all(axis=1)

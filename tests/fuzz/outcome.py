@@ -1,7 +1,7 @@
-"""The one law of the fuzzers: what may come of a call, whatever was passed to it.
+"""The law of all fuzz tests: the valid outcomes of a call with any arguments.
 
-A call returns finite numbers, or raises one of our documented exceptions; it says nothing by NumPy's warnings, leaves
-what it was given as it was, and ends.
+A call returns finite numbers or raises a documented exception of oneof, causes no NumPy warning, leaves its arguments
+unchanged, and returns in time.
 """
 
 import dataclasses
@@ -23,45 +23,45 @@ from oneof.errors import OneofError
 
 
 class CallersError(Exception):
-    """What a function that the caller hands in raised."""
+    """Raised by a function that the caller passes in."""
 
 
 def of_the_caller(*_: Any, **__: Any) -> Any:
-    """Be an affinity, a kernel or an optimizer that raises, as it may."""
+    """Raise, as an affinity, a kernel or an optimizer of the caller may."""
     raise CallersError("raised by a function of the caller's")
 
 
 DOCUMENTED = (OneofError, NotFittedError, CallersError)
-"""What may be raised: our own errors, and scikit-learn's word for an estimator that was not fitted."""
+"""Exceptions that a call may raise: those of oneof, and scikit-learn's NotFittedError."""
 
-SPOKEN = UserWarning
-"""What may be said: our own warnings and scikit-learn's ConvergenceWarning and DataConversionWarning are kinds of it.
+ALLOWED_WARNINGS = UserWarning
+"""Warnings that a call may cause; scikit-learn's ConvergenceWarning and DataConversionWarning are subclasses.
 
-NumPy's and scipy's RuntimeWarning, ComplexWarning and LinAlgWarning, numba's, and those of deprecation are not.
+RuntimeWarning, ComplexWarning and LinAlgWarning of NumPy and SciPy, numba's warnings and deprecations are not.
 """
 
 NAN_MEANS = {"accuracy", "approximated_accuracy", "break_even", "covering_rate", "fit_seconds"}
 NAN_MEANS |= {f"{name}_std" for name in NAN_MEANS}
-"""Attributes of results whose NaN is documented: what could not be judged."""
+"""Attributes of results that are documented to be NaN if they could not be computed."""
 
 LONGEST = 60.0
-"""Processor seconds after which a call counts as one that does not end; ordinary calls here take milliseconds."""
+"""Processor seconds after which a call counts as a hang; ordinary calls take milliseconds."""
 
 
 CAME: Counter[str] = Counter()
-"""How many calls of this process were "answered" and "refused", for whoever counts."""
+"""Numbers of calls of this process that returned ("answered") or raised ("refused")."""
 
 
 class HangError(AssertionError):
-    """A call did not end."""
+    """Raised if a call does not return in time."""
 
 
 def outcome(call: Callable[..., Any], *given: Any, may_be_nan: bool = False, **named: Any) -> Any:
-    """Call, hold what comes of it against the law, and return the result, or the documented exception."""
+    """Call a function, check its outcome, and return the result or the documented exception."""
     before = fingerprint((given, named))
     with ends(), warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", SPOKEN)
+        warnings.simplefilter("ignore", ALLOWED_WARNINGS)
         try:
             result = call(*given, **named)
         except DOCUMENTED as error:
@@ -76,7 +76,7 @@ def outcome(call: Callable[..., Any], *given: Any, may_be_nan: bool = False, **n
 
 
 def assert_finite(value: Any, where: str = "the result") -> None:
-    """Assert that there is no NaN and no infinity in a result, in whatever it is wrapped."""
+    """Assert that a result contains neither NaN nor infinity, in any container."""
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc":
         assert np.isfinite(value).all(), f"{where} holds {value[~np.isfinite(value)].ravel()[:3]}"
     elif isinstance(value, float):
@@ -96,7 +96,7 @@ def assert_finite(value: Any, where: str = "the result") -> None:
 
 
 def fingerprint(value: Any) -> Any:
-    """Return something that is equal before and after where a value was left as it was."""
+    """Return a fingerprint of a value, to check that a call has not changed it."""
     if isinstance(value, np.ma.MaskedArray):
         return np.ma.getdata(value).tobytes(), np.ma.getmaskarray(value).tobytes()
     if isinstance(value, np.ndarray):
@@ -119,12 +119,12 @@ def fingerprint(value: Any) -> Any:
         return [fingerprint(part) for part in value]
     if isinstance(value, set | frozenset | str | bytes | int | float | complex | None):
         return type(value), repr(value)
-    return None  # estimators learn, generators go on, and callables are not looked into
+    return None  # estimators and generators may change, and callables are not inspected
 
 
 @contextmanager
 def ends() -> Iterator[None]:
-    """Raise HangError inside what takes too long; processor time, so that a busy machine is no reason."""
+    """Raise HangError after a limit of processor time, which does not depend on the load of the machine."""
 
     def give_up(*_: Any) -> None:
         raise HangError(f"no end after {LONGEST:.0f} processor seconds")

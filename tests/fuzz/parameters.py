@@ -1,4 +1,4 @@
-"""Parameters of estimators: those that are documented, in small sizes, and those that nobody should pass."""
+"""Parameters of estimators: documented values in small sizes, and invalid ones."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ INVALID = (
     *(1e300, 1 + 1j, [], {}, (), object(), np.array([1.0, 2.0]), np.float32(0.5), np.int8(1), np.array(0.5)),
     of_the_caller,
 )
-"""Values for any parameter; some are possible for some."""
+"""Values for any parameter; some are valid for some parameters."""
 
 NUMBERS = (1e-300, 1e-12, 0.01, 0.5, 1.0, 3, 100.0, 1e12, 1e300)
 
@@ -36,11 +36,11 @@ SIZES = {
     "optimizer_max_samples": (None, 2, 5),
     "n_jobs": (None, 1),
 }
-"""Counts that work grows with: those of `INVALID` are small."""
+"""Values of parameters that determine the work, which are small."""
 
 
 def products(A: Any, B: Any) -> Any:
-    """Return a kernel as a caller may write one."""
+    """Return the Gram matrix of a kernel that a caller might define."""
     gram = A @ B.T
     return gram.toarray() if hasattr(gram, "toarray") else gram
 
@@ -48,16 +48,16 @@ def products(A: Any, B: Any) -> Any:
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed", products)
 CHOICES: dict[str, tuple[Any, ...]] = {
     "affinity": ("gaussian", "cosine", "binary", "precomputed", lambda X: np.ones((X.shape[0], X.shape[0]))),
-    "agreement": (True, False, "auto"),
     "alpha": (0.1, 0.5, 0.99, 1.0, "auto"),
     "approximation": (None, "nystroem", "auto"),
     "beta": (0.1, 1.0, "auto"),
-    "cost_ratio": ("balanced", "printed"),
+    "cost_ratio": ("balanced", "paper"),
+    "coregularization": (True, False, "auto"),
     "covariance": ("full", "tied", "diagonal", "spherical"),
     "cv_weights": ((0.0, 1.0), (0.5,), (), (-1.0,), (float("nan"),)),
-    "distractors": ("auto", "uniform", "scene", "confusion"),
+    "distractors": ("auto", "uniform", "cooccurring", "confusable"),
     "estimator": (None, SVC(), DecisionTreeClassifier(max_depth=1)),
-    "features": ("raw", "kernel", "auto", "standard", "rank", "angle", "unit", "scaled_unit"),
+    "features": ("raw", "kernel", "auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"),
     "gamma": ("scale", "auto", *NUMBERS),
     "kernel": (*KERNELS, "laplacian", "auto", None),
     "solver": ("newton", "block", "sequential", "cccp", "pegasos", "cg", "cholesky"),
@@ -68,7 +68,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "prior": ("graph", "graph+ridge", "graph+ard"),
     "random_state": (None, 0, 7, np.random.RandomState(0), np.random.default_rng(0), -3, "x"),
     "shrink": ("on_loss", "always"),
-    "switching": ("multiple", "single"),
+    "label_switching": ("multiple", "single"),
     "symmetrize": ("union", "mutual", "sum"),
     "temperature": (0.5, 1.0, "loo"),
     "unlabeled": ("ignore", "class_mass"),
@@ -90,12 +90,12 @@ QUICK = {
     "MultinomialEM": {"max_iter": 20},
     "MarkovWalk": {"max_iter": 20},
 }
-"""What makes a case a matter of milliseconds, where it is not drawn."""
+"""Settings that limit a case to milliseconds, unless they are drawn."""
 
 
 @st.composite
 def parameters(draw: st.DrawFn, estimator: Any) -> dict[str, Any]:
-    """Draw no, one or two parameters, possible or not, beside those that keep a case short."""
+    """Draw up to two parameters, valid or not, in addition to those that keep a case short."""
     names = sorted(estimator.get_params(deep=False))
     drawn = dict(QUICK.get(type(estimator).__name__, {}))
     for name in draw(st.lists(st.sampled_from(names), max_size=3, unique=True)):

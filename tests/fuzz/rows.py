@@ -1,4 +1,4 @@
-"""Feature tables of every kind that a caller may have, or think that he has."""
+"""Feature tables of every kind that a caller may pass, valid or not."""
 
 from typing import Any
 
@@ -35,9 +35,9 @@ ODD_OBJECTS = (
     str,
     ...,
 )
-"""What is no table at all."""
+"""Objects that are not tables."""
 
-# What stands in the table; the plain ones come first, toward which hypothesis shrinks.
+# Contents of the table; the simplest come first, because hypothesis shrinks toward them.
 VALUES = (
     *("normal", "normal", "whole", "counts", "copies", "collinear", "constant", "zeros", "sorted"),
     *("huge", "tiny", "columns of all scales", "rows of all scales", "outlier", "largest", "least", "alternating"),
@@ -53,7 +53,7 @@ FORMS = (
 
 @st.composite
 def tables(draw: st.DrawFn, n: int, d: int, *, odd: bool = True, below_zero: bool = True) -> Any:
-    """Draw a table of n rows and d columns; without `odd`, one in which nothing is wrong but perhaps its scale."""
+    """Draw a table of n rows and d columns; without `odd` a valid one of any scale."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     kind = draw(st.sampled_from(VALUES if odd else VALUES[:9]))
     X = _values(kind, n, d, random)
@@ -103,7 +103,7 @@ def _values(kind: str, n: int, d: int, random: np.random.Generator) -> Any:
 
 
 def _as_type(X: Any, dtype: str) -> Any:
-    if dtype == "O+":  # objects, of which one is no number
+    if dtype == "O+":  # objects, one of which is not a number
         X = X.astype(object)
         if X.size:
             X.flat[0] = (None, "?", [], 1 + 2j)[X.size % 4]
@@ -116,7 +116,7 @@ def _as_type(X: Any, dtype: str) -> Any:
 
 
 def in_form(X: Any, form: str, random: np.random.Generator) -> Any:
-    """Return an array in another container, layout or sparse format; as it is where its type forbids that."""
+    """Return an array in another container, layout or sparse format; unchanged if its type does not allow it."""
     if form == "F":
         return np.asfortranarray(X)
     if form == "strided":

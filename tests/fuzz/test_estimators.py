@@ -1,4 +1,4 @@
-"""Every estimator, with whatever rows, sets and parameters: a model with finite numbers, or one of our errors."""
+"""Every estimator with random rows, sets and parameters gives finite numbers or raises an error of oneof."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof.estimators._online_base import OnlineLearner
+from oneof.estimators._online_base import OnlineClassifier
 from tests.estimators.panel import ALL, name, takes_counts
 from tests.fuzz.labels import supervision
 from tests.fuzz.outcome import DOCUMENTED, outcome
@@ -20,7 +20,7 @@ ASKED = ("predict", "predict_proba", "decision_function", "transform")
 
 @st.composite
 def fits(draw: st.DrawFn, estimator: Any) -> tuple[Any, ...]:
-    """Draw parameters, rows and sets to fit, and rows and sets to ask about."""
+    """Draw parameters, rows and sets to fit, and rows and sets to predict."""
     n, d, K = draw(st.integers(0, 12)), draw(st.integers(0, 4)), draw(st.integers(2, 4))
     n, d = (n, d) if draw(st.integers(0, 9)) == 0 else (n + 2, d + 1)
     counts = takes_counts(estimator)
@@ -36,7 +36,7 @@ def fits(draw: st.DrawFn, estimator: Any) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("estimator", ALL, ids=name)
 def test_estimators(estimator):
-    """Fitting, predicting and judging end in finite numbers or in one of our errors."""
+    """Fitting, predicting and scoring give finite numbers or raise an error of oneof."""
 
     @cases(1.0)
     @given(fits(estimator))
@@ -47,7 +47,7 @@ def test_estimators(estimator):
 
 
 def play(estimator: Any, case: tuple[Any, ...]) -> None:
-    """Go through what a caller does with an estimator, and hold each step against the law."""
+    """Call the methods of an estimator in turn, and check the outcome of each."""
     settings, X, y, Z, z = case
     model = outcome(type(estimator), **settings)
     fitted = outcome(model.fit, X, y)
@@ -61,14 +61,14 @@ def play(estimator: Any, case: tuple[Any, ...]) -> None:
                 outcome(getattr(fitted, method), rows)
     outcome(fitted.score, Z, z)
     outcome(fitted.disambiguate, Z, z)
-    if isinstance(fitted, OnlineLearner):
+    if isinstance(fitted, OnlineClassifier):
         again = outcome(fitted.partial_fit, Z, z)
         if not isinstance(again, DOCUMENTED):
             hold_attributes(again)
 
 
 def hold_attributes(model: Any) -> None:
-    """Assert that what a model tells of itself is finite: a NaN there comes out later."""
+    """Assert that the fitted attributes are finite."""
     for attribute in (
         "coef_",
         "intercept_",

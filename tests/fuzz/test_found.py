@@ -1,6 +1,4 @@
-"""What the fuzzers found once, each in its smallest form, and what is said now."""
-
-import importlib
+"""Regression tests of failures that fuzzing found, each in its smallest form."""
 
 import dask.array as da
 import numpy as np
@@ -38,13 +36,13 @@ from oneof import (
     stream,
 )
 from oneof.comparison import LearningCurve, compare, learning_curve
+from oneof.comparison import methods as comparison_methods
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.labeling import LabelingSession, LabelTable
 from tests.estimators.panel import table
 from tests.fuzz.outcome import outcome
 
 X, MASK = table(20, d=2)
-compare_ = importlib.import_module("oneof.comparison")
 UNSORTABLE = np.array([1.0, 2.0])
 
 
@@ -58,51 +56,51 @@ UNSORTABLE = np.array([1.0, 2.0])
         (X + 1j, InputError),
     ],
 )
-def test_rows_are_refused_in_our_words(rows, error):
-    """What scikit-learn's checks refuse is an error of ours, with their sentence."""
+def test_invalid_rows_raise_errors_of_oneof(rows, error):
+    """Errors of scikit-learn's checks are raised as errors of oneof with the same sentence."""
     assert isinstance(outcome(PLEM().fit(X, MASK).predict, rows), error)
 
 
 @pytest.mark.parametrize("size", [1e308, 1.7e308])
-def test_scores_that_overflow_are_said(size):
-    """Neither a warning of NumPy's nor a score that is no number comes of rows beyond the arithmetic."""
-    for model in (AvgPerceptron(eta=1e3), PLEM(lam=1e-6)):
+def test_overflowing_scores_are_an_error(size):
+    """Rows that overflow float64 cause neither NumPy warnings nor NaN scores."""
+    for model in (AvgPerceptron(eta0=1e3), PLEM(lam=1e-6)):
         model.fit(X, MASK)
         for ask in ("predict", "decision_function", "predict_proba"):
             if hasattr(model, ask):
-                assert "scale the features" in str(outcome(getattr(model, ask), np.full((1, 2), size) * [1, -1]))
+                assert "cale the features" in str(outcome(getattr(model, ask), np.full((1, 2), size) * [1, -1]))
 
 
 def test_sums_of_finite_rows_may_overflow():
-    """scikit-learn sums the rows to find NaN quickly, and NumPy warns of that sum."""
+    """The sum by which scikit-learn finds NaN quickly causes no NumPy warning."""
     rows = np.where(X > 0, 1.7e308, -1.7e308)
     assert isinstance(outcome(PLKNN().fit, sp.csr_array(rows), MASK), PLKNN)
     assert isinstance(outcome(LabelingSession, rows, classes=["a", "b"], estimator=PLKNN()), LabelingSession)
 
 
-def test_weights_that_are_no_numbers_are_not_shown():
-    """Subnormal features have weights beyond float64."""
+def test_subnormal_features_cause_no_nan():
+    """Subnormal features, whose weights overflow float64, are handled."""
     rows = np.where(X > 0, 5e-324, -5e-324)
     assert isinstance(outcome(GraphLogisticRegression().fit, rows, MASK), InputError)
 
 
 def test_tolerances_of_any_size():
-    """The square of a tolerance overflows before the tolerance does."""
+    """A tolerance whose square overflows is handled."""
     assert isinstance(outcome(CLPL(tol=1e300).fit, X, MASK), CLPL)
     assert isinstance(outcome(PLSVM(solver="pegasos", tol=1e300).fit, X, MASK), PLSVM)
 
 
 @pytest.mark.parametrize("model", [CLPL(C=10**400), PLEM(lam=10**400), HarmonicField(bandwidth=10**400)])
-def test_integers_beyond_floats(model):
-    """They are numbers above 0, of which no float can be made."""
-    said = str(outcome(model.fit, X, MASK))
-    assert "is not possible: give a number above 0" in said
-    assert len(said) < 120
+def test_integers_that_overflow_float64(model):
+    """Positive integers that do not fit into a float are errors of oneof."""
+    message = str(outcome(model.fit, X, MASK))
+    assert "must be a number above 0" in message
+    assert len(message) < 120
 
 
 @pytest.mark.parametrize("seed", ["x", -3, np.random.default_rng(0)])
 def test_seeds_of_another_kind(seed):
-    """Each room that draws says so in an error of ours."""
+    """An invalid random state is an error of oneof in every module that uses one."""
     for call in (
         lambda: AvgPerceptron(random_state=seed).fit(X, MASK),
         lambda: list(model_selection.CandidateKFold(random_state=seed).split(X, MASK)),
@@ -111,49 +109,49 @@ def test_seeds_of_another_kind(seed):
         assert isinstance(outcome(call), InputError)
 
 
-def test_pools_beyond_the_arithmetic():
-    """Covariances of the scores overflow before the rows do."""
+def test_pools_that_overflow_float64():
+    """Covariances of the scores that overflow are an error of oneof."""
     model = GraphLogisticRegression().fit(X, MASK)
     for ask in (active.query, active.query_subsets):
         for size in (1e200, 1.7e308):
-            assert "scale the features" in str(outcome(ask, model, np.full((2, 2), size) * [1, -1]))
+            assert "Scale the features" in str(outcome(ask, model, np.full((2, 2), size) * [1, -1]))
 
 
 def test_blocks_that_are_too_far_apart():
-    """The square of the distance between their means overflows before that of any row."""
+    """A squared distance between means that overflows is handled."""
     parts = [da.from_array(sign * np.full((2, 2), 1e160), chunks=2) for sign in (1, -1)]
     said = outcome(distributed.fit, PLGP(approximation="nystroem", n_components=2), da.concatenate(parts), [0, 1, 0, 1])
-    assert "scale the features" in str(said)
+    assert "cale the features" in str(said)
 
 
-def test_folds_of_rows_that_there_are_not():
+def test_folds_with_missing_rows():
     for row in (21, -21):
         said = outcome(learning_curve, PLKNN(n_neighbors=1), X, MASK, cv=[(range(19), [19, row])])
-        assert str(said) == f"cv names row {row}, but the rows are 0 to 19."
+        assert str(said) == f"`cv` must contain row indices from 0 to 19; got {row}."
 
 
 def test_costs_of_few_bits():
-    """Single precision does not hold the bound that a cost is held to."""
+    """Bounds of costs are compared in double precision."""
     assert isinstance(outcome(TransductiveSVM(C=np.float32(0.5)).fit, X, MASK), TransductiveSVM)
 
 
 def test_differences_of_any_size_are_tested():
-    """The statistic has no unit: scores of 1e200 win as those of 1 do."""
+    """The paired test does not depend on the scale of the scores."""
     ours, theirs = np.array([[3.0, 4.0, 3.5]]), np.array([[1.0, 2.1, 1.4]])
     for unit in (1e-300, 1.0, 1e200):
         assert outcome(metrics.win_tie_loss, ours * unit, theirs * unit) == (1, 0, 0)
 
 
 def test_sparse_probabilities_are_read():
-    """A sparse matrix is an array with zeros."""
+    """A sparse matrix is accepted as an array."""
     dense = np.eye(3)
     assert metrics.approximated_accuracy([0, 1, 2], sp.csr_array(dense)) == 1.0
     assert isinstance(outcome(metrics.approximated_accuracy, [0, 1, 2], dense + 0j), InputError)
     assert isinstance(outcome(metrics.covering_rate, [0, 1], [0, 1], sample_weight=1j), InputError)
 
 
-def test_what_is_no_label():
-    """Lists, and tuples that hold lists, are no labels."""
+def test_invalid_labels():
+    """Lists, and tuples that contain lists, are not labels."""
     lists = np.array([["a"], ["b"], None], dtype=object)[:-1]
     assert isinstance(outcome(metrics.covering_rate, ["a", "b"], lists), LabelError)
     assert isinstance(outcome(CandidateSets.from_labels, ["a"], classes=[("a", ["b"])]), LabelError)
@@ -171,15 +169,15 @@ def test_what_is_no_label():
         lambda: CandidateSets.from_annotations(sp.csr_matrix(np.eye(2))),
         lambda: CandidateSets.from_labels(["a", "b"])[np.array([True])],
         lambda: metrics.win_tie_loss([1, 2], [2, 1], alpha=None),
-        lambda: make_partial_labels([0, 1], kind=UNSORTABLE),
-        lambda: make_partial_labels([0, 1], share="half"),
+        lambda: make_partial_labels([0, 1], distractors=UNSORTABLE),
+        lambda: make_partial_labels([0, 1], fraction="half"),
         lambda: model_selection.CandidateKFold(shuffle=UNSORTABLE),
         lambda: list(model_selection.CandidateKFold(2).split(X[:1], MASK)),
         lambda: compare(X, MASK, cv=np.inf),
         lambda: compare(X, MASK, 0.5),
         lambda: compare(X, MASK, {"a": PLKNN()}, n_jobs=0),
         lambda: compare(X[:0], MASK[:0, :0], {"a": PLKNN()}),
-        lambda: learning_curve(PLKNN(), X, MASK, shares=None),
+        lambda: learning_curve(PLKNN(), X, MASK, train_sizes=None),
         lambda: graphs.PrecomputedKernel(True)(X[:, :1]),
         lambda: active.query(len, X, strategy="entropy"),
         lambda: LabelingSession(X[:0], classes=["a", "b"]),
@@ -189,7 +187,7 @@ def test_what_is_no_label():
     ],
 )
 def test_arguments_of_another_kind(call):
-    """Each is an error of ours."""
+    """Each call raises an error of oneof."""
     assert isinstance(outcome(call), InputError | InputTypeError)
 
 
@@ -205,24 +203,24 @@ def test_arguments_of_another_kind(call):
         (AvgPegasos(), "random_state", "no"),
     ],
 )
-def test_parameters_of_another_kind_are_named(estimator, parameter, value):
-    """In one sentence that says what to give."""
-    with pytest.raises(InputError, match=rf"^{parameter}\b.*\bgive [^.]*"):
+def test_errors_name_invalid_parameters(estimator, parameter, value):
+    """The error says in one sentence what the parameter must be."""
+    with pytest.raises(InputError, match=rf"^`{parameter}.*must be .*; got"):
         estimator.set_params(**{parameter: value}).fit(np.abs(X), MASK)
 
 
 def test_counts_may_be_of_any_integer_type():
-    """Products of small ones do not overflow."""
+    """Counts of small integer types do not overflow."""
     codes = [PLECOC(code_length=n, random_state=0).fit(X, MASK).code_book_ for n in (1, np.int8(1))]
     np.testing.assert_array_equal(*codes)
-    graph = np.ones((len(X), len(X)))  # more links than an int8 holds
+    graph = np.ones((len(X), len(X)))  # more edges than an int8 can count
     shares = [MarkovWalk(n_steps=n, affinity=graph).fit(X, MASK).label_distributions_ for n in (2, np.int8(2))]
     np.testing.assert_array_equal(*shares)
 
 
 @pytest.mark.parametrize("model", [PLECOC(random_state=0), PLEM()])
-def test_entries_in_parts_may_overflow(model):
-    """Finite parts of which the sum is not."""
+def test_sums_of_duplicate_entries_may_overflow(model):
+    """Duplicate entries whose sum overflows are an error with its place."""
     parts = sp.csr_array((np.full(4, 1.7e308), [0, 0, 1, 1], np.r_[0, 4, np.zeros(len(X) - 1) + 4]), shape=X.shape)
     assert "row 0, column 0: X contains infinity" in str(outcome(model.fit, parts, MASK))
     model.fit(X, MASK)
@@ -230,15 +228,15 @@ def test_entries_in_parts_may_overflow(model):
 
 
 def test_classes_may_be_a_tuple():
-    """Also where candidate sets are given."""
+    """The error is the same with candidate sets."""
     sets = CandidateSets.from_labels(["ant", "bee"])
     assert make_partial_labels(sets, classes=("ant", "bee", "cat"), random_state=0).shape == (2, 3)
 
 
-def test_a_memoryview_is_a_table():
-    """Rows of it can be picked."""
+def test_a_memoryview_is_accepted():
+    """Rows of a memoryview can be selected."""
     rows = memoryview(np.ascontiguousarray(X))
-    assert len(active.query(GraphLogisticRegression().fit(X, MASK), rows, n=2).indices) == 2
+    assert len(active.query(GraphLogisticRegression().fit(X, MASK), rows, batch_size=2).indices) == 2
     topic = (X[:, :1] > np.median(X[:, 0])).astype(int)
     assert multilabel.breakeven_score(PLKNN(), rows, topic, np.arange(20) % 2 == 0, transductive=False).mean >= 0
 
@@ -249,14 +247,14 @@ def test_a_memoryview_is_a_table():
         lambda: model_selection.covering_rate_scorer(None, X, MASK),
         lambda: model_selection.exact_accuracy_scorer(PLKNN, X, MASK),
         lambda: graphs.NeighborGraph().graph(X[:0]),
-        lambda: compare_.left_out_of_auto(None),
-        lambda: compare_.panel(n_rows="many"),
-        lambda: compare_.without_slow(3, 5),
-        lambda: compare_.first_choice(["a", "b"]),
+        lambda: comparison_methods.excluded_from_auto(None),
+        lambda: comparison_methods.default_estimators(n_rows="many"),
+        lambda: comparison_methods.auto_methods(3, 5),
+        lambda: comparison_methods.default_method(["a", "b"]),
         lambda: datasets.make_two_sensors((1, 4, 2), np.array(3.0)),
         lambda: datasets.load("iris", 3),
         lambda: datasets.load("iris", "~nobody at all/x"),
-        lambda: datasets.names([]),
+        lambda: datasets.list_datasets([]),
         lambda: datasets.load_mat(len),
         lambda: stream.open_source(b"x.csv"),
         lambda: persistence.save("\0", PLKNN().fit(X, MASK)),
@@ -272,10 +270,10 @@ def test_a_memoryview_is_a_table():
         lambda: LabelTable(pl.DataFrame({"a": [1]}), "a", show=np.zeros((2, 2))),
         lambda: active.simulate(PLKNN(), X, [0, 1] * 10, start=[0, 1], n_queries=1, X_test=2, y_test=[0]),
         lambda: compare(X, MASK, ["PLKNN"], cv=iter([])),
-        lambda: compare_.panel(sparse=np.array([1.0, 2.0])),
+        lambda: comparison_methods.default_estimators(sparse=np.array([1.0, 2.0])),
         lambda: LabelingSession(X, estimator=-1, classes=["a", "b"]),
         lambda: graphs.diffusion_kernel(sp.csr_array(1.0 - np.eye(4)), kind=np.array([1.0, 2.0])),
-        lambda: make_partial_labels([0, 1, 0, 1], kind="cooccurring", groups=sp.csr_array(np.ones((4, 1)))),
+        lambda: make_partial_labels([0, 1, 0, 1], distractors="cooccurring", groups=sp.csr_array(np.ones((4, 1)))),
         lambda: stream.StreamOptions(classes=3),
         lambda: stream.StreamOptions(separator=""),
         lambda: stream.StreamOptions(overrides="x"),
@@ -296,31 +294,31 @@ def test_a_memoryview_is_a_table():
     ],
 )
 def test_arguments_behind_the_first_check(call):
-    """Each is an error of ours, also where all other arguments are as they should be."""
+    """Each call raises an error of oneof, although all other arguments are valid."""
     assert isinstance(outcome(call), InputError | InputTypeError)
 
 
-def test_every_sparse_format_is_looked_at():
-    """Those of lists and of diagonals have no array of values of their own."""
+def test_every_sparse_format_is_checked():
+    """Sparse formats without a value array, such as LIL and DIA, are accepted."""
     rows = sp.lil_array([[0.0, -1.0], [2.0, 0.0]])
-    assert compare_.holds_negative(rows)
-    assert compare_.holds_negative(rows.todia())
-    assert not compare_.holds_negative(abs(rows.tocsr()).tolil())
+    assert comparison_methods.has_negative_values(rows)
+    assert comparison_methods.has_negative_values(rows.todia())
+    assert not comparison_methods.has_negative_values(abs(rows.tocsr()).tolil())
 
 
-def test_later_rows_that_the_precision_of_the_first_does_not_hold():
-    """They are refused in our words, without NumPy's warning of a cast."""
+def test_later_rows_that_overflow_float32():
+    """They are errors of oneof, without a NumPy cast warning."""
     model = AvgPerceptron().fit(X.astype("f4"), MASK)
     assert isinstance(outcome(model.partial_fit, np.full((1, 2), 1e250), MASK[:1]), InputError)
 
 
-def test_sparse_rows_whose_spread_overflows():
-    """The square of a mean of Python's floats raised an error of its own."""
+def test_sparse_rows_whose_variance_overflows():
+    """The square of a Python float that overflows is an error of oneof."""
     assert isinstance(outcome(PLSVM(kernel="poly").fit, sp.csr_array(1e200 * np.abs(X)), MASK), InputError)
 
 
 def test_costs_whose_squares_overflow():
-    """Quadratics on a sphere are minimized in units in which they do not."""
+    """Quadratics on a sphere are rescaled so that they do not overflow."""
     rows, labels = np.random.default_rng(0).normal(size=(10, 2)), [0, 1, 2, -1, 0] * 2
-    found = outcome(SpectralGraphTransducer(c=1e300).fit, rows, labels)
+    found = outcome(SpectralGraphTransducer(C=1e300).fit, rows, labels)
     np.testing.assert_array_equal(found.transduction_[np.array(labels) >= 0], [label for label in labels if label >= 0])

@@ -1,4 +1,4 @@
-"""Every public function, with whatever it is given: finite numbers, or one of our errors."""
+"""Every public function with random arguments gives finite numbers or raises an error of oneof."""
 
 import importlib
 import re
@@ -17,7 +17,7 @@ API = Path(__file__).resolve().parents[2] / "docs" / "api"
 MAY_BE_NAN = ("rankings", "documents")
 """The break-even point of a class without positives is documented to be NaN."""
 
-RESULTS = "a result: what makes it is called, and the result held against the law"
+RESULTS = "a result: its constructor is called, and the result checked"
 EXEMPT = {
     "Query": RESULTS,
     "SubsetQuery": RESULTS,
@@ -37,23 +37,23 @@ EXEMPT = {
     "TopicScores": RESULTS,
     "SavedModel": "a record that the command line fills; its files are fuzzed in tests/fuzz_files",
     "LearningCurveLike": "a protocol, which cannot be called",
-    "languages": "takes no argument",
-    "stemming_package": "takes no argument",
+    "stemmer_languages": "takes no argument",
+    "stemmer_version": "takes no argument",
     "serve": "serves until it is stopped; its requests are attacked in tests/labeling/test_guard.py",
     "as_input_errors": "a context for blocks of code, which takes no argument",
 }
-"""Public names that no family calls, and why."""
+"""Public names that no family calls, with the reasons."""
 
 
 def play(family: str, case: Case) -> None:
-    """Call once, and hold what comes of it against the law."""
+    """Call a function once, and check its outcome."""
     function, given_, named = case
     outcome(function, *given_, may_be_nan=family in MAY_BE_NAN, **named)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_functions(family):
-    """Every public function ends in finite numbers or in one of our errors, and leaves its arguments alone."""
+    """Every public function gives finite numbers or raises an error of oneof, and leaves its arguments unchanged."""
 
     @cases(FAMILIES[family].share)
     @given(FAMILIES[family].drawn())
@@ -64,7 +64,7 @@ def test_functions(family):
 
 
 def test_every_public_name_is_in_a_family():
-    """What a page of the API names is called by a family, or stands above with the reason why not."""
+    """Every name on an API page is called by a family, or listed above with a reason."""
     called = [call for family in FAMILIES.values() for call in family.calls] + [type(model) for model in ALL]
     public = list(_public())
     left = {name for name, value in public if not any(value is call for call in called) and not _is_error(value)}
@@ -77,7 +77,7 @@ def _is_error(value):
 
 
 def _public():
-    """Yield the names on the pages of the API, and what they name."""
+    """Yield the names on the API pages with their objects."""
     for page in sorted(API.glob("*.md")):
         module = None
         for line in page.read_text("utf-8").splitlines():

@@ -16,13 +16,12 @@ from reproduction.trial import Trial
 
 import oneof
 from oneof.datasets import load_mat
-from oneof.datasets.npz import read_extent, read_npz
+from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
 from oneof.io import align_columns, choose_columns, read_labels, read_table
-from oneof.labeling.answers import Answers
+from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
+from oneof.labeling.answer_store import AnswerStore
 from oneof.labeling.importing import read_label_studio
-from oneof.labeling.log import AnswerLog, Entry
-from oneof.labeling.log_file import kept_classes
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
 from tests.fuzz_files.containers import GZIP, PLAIN, RECORDS, ZIP, Container, json_lines
@@ -125,7 +124,7 @@ def _arrays(*, sparse_too: bool) -> Callable[[Path], list[bytes]]:
 
 def _dataset(path: Path) -> None:
     with suppress(DataError):
-        read_extent(path)
+        read_shape(path)
     read_npz(path, "a")
 
 
@@ -162,10 +161,10 @@ _FACTS = {"rows": "some", "classes": '["a", "b", "c"]'}
 
 
 def _answers(path: Path) -> None:
-    kept_classes(path)
+    stored_classes(path)
     log = AnswerLog(path, _FACTS)
     try:
-        answers = Answers(log, np.ones((4, 3), dtype=bool), np.array(["a", "b", "c"]), min_votes=1, top=1)
+        answers = AnswerStore(log, np.ones((4, 3), dtype=bool), np.array(["a", "b", "c"]), min_votes=1, top=1)
         answers.candidates()
         answers.history()
         answers.write(Entry("new", "Eve", 2, "one of", (2,)), 0)

@@ -1,4 +1,4 @@
-"""Kernels of a graph: what they equal, that they are kernels, and the machines that take them."""
+"""Graph kernels: definitions, positive semi-definiteness, and their use in PLSVM and PLGP."""
 
 import os
 import pickle
@@ -35,7 +35,7 @@ def test_kernels_are_their_functions_of_the_laplacian(kind, beta):
 
 
 def rounding(kernel, beta):
-    """Return how far an eigenvalue may be off: as far as beta brings the last digit of L, where an inverse is taken."""
+    """Return the tolerance of an eigenvalue: for the inverse, beta amplifies the last digit of L."""
     return 1e-13 + (1e-15 * beta if kernel is regularized_laplacian_kernel else 0.0)
 
 
@@ -43,7 +43,7 @@ def rounding(kernel, beta):
 @pytest.mark.parametrize("kind", ["plain", "symmetric"])
 @pytest.mark.parametrize("beta", [1e-3, 1.0, 1e3, 1e6, 1e12])
 def test_kernels_are_symmetric_and_psd(kernel, kind, beta):
-    """Symmetric to the last bit, no eigenvalue outside [0, 1], the largest 1; of the plain Laplacian, rows of sum 1."""
+    """They are symmetric to the last bit, with eigenvalues in [0, 1]; with the plain Laplacian, rows sum to 1."""
     K = kernel(affinity(), beta, kind=kind)
     assert (K == K.T).all()
     values = np.linalg.eigvalsh(K)
@@ -54,19 +54,19 @@ def test_kernels_are_symmetric_and_psd(kernel, kind, beta):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_far_diffusion_forgets_where_it_began(kernel):
-    """For large beta the kernel is the mean over each part of the graph, and vertices of two parts share nothing."""
+def test_for_large_beta_the_kernel_is_constant_on_components(kernel):
+    """It is the mean over each component of the graph, and 0 between two components."""
     W = sp.block_diag([np.ones((3, 3)) - np.eye(3), np.ones((2, 2)) - np.eye(2), np.zeros((1, 1))])
-    wanted = scipy.linalg.block_diag(np.full((3, 3), 1 / 3), np.full((2, 2), 1 / 2), 1.0)
-    np.testing.assert_allclose(kernel(W, 1e9), wanted, atol=1e-6)
+    expected = scipy.linalg.block_diag(np.full((3, 3), 1 / 3), np.full((2, 2), 1 / 2), 1.0)
+    np.testing.assert_allclose(kernel(W, 1e9), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_what_cannot_be_used_is_named(kernel, monkeypatch):
+def test_invalid_arguments_are_named(kernel, monkeypatch):
     for beta in (0.0, -1.0, np.nan, np.inf, "1", True, None, 1 + 1j, np.complex128(1), np.ones(2)):
-        with pytest.raises(InputError, match="beta="):
+        with pytest.raises(InputError, match="`beta`"):
             kernel(affinity(), beta)
-    with pytest.raises(InputError, match="kind='random_walk'"):
+    with pytest.raises(InputError, match=r"`kind` must be .*random_walk"):
         kernel(affinity(), kind="random_walk")
     with pytest.raises(InputError, match="not symmetric"):
         kernel([[0, 1], [2, 0]])
@@ -75,8 +75,8 @@ def test_what_cannot_be_used_is_named(kernel, monkeypatch):
         kernel(affinity())
 
 
-def test_kernels_of_more_rows_than_memory_are_refused():
-    """A graph of a million rows is refused before anything is made dense."""
+def test_kernels_that_exceed_the_memory_raise():
+    """A graph of a million rows raises before any dense array is made."""
     with pytest.raises(InputError, match=r"1000000 rows would take [0-9]+ GB to work out, and this machine has"):
         diffusion_kernel(sp.csr_array((10**6, 10**6)))
 
@@ -88,12 +88,14 @@ SIZES = [1e-300, 1e-150, 1.0, 1e150, 1e300]
 @pytest.mark.parametrize("scale", SIZES)
 @pytest.mark.parametrize("beta", SIZES)
 def test_weights_and_beta_of_any_size(kind, scale, beta):
-    """Diffusion has a kernel for all of them, with 1 as its largest eigenvalue; an inverse, up to a size of beta L."""
+    """The diffusion kernel exists for all of them, with largest eigenvalue 1; the inverse, up to a size of beta L."""
     W = affinity() * scale
     K = diffusion_kernel(W, beta, kind=kind)
     assert np.linalg.eigvalsh(K).max() == pytest.approx(1.0, abs=1e-12)
     if beta * (scale if kind == "plain" else 1.0) > 1e13:
-        with pytest.raises(InputError, match=f"beta={re.escape(str(beta))} is too large for these weights"):
+        with pytest.raises(
+            InputError, match=rf"`beta` must be at most .* for these weights; got {re.escape(str(beta))}"
+        ):
             regularized_laplacian_kernel(W, beta, kind=kind)
     else:
         K = regularized_laplacian_kernel(W, beta, kind=kind)
@@ -104,27 +106,27 @@ def test_weights_and_beta_of_any_size(kind, scale, beta):
     "graph", [sp.diags_array([1.0], offsets=[1], shape=(300, 300)), np.triu(np.ones((300, 300)), 1)]
 )
 def test_the_largest_beta_with_an_inverse(graph):
-    """Up to a product of 1e13 with the largest degree the kernel is right to 0.2 %, and beyond it is refused."""
+    """Up to a product of 1e13 with the largest degree the kernel is accurate to 0.2 %; beyond it raises."""
     W = sp.csr_array(graph + graph.T)
     beta = 1e13 / W.sum(axis=1).max()
     np.testing.assert_allclose(regularized_laplacian_kernel(W, 0.999 * beta), 1 / 300, rtol=2e-3)
-    with pytest.raises(InputError, match="beta="):
+    with pytest.raises(InputError, match="`beta`"):
         regularized_laplacian_kernel(W, 1.001 * beta)
 
 
 def two_groups():
-    """Return the graph of two groups of rows, and their labels, of which 4 are told."""
+    """Return the graph of two groups of rows, the true labels, and 4 given labels."""
     X = np.concatenate([rows(30), rows(30, seed=1) + 3.0])
     truth = np.repeat([0, 1], 30)
     y = np.full(60, -1)
-    told = [0, 1, 30, 31]
-    y[told] = truth[told]
+    labeled = [0, 1, 30, 31]
+    y[labeled] = truth[labeled]
     return NeighborGraph().graph(X).affinity, truth, y
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_plsvm_takes_the_kernel_of_a_graph(kernel):
-    """From 4 labels, PLSVM with the kernel of the graph finds the others by where they are linked."""
+def test_plsvm_accepts_a_graph_kernel(kernel):
+    """From 4 labels, PLSVM with the graph kernel predicts the others."""
     W, truth, y = two_groups()
     K = kernel(W, 5.0)
     model = PLSVM(kernel="precomputed", lam=1e-3).fit(K, y)
@@ -133,17 +135,17 @@ def test_plsvm_takes_the_kernel_of_a_graph(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("solver", ["cg", "cholesky"])
-def test_plgp_takes_the_kernel_of_a_graph(kernel, solver):
-    """From 4 labels, PLGP with the kernel of the graph does so too, over the numbers of the rows."""
+def test_plgp_accepts_a_graph_kernel(kernel, solver):
+    """From 4 labels, PLGP with the graph kernel predicts the others, given row numbers as X."""
     W, truth, y = two_groups()
-    given = PrecomputedKernel(60.0 * kernel(W, 5.0))
+    precomputed = PrecomputedKernel(60.0 * kernel(W, 5.0))
     vertices = np.arange(60)[:, None]
-    model = PLGP(given, optimizer=None, solver=solver, random_state=0).fit(vertices, y)
+    model = PLGP(precomputed, optimizer=None, solver=solver, random_state=0).fit(vertices, y)
     assert (model.predict(vertices) == truth).mean() > 0.95
 
 
 def test_a_precomputed_kernel_is_its_matrix():
-    """It returns the entries of the matrix, beside other kernels too, has no parameters to find, and can be kept."""
+    """It returns the entries of the matrix, also in sums, has no hyperparameters, and can be pickled."""
     gram = diffusion_kernel(affinity(6))
     kernel = PrecomputedKernel(gram)
     i, j = np.array([[3], [0], [3]]), np.array([[5], [1]])
@@ -164,8 +166,8 @@ def test_a_precomputed_kernel_is_its_matrix():
             kernel(np.array(wrong))
 
 
-def test_the_scale_of_a_precomputed_kernel_is_found_and_kept_in_a_file(tmp_path):
-    """Its factor is found by the evidence like that of any kernel, and a model file holds it."""
+def test_the_scale_of_a_precomputed_kernel_is_optimized_and_saved(tmp_path):
+    """Its factor is optimized by the evidence like that of any kernel, and stored in a model file."""
     W, _, y = two_groups()
     vertices = np.arange(60)[:, None]
     kernel = ConstantKernel(1.0) * PrecomputedKernel(60.0 * diffusion_kernel(W, 5.0))
@@ -177,23 +179,23 @@ def test_the_scale_of_a_precomputed_kernel_is_found_and_kept_in_a_file(tmp_path)
 
 
 @pytest.mark.parametrize("beta", [1e8, 1e15, 1e300])
-def test_diffusion_without_end_is_a_mean_over_each_part(beta):
-    """Labels that diffuse for ever lie equally on all rows of a part of the graph, and on none beside it."""
-    random = np.random.default_rng(0)
-    part = np.exp(-random.random((20, 20)))
-    W = sp.block_diag([part + part.T, part[:7, :7] + part[:7, :7].T])
+def test_the_limit_of_diffusion_is_the_mean_over_each_component(beta):
+    """For very large beta the kernel is constant on a component, and 0 elsewhere."""
+    rng = np.random.default_rng(0)
+    block = np.exp(-rng.random((20, 20)))
+    W = sp.block_diag([block + block.T, block[:7, :7] + block[:7, :7].T])
     expected = sp.block_diag([np.full((20, 20), 1 / 20), np.full((7, 7), 1 / 7)]).toarray()
     np.testing.assert_allclose(diffusion_kernel(W, beta), expected, atol=1e-12)
 
 
 def test_kernels_of_no_rows():
-    """Have no entries."""
+    """The kernel of an empty graph is an empty matrix."""
     for kernel in (diffusion_kernel, regularized_laplacian_kernel):
         assert kernel(np.zeros((0, 0))).shape == (0, 0)
 
 
 def test_a_precomputed_kernel_is_square():
-    """A sparse matrix is read as any other; one that is not square is refused."""
+    """A sparse matrix is read like a dense one; a matrix that is not square raises."""
     W = affinity()
     numbers = np.arange(5)[:, None]
     kernel = PrecomputedKernel(W)

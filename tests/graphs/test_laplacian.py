@@ -1,4 +1,4 @@
-"""Laplacians: their null vectors, the bounds of their eigenvalues, vertices without links."""
+"""Laplacians: null vectors, bounds of the eigenvalues, vertices without edges."""
 
 import numpy as np
 import pytest
@@ -23,12 +23,12 @@ def test_laplacians_are_those_of_the_definition(kind):
 
 
 def test_null_vectors_and_eigenvalues():
-    """Every part of the graph has one null vector; no eigenvalue is below 0, nor above 2 where L is normalized."""
+    """Every component has one null vector; eigenvalues are at least 0, and at most 2 if L is normalized."""
     X = np.concatenate([rows(20), rows(30, seed=1) + 100.0])
     W = NeighborGraph(n_neighbors=6).graph(X).affinity
-    degrees, parts = W.sum(axis=1), np.repeat(np.eye(2), (20, 30), axis=0)
+    degrees, indicators = W.sum(axis=1), np.repeat(np.eye(2), (20, 30), axis=0)
     for kind, null in (("plain", 1.0), ("random_walk", 1.0), ("symmetric", np.sqrt(degrees))):
-        np.testing.assert_allclose(laplacian(W, kind) @ (parts.T * null).T, 0.0, atol=1e-13)
+        np.testing.assert_allclose(laplacian(W, kind) @ (indicators.T * null).T, 0.0, atol=1e-13)
     for kind, top in (("plain", 2 * degrees.max()), ("symmetric", 2.0)):
         values = np.linalg.eigvalsh(laplacian(W, kind).toarray())
         assert (np.abs(values) < 1e-12).sum() == 2
@@ -45,7 +45,7 @@ def test_two_colors_reach_the_bound():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_vertices_without_links_are_rows_of_zeros(kind):
+def test_vertices_without_edges_are_rows_of_zeros(kind):
     W = np.zeros((5, 5))
     W[0, 3] = W[3, 0] = 2.0
     L = laplacian(check_affinity(W), kind)
@@ -62,13 +62,13 @@ def test_normalized_laplacians_have_no_scale(scale):
         np.testing.assert_allclose(laplacian(W * scale, kind).toarray(), laplacian(W, kind).toarray(), rtol=1e-3)
 
 
-def test_other_kinds_are_named():
-    with pytest.raises(InputError, match="kind='signless'"):
+def test_invalid_kinds_are_named():
+    with pytest.raises(InputError, match=r"`kind` must be .*signless"):
         laplacian(sp.csr_array((3, 3)), "signless")
 
 
 def test_affinities_are_checked():
-    """What is no affinity has no Laplacian; dense arrays and other formats are read."""
+    """Invalid affinities raise; dense arrays and other formats are accepted."""
     W = np.array([[0.0, 2.0], [2.0, 0.0]])
     for form in (W, W.tolist(), sp.coo_array(W)):
         np.testing.assert_array_equal(laplacian(form).toarray(), [[2, -2], [-2, 2]])

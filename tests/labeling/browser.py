@@ -1,4 +1,4 @@
-"""A real browser, and what a person sees and does in it."""
+"""A real browser, and the actions of a person in it."""
 
 import importlib.util
 import shutil
@@ -14,13 +14,13 @@ DRIVER = shutil.which("chromedriver")
 ENTER = "\ue007"
 needs_browser = [
     pytest.mark.skipif(importlib.util.find_spec("selenium") is None, reason="selenium is not installed"),
-    pytest.mark.skipif(BROWSER is None, reason="there is no browser: none of " + ", ".join(BROWSERS)),
-    pytest.mark.skipif(DRIVER is None, reason="there is no chromedriver, by which tests drive the browser"),
+    pytest.mark.skipif(BROWSER is None, reason="no browser found among " + ", ".join(BROWSERS)),
+    pytest.mark.skipif(DRIVER is None, reason="chromedriver is not installed"),
 ]
 
 
 def open_browser(saved: Path) -> Any:
-    """Start a browser without a window, which saves into a folder."""
+    """Start a headless browser with a download folder."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -36,7 +36,7 @@ def open_browser(saved: Path) -> Any:
 
 
 class Page:
-    """What a person sees of the page, and does to it."""
+    """Content of the page, and actions on it."""
 
     def __init__(self, browser: Any) -> None:
         self.browser = browser
@@ -86,12 +86,12 @@ class Page:
         chain.perform()
 
     def state(self) -> tuple[bool, str]:
-        """Return whether the server is being asked, and what was last announced."""
+        """Return whether a request is running, and the last announced text."""
         script = "return [document.body.ariaBusy === 'true', document.getElementById('status').textContent]"
         return tuple(self.browser.execute_script(script))
 
     def settle(self, act: Callable[[], None]) -> None:
-        """Do something that the server is told of, and wait for what comes back."""
+        """Do an action that sends a request, and wait for the response."""
         _, before = self.state()
         act()
         self.until(lambda: self.state() not in ((True, before), (False, before)) and not self.state()[0])

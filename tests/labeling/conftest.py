@@ -1,4 +1,4 @@
-"""Small sessions whose right answers are known."""
+"""Small sessions with known true labels."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,15 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.labeling.images import ImageFolder
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
+from oneof.labeling.table import ImageFolder, LabelTable
 from tests.labeling.browser import Page, open_browser
 from tests.labeling.serving import Client, serving
 
 CLASSES = ["finch", "owl", "wren"]
 N = 80
-"""Rows of the session that is driven in a browser."""
+"""Number of rows of the session in the browser."""
 SECRET = b"not for everyone"
 NAMES = [
     "red.png",
@@ -32,20 +31,20 @@ NAMES = [
     "a\0.png",
     "x" * 5000 + ".png",
 ]
-"""Of which the first alone may be shown."""
-FORESEEN = ("409", "ERR_CONNECTION", "ERR_SOCKET_NOT_CONNECTED", "ERR_EMPTY_RESPONSE")
-"""What a browser writes down where a question is answered already, and by which names a killed server is gone."""
+"""Image names; only the first one may be shown."""
+EXPECTED_MESSAGES = ("409", "ERR_CONNECTION", "ERR_SOCKET_NOT_CONNECTED", "ERR_EMPTY_RESPONSE")
+"""Messages of the browser about an answered question and a killed server."""
 
 
 def make_rows(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows in three groups, and the code of each one's group."""
+    """Return rows in three groups, and the codes of their groups."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 3, n)
     return 4 * np.eye(3)[truth] + rng.normal(size=(n, 3)), truth
 
 
 def label(session: LabelingSession, truth: np.ndarray, n: int, **where: Any) -> list[Any]:
-    """Answer questions rightly."""
+    """Answer questions with the true labels."""
     asked = []
     for _ in range(n):
         question = session.ask(**where)
@@ -67,7 +66,7 @@ def truth() -> np.ndarray:
 
 @pytest.fixture
 def begin(rows: np.ndarray) -> Iterator[Callable[..., LabelingSession]]:
-    """Begin sessions on the rows, which are closed at the end."""
+    """Yield a function that makes sessions, which are closed at the end."""
     begun: list[LabelingSession] = []
 
     def make(**options: Any) -> LabelingSession:
@@ -82,7 +81,7 @@ def begin(rows: np.ndarray) -> Iterator[Callable[..., LabelingSession]]:
 
 @pytest.fixture
 def noted() -> Iterator[LabelingSession]:
-    """Begin a session whose rows are shown as texts, with a model that learns in the background."""
+    """Yield a session whose rows are shown as texts, with background training."""
     rows, truth = make_rows(N)
     notes = [f"<b>note</b> {i} on a {CLASSES[k]}" for i, k in enumerate(truth)]
     table = LabelTable(pl.DataFrame({"note": notes}), "kind", "text", "note")
@@ -92,7 +91,7 @@ def noted() -> Iterator[LabelingSession]:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Give a browser to the tests of a module."""
+    """Yield a browser for the tests of a module."""
     driver = open_browser(tmp_path_factory.mktemp("saved"))
     yield driver
     driver.quit()
@@ -100,15 +99,15 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any) -> Iterator[Page]:
-    """Give the page; at the end, nothing may have been refused by its policy, and no script have failed."""
+    """Yield the page; at the end, check that no policy violation and no script error was logged."""
     yield Page(browser)
-    complaints = [line["message"] for line in browser.get_log("browser")]
-    assert [line for line in complaints if not any(known in line for known in FORESEEN)] == []
+    messages = [line["message"] for line in browser.get_log("browser")]
+    assert [line for line in messages if not any(expected in line for expected in EXPECTED_MESSAGES)] == []
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a folder of images, with things beside it, and links that lead out of it."""
+    """Make a folder of images, with a file outside it and a link to that file."""
     Image = pytest.importorskip("PIL.Image")
     outside = tmp_path_factory.mktemp("outside")
     (outside / "secret.png").write_bytes(SECRET)

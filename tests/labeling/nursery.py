@@ -1,8 +1,8 @@
-"""Servers in processes of their own, which tests may kill.
+"""Servers in separate processes, which tests may kill.
 
-Importing what a server needs takes seconds, so one process does it, and forks for each server. It is this file, run by
-`python -m tests.labeling.nursery`: a line "FILE N_ROWS" on its standard input begins a server whose answers are in the file,
-and a line "PID LINK" on its standard output says where.
+The imports of a server take seconds, so one process imports and then forks for each server. It is this file, run by
+`python -m tests.labeling.nursery`. A line "FILE N_ROWS" on its standard input starts a server with this file of
+answers, and a line "PID LINK" on its standard output has its address.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 class Nursery:
-    """Starts servers, and kills them."""
+    """Starts and kills servers."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
@@ -32,12 +32,12 @@ class Nursery:
         return int(number), link
 
     def kill(self, number: int) -> None:
-        """Kill a server as `kill -9` does: it is not told."""
+        """Kill a server by SIGKILL."""
         self._alive.discard(number)
         os.kill(number, signal.SIGKILL)
 
     def close(self) -> None:
-        """Kill what is left."""
+        """Kill the remaining servers."""
         for number in list(self._alive):
             self.kill(number)
         self._process.communicate()
@@ -45,7 +45,7 @@ class Nursery:
 
 @contextmanager
 def nursery() -> Iterator[Nursery]:
-    """Give a nursery while the block runs."""
+    """Yield a nursery while the block runs."""
     words = [sys.executable, "-m", "tests.labeling.nursery"]
     process = subprocess.Popen(
         words, cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -58,11 +58,11 @@ def nursery() -> Iterator[Nursery]:
 
 
 def main() -> None:
-    """Fork a server for each line, until there are no more."""
+    """Fork a server for each line of standard input."""
     from oneof.labeling import app, server, session  # noqa: F401 - before the first fork
     from tests.labeling.conftest import CLASSES, make_rows
 
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that were killed
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # killed servers are not waited for
     for line in sys.stdin:
         log, n_rows = line.split()
         if os.fork():

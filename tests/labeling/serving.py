@@ -15,7 +15,7 @@ from oneof.labeling.session import LabelingSession
 
 
 class Reply(NamedTuple):
-    """What a server answered."""
+    """Response of a server."""
 
     status: int
     headers: dict[str, str]
@@ -26,7 +26,7 @@ class Reply(NamedTuple):
 
 
 class Client:
-    """Sends requests to a server as its own page does, but for what is said otherwise."""
+    """Client that sends the requests of the page, with changes on request."""
 
     def __init__(self, link: str) -> None:
         parts = urlsplit(link)
@@ -34,19 +34,19 @@ class Client:
         self.token = parts.path.strip("/")
 
     def send(self, method: str, path: str, body: Any = None, *, raw: bool = False, **headers: str | None) -> Reply:
-        """Send a request; a header that is None is left out, and `raw` paths are not put behind the secret."""
+        """Send a request without the headers that are None; `raw` paths have no secret prefix."""
         sent = {"host": self.address, "sec-fetch-site": "same-origin"}
         if method == "POST":
             sent |= {"origin": f"http://{self.address}", "content-type": "application/json"}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         content = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else b""
-        if "content-length" not in sent:  # None: the body says itself where it ends
+        if "content-length" not in sent:  # None: chunked transfer
             sent["content-length"] = str(len(content))
         lines = [f"{method} {path if raw else self.base + path} HTTP/1.1", "connection: close"]
         lines += [f"{name}: {value}" for name, value in sent.items() if value is not None]
         host, port = self.address.split(":")
         with socket.create_connection((host, int(port)), timeout=20) as connection:
-            # All at once, since a server may answer, and hang up, when it has seen the first line.
+            # In one piece, since a server may respond and close the connection after the first line.
             connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1") + content)
             reply = http.client.HTTPResponse(connection, method=method)
             reply.begin()

@@ -1,4 +1,4 @@
-"""Answers go out in the form that `fit` reads, and come in from elsewhere."""
+"""Export of answers in the form that `fit` reads, and import of annotations."""
 
 import json
 from collections.abc import Callable
@@ -24,13 +24,13 @@ def table(rows: np.ndarray) -> LabelTable:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_an_export_holds_the_candidate_sets(begin: Begin, table: LabelTable, tmp_path: Path, suffix: str) -> None:
-    """What the command line's own reader finds in it are the sets of the session, beside the table as it was."""
+def test_an_export_has_the_candidate_sets(begin: Begin, table: LabelTable, tmp_path: Path, suffix: str) -> None:
+    """The reader of the command line returns the sets of the session and the unchanged columns."""
     session = begin(table=table)
-    session.answer(session.look(0), "owl")
-    session.answer(session.look(1), ["owl", "wren"])
-    session.reject(session.look(2), "wren")
-    session.dont_know(session.look(3))
+    session.answer(session.question_for(0), "owl")
+    session.answer(session.question_for(1), ["owl", "wren"])
+    session.reject(session.question_for(2), "wren")
+    session.dont_know(session.question_for(3))
     path = session.export(tmp_path / f"out{suffix}")
     found = read_table(path, verbatim=["species"])
     assert read_labels(found, ["species"], classes=CLASSES) == session.candidates()
@@ -38,11 +38,11 @@ def test_an_export_holds_the_candidate_sets(begin: Begin, table: LabelTable, tmp
     assert np.allclose(found.frame["x"], table.frame["x"])
 
 
-def test_labels_that_hold_the_separator(rows: np.ndarray, tmp_path: Path) -> None:
+def test_labels_that_contain_the_separator(rows: np.ndarray, tmp_path: Path) -> None:
     """A class named "a|b" comes back as one class."""
     with LabelingSession(rows, classes=["a", "a|b", "c"]) as session:
-        session.answer(session.look(0), ["a", "a|b"])
-        session.answer(session.look(1), "c")
+        session.answer(session.question_for(0), ["a", "a|b"])
+        session.answer(session.question_for(1), "c")
         path = session.export(tmp_path / "out.csv")
         found = read_labels(read_table(path, verbatim=["label"]), ["label"], classes=["a", "a|b", "c"])
         assert found == session.candidates()
@@ -50,24 +50,24 @@ def test_labels_that_hold_the_separator(rows: np.ndarray, tmp_path: Path) -> Non
 
 def test_rows_without_a_table_are_exported_as_features(begin: Begin, rows: np.ndarray, tmp_path: Path) -> None:
     session = begin()
-    session.answer(session.look(0), "owl")
+    session.answer(session.question_for(0), "owl")
     frame = pl.read_parquet(session.export(tmp_path / "out.parquet"))
     assert np.array_equal(frame.drop("label").to_numpy(), rows)
 
 
-def test_an_export_elsewhere_is_refused(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
+def test_an_unsupported_export_format_is_an_error(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\.csv or \.parquet"):
         begin(table=table).export(tmp_path / "out.xlsx")
 
 
-def test_a_place_that_is_none_is_refused(begin: Begin) -> None:
-    """Where to write to, what to read, and what the file calls things are texts or paths."""
+def test_invalid_paths_and_options_are_errors(begin: Begin) -> None:
+    """Paths and column names of a wrong type are errors."""
     session = begin()
     for act, sentence in (
-        (lambda: session.export(None), "path=None names no file"),
-        (lambda: session.import_annotations(None), "path=None names no file"),
-        (lambda: session.import_annotations("long.csv", match=[1]), r"match=\[1\] is not possible: give text"),
-        (lambda: session.import_annotations("long.csv", item=3), "item=3 is not possible: give text"),
+        (lambda: session.export(None), "`path` must be a string or a pathlib.Path"),
+        (lambda: session.import_annotations(None), "`path` must be a string or a pathlib.Path"),
+        (lambda: session.import_annotations("long.csv", match=[1]), r"`match` must be text; got \[1\]"),
+        (lambda: session.import_annotations("long.csv", item=3), "`item` must be text; got 3"),
     ):
         with pytest.raises(InputTypeError, match=sentence):
             act()
@@ -79,7 +79,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_a_long_table(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    """Workers become annotators; several lines of one item and worker, or "a|b", are one set; again changes nothing."""
+    """Workers become annotators; several lines of one item and worker, or "a|b", are one set; it is idempotent."""
     path = write(
         tmp_path / "long.csv",
         "item,worker,label\nbird 4,w1,owl\nbird 4,w2,owl\nbird 4,w2,wren\nbird 5,w1,finch|wren\nbird 6,w3,\n",
@@ -100,9 +100,9 @@ def test_items_by_number_and_other_columns(begin: Begin, tmp_path: Path) -> None
 
 
 def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    """What an annotator has said here stays, also where it was taken back."""
+    """Existing answers of an annotator are not replaced."""
     session = begin(table=table)
-    session.answer(session.look(4, "w1"), "wren")
+    session.answer(session.question_for(4, "w1"), "wren")
     path = write(tmp_path / "long.csv", "item,worker,label\nbird 4,w1,owl\n")
     assert session.import_annotations(path, match="name") == 0
     assert session.candidates().to_sets()[4] == {"wren"}
@@ -112,7 +112,7 @@ def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path:
     ("text", "error", "sentence"),
     [
         ("item,worker,label\nbird 4,w1,owl\nbird 5,w1,emu\n", LabelError, "row 1: label 'emu'"),
-        ("item,worker,label\nbird 4,w1,owl\nbird 99,w1,owl\n", DataError, "no item 'bird 99'"),
+        ("item,worker,label\nbird 4,w1,owl\nbird 99,w1,owl\n", DataError, "item 'bird 99' is not in the table"),
         ("item,worker,label\nbird 4,,owl\n", DataError, "'worker' is empty"),
         ("thing,worker,label\nbird 4,w1,owl\n", DataError, "no column 'item'"),
     ],
@@ -132,7 +132,7 @@ def choose(*labels: str, by: object = 1, name: str = "kind", **more: object) -> 
 
 
 def test_label_studio(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    """Choices of every annotation that was not cancelled, several at once being a set; other results are left alone."""
+    """Choices of every annotation that is not cancelled are read, several as a set; other results are ignored."""
     tasks = [
         {"id": 1, "data": {"name": "bird 1"}, "annotations": [choose("owl"), choose("owl", by={"email": "b@x.org"})]},
         {
@@ -162,16 +162,18 @@ def test_label_studio_in_short_form(begin: Begin, table: LabelTable, tmp_path: P
 
 
 @pytest.mark.parametrize("text", ["{", "{}", "[1]", '[{"data": {}}]', '[{"data": 3, "name": 4}]'])
-def test_what_is_no_export_of_label_studio(begin: Begin, table: LabelTable, tmp_path: Path, text: str) -> None:
+def test_an_invalid_export_of_label_studio_is_an_error(
+    begin: Begin, table: LabelTable, tmp_path: Path, text: str
+) -> None:
     with pytest.raises(DataError):
         begin(table=table).import_annotations(write(tmp_path / "x.json", text), match="name")
 
 
-def test_options_that_a_file_has_no_use_for(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
-    """Each kind of file has its own; and tasks of Label Studio must be told apart by something."""
+def test_options_of_the_other_format_are_an_error(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
+    """Each format has its own options, and tasks of Label Studio need a field that identifies them."""
     long = write(tmp_path / "long.csv", "item,worker,label\nbird 4,w1,owl\n")
     tasks = write(tmp_path / "tasks.json", "[]")
-    with pytest.raises(InputError, match="'choice' says nothing of"):
+    with pytest.raises(InputError, match=r"options for .* must be among item, label, separator, worker; got 'choice'"):
         begin(table=table).import_annotations(long, match="name", choice="kind")
-    with pytest.raises(InputError, match=r"tells the tasks .* apart"):
+    with pytest.raises(InputError, match=r"must name the column and field that identify the tasks"):
         begin(table=table).import_annotations(tasks)

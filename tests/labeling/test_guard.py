@@ -1,4 +1,4 @@
-"""The server answers its own page, and nobody else: not another page, name, method or origin."""
+"""Access control: the server answers its own page only, not another page, host name, method or origin."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 import oneof
-from oneof.labeling.guard import HEADERS, hosts_at
-from oneof.labeling.server import LabelingServer
+from oneof.labeling.server import HEADERS, LabelingServer, hosts_at
 from oneof.labeling.session import LabelingSession
 from tests.labeling.serving import Client, serving
 
@@ -20,16 +19,16 @@ def writes(client: Client) -> list[tuple[str, Any]]:
         ("api/answer", {"question": question["id"], "kind": "one of", "labels": [0], "key": "k"}),
         ("api/undo", {"annotator": "Ann", "window": "w", "key": "k"}),
         ("api/ask", {"annotator": "Ann", "window": "w"}),
-        ("api/look", {"annotator": "Ann", "window": "w", "row": 1}),
+        ("api/open", {"annotator": "Ann", "window": "w", "row": 1}),
     ]
 
 
 SCRIPTS = ["elements.js", "label.js", "quality.js", "rows.js", "server.js"]
-READS = ["", "label.css", *SCRIPTS, "api/begin", "api/export.csv", "api/export.parquet", "image/0"]
+READS = ["", "label.css", *SCRIPTS, "api/session", "api/export.csv", "api/export.parquet", "image/0"]
 
 
 def test_the_page_and_its_files(client: Client) -> None:
-    """They are served with their types under the link, and every answer forbids what the page does not need."""
+    """Files are served with their types under the link, and every response has the security headers."""
     kinds = {"": "text/html", "label.css": "text/css"} | dict.fromkeys(SCRIPTS, "text/javascript")
     for path in READS:
         reply = client.get(path)
@@ -43,8 +42,8 @@ def test_the_page_and_its_files(client: Client) -> None:
     assert "http" not in policy
 
 
-def test_the_page_names_no_other_place() -> None:
-    """Nothing in the page's own files is fetched from elsewhere, inline, or made of markup."""
+def test_the_page_loads_no_external_resources() -> None:
+    """No file of the page loads an external resource, has inline code, or makes HTML from text."""
     page = Path(oneof.__file__).parent / "labeling" / "page"
     assert sorted(file.name for file in page.iterdir()) == sorted(["icon.svg", "index.html", "label.css", *SCRIPTS])
     for file in page.iterdir():
@@ -77,9 +76,9 @@ def test_the_page_names_no_other_place() -> None:
     ],
 )
 def test_dns_rebinding(client: Client, session: LabelingSession, host: str | None) -> None:
-    """A page whose name was made to point here sends its own name as host: it reads and writes nothing.
+    """A page whose DNS name resolves to this machine sends its own host name: it reads and writes nothing.
 
-    Its origin then equals its host, and it may even know the secret.
+    Its origin then equals its host, and it may even have the secret.
     """
     port = client.address.split(":")[1]
     sent = None if host is None else host.format(port=port)
@@ -87,14 +86,14 @@ def test_dns_rebinding(client: Client, session: LabelingSession, host: str | Non
     before = session.answers.log()
     for method, path, body in requests:
         reply = client.send(method, path, body, host=sent, origin=f"http://{sent}")
-        assert reply.status in (400, 421)  # 400: the server itself refuses a request without a host
+        assert reply.status in (400, 421)  # 400: the HTTP server rejects a request without a host
         assert client.token.encode() not in reply.body
         assert b"finch" not in reply.body
     assert session.answers.log() == before
 
 
-def test_two_hosts_are_none(client: Client) -> None:
-    assert client.get("api/begin", host=client.address, Host="evil.example").status in (400, 421)
+def test_two_hosts_are_rejected(client: Client) -> None:
+    assert client.get("api/session", host=client.address, Host="evil.example").status in (400, 421)
 
 
 def test_localhost_is_this_machine(client: Client) -> None:
@@ -122,7 +121,7 @@ CROSS_SITE = [
 
 @pytest.mark.parametrize("headers", CROSS_SITE)
 def test_cross_site_posts(client: Client, session: LabelingSession, headers: dict[str, str | None]) -> None:
-    """What forms and scripts of other pages can send changes nothing, even with the secret, and is not answered."""
+    """Requests of forms and scripts of other pages are rejected and change nothing, even with the secret."""
     sent = {name: value and value.format(address=client.address) for name, value in headers.items()}
     requests = writes(client)
     before = session.answers.log()
@@ -134,8 +133,8 @@ def test_cross_site_posts(client: Client, session: LabelingSession, headers: dic
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_other_pages_read_nothing(client: Client, site: str) -> None:
-    """Not as script, style, image or fetch; a link that is followed opens the page, in a window of its own."""
+def test_other_pages_cannot_read(client: Client, site: str) -> None:
+    """Scripts, styles, images and fetches of other pages are rejected; a followed link opens the page."""
     for path in READS:
         for kind in ("script", "style", "image", "empty", "iframe"):
             assert client.get(path, sec_fetch_site=site, sec_fetch_dest=kind).status == 403
@@ -146,18 +145,18 @@ def test_other_pages_read_nothing(client: Client, site: str) -> None:
 
 @pytest.mark.parametrize("method", ["OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"])
 def test_no_other_method(client: Client, method: str) -> None:
-    """A browser that asks beforehand whether it may is told that it may not."""
+    """A preflight request is rejected."""
     preflight = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
     reply = client.send(method, "api/answer", origin=f"http://{client.address}", **preflight)
     assert reply.status == 405
     assert not any(name.startswith("access-control") for name in reply.headers)
 
 
-def test_without_the_secret_there_is_nothing(client: Client) -> None:
+def test_paths_without_the_secret_are_not_found(client: Client) -> None:
     for path in (
         "/",
         "/label.js",
-        "/api/begin",
+        "/api/session",
         f"/{client.token[:-1]}/",
         f"/{client.token}x/",
         f"/{client.token}",
@@ -165,41 +164,41 @@ def test_without_the_secret_there_is_nothing(client: Client) -> None:
     ):
         reply = client.send("GET", path, raw=True)
         assert reply.status == 404
-        assert reply.body == b"There is nothing here."
+        assert reply.body == b"Not found."
         assert client.send("POST", path, {}, raw=True).status == 404
 
 
 def test_every_server_has_another_secret(session: LabelingSession, client: Client) -> None:
-    """Of 192 bits, as long as the link is the only way in."""
+    """The secret has 192 bits and is new for each server."""
     other = LabelingServer(session)
     other._socket.close()
     assert Client(other.link).token != client.token
     assert len(client.token) >= 32
 
 
-def test_the_port_that_browsers_leave_out() -> None:
-    """At port 80 a browser names the host alone; at any other that is another server."""
+def test_the_default_port_is_optional_in_the_host() -> None:
+    """At port 80 a browser sends the host without a port; at any other port this is another server."""
     assert "127.0.0.1" in hosts_at(80)
     assert hosts_at(8080) == ("127.0.0.1:8080", "localhost:8080")
 
 
 def test_no_other_protocol(client: Client) -> None:
-    """Nobody gets a WebSocket, and a request as to a proxy is for nothing that is here."""
+    """WebSocket upgrades are ignored, and a proxy request is not found."""
     key = {"upgrade": "websocket", "sec_websocket_key": "x" * 22 + "==", "sec_websocket_version": "13"}
     for origin in (None, "http://evil.example"):
-        assert client.get("api/begin", origin=origin, **key).status in (200, 403)
-    assert client.send("GET", f"http://{client.address}{client.base}api/begin", raw=True).status == 404
+        assert client.get("api/session", origin=origin, **key).status in (200, 403)
+    assert client.send("GET", f"http://{client.address}{client.base}api/session", raw=True).status == 404
 
 
-def test_the_secret_is_not_passed_on(capsys: pytest.CaptureFixture[str], begin: Callable[..., LabelingSession]) -> None:
-    """Not to where a link leads, nor to what the server writes, even where it fails."""
+def test_the_secret_does_not_leak(capsys: pytest.CaptureFixture[str], begin: Callable[..., LabelingSession]) -> None:
+    """The secret is neither in the referrer of a link nor in the output of the server, even after an error."""
     assert HEADERS["referrer-policy"] == "no-referrer"
     session = begin()
-    session.look = lambda *_, **__: 1 / 0
+    session.question_for = lambda *_, **__: 1 / 0
     with serving(session) as server:
         client = Client(server.link)
-        assert client.post("api/look", {"annotator": "Ann", "window": "w", "row": 1}).status == 500
-        assert client.get("api/begin", upgrade="websocket").status == 200
+        assert client.post("api/open", {"annotator": "Ann", "window": "w", "row": 1}).status == 500
+        assert client.get("api/session", upgrade="websocket").status == 200
         assert client.get("nothing").status == 404
     written = capsys.readouterr()
     assert "ZeroDivisionError" in written.err

@@ -1,4 +1,4 @@
-"""Images come from their folder, and no path leads elsewhere."""
+"""Images are served from their folder only."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,10 +8,9 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError, InputError
-from oneof.labeling import images
-from oneof.labeling.images import ImageFolder
+from oneof.labeling import table as table_module
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
+from oneof.labeling.table import ImageFolder, LabelTable
 from tests.labeling.conftest import NAMES, SECRET
 from tests.labeling.serving import Client, serving
 
@@ -38,8 +37,8 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_paths_lead_nowhere_else(client: Client, path: str) -> None:
-    """A request names a row or one of three files; no name of a file goes from it to the disk."""
+def test_path_traversal(client: Client, path: str) -> None:
+    """A request names a row or a file of the page; no file name of a request reaches the disk."""
     reply = client.get(path)
     assert reply.status == 404
     assert b"root:" not in reply.body
@@ -48,7 +47,7 @@ def test_paths_lead_nowhere_else(client: Client, path: str) -> None:
 
 @pytest.mark.parametrize("row", range(len(NAMES)))
 def test_images_come_from_their_folder(client: Client, row: int) -> None:
-    """A table may name files outside it, by dots, links or from the root, and of other kinds: they are not there."""
+    """Files outside the folder (by dots, links or absolute paths) and of other types are not found."""
     reply = client.get(f"image/{row}")
     assert reply.status == (200 if row == 0 else 404)
     assert SECRET not in reply.body
@@ -57,21 +56,21 @@ def test_images_come_from_their_folder(client: Client, row: int) -> None:
 
 
 def test_images_as_features(folder: Path, tmp_path: Path) -> None:
-    """16 by 16 points of three colors, from 0 to 1; what is no image is told with its row."""
+    """Features are 16 by 16 pixels of three colors, in [0, 1]; an invalid image is an error with its row."""
     shown = ImageFolder(folder)
     found = shown.features(["red.png", "red.png"])
     assert found.shape == (2, 768)
     assert np.allclose(found.reshape(2, 256, 3), np.array([200, 0, 0]) / 255)
     (folder / "text.png").write_text("no image")
-    for names, sentence in ((["red.png", "text.png"], "row 1"), ([None], "row 0"), (["../secret.png"], "no image")):
+    for names, sentence in ((["red.png", "text.png"], "row 1"), ([None], "row 0"), (["../secret.png"], "not found")):
         with pytest.raises(InputError, match=sentence):
             shown.features(names)
-    with pytest.raises(DataError, match="no folder"):
+    with pytest.raises(DataError, match="does not exist"):
         ImageFolder(tmp_path / "absent")
 
 
-def test_what_pretends_to_be_an_image_is_not_run(begin: Callable[..., LabelingSession], tmp_path: Path) -> None:
-    """A page or a drawing with a program, named as an image, goes out as one, which no browser may doubt."""
+def test_a_script_with_an_image_name_is_not_executed(begin: Callable[..., LabelingSession], tmp_path: Path) -> None:
+    """HTML or SVG with an image extension is served as an image, with content sniffing disabled."""
     (tmp_path / "page.png").write_text(
         "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/><script>alert(1)</script>"
     )
@@ -84,8 +83,8 @@ def test_what_pretends_to_be_an_image_is_not_run(begin: Callable[..., LabelingSe
 
 
 def test_large_images_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of many gigabytes would fill the memory of the server."""
+    """A file above the size limit is an error."""
     assert ImageFolder(folder).find("red.png").is_file()
-    monkeypatch.setattr(images, "_LARGEST", 10)
-    with pytest.raises(InputError, match="too large"):
+    monkeypatch.setattr(table_module, "_MAX_IMAGE_BYTES", 10)
+    with pytest.raises(InputError, match="must be at most"):
         ImageFolder(folder).find("red.png")

@@ -1,4 +1,4 @@
-"""kill -9 at any moment loses no answer that was acknowledged."""
+"""A server killed by `kill -9` at any moment loses no acknowledged answer."""
 
 import http.client
 import secrets
@@ -18,7 +18,7 @@ N_ROWS = 1_000
 
 
 def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any], acknowledged: dict[str, Any]) -> None:
-    """Answer questions, with an undo here and there, until the server is gone."""
+    """Answer questions, with some undos, until the server is killed."""
     client = Client(link)
     try:
         question = client.ask(window=window)
@@ -27,25 +27,25 @@ def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any]
             if rng.random() < 0.1:
                 undo = {"annotator": "Ann", "window": window, "key": key}
                 sent[key] = ("undo", None)
-                told = client.post("api/undo", undo)
+                response = client.post("api/undo", undo)
             else:
                 kind, labels = [("one of", [0]), ("one of", [0, 2]), ("none of", [1]), ("unknown", [])][rng.integers(4)]
                 sent[key] = (kind, tuple(labels))
-                told = client.answer(question, kind, labels, key)
-            if told.status == 200:
+                response = client.answer(question, kind, labels, key)
+            if response.status == 200:
                 acknowledged[key] = sent[key]
-            elif told.status == 409:  # the other window took back what this one was about to, or changed its row
-                told = client.post("api/ask", {"annotator": "Ann", "window": window})
-            question = told.json()["question"]
+            elif response.status == 409:  # the other window undid the same answer, or changed the row
+                response = client.post("api/ask", {"annotator": "Ann", "window": window})
+            question = response.json()["question"]
     except (OSError, http.client.HTTPException, ValueError):
         return  # killed
 
 
-def kill_at_random(servers: Nursery, log: Path, rounds: int, seed: int) -> None:
+def kill_at_random(servers: Nursery, log: Path, n_rounds: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sent: dict[str, Any] = {}
     acknowledged: dict[str, Any] = {}
-    for done in range(rounds):
+    for done in range(n_rounds):
         process, link = servers.start(log, N_ROWS)
         before = len(acknowledged)
         threads = [
@@ -59,10 +59,10 @@ def kill_at_random(servers: Nursery, log: Path, rounds: int, seed: int) -> None:
         servers.kill(process)
         for thread in threads:
             thread.join()
-        found = sqlite3.connect(log)
-        assert found.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        lines = found.execute("SELECT key, kind, labels, number FROM entries ORDER BY number").fetchall()
-        found.close()
+        connection = sqlite3.connect(log)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        lines = connection.execute("SELECT key, kind, labels, number FROM entries ORDER BY number").fetchall()
+        connection.close()
         written = {
             key: (
                 kind,
@@ -72,18 +72,18 @@ def kill_at_random(servers: Nursery, log: Path, rounds: int, seed: int) -> None:
         }
         assert [number for *_, number in lines] == list(range(1, len(lines) + 1))
         assert acknowledged.items() <= written.items() <= sent.items()
-        assert len(written) - len(acknowledged) <= 2 * (done + 1)  # one of each window may be on its way
-    assert len(acknowledged) > 5 * rounds
+        assert len(written) - len(acknowledged) <= 2 * (done + 1)  # one request of each window may be in progress
+    assert len(acknowledged) > 5 * n_rounds
 
 
 def test_five_kills(tmp_path: Path) -> None:
-    """All that two windows were told to be written is in the file, as they wrote it, and the file is whole."""
+    """All acknowledged answers of two windows are in the file, unchanged, and the file is valid."""
     with nursery() as servers:
         kill_at_random(servers, tmp_path / "log", 5, 0)
 
 
 @pytest.mark.slow
 def test_fifty_kills(tmp_path: Path) -> None:
-    """As before, for longer."""
+    """The same as `test_five_kills`, with more kills."""
     with nursery() as servers:
         kill_at_random(servers, tmp_path / "log", 50, 1)

@@ -1,4 +1,4 @@
-"""The page in a real browser: by keyboard and by mouse, undone, reloaded, killed and started again."""
+"""The page in a real browser: keyboard, mouse, undo, reload, and a killed and restarted server."""
 
 import functools
 import shutil
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from oneof.cli.prepared import Reading, find_methods, prepare
+from oneof.cli.inputs import ReadOptions, prepare, resolve_methods
 from oneof.io import Overrides
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page, needs_browser
@@ -18,9 +18,9 @@ pytestmark = needs_browser
 
 
 def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, tmp_path: Path) -> None:
-    """What was pressed stands in the log; the progress, the history and the honest estimate follow; the export fits."""
+    """The log has the given answers; progress, history and estimate are updated; the export can be fitted."""
     _, truth = make_rows(N)
-    said = {}
+    expected = {}
     with serving(noted, title="Birds", annotator="Ann") as server:
         page.open(server.link)
         assert page.browser.title == "Birds"
@@ -31,22 +31,22 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, t
             digits = [str(k + 1) for k in (right, 3 - right - other, other)]
             if n % 3 == 0:  # the keyboard: one label
                 page.settle(functools.partial(page.press, digits[0], ENTER))
-                said[row] = ("one of", (right,))
-            elif n % 3 == 1:  # the keyboard: two, a third ticked and unticked
+                expected[row] = ("one of", (right,))
+            elif n % 3 == 1:  # the keyboard: two, a third selected and deselected
                 page.settle(functools.partial(page.press, *digits, digits[1], ENTER))
-                said[row] = ("one of", tuple(sorted((right, other))))
-            elif n % 2:  # the mouse: what it is not
+                expected[row] = ("one of", tuple(sorted((right, other))))
+            elif n % 2:  # the mouse: an excluded label
                 page.all(".candidate")[other].click()
                 assert page.ticked() == [CLASSES[other]]
                 page.settle(page.one("#reject").click)
-                said[row] = ("none of", (other,))
+                expected[row] = ("none of", (other,))
             else:
                 page.all(".candidate")[right].click()
                 page.settle(page.one("#accept").click)
-                said[row] = ("one of", (right,))
-        assert len(said) == 30
+                expected[row] = ("one of", (right,))
+        assert len(expected) == 30
         assert page.answered() == f"30 of {N} rows"
-        assert {entry.row: (entry.kind, entry.labels) for entry in noted.answers.log()} == said
+        assert {entry.row: (entry.kind, entry.labels) for entry in noted.answers.log()} == expected
         assert len(page.history()) == 6
         noted.train()
         page.browser.refresh()
@@ -55,24 +55,24 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, t
         assert page.all("#curve svg")
         assert sum(float(bar.size["width"]) > 0 for bar in page.all(".candidate .bar")) >= 1
         assert "Information score" in page.one("#reason").text
-        assert len(page.all("#near-rows li")) == 3
+        assert len(page.all("#neighbors-rows li")) == 3
         page.one("#csv").click()
         saved = page.browser.saved / "labeled.csv"
         page.until(saved.exists)
     exported = Path(shutil.move(saved, tmp_path / "birds.csv"))
-    prepared = prepare(exported, Reading(("kind",), overrides=Overrides(texts=("note",))))  # as `oneof fit` does
+    prepared = prepare(exported, ReadOptions(("kind",), overrides=Overrides(texts=("note",))))  # as `oneof fit` does
     assert prepared.candidates == noted.candidates()
-    methods, _ = find_methods(prepared, "PLKNN", 0)
+    methods, _ = resolve_methods(prepared, "PLKNN", 0)
     model = methods["PLKNN"].fit(prepared.frame, prepared.candidates)
     assert (model.predict(prepared.frame) == np.array(CLASSES)[truth]).mean() > 0.9
 
 
 def test_every_key(page: Page, noted: LabelingSession) -> None:
-    """Don't know, skip, none of these and undo by their keys; Enter without a label writes nothing."""
+    """Don't know, skip, none of these and undo have keys; Enter without a selected label writes no entry."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
         page.press(ENTER)
-        assert "Tick one label" in page.one("#said").text
+        assert "Select one or more labels" in page.one("#message").text
         page.press("n")
         assert noted.answers.log() == []
         first = page.row()
@@ -82,7 +82,7 @@ def test_every_key(page: Page, noted: LabelingSession) -> None:
         assert [entry.kind for entry in noted.answers.log()] == ["unknown", "skip", "none of"]
         assert page.history() == ["not finch or owl", "skipped", "don\u2019t know"]
         page.settle(lambda: page.press("u"))
-        assert page.ticked() == ["finch", "owl"]  # the row is there again, as it was
+        assert page.ticked() == ["finch", "owl"]  # the row is open again with its selection
         page.settle(lambda: page.press("1", ENTER))
         assert noted.answers.log()[-1].labels == (1,)
         assert noted.answers.log()[-1].row == noted.answers.log()[2].row
@@ -94,7 +94,7 @@ def test_every_key(page: Page, noted: LabelingSession) -> None:
 
 
 def test_keys_in_fields_are_text(page: Page, noted: LabelingSession) -> None:
-    """A name may hold the letters that are keys elsewhere; another name is another annotator."""
+    """The letters of keys can be typed in a name; another name is another annotator."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
         page.settle(lambda: page.press("1", ENTER))
@@ -110,7 +110,7 @@ def test_keys_in_fields_are_text(page: Page, noted: LabelingSession) -> None:
 
 
 def test_a_reload_loses_nothing(page: Page, noted: LabelingSession) -> None:
-    """The same question is asked again, and what was answered stands."""
+    """After a reload the same question is open, and earlier answers are current."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
         page.settle(lambda: page.press("1", ENTER))
@@ -122,7 +122,7 @@ def test_a_reload_loses_nothing(page: Page, noted: LabelingSession) -> None:
 
 
 def test_an_old_answer_is_changed(page: Page, noted: LabelingSession) -> None:
-    """A click in the history brings the row back with its answer; the new one stands, the old stays in the log."""
+    """A click in the history opens the row with its answer; a new answer replaces it, and the log has both."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
         row = page.row()
@@ -131,12 +131,12 @@ def test_an_old_answer_is_changed(page: Page, noted: LabelingSession) -> None:
         page.settle(page.all("#history button")[1].click)
         assert (page.row(), page.ticked()) == (row, ["finch"])
         page.settle(lambda: page.press("1", "3", ENTER))
-        assert noted.answers.standing(row, "Ann").labels == (2,)
+        assert noted.answers.current_answer(row, "Ann").labels == (2,)
         assert [entry.labels for entry in noted.answers.log()] == [(0,), (1,), (2,)]
 
 
 def test_two_windows(page: Page, noted: LabelingSession) -> None:
-    """Two windows of one person show different rows; of one row in both the first writes, and the second is told."""
+    """Two windows of one person show different rows; if both answer one row, the second gets a conflict."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
         first, row = page.browser.current_window_handle, page.row()
@@ -156,7 +156,7 @@ def test_two_windows(page: Page, noted: LabelingSession) -> None:
             page.browser.switch_to.window(page.browser.window_handles[-1])
             page.settle(lambda: page.press("1", "3", ENTER))
             assert "another window" in page.alert()
-            assert noted.answers.standing(other, "Ann").labels == (1,)
+            assert noted.answers.current_answer(other, "Ann").labels == (1,)
         finally:
             if len(page.browser.window_handles) > 1:
                 page.browser.switch_to.window(page.browser.window_handles[-1])
@@ -165,7 +165,7 @@ def test_two_windows(page: Page, noted: LabelingSession) -> None:
 
 
 def test_killed_and_started_again(page: Page, tmp_path: Path) -> None:
-    """While the server is gone the page says so; at its new link everything that was confirmed is there."""
+    """Without a server the page shows an alert; at the new link every confirmed answer is present."""
     with nursery() as servers:
         process, link = servers.start(tmp_path / "log", N)
         page.open(link)
@@ -173,7 +173,7 @@ def test_killed_and_started_again(page: Page, tmp_path: Path) -> None:
             page.settle(functools.partial(page.press, key, ENTER))
         servers.kill(process)
         page.press("1", ENTER)
-        page.until(lambda: "does not answer" in page.alert())
+        page.until(lambda: "does not respond" in page.alert())
         _, link = servers.start(tmp_path / "log", N)
         page.open(link)
         assert page.history() == ["wren", "owl", "finch"]

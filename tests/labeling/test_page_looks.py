@@ -1,4 +1,4 @@
-"""What the page looks like, on a screen, on a phone and to who does not see it."""
+"""Appearance of the page on a screen, on a phone and for screen readers."""
 
 from pathlib import Path
 
@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.labeling.images import ImageFolder
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
+from oneof.labeling.table import ImageFolder, LabelTable
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, N, make_rows
 from tests.labeling.serving import serving
@@ -17,13 +16,13 @@ pytestmark = needs_browser
 
 
 def test_tables_and_many_labels(page: Page) -> None:
-    """A row stands beside its nearest labeled ones; of more than ten labels the likeliest have digits; `/` finds."""
+    """A row is shown next to its nearest labeled rows; the ten most probable labels have digits; `/` filters."""
     rows, truth = make_rows(N)
     classes = [f"class {chr(97 + k)}" for k in range(14)]
     table = LabelTable(pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]}), "kind")
     with LabelingSession(rows, classes=classes, table=table, random_state=0) as session:
         for i in range(12):
-            session.answer(session.look(i), classes[truth[i]])
+            session.answer(session.question_for(i), classes[truth[i]])
         with serving(session, annotator="Ann") as server:
             page.open(server.link)
             heads = [cell.text.split("\n")[0] for cell in page.all("thead th")]
@@ -32,9 +31,9 @@ def test_tables_and_many_labels(page: Page) -> None:
             assert len(heads) == 4
             shown = page.one("td.this").text
             assert float(shown) == pytest.approx(rows[page.row(), 0], rel=1e-4)
-            shares = session.learned.shares[page.row()]
+            proba = session.snapshot.proba[page.row()]
             first = page.all(".candidate .label")[0].text
-            assert classes.index(first) == np.argmax(shares)
+            assert classes.index(first) == np.argmax(proba)
             page.press("/")
             page.press(*"class n", ENTER)
             assert page.ticked() == ["class n"]
@@ -43,7 +42,7 @@ def test_tables_and_many_labels(page: Page) -> None:
 
 
 def test_images(page: Page, tmp_path: Path) -> None:
-    """An image is shown with words for who does not see it; one that is not there is told."""
+    """An image has an alternative text; a missing image shows a message."""
     Image = pytest.importorskip("PIL.Image")
     rows, _ = make_rows(N)
     Image.new("RGB", (30, 20), (0, 90, 0)).save(tmp_path / "green.png")
@@ -60,15 +59,15 @@ def test_images(page: Page, tmp_path: Path) -> None:
                 )
                 assert image.get_attribute("alt") == f"Row {page.row()}: green.png"
             else:
-                page.until(lambda: "cannot be shown" in page.one("#item").text)
+                page.until(lambda: "cannot be displayed" in page.one("#item").text)
             seen.add(page.row() % 2)
             page.settle(lambda: page.press("s"))
         assert seen == {0, 1}
-    page.browser.get_log("browser")  # images that are not there are logged by the browser
+    page.browser.get_log("browser")  # the browser logs missing images
 
 
 def test_a_phone(page: Page, noted: LabelingSession) -> None:
-    """At 360 pixels nothing is wider than the screen, and everything that is pressed is large enough for a finger."""
+    """At 360 pixels no element is wider than the screen, and every button is at least 44 pixels high."""
     with serving(noted, annotator="Ann") as server:
         page.browser.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
@@ -86,7 +85,7 @@ def test_a_phone(page: Page, noted: LabelingSession) -> None:
 
 
 def test_names_and_roles(page: Page, noted: LabelingSession) -> None:
-    """Every control has a name for screen readers, says whether it is pressed, and what is new is announced."""
+    """Every control has an accessible name and a pressed state, and new content is announced."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
         for control in page.all("button, input, a, progress, [role=group], [tabindex]"):
@@ -101,14 +100,15 @@ def test_names_and_roles(page: Page, noted: LabelingSession) -> None:
         page.settle(lambda: page.press(ENTER))
         status = page.one("#status")
         assert status.aria_role == "status"
-        assert "Written: finch." in status.get_attribute("textContent")
+        assert "Saved: finch." in status.get_attribute("textContent")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast(page: Page, noted: LabelingSession, scheme: str) -> None:
-    """In either scheme text differs from what it stands on by the 4.5 to 1 that WCAG 2 asks for."""
+    """In both color schemes text has the contrast of 4.5 to 1 that WCAG 2 requires."""
     script = """
-    return [...document.querySelectorAll('h1, h2, p, label, button, .share, .label, a, #rate, .about, #progress-words')]
+    const selector = 'h1, h2, p, label, button, .proba, .label, a, #rate, .summary, #progress-words';
+    return [...document.querySelectorAll(selector)]
       .filter((e) => e.offsetParent && e.textContent.trim()).map((e) => {
         const clear = (x) => getComputedStyle(x).backgroundColor === 'rgba(0, 0, 0, 0)' && x.parentElement;
         let on = e; while (clear(on)) on = on.parentElement;
@@ -118,8 +118,8 @@ def test_contrast(page: Page, noted: LabelingSession, scheme: str) -> None:
       });"""
 
     def luminance(color: list[float]) -> float:
-        parts = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
-        return float(np.dot([0.2126, 0.7152, 0.0722], parts))
+        linear = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
+        return float(np.dot([0.2126, 0.7152, 0.0722], linear))
 
     with serving(noted, annotator="Ann") as server:
         page.browser.execute_cdp_cmd(

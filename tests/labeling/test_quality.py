@@ -1,38 +1,38 @@
-"""The estimate of quality counts rows drawn at random, and nothing else."""
+"""The estimate of quality uses rows drawn at random only."""
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from oneof.labeling.ledger import Ledger
-from oneof.labeling.log import Entry
-from oneof.labeling.quality import WINDOW, estimate, judged, wilson
+from oneof.labeling.answer_log import Entry
+from oneof.labeling.answer_state import AnswerState
+from oneof.labeling.quality import WINDOW, collect_checks, estimate, wilson
 
 
-def ledger_of(*entries):
-    ledger = Ledger()
+def state_of(*entries):
+    state = AnswerState()
     for number, (row, kind, labels, more) in enumerate(entries, 1):
-        ledger.add(Entry(str(number), "Ann", row, kind, labels, number=number, **more))
-    return ledger
+        state.add(Entry(str(number), "Ann", row, kind, labels, number=number, **more))
+    return state
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 10), (10, 10), (49, 50)])
-def test_the_interval_holds_the_probabilities_that_are_not_refuted(k, n):
-    """Its ends solve |k/n - p| = z sqrt(p (1 - p) / n)."""
+def test_the_interval_has_the_probabilities_that_are_not_rejected(k, n):
+    """The bounds of the interval solve |k/n - p| = z sqrt(p (1 - p) / n)."""
     z = 1.959963984540054
 
-    def off(p):
+    def excess(p):
         return abs(k / n - p) - z * np.sqrt(p * (1 - p) / n)
 
     low, high = wilson(k, n)
-    assert low == pytest.approx(0 if k == 0 else brentq(off, 1e-9, k / n - 1e-9), abs=1e-6)
-    assert high == pytest.approx(1 if k == n else brentq(off, k / n + 1e-9, 1 - 1e-9), abs=1e-6)
+    assert low == pytest.approx(0 if k == 0 else brentq(excess, 1e-9, k / n - 1e-9), abs=1e-6)
+    assert high == pytest.approx(1 if k == n else brentq(excess, k / n + 1e-9, 1 - 1e-9), abs=1e-6)
 
 
 def test_only_checks_count():
-    """Not rows that were asked for being hard, nor checks without a guess, without an answer, skipped or taken back."""
+    """Queries, and checks without a prediction, without an answer, skipped or undone, do not count."""
     check, query = {"purpose": "check", "guess": 1}, {"purpose": "query", "guess": 1}
-    ledger = ledger_of(
+    state = state_of(
         (0, "one of", (1,), query),
         (1, "one of", (1,), check),
         (2, "one of", (0, 2), check),
@@ -43,19 +43,20 @@ def test_only_checks_count():
         (7, "one of", (0,), check),
         (7, "undo", (), {"undoes": 8}),
     )
-    assert judged(ledger, 3) == [(2, True, True), (3, False, False), (4, True, False)]
-    found = estimate(judged(ledger, 3))
-    assert (found.n_checks, found.n_covered, found.n_exact, found.rate) == (3, 2, 1, 2 / 3)
+    assert collect_checks(state, 3) == [(2, True, True), (3, False, False), (4, True, False)]
+    result = estimate(collect_checks(state, 3))
+    assert (result.n_checks, result.n_covered, result.n_exact, result.rate) == (3, 2, 1, 2 / 3)
 
 
 def test_a_corrected_answer_counts_as_corrected():
+    """The current answer is compared with the prediction before the first answer."""
     check = {"purpose": "check", "guess": 1}
-    ledger = ledger_of((0, "one of", (0,), check), (0, "one of", (1,), {"purpose": "free", "guess": 0}))
-    assert judged(ledger, 3) == [(1, True, True)]
+    state = state_of((0, "one of", (0,), check), (0, "one of", (1,), {"purpose": "free", "guess": 0}))
+    assert collect_checks(state, 3) == [(1, True, True)]
 
 
-def test_the_estimate_is_of_the_latest_checks():
-    """What the model guessed long ago says nothing of it now."""
+def test_the_estimate_uses_the_latest_checks():
+    """Checks before the window do not change the estimate."""
     checks = [(n, n >= 30, True) for n in range(30 + WINDOW)]
     assert estimate(checks).rate == 1
     assert estimate([]).rate is None

@@ -6,30 +6,34 @@ from typing import Any
 import pytest
 
 from oneof.errors import InputError, InputTypeError
-from oneof.labeling.guard import LONGEST_BODY
-from oneof.labeling.server import LabelingServer
+from oneof.labeling.server import MAX_BODY_BYTES, LabelingServer
 from oneof.labeling.session import LabelingSession
 from tests.labeling.serving import Client
 
 
 def test_a_question_is_answered_over_http(client: Client, session: LabelingSession) -> None:
-    """The answer is in the log when it is acknowledged; the next question comes with it; undo shows the row again."""
+    """An acknowledged answer is in the log; the response has the next question; undo opens the row again."""
     question = client.ask(window="x")
     reply = client.answer(question, "none of", [1])
-    told = reply.json()
+    response = reply.json()
     assert reply.status == 200
     entry = session.answers.log()[-1]
-    assert (entry.number, entry.row, entry.kind, entry.labels) == (told["written"], question["row"], "none of", (1,))
-    assert told["question"]["row"] != question["row"]
-    assert told["state"]["history"][0]["number"] == entry.number
+    assert (entry.number, entry.row, entry.kind, entry.labels) == (
+        response["written"],
+        question["row"],
+        "none of",
+        (1,),
+    )
+    assert response["question"]["row"] != question["row"]
+    assert response["state"]["history"][0]["number"] == entry.number
     undone = client.post("api/undo", {"annotator": "Ann", "window": "x", "key": "undo", "number": entry.number}).json()
     assert undone["question"]["row"] == question["row"]
     assert undone["undone"]["labels"] == [1]
-    assert session.answers.standing(question["row"], "Ann") is None
+    assert session.answers.current_answer(question["row"], "Ann") is None
 
 
 def test_an_answer_sent_twice_is_written_once(client: Client, session: LabelingSession) -> None:
-    """As when its acknowledgement was lost."""
+    """A repeated request after a lost response writes one entry."""
     question, before = client.ask(window="y"), len(session.answers.log())
     replies = [client.answer(question, "one of", [0, 2], key="same") for _ in range(2)]
     assert [reply.status for reply in replies] == [200, 200]
@@ -38,13 +42,13 @@ def test_an_answer_sent_twice_is_written_once(client: Client, session: LabelingS
 
 
 def test_two_windows_of_one_annotator(client: Client, session: LabelingSession) -> None:
-    """The same row open in both: who answers second is told, and the first answer stays."""
-    looks = [client.post("api/look", {"annotator": "Eve", "window": w, "row": 40}).json()["question"] for w in "12"]
-    assert client.answer(looks[0], "one of", [0]).status == 200
-    refused = client.answer(looks[1], "one of", [1])
-    assert refused.status == 409
-    assert "another window" in refused.json()["error"]
-    assert session.answers.standing(40, "Eve").labels == (0,)
+    """If one row is open in both, the second answer is a conflict, and the first one is current."""
+    opened = [client.post("api/open", {"annotator": "Eve", "window": w, "row": 40}).json()["question"] for w in "12"]
+    assert client.answer(opened[0], "one of", [0]).status == 200
+    rejected = client.answer(opened[1], "one of", [1])
+    assert rejected.status == 409
+    assert "another window" in rejected.json()["error"]
+    assert session.answers.current_answer(40, "Eve").labels == (0,)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +62,13 @@ def test_two_windows_of_one_annotator(client: Client, session: LabelingSession) 
         ("api/ask", {"annotator": "", "window": "w"}),
         ("api/ask", {"annotator": "x" * 101, "window": "w"}),
         ("api/ask", {"annotator": ["Ann"], "window": "w"}),
-        ("api/look", {"annotator": "Ann", "window": "w", "row": "1"}),
-        ("api/look", {"annotator": "Ann", "window": "w", "row": True}),
-        ("api/look", {"annotator": "Ann", "window": "w", "row": 60}),
-        ("api/look", {"annotator": "Ann", "window": "w", "row": -1}),
+        ("api/open", {"annotator": "Ann", "window": "w", "row": "1"}),
+        ("api/open", {"annotator": "Ann", "window": "w", "row": True}),
+        ("api/open", {"annotator": "Ann", "window": "w", "row": 60}),
+        ("api/open", {"annotator": "Ann", "window": "w", "row": -1}),
     ],
 )
-def test_bad_requests_are_told_so(client: Client, path: str, body: Any) -> None:
+def test_bad_requests_are_errors(client: Client, path: str, body: Any) -> None:
     reply = client.post(path, body)
     assert reply.status == 400
     assert reply.json()["error"]
@@ -89,48 +93,48 @@ def test_bad_answers_are_not_written(client: Client, session: LabelingSession, k
     assert session.answers.log() == before
 
 
-def test_a_question_of_another_run_is_refused(client: Client) -> None:
+def test_an_expired_question_is_a_conflict(client: Client) -> None:
     reply = client.answer({"id": "of-long-ago"}, "one of", [0])
     assert reply.status == 409
 
 
-def test_long_requests_are_cut(client: Client) -> None:
-    """By the length that they say, and by what they send."""
-    assert client.post("api/ask", b" " * (LONGEST_BODY + 1)).status == 413
+def test_long_requests_are_rejected(client: Client) -> None:
+    """Requests are rejected by their declared length and by their actual length."""
+    assert client.post("api/ask", b" " * (MAX_BODY_BYTES + 1)).status == 413
     assert client.post("api/ask", b"", content_length="99999999").status == 413
-    part = b"%x\r\n" % LONGEST_BODY + b" " * LONGEST_BODY + b"\r\n"
+    part = b"%x\r\n" % MAX_BODY_BYTES + b" " * MAX_BODY_BYTES + b"\r\n"
     sent = {"content_length": None, "transfer_encoding": "chunked"}
     assert client.post("api/ask", part + part + b"0\r\n\r\n", **sent).status == 413
 
 
 def test_a_port_that_is_taken(session: LabelingSession, client: Client) -> None:
-    with pytest.raises(InputError, match=r"port .* cannot be used"):
+    with pytest.raises(InputError, match=r"cannot use port"):
         LabelingServer(session, port=int(client.address.split(":")[1]))
 
 
 @pytest.mark.parametrize("port", [70_000, -1, "x", 8080.0, True, None])
-def test_what_is_no_port(session: LabelingSession, port: Any) -> None:
-    with pytest.raises(InputError, match=r"port=.* is not possible: give an integer from 0 to 65535"):
+def test_invalid_ports_are_an_error(session: LabelingSession, port: Any) -> None:
+    with pytest.raises(InputError, match=r"`port` must be an integer from 0 to 65535"):
         LabelingServer(session, port=port)
 
 
-def test_a_server_that_cannot_begin_frees_its_port(session: LabelingSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever stopped it, Ctrl-C too; and no port is taken for what is no session."""
+def test_a_failed_server_frees_its_port(session: LabelingSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After any error, also Ctrl-C, the port is free; no port is opened without a session."""
     made: list[socket.socket] = []
-    whole = socket.socket
+    original = socket.socket
 
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(socket, "socket", lambda *kind: made.append(whole(*kind)) or made[-1])
+    monkeypatch.setattr(socket, "socket", lambda *kind: made.append(original(*kind)) or made[-1])
     monkeypatch.setattr("oneof.labeling.app.make_app", stopped)
     with pytest.raises(KeyboardInterrupt):
         LabelingServer(session)
     assert [one.fileno() for one in made] == [-1]
-    with pytest.raises(InputTypeError, match="session is a NoneType"):
+    with pytest.raises(InputTypeError, match=r"`session` must be a .*LabelingSession; got NoneType"):
         LabelingServer(None)
     assert len(made) == 1
 
 
-def test_it_listens_to_this_machine_alone(client: Client) -> None:
+def test_it_listens_on_localhost_only(client: Client) -> None:
     assert client.address.startswith("127.0.0.1:")

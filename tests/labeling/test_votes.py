@@ -1,4 +1,4 @@
-"""Answers that are sets, of one annotator or several, as candidate sets."""
+"""Aggregation of answers to candidate sets."""
 
 import itertools
 
@@ -6,15 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof.labeling.log import Entry
-from oneof.labeling.votes import combine, members
+from oneof.labeling.answer_log import Entry
+from oneof.labeling.answer_state import allowed_classes, combine
 
 K = 4
 CLASSES = np.array(list("abcd"))
 sets = st.sets(st.integers(0, K - 1), min_size=1)
 
 
-def say(who, labels, kind="one of"):
+def answer_of(who, labels, kind="one of"):
     return Entry("k", who, 0, kind, tuple(sorted(labels)))
 
 
@@ -24,18 +24,18 @@ def combined(answers, start=None, **options):
 
 
 @given(sets)
-def test_none_of_leaves_the_others(labels):
-    """That it is none of S leaves what "one of the complement of S" leaves."""
-    others = set(range(K)) - labels
-    assert set(members(say("Ann", labels, "none of"), K)) == others
-    if others:
-        assert np.array_equal(combined([say("A", labels, "none of")]), combined([say("A", others)]))
+def test_none_of_leaves_the_complement(labels):
+    """The answer `none of S` leaves the same classes as `one of the complement of S`."""
+    complement = set(range(K)) - labels
+    assert set(allowed_classes(answer_of("Ann", labels, "none of"), K)) == complement
+    if complement:
+        assert np.array_equal(combined([answer_of("A", labels, "none of")]), combined([answer_of("A", complement)]))
 
 
 @given(st.lists(sets, min_size=1, max_size=4))
 def test_answers_that_agree_are_intersected(answers):
-    """By default a class is left if no other is allowed by more annotators: the intersection, where there is one."""
-    left = set(np.flatnonzero(combined([say(str(i), s) for i, s in enumerate(answers)])))
+    """By default the candidates have the most votes: the intersection of the answers if it is not empty."""
+    left = set(np.flatnonzero(combined([answer_of(str(i), s) for i, s in enumerate(answers)])))
     votes = [sum(k in s for s in answers if len(s) < K) for k in range(K)]
     assert left == {k for k in range(K) if votes[k] == max(votes)}
     common = set.intersection(*answers)
@@ -44,22 +44,23 @@ def test_answers_that_agree_are_intersected(answers):
 
 
 @given(st.lists(sets, min_size=1, max_size=4))
-def test_without_top_they_are_united(answers):
-    left = set(np.flatnonzero(combined([say(str(i), s) for i, s in enumerate(answers)], top=None)))
-    told = [s for s in answers if len(s) < K]
-    assert left == (set.union(*told) if told else set(range(K)))
+def test_without_top_the_union_remains(answers):
+    """With ``top=None`` the candidates are the union of the informative answers."""
+    left = set(np.flatnonzero(combined([answer_of(str(i), s) for i, s in enumerate(answers)], top=None)))
+    informative = [s for s in answers if len(s) < K]
+    assert left == (set.union(*informative) if informative else set(range(K)))
 
 
 def test_the_order_of_annotators_does_not_matter():
-    answers = [say("a", {0, 1}), say("b", {1, 2}), say("c", {3}), say("d", set(), "unknown")]
-    found = {tuple(combined(list(order))) for order in itertools.permutations(answers)}
-    assert found == {(False, True, False, False)}
+    answers = [answer_of("a", {0, 1}), answer_of("b", {1, 2}), answer_of("c", {3}), answer_of("d", set(), "unknown")]
+    results = {tuple(combined(list(order))) for order in itertools.permutations(answers)}
+    assert results == {(False, True, False, False)}
 
 
-def test_who_cannot_tell_leaves_what_was_known():
-    """An answer that says nothing, or one with too few votes, leaves the set that the table had."""
+def test_uninformative_answers_keep_the_initial_set():
+    """An uninformative answer, or one with too few votes, keeps the initial set."""
     start = np.array([[True, True, False, False]])
-    assert np.array_equal(combined([say("a", set(), "unknown")], start), start[0])
-    for wanted in (2, 10**12):
-        assert np.array_equal(combined([say("a", {2})], start, min_votes=wanted), start[0])
-    assert np.array_equal(combined([say("a", {2})], start), [False, False, True, False])
+    assert np.array_equal(combined([answer_of("a", set(), "unknown")], start), start[0])
+    for min_votes in (2, 10**12):
+        assert np.array_equal(combined([answer_of("a", {2})], start, min_votes=min_votes), start[0])
+    assert np.array_equal(combined([answer_of("a", {2})], start), [False, False, True, False])

@@ -4,20 +4,20 @@ from fractions import Fraction
 
 
 def break_even(truth, scores):
-    """Walk down the ranking, from one distinct score to the next, to where precision and recall are equal.
+    """Follow the ranking from one distinct score to the next until precision and recall are equal.
 
-    Between two distinct scores the rows of equal score are taken in evenly: of a share s of them, s times their
-    positives. After t true positives among m rows, precision is t/m and recall t/R; they meet where m = R (or t = 0).
+    A fraction s of tied rows contains s times their positives. After t true positives among m rows, precision is t/m
+    and recall t/R; they are equal at m = R (or t = 0).
     """
     truth, scores = [int(y) for y in truth], list(scores)
     positives = sum(truth)
     taken, right = Fraction(0), Fraction(0)
     for score in sorted(set(scores), reverse=True):
         tied = [y for y, s in zip(truth, scores) if s == score]
-        share = min(Fraction(1), (positives - taken) / len(tied))
-        taken, right = taken + share * len(tied), right + share * sum(tied)
+        fraction = min(Fraction(1), (positives - taken) / len(tied))
+        taken, right = taken + fraction * len(tied), right + fraction * sum(tied)
         precision, recall = right / taken, right / positives
         if taken == positives:
             assert precision == recall
             return precision
-    raise AssertionError("a ranking of all rows passes its first R rows")
+    raise AssertionError("a ranking of all rows contains its first R rows")

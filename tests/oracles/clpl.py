@@ -2,7 +2,7 @@
 
 
 def objective(W, b, X, mask, C, sample_weight):
-    """Return 1/2 ||W||^2 + C sum_i w_i [psi(mean over the set) + sum outside psi(-s)], over rows that are not full."""
+    """Return 1/2 ||W||^2 + C sum_i w_i [psi(mean over the set) + sum outside psi(-s)], over labeled rows."""
 
     def psi(u):
         return max(0.0, 1.0 - u) ** 2

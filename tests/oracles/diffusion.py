@@ -1,4 +1,4 @@
-"""Labels that spread over a graph, by the definitions, densely and slowly."""
+"""Label diffusion over a graph by the definitions, with dense matrices."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def soft_harmonic(W, labeled, Y, c, ridge):
 
 
 def criterion(W, labeled, Y, c, ridge, F):
-    """Return what `soft_harmonic` minimizes, as a sum over pairs of rows."""
+    """Return the objective of `soft_harmonic`, as a sum over pairs of rows."""
     n = len(Y)
     smooth = sum(0.5 * W[i, j] * ((F[i] - F[j]) ** 2).sum() for i in range(n) for j in range(n))
     fit = sum(c * ((F[i] - Y[i]) ** 2).sum() for i in range(n) if labeled[i])
@@ -46,8 +46,8 @@ def consistency(W, Y, alpha):
     return (1 - alpha) * np.linalg.inv(np.eye(len(W)) - alpha * S) @ Y
 
 
-def cut(row, allowed):
-    """Return a row without what lies outside its set, scaled to the mass that it had; uniform where nothing is left."""
+def restrict(row, allowed):
+    """Return a row restricted to its set, scaled to its former mass; uniform on the set if no mass is left."""
     inside = np.where(allowed, row, 0.0)
     if inside.sum() == 0:
         inside = allowed.astype(float)
@@ -55,7 +55,7 @@ def cut(row, allowed):
 
 
 def sweep_harmonic(W, mask, n_sweeps, c=None, ridge=0.0):
-    """Return F after plain sweeps from equal shares, every row at once: exact rows clamped (or pulled with c).
+    """Return F after plain sweeps of all rows from uniform distributions; exact rows are clamped, or penalized by c.
 
     Rows are scaled to sum 1 at the end.
     """
@@ -66,20 +66,20 @@ def sweep_harmonic(W, mask, n_sweeps, c=None, ridge=0.0):
     for _ in range(n_sweeps):
         new = np.empty_like(F)
         for i in range(len(F)):
-            pull = c if c is not None and sizes[i] == 1 else 0.0
+            penalty = c if c is not None and sizes[i] == 1 else 0.0
             if sizes[i] == 1 and c is None:
                 new[i] = Y[i]
                 continue
-            weight = W[i].sum() + pull + ridge
-            new[i] = (W[i] @ F + pull * Y[i]) / weight if weight > 0 else F[i]
+            weight = W[i].sum() + penalty + ridge
+            new[i] = (W[i] @ F + penalty * Y[i]) / weight if weight > 0 else F[i]
             if 1 < sizes[i] < K:
-                new[i] = cut(new[i], mask[i])
+                new[i] = restrict(new[i], mask[i])
         F = new
     return F / F.sum(axis=1, keepdims=True)
 
 
 def sweep_consistency(W, mask, alpha, n_sweeps):
-    """Return F after plain sweeps F <- alpha S F + (1 - alpha) Y from Y, cut in the rows of several candidates."""
+    """Return F after plain sweeps F <- alpha S F + (1 - alpha) Y from Y; rows of several candidates are constrained."""
     sizes = mask.sum(axis=1)
     K = mask.shape[1]
     Y = np.where((sizes < K)[:, None], mask / sizes[:, None], 0.0)
@@ -90,13 +90,13 @@ def sweep_consistency(W, mask, alpha, n_sweeps):
         new = alpha * S @ F + (1 - alpha) * Y
         for i in range(len(F)):
             if 1 < sizes[i] < K:
-                new[i] = cut(new[i], mask[i])
+                new[i] = restrict(new[i], mask[i])
         F = new
     return F
 
 
 def start_probabilities(W, n_steps, self_weight=1.0):
-    """Return P_0|t(i | x) as (i, x), from the t-th power of the matrix of transitions."""
+    """Return P_0|t(i | x) as (i, x), from the t-th power of the transition matrix."""
     A = W + self_weight * np.eye(len(W))
     P = A / A.sum(axis=1, keepdims=True)
     walked = np.linalg.matrix_power(P, n_steps)
@@ -104,7 +104,7 @@ def start_probabilities(W, n_steps, self_weight=1.0):
 
 
 def walk_em(Q, mask, n_iter):
-    """Return theta after some iterations of EM from equal shares, and the log likelihood before and after each."""
+    """Return theta after some iterations of EM from uniform theta, and the log likelihood before and after each."""
     n, K = mask.shape
     labeled = [x for x in range(n) if not mask[x].all()]
     theta = np.full((n, K), 1 / K)

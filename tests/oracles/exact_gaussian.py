@@ -1,4 +1,4 @@
-"""Gaussian classes by EM, in 50 digits: a step, and what it starts from."""
+"""EM for Gaussian classes with 50 digits: one iteration and its starting values."""
 
 import mpmath
 from mpmath import mpf
@@ -6,7 +6,7 @@ from mpmath import mpf
 from tests.oracles.exact import dot, matrix
 
 NOTHING = -(10**200)
-"""Logarithms below are those of 0: of a class without mass."""
+"""Logarithms below this value represent log 0, of a class without mass."""
 
 
 def posterior(rows, mask, log_weights, means, covariances):
@@ -33,7 +33,7 @@ def posterior(rows, mask, log_weights, means, covariances):
 
 
 def step(rows, count, r, nu):
-    """Return shares, means and full covariances, (K,), (K, d) and (K, d, d), after an M-step from responsibilities.
+    """Return proportions (K,), means (K, d) and covariances (K, d, d) after an M-step from responsibilities.
 
     Rows of responsibilities, (n, K), count as often as they occur. The covariances shrink to the variances of all.
     """
@@ -60,7 +60,7 @@ def step(rows, count, r, nu):
     return shares, means, covariances
 
 
-def in_units(X, center, spread):
-    """Return rows less the center, by the spread, all of which are taken as they are."""
-    (origin,), (unit,) = matrix([center]), matrix([spread])
+def standardize(X, center, scale):
+    """Return the rows minus the center, divided by the scale, which are all exact."""
+    (origin,), (unit,) = matrix([center]), matrix([scale])
     return [[(value - o) / u for value, o, u in zip(row, origin, unit, strict=True)] for row in matrix(X)]

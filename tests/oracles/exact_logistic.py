@@ -1,4 +1,4 @@
-"""Logistic regression with a prior that is smooth along a graph, in 50 digits: what holds at its end."""
+"""Oracle of graph-prior logistic regression in 50 digits: errors of the smoothness matrix and of the weights."""
 
 import itertools
 
@@ -7,30 +7,30 @@ from mpmath import mpf
 
 from tests.oracles.exact import dot, matrix
 
-MOST_WEIGHTS = 16
-"""For which a Hessian is made; of more, what the gradient leaves of its two parts is told."""
+MAX_WEIGHTS = 16
+"""Largest number of weights for which the Hessian is formed; above, the error is that of the gradient."""
 
 
-def smoothness_error(features, affinity, weight, found):
-    """Return the error of X^T L X, at most, by the roots of its diagonal: what rows of weights change along links."""
-    X, W, A, v = matrix(features), matrix(affinity), matrix(found), [mpf(float(w)) for w in weight]
-    links = [(i, j) for i in range(len(X)) for j in range(i) if W[i][j]]
-    apart = [([a - b for a, b in zip(X[i], X[j], strict=True)], v[i] * v[j] * W[i][j]) for i, j in links]
+def smoothness_error(features, affinity, weight, smoothness):
+    """Return the largest error of X^T L X, relative to the roots of its diagonal."""
+    X, W, A, v = matrix(features), matrix(affinity), matrix(smoothness), [mpf(float(w)) for w in weight]
+    edges = [(i, j) for i in range(len(X)) for j in range(i) if W[i][j]]
+    differences = [([a - b for a, b in zip(X[i], X[j], strict=True)], v[i] * v[j] * W[i][j]) for i, j in edges]
     size = range(len(A))
-    exact = [[mpmath.fsum(w * x[a] * x[b] for x, w in apart) for b in size] for a in size]
+    exact = [[mpmath.fsum(w * x[a] * x[b] for x, w in differences) for b in size] for a in size]
     roots = [mpmath.sqrt(exact[a][a]) or mpf(1) for a in size]
     return float(max(abs(exact[a][b] - A[a][b]) / (roots[a] * roots[b]) for a in size for b in size))
 
 
 def weight_error(features, mask, count, weights, Lambda):
-    """Return how far weights are from the mode of l(w) - 1/2 sum_c w_c^T Lambda w_c, on exact labels, relatively.
+    """Return the relative distance of weights from the mode of l(w) - 1/2 sum_c w_c^T Lambda w_c, on exact labels.
 
-    That is a step of Newton's method in the metric of the Hessian, in which all directions count as they matter. Rows
-    count as often as they occur; the last class has weights of 0.
+    The distance is a Newton step in the metric of the Hessian. `count` is the number of occurrences of each row; the
+    last class has weights of 0.
     """
     W, L, prior = matrix(weights), len(weights), matrix(Lambda)
     D = len(W[0])
-    told, held, rows = [[mpf(0)] * D for _ in W], [[dot(line, w) for line in prior] for w in W], []
+    likelihood, penalty, rows = [[mpf(0)] * D for _ in W], [[dot(line, w) for line in prior] for w in W], []
     for x, row, times in zip(matrix(features), mask, count, strict=True):
         scores = [*(dot(w, x) for w in W), mpf(0)]
         powers = [mpmath.exp(score - max(scores)) for score in scores]
@@ -38,11 +38,11 @@ def weight_error(features, mask, count, weights, Lambda):
         rows.append((x, p, mpf(float(times))))
         for c in range(L):
             for j in range(D):
-                told[c][j] += mpf(float(times)) * (int(row[c]) - p[c]) * x[j]
-    g = [a - b for one, other in zip(told, held, strict=True) for a, b in zip(one, other, strict=True)]
+                likelihood[c][j] += mpf(float(times)) * (int(row[c]) - p[c]) * x[j]
+    g = [a - b for one, other in zip(likelihood, penalty, strict=True) for a, b in zip(one, other, strict=True)]
     flat = [value for w in W for value in w]
-    if L * D > MOST_WEIGHTS:
-        size = mpmath.norm([value for row in told for value in row]) or mpf(1)
+    if L * D > MAX_WEIGHTS:
+        size = mpmath.norm([value for row in likelihood for value in row]) or mpf(1)
         return float(mpmath.norm(g) / size)
     H = mpmath.matrix(L * D, L * D)
     for (a, b), (i, j) in itertools.product(

@@ -1,13 +1,13 @@
-"""Mixtures on candidate sets, entry by entry: the objective, and one sweep of EM."""
+"""Mixtures on candidate sets, entry by entry: the objective, and one iteration of EM."""
 
 import math
 
 import numpy as np
 
 
-def log_multinomial(x, log_shares):
+def log_multinomial(x, log_proba):
     """Return log p(x) of one row, without the multinomial coefficient."""
-    return math.fsum(float(v) * float(t) for v, t in zip(x, log_shares, strict=True))
+    return math.fsum(float(v) * float(t) for v, t in zip(x, log_proba, strict=True))
 
 
 def log_gaussian(x, mean, covariance):
@@ -21,14 +21,14 @@ def log_gaussian(x, mean, covariance):
 
 
 def row_weight(members, n_classes, weight, unlabeled_weight, partial_weight):
-    """Return what a row of `members` candidates counts."""
+    """Return the weight of a row with `members` candidates."""
     if members == 1:
         return weight
     return weight * (unlabeled_weight if members == n_classes else partial_weight)
 
 
 def joint(i, X, pi, log_density):
-    """Return log pi_m p(x_i | m) for every component, -inf where pi_m is 0."""
+    """Return log pi_m p(x_i | m) for every component, -inf if pi_m is 0."""
     return [(math.log(p) if p > 0 else -math.inf) + log_density(X[i], m) for m, p in enumerate(pi)]
 
 
@@ -62,7 +62,7 @@ def responsibilities(X, mask, pi, log_density):
 
 
 def multinomial_step(X, c, r, alpha):
-    """Return pi and the log shares after an M-step."""
+    """Return pi and the log-probabilities after an M-step."""
     n, M = r.shape
     mass = [math.fsum(c[i] * r[i, m] for i in range(n)) for m in range(M)]
     shares = np.zeros((M, X.shape[1]))
@@ -73,7 +73,7 @@ def multinomial_step(X, c, r, alpha):
 
 
 def target(X, c, form):
-    """Return T, the covariance that the shrinkage draws to."""
+    """Return T, the target of the shrinkage."""
     share = np.asarray(c) / sum(c)
     variances = share @ (X - share @ X) ** 2
     return np.diag(np.full(len(variances), variances.mean()) if form == "spherical" else variances)

@@ -1,4 +1,4 @@
-"""Graph-prior logistic regression as written in the papers, by dense matrices formed whole."""
+"""Oracle of graph-prior logistic regression: the equations of the papers with full dense matrices."""
 
 import numpy as np
 from scipy.optimize import approx_fprime, minimize
@@ -7,20 +7,20 @@ from scipy.optimize import approx_fprime, minimize
 def precision_matrix(terms, precisions, n_vectors):
     """Return Lambda over all classes, ((K-1) D,) * 2."""
     D = terms[0].matrix.shape[0]
-    whole = np.zeros((n_vectors * D, n_vectors * D))
+    full = np.zeros((n_vectors * D, n_vectors * D))
     for c in range(n_vectors):
         for term in terms:
             P = term.matrix.toarray() if hasattr(term.matrix, "toarray") else term.matrix
             own = precisions[term.name][c] if term.per_class else precisions[term.name]
-            whole[c * D : (c + 1) * D, c * D : (c + 1) * D] += np.diag(own * np.diag(P)) if term.per_weight else own * P
-    return whole
+            full[c * D : (c + 1) * D, c * D : (c + 1) * D] += np.diag(own * np.diag(P)) if term.per_weight else own * P
+    return full
 
 
 def probabilities(X, W):
-    """Return the softmax of the scores, the last class's being 0."""
+    """Return the softmax of the scores, with 0 for the last class."""
     scores = np.hstack([X @ W.T, np.zeros((len(X), 1))])
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
 def likelihood(X, mask, W, sample_weight=None):
@@ -58,7 +58,7 @@ def data_hessian(X, W, sample_weight=None):
 
 
 def log_determinant(matrix):
-    """Return the logarithm of the product of the eigenvalues that are not 0."""
+    """Return the logarithm of the product of the nonzero eigenvalues."""
     values = np.linalg.eigvalsh(matrix)
     return float(np.log(values[values > 1e-10 * values[-1]]).sum())
 
@@ -71,17 +71,17 @@ def evidence(X, mask, W, terms, precisions):
     return likelihood(X, mask, W) - 0.5 * w @ Lambda @ w + 0.5 * (log_determinant(Lambda) - log_determinant(H))
 
 
-def evidence_slopes(X, mask, W, terms, precisions):
-    """Differentiate the evidence by each log precision, the mode moving along and the curvature held."""
+def evidence_gradient(X, mask, W, terms, precisions):
+    """Differentiate the evidence by each log precision, with the mode updated and the curvature fixed."""
     shapes = [precisions[term.name].shape for term in terms]
     start = np.log(np.concatenate([precisions[term.name].ravel() for term in terms]))
     curvature = data_hessian(X, W)
 
     def value(x):
-        parts = np.split(np.exp(x), np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
-        at = {term.name: part.reshape(shape) for term, part, shape in zip(terms, parts, shapes, strict=True)}
+        blocks = np.split(np.exp(x), np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
+        at = {term.name: block.reshape(shape) for term, block, shape in zip(terms, blocks, shapes, strict=True)}
         Lambda = precision_matrix(terms, at, len(W))
-        w = W.ravel()  # the objective is stationary in the mode, so that its move does not count
+        w = W.ravel()  # the objective is stationary at the mode, so that its shift has no effect
         fit = likelihood(X, mask, W) - 0.5 * w @ Lambda @ w
         return fit + 0.5 * (log_determinant(Lambda) - log_determinant(Lambda + curvature))
 
@@ -89,13 +89,13 @@ def evidence_slopes(X, mask, W, terms, precisions):
 
 
 def integrated(X, mask, W, terms, alpha, beta):
-    """Return F(w) of METHODS: the precisions integrated out."""
+    """Return F(w), the objective with the precisions integrated out."""
     total = likelihood(X, mask, W)
     for term in terms:
         P = term.matrix.toarray() if hasattr(term.matrix, "toarray") else term.matrix
         if term.per_weight:
-            held = np.diag(P) > 0
-            squares, rank = W[:, held] ** 2, 1
+            penalized = np.diag(P) > 0
+            squares, rank = W[:, penalized] ** 2, 1
         else:
             squares, rank = np.array([w @ P @ w for w in W]), np.linalg.matrix_rank(P)
         counts = np.full(squares.shape, float(rank))

@@ -1,4 +1,4 @@
-"""Instance-based learning from candidate sets, by the definition and slowly."""
+"""Oracle of IPAL, with loops over rows."""
 
 import math
 
@@ -7,51 +7,51 @@ from scipy.optimize import nnls
 
 
 def nearest(X, x, n_neighbors, leave_out=None):
-    """Return the numbers of the rows nearest to x, and their distances."""
+    """Return the indices of the rows nearest to x, and their distances."""
     near = sorted((math.dist(row, x), i) for i, row in enumerate(X) if i != leave_out)[:n_neighbors]
     return [i for _, i in near], [distance for distance, _ in near]
 
 
-def rebuild(X, x, near):
-    """Return the non-negative weights of the rows `near` that rebuild x best."""
+def reconstruct(X, x, near):
+    """Return the non-negative weights of the rows `near` with the smallest reconstruction error of x."""
     return nnls(np.array([X[j] for j in near], dtype=float).T, x)[0] if len(near) else np.zeros(0)
 
 
-def sweep(X, mask, n_neighbors, alpha, n_sweeps):
-    """Return F after some sweeps, for rows of which none is full."""
+def propagate(X, mask, n_neighbors, alpha, n_iter):
+    """Return F after some iterations, without unlabeled rows."""
     n = len(X)
     W = np.zeros((n, n))
     for i in range(n):
         near, _ = nearest(X, X[i], n_neighbors, leave_out=i)
-        weights = rebuild(X, X[i], near)
+        weights = reconstruct(X, X[i], near)
         if weights.sum() > 0:
             W[i, near] = weights / weights.sum()
     start = mask / mask.sum(axis=1, keepdims=True)
     F = start
-    for _ in range(n_sweeps):
+    for _ in range(n_iter):
         F = np.where(mask, alpha * W @ F + (1 - alpha) * start, 0.0)
         F = F / F.sum(axis=1, keepdims=True)
     return F
 
 
-def balance(F, mask):
-    """Return F with every class scaled to its share at the start, rows summing to 1."""
+def normalize_class_mass(F, mask):
+    """Return F with every class scaled to its initial fraction, and rows that sum to 1."""
     start = mask / mask.sum(axis=1, keepdims=True)
     F = F * start.sum(axis=0) / F.sum(axis=0)
     return F / F.sum(axis=1, keepdims=True)
 
 
-def spread(X, F, x, n_neighbors):
-    """Return the shares of a row without a label: the weighted mean of its neighbors'."""
+def label_distribution(X, F, x, n_neighbors):
+    """Return the distribution of an unlabeled row: the weighted mean of its neighbors'."""
     near, _ = nearest(X, x, n_neighbors)
-    weights = rebuild(X, x, near)
+    weights = reconstruct(X, x, near)
     return weights @ F[near] / weights.sum() if weights.sum() > 0 else np.full(F.shape[1], 1 / F.shape[1])
 
 
 def errors(X, labels, n_classes, x, n_neighbors):
     """Return ||x - sum_{j of class k} w_j x_j||^2 / ||x||^2 for each class k."""
     near, _ = nearest(X, x, n_neighbors)
-    weights = rebuild(X, x, near)
+    weights = reconstruct(X, x, near)
     out = []
     for k in range(n_classes):
         rest = np.array(x, dtype=float)

@@ -1,6 +1,6 @@
-"""Laplace's approximation of Gaussian processes on candidate sets by the definition, with every matrix written out.
+"""Laplace approximation of Gaussian processes on candidate sets by its definition, with explicit matrices.
 
-Vectors of all latents hold one class after the other, as in Rasmussen & Williams (2006), section 3.5.
+Vectors of all latents contain one class after the other, as in Rasmussen & Williams (2006), section 3.5.
 """
 
 import math
@@ -11,7 +11,7 @@ from scipy.linalg import block_diag, cho_solve
 
 
 def log_likelihood(f, candidates, sharpness):
-    """Return G_L(f) - log sum_k exp f_k of one row; 0 where the set holds every class."""
+    """Return G_L(f) - log sum_k exp f_k of one row; 0 if the set contains every class."""
     if all(candidates):
         return 0.0
     inside = [float(v) for v, member in zip(f, candidates, strict=True) if member]
@@ -23,7 +23,7 @@ def log_likelihood(f, candidates, sharpness):
     return aggregate - highest - math.log(math.fsum(math.exp(float(v) - highest) for v in f))
 
 
-def shares(f, candidates, sharpness):
+def probabilities(f, candidates, sharpness):
     """Return pi and q of one row."""
     powers = [math.exp(float(v) - float(max(f))) for v in f]
     pi = [v / math.fsum(powers) for v in powers]
@@ -40,7 +40,7 @@ def shares(f, candidates, sharpness):
 
 
 def covariance(gram, n_classes):
-    """Return the covariance of all latents, (n K, n K), from one Gram matrix or one a class."""
+    """Return the covariance of all latents, (n K, n K), from one Gram matrix or one per class."""
     return block_diag(*(gram if np.ndim(gram) == 3 else [gram] * n_classes))
 
 
@@ -51,35 +51,35 @@ def psi(F, mask, gram, sharpness):
     return math.fsum(values) - 0.5 * f @ np.linalg.inv(covariance(gram, F.shape[1])) @ f
 
 
-def slope(F, mask, gram, sharpness):
+def gradient(F, mask, gram, sharpness):
     """Return the gradient of Psi, q - pi - K^-1 f, (n, K)."""
-    slopes = []
+    gradients = []
     for row, candidates in zip(F, mask, strict=True):
-        pi, q = shares(row, candidates, sharpness)
-        slopes.append(q - pi)
+        pi, q = probabilities(row, candidates, sharpness)
+        gradients.append(q - pi)
     inverse = np.linalg.inv(covariance(gram, F.shape[1]))
-    return np.array(slopes) - (inverse @ F.T.ravel()).reshape(F.shape[::-1]).T
+    return np.array(gradients) - (inverse @ F.T.ravel()).reshape(F.shape[::-1]).T
 
 
-def bends(F, mask, sharpness):
+def hessians(F, mask, sharpness):
     """Return W and W_true, (n K, n K): diag pi - pi pi^T, and the negative Hessian of the log likelihood.
 
-    For L = inf the two are the same, where no candidates tie.
+    For L = inf the two are equal, unless candidates tie.
     """
     n, K = F.shape
     W, W_true = np.zeros((n * K, n * K)), np.zeros((n * K, n * K))
     for i in range(n):
-        pi, q = shares(F[i], mask[i], sharpness)
-        here = np.ix_(np.arange(K) * n + i, np.arange(K) * n + i)
-        W[here] = W_true[here] = np.diag(pi) - np.outer(pi, pi)
+        pi, q = probabilities(F[i], mask[i], sharpness)
+        block = np.ix_(np.arange(K) * n + i, np.arange(K) * n + i)
+        W[block] = W_true[block] = np.diag(pi) - np.outer(pi, pi)
         if sharpness < math.inf:
-            W_true[here] -= sharpness * (np.diag(q) - np.outer(q, q))
+            W_true[block] -= sharpness * (np.diag(q) - np.outer(q, q))
     return W, W_true
 
 
 @dataclass
 class Exact:
-    """What algorithm 3.3 leaves for algorithm 3.4."""
+    """Result of algorithm 3.3, as input of algorithm 3.4."""
 
     mode: np.ndarray
     """(n, K)."""
@@ -91,16 +91,16 @@ class Exact:
 
 
 def exactly_labeled(gram, y, n_classes):
-    """Run Algorithm 3.3 of Rasmussen & Williams; y holds the rows' classes.
+    """Run Algorithm 3.3 of Rasmussen & Williams; y contains the classes of the rows.
 
-    Line 12 there leaves -1/2 log |sum_c E_c| out of the evidence, though their equation 3.44 has it: it is in here.
+    Line 12 of the algorithm omits -1/2 log |sum_c E_c| from the evidence; equation 3.44 and this function have it.
     """
     n, C = len(y), n_classes
     kernels = list(gram) if np.ndim(gram) == 3 else [gram] * C
     K = block_diag(*kernels)
     targets = np.eye(C)[y].T.ravel()
     R = np.vstack([np.eye(n)] * C)
-    f, before = np.zeros(C * n), -np.inf
+    f, last = np.zeros(C * n), -np.inf
     for _ in range(200):
         powers = np.exp(f.reshape(C, n))
         pi = (powers / powers.sum(axis=0)).ravel()
@@ -118,9 +118,9 @@ def exactly_labeled(gram, y, n_classes):
         a = b - c + all_E @ R @ cho_solve((M, True), R.T @ c)
         f = K @ a
         objective = -0.5 * a @ f + targets @ f - np.log(np.exp(f.reshape(C, n)).sum(axis=0)).sum()
-        if abs(objective - before) < 1e-13 * abs(objective):
+        if abs(objective - last) < 1e-13 * abs(objective):
             break
-        before = objective
+        last = objective
     else:
         raise AssertionError("Newton's method has not converged")
     half = sum(z) + np.log(np.diag(M)).sum()
@@ -130,15 +130,15 @@ def exactly_labeled(gram, y, n_classes):
 def predict(exact, y, cross, own):
     """Run Algorithm 3.4 of Rasmussen & Williams for one row: the mean, (C,), and covariance, (C, C), of its latents.
 
-    `cross` holds its covariances with the n rows, (C, n), and `own` its variances, (C,), class by class.
+    `cross` has its covariances with the n rows, (C, n), and `own` its variances, (C,), class by class.
     """
     F, C = exact.mode, exact.mode.shape[1]
     pi = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
-    mean, spread = np.zeros(C), np.zeros((C, C))
+    mean, cov = np.zeros(C), np.zeros((C, C))
     for c in range(C):
         mean[c] = ((np.asarray(y) == c) - pi[:, c]) @ cross[c]
         b = exact.E[c] @ cross[c]
         for other in range(C):
-            spread[c, other] = exact.E[other] @ cho_solve((exact.M, True), b) @ cross[other]
-        spread[c, c] += own[c] - b @ cross[c]
-    return mean, spread
+            cov[c, other] = exact.E[other] @ cho_solve((exact.M, True), b) @ cross[other]
+        cov[c, c] += own[c] - b @ cross[c]
+    return mean, cov

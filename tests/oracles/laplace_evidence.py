@@ -1,4 +1,4 @@
-"""The Laplace evidence of Gaussian processes on candidate sets, by its definition, over nK latents at once."""
+"""Laplace evidence of Gaussian processes on candidate sets, by its definition over all nK latents."""
 
 import math
 

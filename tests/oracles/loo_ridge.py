@@ -1,4 +1,4 @@
-"""LOORidge, row by row and class by class, from the recipe's lines."""
+"""Oracle of LOORidge, with loops over rows and classes."""
 
 from math import lgamma
 
@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import t as student
 
 
-def left_out(gram, P, lam):
-    """Return what ridge regression on all rows but i predicts for i, for each i, by n fits; the means are of all."""
+def predict_loo(gram, P, lam):
+    """Return the leave-one-out predictions of ridge regression by n fits; the means are those of all rows."""
     n = len(gram)
     m = P.mean(axis=0)
     F = np.empty_like(P)
@@ -18,8 +18,8 @@ def left_out(gram, P, lam):
     return F
 
 
-def left_out_of_features(features, P, lam):
-    """Return the same for ridge regression on features, (n, r)."""
+def predict_loo_from_features(features, P, lam):
+    """Return the leave-one-out predictions of ridge regression on features, (n, r)."""
     n, r = features.shape
     m = P.mean(axis=0)
     F = np.empty_like(P)
@@ -31,26 +31,26 @@ def left_out_of_features(features, P, lam):
 
 
 def groups(S):
-    """Return for each row the numbers of the rows with the same set."""
+    """Return for each row the indices of the rows with the same set."""
     return [[j for j in range(len(S)) if tuple(S[j]) == tuple(S[i])] for i in range(len(S))]
 
 
-def even_rounds(gram, S, lam, max_iter):
-    """Return P of the loop that takes the predictions as they are."""
+def uniform_labels(gram, S, lam, max_iter):
+    """Return P under uniform distractors."""
     P = S / S.sum(axis=1, keepdims=True)
     for _ in range(max_iter):
-        P = S * np.maximum(left_out(gram, P, lam), 1e-6)
+        P = S * np.maximum(predict_loo(gram, P, lam), 1e-6)
         P /= P.sum(axis=1, keepdims=True)
     return P
 
 
-def scene_rounds(gram, S, lam, max_iter, power):
-    """Return P of the loop that balances classes and groups; no row of S is full."""
+def cooccurring_labels(gram, S, lam, max_iter, power):
+    """Return P under cooccurring distractors; no row of S is unlabeled."""
     P = S / S.sum(axis=1, keepdims=True)
     same = groups(S)
     for _ in range(max_iter):
         M = P.sum(axis=0) + 1
-        Q = S * np.maximum(left_out(gram, P, lam), 1e-6) ** power / np.sqrt(M)
+        Q = S * np.maximum(predict_loo(gram, P, lam), 1e-6) ** power / np.sqrt(M)
         Q /= Q.sum(axis=1, keepdims=True)
         for _ in range(3):
             Q = np.array(
@@ -65,7 +65,7 @@ def scene_rounds(gram, S, lam, max_iter, power):
 
 
 def confusion_rates(P, S):
-    """Return C[k, j], the rate of j beside the truth k, shrunk by the likeliest strength; the diagonal is 0."""
+    """Return C[k, j], the rate of distractor j for the truth k, shrunk by the strength of the largest likelihood."""
     rows = [i for i in range(len(S)) if S[i].sum() > 1]
     K = S.shape[1]
     q = sum(S[i].sum() - 1 for i in rows) / (len(rows) * (K - 1))
@@ -89,12 +89,12 @@ def confusion_rates(P, S):
     return np.clip(C, 1e-4, 1 - 1e-4)
 
 
-def confused_rounds(gram, S, lam, max_iter):
-    """Return P of the loop that weighs each candidate with how the others would have got beside it."""
+def confusable_labels(gram, S, lam, max_iter):
+    """Return P under confusable distractors."""
     P = S / S.sum(axis=1, keepdims=True)
     n, K = S.shape
     for t in range(max_iter):
-        Q = S * np.maximum(left_out(gram, P, lam), 1e-6)
+        Q = S * np.maximum(predict_loo(gram, P, lam), 1e-6)
         if t >= 5:
             C = confusion_rates(P, S)
             for i in range(n):
@@ -106,11 +106,11 @@ def confused_rounds(gram, S, lam, max_iter):
     return P
 
 
-def gains(P, F, S):
+def predictive_gains(P, F, S):
     """Return log p(x | S) - log p(x) of each row."""
     n, K = P.shape
     p = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
-    found = []
+    gains = []
     for i, same in enumerate(groups(S)):
         R = np.maximum(F[i], 1e-3) / np.maximum(F[i], 1e-3).sum()
         inside = sum(p[k] for k in range(K) if S[i, k])
@@ -119,29 +119,31 @@ def gains(P, F, S):
             if S[i, k]:
                 rho = (sum(P[j, k] for j in same if j != i) + 4 * p[k] / inside) / (len(same) - 1 + 4)
                 value += rho * R[k] / p[k]
-        found.append(np.log(value))
-    return np.array(found)
+        gains.append(np.log(value))
+    return np.array(gains)
 
 
-def standard_score(d, S):
-    """Return the mean over its standard error, rows of one set being one draw."""
+def clustered_z_score(d, S):
+    """Return the mean over its standard error, with the rows of one set as one cluster."""
     sums = {}
     for i in range(len(S)):
         sums[tuple(S[i])] = sums.get(tuple(S[i]), 0.0) + d[i] - d.mean()
     return d.mean() * len(d) / np.sqrt(sum(value**2 for value in sums.values()))
 
 
-def judged(gram, S, lam, max_iter):
-    """Return P of the mixture of accounts, and the two standard scores."""
-    even = even_rounds(gram, S, lam, max_iter)
-    scene, confused = scene_rounds(gram, S, lam, max_iter, 1), confused_rounds(gram, S, lam, max_iter)
+def select(gram, S, lam, max_iter):
+    """Return P averaged over the distractor models, and the two z-scores."""
+    uniform = uniform_labels(gram, S, lam, max_iter)
+    cooccurring = cooccurring_labels(gram, S, lam, max_iter, 1)
+    confusable = confusable_labels(gram, S, lam, max_iter)
     gain = {
-        name: gains(P, left_out(gram, P, lam), S)
-        for name, P in (("even", even), ("scene", scene), ("confused", confused))
+        name: predictive_gains(P, predict_loo(gram, P, lam), S)
+        for name, P in (("uniform", uniform), ("cooccurring", cooccurring), ("confusable", confusable))
     }
-    z, other = (standard_score(gain[name] - gain["even"], S) for name in ("scene", "confused"))
+    z, other_z = (clustered_z_score(gain[name] - gain["uniform"], S) for name in ("cooccurring", "confusable"))
     w = student.cdf(z, len({tuple(row) for row in S}) - 1)
-    noise = confused if other > 1 and np.abs(confused - even).sum(axis=1).mean() / 2 > 0.01 else even
+    is_confusable = other_z > 1 and np.abs(confusable - uniform).sum(axis=1).mean() / 2 > 0.01
+    other = confusable if is_confusable else uniform
     if w < 0.001:
-        return noise, z, other
-    return w * scene_rounds(gram, S, lam, max_iter, 2) + (1 - w) * noise, z, other
+        return other, z, other_z
+    return w * cooccurring_labels(gram, S, lam, max_iter, 2) + (1 - w) * other, z, other_z

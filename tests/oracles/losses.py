@@ -1,4 +1,4 @@
-"""Losses of a score matrix against candidate sets (METHODS: notation). All are 0 where the set is everything."""
+"""Losses of a score matrix against candidate sets (METHODS: notation). All are 0 for unlabeled rows."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from oneof.typing import Floats, Mask
 
 
 def ambiguous_zero_one(scores: Floats, mask: Mask) -> Floats:
-    """Return L_A of each row: 1 where the highest score (the first of equals) lies outside the set."""
+    """Return L_A of each row: 1 if the highest score (the first of equals) is outside the set."""
     best = scores.argmax(axis=1)
     return 1.0 - mask[np.arange(len(best)), best]
 
@@ -24,5 +24,5 @@ def max_prediction_hinge(scores: Floats, mask: Mask) -> Floats:
 
 
 def best_outside(scores: Floats, mask: Mask) -> Floats:
-    """Return the highest score outside the set of each row; -inf where the set is everything."""
+    """Return the highest score outside the set of each row; -inf for unlabeled rows."""
     return np.where(mask, -np.inf, scores).max(axis=1)

@@ -1,4 +1,4 @@
-"""Iterative parameter mixing, line by line and slowly (McDonald, Hall & Mann 2010, figure 3)."""
+"""Iterative parameter mixing, a literal and slow implementation (McDonald, Hall & Mann 2010, figure 3)."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from tests.oracles import online
 
 
 def mix(blocks, max_iter, **learner):
-    """Return the mixed W after each round, for perceptrons of `tests.oracles.online` over (X, mask) blocks."""
+    """Return the averaged W after each iteration, for perceptrons of `tests.oracles.online` over (X, mask) blocks."""
     W = np.zeros((blocks[0][1].shape[1], blocks[0][0].shape[1]))
-    told = [int((~mask.all(axis=1)).sum()) for _, mask in blocks]
+    labeled = [int((~mask.all(axis=1)).sum()) for _, mask in blocks]
     history = []
     for _ in range(max_iter):
         ends = [online.run(X, mask, W=W, method="perceptron", **learner)[0][-1] for X, mask in blocks]
-        W = sum(n * end for n, end in zip(told, ends)) / sum(told)
+        W = sum(n * end for n, end in zip(labeled, ends)) / sum(labeled)
         history.append(W)
     return history

@@ -1,4 +1,4 @@
-"""The four online algorithms, line by line and slowly (Bhattacharjee & Manwani 2020, Algorithms 1 to 4)."""
+"""The four online algorithms, a literal and slow implementation (Bhattacharjee & Manwani 2020, Algorithms 1 to 4)."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def run(X, mask, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_always=False, sample_weight=None):
-    """Return the W after each row, the L_A of each row, and the first row whose outcome hangs on rounding.
+    """Return the W after each row, the L_A of each row, and the first row whose result depends on rounding.
 
     W starts at 0 unless given. A row hangs on rounding where the hinge is 0 to 1e-9, or where two classes score the
     same to 1e-9, unless they had the same updates or none that touched x: no two programs need agree on it, nor on

@@ -1,26 +1,26 @@
-"""PL-ECOC by its definition, row by row and class by class (Zhang, Yu & Tang 2017)."""
+"""Oracle of PL-ECOC, with loops over rows and classes (Zhang, Yu & Tang 2017)."""
 
 import math
 
 
-def sides(mask, code):
-    """Return for each row the side on which its whole set lies, or 0."""
+def code_targets(mask, code):
+    """Return for each row the side of its full set, or 0."""
     out = []
     for candidates in mask:
-        found = {int(code[k]) for k in range(len(code)) if candidates[k]}
-        out.append(found.pop() if len(found) == 1 else 0)
+        sides = {int(code[k]) for k in range(len(code)) if candidates[k]}
+        out.append(sides.pop() if len(sides) == 1 else 0)
     return out
 
 
-def performance(margins, mask, codes):
-    """Return the share of the rows with k in their set on which coding l has the sign of class k; rows sum to 1."""
+def code_weights(margins, mask, codes):
+    """Return the fraction of rows with candidate k for which coding l has the sign of class k; rows sum to 1."""
     n, K, L = len(mask), len(codes), len(codes[0])
     H = []
     for k in range(K):
-        holding = [i for i in range(n) if mask[i][k]]
-        right = [[(1 if margins[i][j] > 0 else -1) == codes[k][j] for i in holding] for j in range(L)]
-        shares = [sum(r) / len(r) if r else 1.0 for r in right]
-        H.append([share / sum(shares) if sum(shares) else 1 / L for share in shares])
+        containing = [i for i in range(n) if mask[i][k]]
+        right = [[(1 if margins[i][j] > 0 else -1) == codes[k][j] for i in containing] for j in range(L)]
+        fractions = [sum(r) / len(r) if r else 1.0 for r in right]
+        H.append([fraction / sum(fractions) if sum(fractions) else 1 / L for fraction in fractions])
     return H
 
 

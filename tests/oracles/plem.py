@@ -1,4 +1,4 @@
-"""The PLEM objective row by row, and the EM algorithm that climbs it where entropies do not count."""
+"""The PLEM objective row by row, and the EM algorithm that maximizes it without entropies."""
 
 import math
 
@@ -28,7 +28,7 @@ def objective(W, b, X, mask, lam, entropy_weight, sample_weight):
 
 
 def em_round(W, b, X, mask, lam, *, fit_intercept):
-    """Return W and b after one round: responsibilities, then a logistic regression with the classes as soft targets."""
+    """Return W and b after one iteration: responsibilities, then a logistic regression with soft targets."""
     n, K = mask.shape
     q = np.zeros((n, K))
     for i in range(n):

@@ -1,10 +1,10 @@
-"""The partial-label SVM by the definition: its objective, and Algorithm 1 of Nguyen & Caruana (2008) line by line."""
+"""The partial-label SVM by definition: its objective, and Algorithm 1 of Nguyen & Caruana (2008) line by line."""
 
 import math
 
 
 def objective(scores, square, mask, lam):
-    """Return lam/2 ||W||^2 + 1/n sum_i max(0, 1 - best candidate + best other) over rows that are not full."""
+    """Return lam/2 ||W||^2 + 1/n sum_i max(0, 1 - best candidate + best other) over labeled rows."""
     losses = []
     for s, candidates in zip(scores, mask, strict=True):
         inside = [float(v) for v, member in zip(s, candidates, strict=True) if member]
@@ -15,30 +15,30 @@ def objective(scores, square, mask, lam):
 
 
 def pegasos(kernel, mask, lam, n_steps):
-    """Return the coefficients A of W_t = sum_i A_ik Phi(x_i, k) for t = 1 .. T+1, by inner products alone.
+    """Return the coefficients A of W_t = sum_i A_ik Phi(x_i, k) for t = 1 .. T+1, by inner products only.
 
     `kernel(i, j)` is the inner product of rows i and j. Rows that are full take no part, and are not counted in n.
     """
     n_rows, n_classes = mask.shape
-    told = [i for i in range(n_rows) if not mask[i].all()]
-    product = {(i, j): float(kernel(i, j)) for i in told for j in told}
+    labeled = [i for i in range(n_rows) if not mask[i].all()]
+    product = {(i, j): float(kernel(i, j)) for i in labeled for j in labeled}
 
     def score(A, i, k):
-        return math.fsum(A[j][k] * product[j, i] for j in told)
+        return math.fsum(A[j][k] * product[j, i] for j in labeled)
 
     A = [[0.0] * n_classes for _ in range(n_rows)]
     history = [A]
     for t in range(1, n_steps + 1):
         eta = 1.0 / (lam * t)
         half = [[(1.0 - eta * lam) * a for a in row] for row in A]
-        for i in told:
+        for i in labeled:
             s = [score(A, i, k) for k in range(n_classes)]
             into = max((k for k in range(n_classes) if mask[i, k]), key=lambda k, s=s: (s[k], -k))
             out = max((k for k in range(n_classes) if not mask[i, k]), key=lambda k, s=s: (s[k], -k))
             if s[into] - s[out] < 1:
-                half[i][into] += eta / len(told)
-                half[i][out] -= eta / len(told)
-        square = math.fsum(half[i][k] * score(half, i, k) for i in told for k in range(n_classes))
+                half[i][into] += eta / len(labeled)
+                half[i][out] -= eta / len(labeled)
+        square = math.fsum(half[i][k] * score(half, i, k) for i in labeled for k in range(n_classes))
         shrink = min(1.0, 1.0 / math.sqrt(lam) / math.sqrt(square)) if square > 0 else 1.0
         A = [[shrink * a for a in row] for row in half]
         history.append(A)

@@ -1,4 +1,4 @@
-"""Spectral graph transduction as printed, by dense matrices."""
+"""Spectral graph transduction as published, with dense matrices."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def multiplier(G, b, square_radius):
 
 
 def minimizer(G, b, square_radius):
-    """Return the w of length sqrt(r) for which w^T G w - 2 b^T w is least, outside the hard case."""
+    """Return the w of length sqrt(r) that minimizes w^T G w - 2 b^T w, outside the hard case."""
     return np.linalg.solve(G - multiplier(G, b, square_radius) * np.eye(len(b)), b)
 
 

@@ -1,4 +1,4 @@
-"""The transductive machine by trying every labeling, each with a machine of scikit-learn."""
+"""Transductive SVM by brute force over all labelings, each with an SVM of scikit-learn."""
 
 import warnings
 from itertools import combinations
@@ -13,12 +13,12 @@ def objective(w_square, scores, signs, costs):
     return 0.5 * w_square + float(costs @ np.maximum(0.0, 1.0 - signs * scores))
 
 
-def machine(gram, signs, costs):
-    """Return the least objective and the scores for given signs; they must be of both kinds."""
+def svm(gram, signs, costs):
+    """Return the minimum objective and the scores for given signs, which must include both."""
     used = np.flatnonzero(costs > 0)
     svc = SVC(C=1.0, kernel="precomputed", tol=1e-7, max_iter=100_000)
     with warnings.catch_warnings():
-        # Where features are few, libsvm can go round in circles of rounding; where it stops, it is close enough.
+        # With few features, rounding errors can make libsvm cycle; its result is accurate enough.
         warnings.simplefilter("ignore", ConvergenceWarning)
         svc.fit(gram[np.ix_(used, used)], signs[used], costs[used])
     support, dual = used[svc.support_], svc.dual_coef_[0]
@@ -27,21 +27,21 @@ def machine(gram, signs, costs):
 
 
 def best_labeling(gram, signs, n_positive, C, C_unlabeled):
-    """Return the least objective over all signs of the rows of sign 0 of which n_positive are 1, and those signs."""
+    """Return the minimum objective over all signs of the unlabeled rows with n_positive ones, and these signs."""
     unlabeled = np.flatnonzero(signs == 0)
     costs = np.where(signs == 0, C_unlabeled, C)
     best = np.inf, signs
     for chosen in combinations(unlabeled, n_positive):
-        tried = np.where(signs == 0, -1.0, signs)
-        tried[list(chosen)] = 1.0
-        value, _ = machine(gram, tried, costs)
+        candidate = np.where(signs == 0, -1.0, signs)
+        candidate[list(chosen)] = 1.0
+        value, _ = svm(gram, candidate, costs)
         if value < best[0]:
-            best = value, tried
+            best = value, candidate
     return best
 
 
 def switchable(scores, signs, unlabeled, margin):
-    """Return all pairs (m, l) that meet the printed conditions by more than the margin."""
+    """Return all pairs (m, l) that meet the published conditions by more than the margin."""
     xi = 1.0 - signs * scores
     return [
         (m, l)

@@ -1,4 +1,4 @@
-"""What is installed, from a checkout or from a wheel, is whole, and what is said of it agrees."""
+"""The installed package, from a checkout or a wheel, is complete, and its metadata agree."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ PACKAGE = Path(oneof.__file__).parent
 
 
 def installed() -> list[str]:
-    """Return the files of the package, as a wheel names them."""
+    """Return the files of the package with their names in a wheel."""
     files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return sorted(f"oneof/{path.relative_to(PACKAGE).as_posix()}" for path in files)
 
@@ -23,14 +23,14 @@ def installed() -> list[str]:
 INFO = [f"oneof-0.dist-info/{name}" for name in ("METADATA", "licenses/LICENSE", "entry_points.txt")]
 
 
-def test_the_package_is_whole_and_nothing_beside_it() -> None:
-    """Pages, style sheets, scripts and the mark of types are there; tests and caches are not."""
+def test_the_package_is_complete() -> None:
+    """The package contains templates, style sheets, scripts and py.typed, but neither tests nor caches."""
     assert faults([*installed(), *INFO]) == []
 
 
 @pytest.mark.parametrize("lost", ["oneof/py.typed", ".css", "licenses/LICENSE"])
-def test_what_is_missing_in_a_wheel_is_found(lost: str) -> None:
-    """Without a file that it needs a wheel is not sound, and neither is one with a file too many."""
+def test_missing_files_are_detected(lost: str) -> None:
+    """A wheel with a missing or an additional file is faulty."""
     names = [*installed(), *INFO]
     assert faults([name for name in names if not name.endswith(lost)])
     for more in ("tests/__init__.py", "oneof/tests/test_a.py", "oneof/data.csv"):
@@ -38,8 +38,8 @@ def test_what_is_missing_in_a_wheel_is_found(lost: str) -> None:
     assert faults(names, {"oneof/new.html"}) == ["oneof/new.html is not in the wheel."]
 
 
-def test_every_kind_of_file_is_packed() -> None:
-    """Each file of the package that is no Python has a pattern in pyproject.toml by which a wheel takes it."""
+def test_every_kind_of_file_is_packaged() -> None:
+    """Every data file of the package matches a pattern in pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["setuptools"]["package-data"]["oneof"]
     endings = tuple(pattern.removeprefix("**/*") for pattern in patterns)
@@ -48,7 +48,7 @@ def test_every_kind_of_file_is_packed() -> None:
 
 
 def test_the_release_files_agree() -> None:
-    """Version, name and license are the same in pyproject.toml, CITATION.cff, CHANGELOG.md and what is installed."""
+    """Version, name and license agree in pyproject.toml, CITATION.cff, CHANGELOG.md and the installed metadata."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert oneof.__version__ == project["version"]
     assert metadata("oneof")["License-Expression"] == project["license"] == "BSD-3-Clause"

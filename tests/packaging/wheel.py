@@ -1,39 +1,39 @@
-"""What a built wheel holds: the package and nothing beside it. `python wheel.py dist/*.whl` says what is wrong."""
+"""Check the files of a built wheel: `python wheel.py dist/*.whl` lists the faults."""
 
 import sys
 import zipfile
 from pathlib import Path
 
 DATA = (".html", ".css", ".js", ".svg")
-"""Files of pages, of which there must be some of each kind but the last."""
-LARGEST = 3_000_000
-"""Bytes: more than that, and something came in that is no code."""
+"""Data files; at least one of each kind but the last is required."""
+MAX_BYTES = 3_000_000
+"""A larger wheel contains something other than code."""
 
 
 def faults(names: list[str], source: set[str] | None = None) -> list[str]:
-    """Return what is wrong with the files of a wheel, a sentence each.
+    """Return the faults of a wheel, one sentence each.
 
-    `source` are the files of the package where it was built from, if they are at hand.
+    `source` has the files of the package that it was built from, if they are available.
     """
-    found = []
+    result = []
     info = [name for name in names if name.split("/")[0].endswith(".dist-info")]
     package = [name for name in names if name not in info]
-    found += [f"{name} is no part of the package." for name in package if not name.startswith("oneof/")]
+    result += [f"{name} is not part of the package." for name in package if not name.startswith("oneof/")]
     known = (".py", ".typed", *DATA)
-    found += [f"{name} is of a kind that no wheel needs." for name in package if not name.endswith(known)]
-    found += [f"{name} is a test." for name in package if "/tests/" in name or "/test_" in name]
-    found += [f"there is no {suffix} file." for suffix in DATA[:3] if not any(n.endswith(suffix) for n in package)]
+    result += [f"{name} is an unexpected kind of file." for name in package if not name.endswith(known)]
+    result += [f"{name} is a test." for name in package if "/tests/" in name or "/test_" in name]
+    result += [f"a {suffix} file is missing." for suffix in DATA[:3] if not any(n.endswith(suffix) for n in package)]
     for name in ("oneof/__init__.py", "oneof/py.typed"):
-        found += [f"{name} is missing."] * (name not in package)
+        result += [f"{name} is missing."] * (name not in package)
     for name in ("METADATA", "licenses/LICENSE", "entry_points.txt"):
-        found += [f"{name} is missing."] * (not any(n.endswith(f".dist-info/{name}") for n in info))
+        result += [f"{name} is missing."] * (not any(n.endswith(f".dist-info/{name}") for n in info))
     if source is not None:
-        found += [f"{name} is not in the wheel." for name in sorted(source - set(package))]
-    return found
+        result += [f"{name} is not in the wheel." for name in sorted(source - set(package))]
+    return result
 
 
 def sources(root: Path) -> set[str] | None:
-    """Return the files of the package beside which this script lies, as a wheel names them; None without them."""
+    """Return the files of the package in a checkout with their names in a wheel; None without a checkout."""
     package = root / "src" / "oneof"
     if not package.is_dir():
         return None
@@ -42,14 +42,14 @@ def sources(root: Path) -> set[str] | None:
 
 
 def main(path: Path) -> None:
-    """End with the faults of a wheel, if it has any."""
+    """Exit with the faults of a wheel, if there are any."""
     with zipfile.ZipFile(path) as wheel:
         names = [name for name in wheel.namelist() if not name.endswith("/")]
-    found = faults(names, sources(Path(__file__).resolve().parents[2]))
-    if path.stat().st_size > LARGEST:
-        found.append(f"it has {path.stat().st_size} bytes, more than {LARGEST}.")
-    if found:
-        sys.exit("\n".join([f"{path.name}:", *found]))
+    result = faults(names, sources(Path(__file__).resolve().parents[2]))
+    if path.stat().st_size > MAX_BYTES:
+        result.append(f"it has {path.stat().st_size} bytes, more than {MAX_BYTES}.")
+    if result:
+        sys.exit("\n".join([f"{path.name}:", *result]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Running a page: its Python, and what it types into a terminal, from top to bottom in a folder of its own."""
+"""Execution of a page: its Python and its terminal commands, from top to bottom in an empty folder."""
 
 import doctest
 import re
@@ -20,7 +20,7 @@ _COMMAND = re.compile(r"^\$ ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Step:
-    """A piece of a page that is run: examples with a prompt, plain Python, or a session in a terminal."""
+    """An executable block of a page: examples with a prompt, plain Python, or terminal commands."""
 
     kind: str
     text: str
@@ -28,13 +28,13 @@ class Step:
 
 
 def needs(page: str) -> list[str]:
-    """Return the data sets that a page says it needs, in a comment ``<!-- needs: lost, msrcv2 -->``."""
+    """Return the data sets that a page needs, from its comment ``<!-- needs: lost, msrcv2 -->``."""
     found = _NEEDS.search(page)
     return [] if found is None else [name.strip() for name in found[1].split(",")]
 
 
 def read_steps(page: str) -> list[Step]:
-    """Return what is run of a page, in order; a fence without a language is text."""
+    """Return the executable blocks of a page, in order; a fence without a language is text."""
     steps = []
     for fence in _FENCE.finditer(page):
         language, text = fence[1], fence[2]
@@ -52,7 +52,7 @@ def run_page(name: str, page: str) -> None:
     Raises
     ------
     AssertionError
-        If something else comes out than the page says, with its line.
+        If an output differs from the page; the message has the line.
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     for step in read_steps(page):
@@ -66,14 +66,14 @@ def run_page(name: str, page: str) -> None:
 
 def _run_examples(name: str, step: Step, names: dict[str, Any]) -> None:
     examples = doctest.DocTestParser().get_examples(step.text, name)
-    # The runner takes line numbers from 0.
+    # The runner counts lines from 0.
     test = doctest.DocTest(examples, names, name, name, step.line - 1, step.text)
-    said: list[str] = []
+    output: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    # A DocTest copies its names, which later steps of the page go on with.
+    # A DocTest copies its names; later steps of the page need them.
     test.globs = names
-    failed = runner.run(test, out=said.append, clear_globs=False).failed
-    assert failed == 0, "".join(said)
+    failed = runner.run(test, out=output.append, clear_globs=False).failed
+    assert failed == 0, "".join(output)
 
 
 def _run_terminal(name: str, step: Step) -> None:
@@ -82,15 +82,15 @@ def _run_terminal(name: str, step: Step) -> None:
         command, expected = session.partition("\n")[::2]
         run: Callable[[str], tuple[int, str]] = _run_oneof if command.startswith("oneof ") else _run_shell
         code, out = run(command)
-        assert code == 0, f"{name}, line {step.line}: `{command}` ended with {code} and said\n{out}"
-        # Tables fill the terminal with spaces, which a page need not repeat.
+        assert code == 0, f"{name}, line {step.line}: `{command}` ended with {code} and printed\n{out}"
+        # Tables are padded with spaces, which a page may omit.
         same = checker.check_output(expected, out, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-        if expected:  # what a command says need not be shown
-            assert same, f"{name}, line {step.line}: `{command}` said\n{out}\ninstead of\n{expected}"
+        if expected:  # a page may omit the output
+            assert same, f"{name}, line {step.line}: `{command}` printed\n{out}\ninstead of\n{expected}"
 
 
 def _run_oneof(command: str) -> tuple[int, str]:
-    """Run one of our commands in this process, which has the libraries loaded."""
+    """Run a command of oneof in this process, which has already imported the libraries."""
     result = CliRunner().invoke(app, shlex.split(command)[1:])
     return result.exit_code, result.stdout if result.exit_code == 0 else result.output
 

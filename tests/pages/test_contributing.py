@@ -1,4 +1,4 @@
-"""The page for contributors is tested by doing it: its method is typed into a copy of the package, which is checked."""
+"""The page for contributors is tested by adding its method to a copy of the package."""
 
 import os
 import re
@@ -27,17 +27,17 @@ def follow(page: str, root: Path) -> list[str]:
             written.append(name)
         else:
             lines = text.splitlines()
-            before = "".join(line[1:] + "\n" for line in lines if line.startswith(" "))
-            added = "".join(line[1:] + "\n" for line in lines if line.startswith("+"))
+            before = "".join(line[1:] + "\n" for line in lines if line.startswith((" ", "-")))
+            after = "".join(line[1:] + "\n" for line in lines if line.startswith((" ", "+")))
             old = path.read_text(encoding="utf-8")
             assert old.count(before) == 1, f"{name} has no single place that reads\n{before}"
-            path.write_text(old.replace(before, before + added), encoding="utf-8")
+            path.write_text(old.replace(before, after), encoding="utf-8")
     return written
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """Give a copy of the package, its tests and its README, with the method of the page in it."""
+    """Return a copy of the package, its tests and its README, with the method of the page."""
     root = tmp_path_factory.mktemp("copy")
     # With the caches of compiled code; the package may lie elsewhere than the tests, where it is installed.
     shutil.copytree(Path(oneof.__file__).parent, root / "src" / "oneof")
@@ -48,7 +48,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 
 def run(root: Path, *words: str) -> str:
-    """Run a module of Python in the copy, and return what it says."""
+    """Run a Python module in the copy and return its output."""
     environment = os.environ | {"PYTHONPATH": str(root / "src")}
     done = subprocess.run(
         [sys.executable, "-m", *words], cwd=root, env=environment, capture_output=True, text=True, check=False
@@ -58,7 +58,7 @@ def run(root: Path, *words: str) -> str:
 
 
 def test_the_method_of_the_page_passes_the_suites(copy: tuple[Path, list[str]]) -> None:
-    """After what the page says, and nothing else, the method's tests, its doctest and every suite pass."""
+    """With only the edits of the page, the tests of the method, its doctest and every suite pass."""
     root, written = copy
     own = [name for name in written if "/oracles/" not in name]
     suites = ["estimators/test_conformance.py", "estimators/test_scikit_learn.py", "test_persistence.py"]
@@ -71,7 +71,7 @@ def test_the_method_of_the_page_passes_the_suites(copy: tuple[Path, list[str]]) 
 
 
 def test_the_method_of_the_page_is_known_everywhere(copy: tuple[Path, list[str]]) -> None:
-    """The command line compares it, in the copy and not in the package that is tested."""
+    """The command line of the copy compares the method; the tested package does not have it."""
     root, _ = copy
     lines = ["x,z,label", *(f"{i % 5},{i % 2},{'a' if i % 2 else 'b|c' if i % 3 else 'b'}" for i in range(40))]
     (root / "table.csv").write_text("\n".join(lines), encoding="utf-8")
@@ -81,7 +81,7 @@ def test_the_method_of_the_page_is_known_everywhere(copy: tuple[Path, list[str]]
 
 
 def test_the_method_of_the_page_is_in_style(copy: tuple[Path, list[str]]) -> None:
-    """The linter, the formatter and the contracts between floors have nothing to say of it."""
+    """The linter and the formatter accept the files of the page."""
     pytest.importorskip("importlinter")
     root, written = copy
     run(root, "ruff", "check", "--no-cache", *written)

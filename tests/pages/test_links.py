@@ -1,4 +1,4 @@
-"""Links between pages lead somewhere."""
+"""Links between pages resolve."""
 
 import re
 from pathlib import Path
@@ -12,11 +12,11 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)|<img src=\"([^\"]+)\"")
 
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_links_lead_to_files(name: str) -> None:
-    """Every link of a page that names no other site is a file, or a page of the site that is made from one."""
+    """Every relative link of a page is a file, or a page of the site that is generated from a file."""
     path = ROOT / name
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for found in _LINK.findall(text):
         target = (found[0] or found[1]).partition("#")[0]
         if target and "://" not in target and not target.startswith("gallery/"):
-            place = path.parent / target
-            assert place.exists() or place.with_suffix(".md").exists(), f"{name} links to {target}"
+            linked = path.parent / target
+            assert linked.exists() or linked.with_suffix(".md").exists(), f"{name} links to {target}"

@@ -1,4 +1,4 @@
-"""What a report is made of, without a fit."""
+"""Data of a report, without a fit."""
 
 from types import SimpleNamespace
 
@@ -23,9 +23,9 @@ def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None):
     )
 
 
-def curve(rates, n_rows=(50, 100, 200), std=0.01, accuracy=None):
+def curve(rates, train_sizes=(50, 100, 200), std=0.01, accuracy=None):
     return SimpleNamespace(
-        n_rows=np.array(n_rows),
+        train_sizes=np.array(train_sizes),
         covering_rate=np.array(rates),
         covering_rate_std=np.full(len(rates), std),
         accuracy=accuracy,
@@ -34,26 +34,26 @@ def curve(rates, n_rows=(50, 100, 200), std=0.01, accuracy=None):
 
 
 def sample(names=("finch", "sparrow", "tit", "wren"), *, n=60, kinds=(1, 2, 3, None), truth=True, **changes):
-    """Build a report of n rows whose sets cycle through the sizes `kinds`; None is unlabeled."""
+    """Make the data of a report with n rows whose set sizes cycle through `kinds`; None is unlabeled."""
     k = len(names)
     rng = np.random.default_rng(0)
     mask = np.zeros((n, k), dtype=bool)
     true = rng.integers(k, size=n)
     for i in range(n):
         size = kinds[i % len(kinds)] or k
-        others = np.setdiff1d(np.arange(k), true[i])
-        mask[i, [true[i], *rng.permutation(others)[: size - 1]]] = True
-    shares = np.where(mask, rng.random((n, k)) + 0.1, 0)
-    shares /= shares.sum(axis=1, keepdims=True)
-    decided = shares.argmax(axis=1)
+        distractors = np.setdiff1d(np.arange(k), true[i])
+        mask[i, [true[i], *rng.permutation(distractors)[: size - 1]]] = True
+    proba = np.where(mask, rng.random((n, k)) + 0.1, 0)
+    proba /= proba.sum(axis=1, keepdims=True)
+    decided = proba.argmax(axis=1)
     classes = np.array(names, dtype=object)
     best = result("PLKNN", accuracy=0.85 if truth else None)
     values = {
         "title": "Birds", "source": "birds.csv", "candidates": CandidateSets(mask, classes),
         "comparison": SimpleNamespace(results=(best, result("CLPL", 0.8), result("IPAL", error="it broke")),
-                                      winner="PLKNN", n_folds=5),
+                                      best_method="PLKNN", n_folds=5),
         "method": "PLKNN", "estimate": best, "learning_curve": curve([0.6, 0.7, 0.9]),
-        "decisions": SimpleNamespace(labels=classes[decided], confidence=shares.max(axis=1)),
+        "decisions": SimpleNamespace(labels=classes[decided], confidence=proba.max(axis=1)),
         "truth": classes[true] if truth else None,
         "preview": lambda row: {"wing": f"{row} mm", "song": "tsip"},
         "command": "oneof fit birds.csv --labels seen", "version": "9.8.7", "date": "2025-11-20",

@@ -1,4 +1,4 @@
-"""The report is one sound page that fetches nothing and escapes everything, in a file that is whole or not there."""
+"""The report is one valid page that loads nothing and escapes all text, in a file that is written atomically."""
 
 import dataclasses
 import re
@@ -16,13 +16,13 @@ from oneof.errors import InputError, LabelError, MissingExtraError
 from oneof.report import page, render_report, write_report
 from tests.report.data import result, sample
 
-# NumPy's text arrays drop a NUL at the end of a label before anything of ours sees it.
+# NumPy's text arrays drop a NUL at the end of a label.
 TEXT = st.characters(exclude_characters="\x00")
 VOID = {"meta", "link", "br", "path", "use", "rect", "img", "hr"}
 
 
 class Page(HTMLParser):
-    """Elements, their attributes and their text; fails where tags do not close in order."""
+    """Elements, their attributes and their text; an error if tags do not close in order."""
 
     def __init__(self, html):
         super().__init__()
@@ -68,8 +68,8 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
-def test_page_is_sound_and_fetches_nothing(shape):
-    """Tags close, ids are unique, references resolve, tables have headers, pictures have names, nothing is external."""
+def test_page_is_valid_and_loads_nothing(shape):
+    """Tags close, ids are unique, references resolve, tables have headers, figures have names, no URL is external."""
     html = render_report(sample(**shape))
     found = Page(html)
     ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
@@ -93,8 +93,8 @@ def test_page_is_sound_and_fetches_nothing(shape):
     assert max(np.diff(levels)) <= 1
 
 
-def test_every_color_of_the_pictures_is_defined_in_both_modes():
-    """Light and dark mode define the same variables, and every variable used is among them."""
+def test_every_color_of_the_figures_is_defined_in_both_modes():
+    """Light and dark mode define the same variables, and they include every used variable."""
     html = render_report(sample())
     light, dark = (set(re.findall(r"(--[\w-]+):", block)) for block in re.findall(r":root \{(.*?)\}", html, re.DOTALL))
     assert light == dark
@@ -105,11 +105,11 @@ NASTY = "<script>alert('x')</script>&amp;\"><img src=x onerror=y>"
 
 
 def test_text_of_users_is_escaped():
-    """Markup in labels, columns, cells, names, errors and the command is shown as text and is never an element."""
+    """Markup in labels, columns, cells, names, errors and the command is text and never an element."""
     names = (NASTY, "</svg><b>", "</style>", "{{ 7 * 7 }}")
     data = sample(
         names, title=NASTY, source=NASTY, method=NASTY, command=NASTY, version=NASTY, date=NASTY,
-        comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY)), winner=NASTY, n_folds=2),
+        comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY)), best_method=NASTY, n_folds=2),
         preview=lambda _: {NASTY: NASTY, "{{ 1 }}": "{% raw %}"},
     )  # fmt: skip
     html = render_report(data)
@@ -125,16 +125,16 @@ def test_text_of_users_is_escaped():
 
 @settings(max_examples=5, deadline=None)
 @given(st.lists(st.text(TEXT, max_size=90), min_size=3, max_size=5, unique=True), st.text())
-def test_any_text_gives_a_sound_page_that_can_be_written(names, cell):
-    """Whatever characters labels and cells hold, the page parses and can be encoded."""
+def test_any_text_gives_a_valid_page(names, cell):
+    """With any characters in labels and cells, the page parses and can be encoded."""
     html = render_report(sample(tuple(names), n=12, preview=lambda _: {cell: cell}, learning_curve=None))
     Page(html)
     html.encode("utf-8")
 
 
 @pytest.mark.parametrize("bad", ["\x00x", "\ud800", "\x1b[31m", "a\nb", "\u2028"])
-def test_invisible_characters_do_no_harm(bad):
-    """Control characters, lone surrogates and line breaks in labels and cells become harmless text."""
+def test_invisible_characters_are_replaced(bad):
+    """Control characters, lone surrogates and line breaks in labels and cells become valid text."""
     html = render_report(sample((bad, "a", "b", "c"), preview=lambda _: {bad: bad}, command=bad, title=bad))
     Page(html)
     html.encode("utf-8")
@@ -142,31 +142,31 @@ def test_invisible_characters_do_no_harm(bad):
 
 
 def test_equal_data_give_equal_pages():
-    """Rendering is a function of its data, and leaves no pyplot figure behind."""
+    """Rendering is a function of its data and opens no pyplot figure."""
     plt.close("all")
     assert render_report(sample()) == render_report(sample())
     assert plt.get_fignums() == []
 
 
-def test_numbers_stand_in_the_page():
-    """The headline, the methods, the failed one, the command and the version are there to be read."""
+def test_the_page_has_the_numbers():
+    """The page has the headline, the methods, the failed method, the command and the version."""
     text = Page(render_report(sample())).words.replace("\N{NO-BREAK SPACE}", " ")
     for part in (
-        "PLKNN was chosen out of 3 methods", "90.0 % ± 1.2", "80.0 % ± 2.0", "85.0 % ± 3.0", "failed: it broke",
+        "PLKNN was selected from 3 methods", "90.0 % ± 1.2", "80.0 % ± 2.0", "85.0 % ± 3.0", "failed: it broke",
         "0.25 s", "5-fold", "oneof fit birds.csv --labels seen", "oneof 9.8.7 on 2025-11-20", "rose by 20.0 points",
         "rows 60", "exact: one label 15", "partial: one of several 30", "no label 15",
     ):  # fmt: skip
         assert part in text
 
 
-def test_named_method_differs_from_the_winner():
-    """Where the user named a method and others were compared, both are told."""
+def test_named_method_differs_from_the_best_method():
+    """If the requested method is not the best one, the page names both."""
     text = Page(render_report(sample(method="CLPL"))).words
     assert "CLPL, the method you named; PLKNN was the best of" in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_accuracy_is_shown_only_where_it_is_known():
-    """Without a truth no column and no card speaks of the accuracy."""
+def test_accuracy_is_shown_only_if_known():
+    """Without a truth no column and no card shows the accuracy."""
     estimate = result("PLKNN")
     data = sample(truth=False, estimate=estimate, comparison=None)
     html = render_report(data)
@@ -175,8 +175,8 @@ def test_accuracy_is_shown_only_where_it_is_known():
     assert "<dt>Accuracy</dt>" in render_report(sample())
 
 
-def test_without_matplotlib_the_numbers_stay(monkeypatch):
-    """The page has no picture, says how to get them, and opens the tables instead."""
+def test_without_matplotlib_the_page_has_numbers_only(monkeypatch):
+    """The page has no figures, names the extra to install, and opens the tables instead."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     found = Page(render_report(sample()))
     assert not found.all("svg")
@@ -184,7 +184,7 @@ def test_without_matplotlib_the_numbers_stay(monkeypatch):
     assert sum("open" in attributes for attributes in found.all("details")) == 4
 
 
-def test_missing_jinja2_says_what_to_install(monkeypatch):
+def test_missing_jinja2(monkeypatch):
     """The error names the extra."""
     monkeypatch.setitem(sys.modules, "jinja2", None)
     page._template.cache_clear()
@@ -192,8 +192,8 @@ def test_missing_jinja2_says_what_to_install(monkeypatch):
         render_report(sample())
 
 
-def test_report_replaces_a_file_at_once_or_not_at_all(tmp_path):
-    """A report that fails leaves the old file and no scrap; one that succeeds is the rendered page."""
+def test_the_report_is_written_atomically(tmp_path):
+    """A failed report keeps the old file and leaves no partial file; a successful one is the rendered page."""
     target = tmp_path / "report.html"
     target.write_text("old")
     bad = sample()
@@ -206,8 +206,8 @@ def test_report_replaces_a_file_at_once_or_not_at_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_unwritable_path_is_one_sentence(tmp_path):
-    """A folder that is absent, and a path that is a folder, are errors that name the path; no scrap stays."""
+def test_unwritable_paths_are_errors(tmp_path):
+    """A missing folder, and a path that is a folder, are errors with the path; no partial file stays."""
     with pytest.raises(InputError, match=r"absent.*cannot be written"):
         write_report(tmp_path / "absent" / "report.html", sample())
     (tmp_path / "folder").mkdir()

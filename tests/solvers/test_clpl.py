@@ -1,4 +1,4 @@
-"""The CLPL solver: its objective, its gradient, its minimum."""
+"""Tests of the CLPL solver: objective, gradient, Hessian product and minimum."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
 from oneof.solvers.clpl import CLPLProblem, minimize, solve_clpl
-from oneof.solvers.clpl.dual import ascend
+from oneof.solvers.clpl.dual_ascent import ascend
 from tests.estimators.panel import table
 from tests.oracles import clpl as oracle
 
@@ -14,39 +14,39 @@ from tests.oracles import clpl as oracle
 def problem(seed=0, **options):
     X, mask = table(40, seed=seed)
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 2.0], size=40)
-    return X, mask, weight, CLPLProblem.of(X, mask, 0.7, weight, **{"fit_intercept": True, **options})
+    return X, mask, weight, CLPLProblem.from_mask(X, mask, 0.7, weight, **{"fit_intercept": True, **options})
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_objective_and_gradient(fit_intercept):
-    """The objective is the one written out by hand, and the gradient its numerical derivative, dense and sparse."""
+    """The objective equals the oracle, and the gradient its numerical derivative, for dense and sparse rows."""
     X, mask, weight, dense = problem(fit_intercept=fit_intercept)
-    sparse = CLPLProblem.of(sp.csr_array(X), mask, 0.7, weight, fit_intercept=fit_intercept)
-    random = np.random.default_rng(1)
+    sparse = CLPLProblem.from_mask(sp.csr_array(X), mask, 0.7, weight, fit_intercept=fit_intercept)
+    rng = np.random.default_rng(1)
     for _ in range(5):
-        W = random.normal(size=dense.shape)
+        W = rng.normal(size=dense.shape)
         b = W[:, -1] if fit_intercept else np.zeros(len(W))
         expected = oracle.objective(W[:, : X.shape[1]], b, X, mask, 0.7, weight)
         for p in (dense, sparse):
 
             def value(flat, p=p):
                 V = flat.reshape(p.shape)
-                return p.objective(V, p.scores(V))
+                return p.objective(V, p.matvec(V))
 
             assert value(W.ravel()) == pytest.approx(expected, rel=1e-12)
             numerical = approx_fprime(W.ravel(), value, 1e-7).reshape(p.shape)
-            gradient = p.gradient(W, p.scores(W))
+            gradient = p.gradient(W, p.matvec(W))
             np.testing.assert_allclose(gradient, numerical, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
 
 
 def test_curvature_is_the_derivative_of_the_gradient():
     """Away from kinks, the Hessian product is the numerical derivative of the gradient along a direction."""
     _, _, _, p = problem()
-    random = np.random.default_rng(2)
-    W, v = random.normal(size=(2, *p.shape))
-    bent = p.penalized(v) + p.gather(p.bend(p.curvatures(p.scores(W)), p.scores(v)), p.X)
+    rng = np.random.default_rng(2)
+    W, v = rng.normal(size=(2, *p.shape))
+    bent = p.penalized(v) + p.rmatvec(p.hvp_scores(p.curvatures(p.matvec(W)), p.matvec(v)), p.X)
     ahead, behind = (W + sign * 1e-6 * v for sign in (1, -1))
-    numerical = (p.gradient(ahead, p.scores(ahead)) - p.gradient(behind, p.scores(behind))) / 2e-6
+    numerical = (p.gradient(ahead, p.matvec(ahead)) - p.gradient(behind, p.matvec(behind))) / 2e-6
     np.testing.assert_allclose(bent, numerical, rtol=1e-5, atol=1e-5 * np.abs(bent).max())
 
 
@@ -54,40 +54,40 @@ def test_curvature_is_the_derivative_of_the_gradient():
 @pytest.mark.parametrize("C", [1e-4, 1.0, 1e3])
 @pytest.mark.parametrize("scale", [1.0, np.array([1e4, 1.0, 1e-3, 10.0])], ids=["even", "ill-scaled"])
 def test_the_gradient_vanishes_at_the_minimum(C, fit_intercept, scale):
-    """Optimality: the gradient is 0 to rounding, weighed against the sizes of the terms that cancel in it."""
+    """Optimality: the gradient is 0 to rounding, relative to the size of its terms."""
     X, mask = table(80)
     X = X * scale
-    found = solve_clpl(X, mask, C=C, sample_weight=np.ones(80), fit_intercept=fit_intercept, max_iter=500)
-    assert found.converged
-    p = CLPLProblem.of(X, mask, C, np.ones(80), fit_intercept=fit_intercept)
-    slopes = np.abs(p.slopes(p.scores(found.weights)))
-    terms = np.abs(found.weights) + p.gather(slopes, np.abs(p.X))
-    assert np.all(np.abs(found.gradient) <= 1e-6 * terms + 1e-12)
+    solution = solve_clpl(X, mask, C=C, sample_weight=np.ones(80), fit_intercept=fit_intercept, max_iter=500)
+    assert solution.converged
+    p = CLPLProblem.from_mask(X, mask, C, np.ones(80), fit_intercept=fit_intercept)
+    slopes = np.abs(p.score_gradient(p.matvec(solution.weights)))
+    terms = np.abs(solution.weights) + p.rmatvec(slopes, np.abs(p.X))
+    assert np.all(np.abs(solution.gradient) <= 1e-6 * terms + 1e-12)
 
 
-def test_no_neighbor_is_lower():
-    """The minimum is global: no random step from it lowers the hand-written objective."""
+def test_the_minimum_is_global():
+    """No random step from the minimum decreases the objective of the oracle."""
     X, mask = table(30)
-    found = solve_clpl(X, mask, C=0.5, sample_weight=np.ones(30))
-    lowest = oracle.objective(found.weights, np.zeros(3), X, mask, 0.5, np.ones(30))
-    assert lowest == pytest.approx(found.objective, rel=1e-12)
-    random = np.random.default_rng(0)
+    solution = solve_clpl(X, mask, C=0.5, sample_weight=np.ones(30))
+    lowest = oracle.objective(solution.weights, np.zeros(3), X, mask, 0.5, np.ones(30))
+    assert lowest == pytest.approx(solution.objective, rel=1e-12)
+    rng = np.random.default_rng(0)
     for size in (1e-3, 0.1, 1.0):
-        W = found.weights + size * random.normal(size=found.weights.shape)
+        W = solution.weights + size * rng.normal(size=solution.weights.shape)
         assert oracle.objective(W, np.zeros(3), X, mask, 0.5, np.ones(30)) > lowest
 
 
 def test_both_preconditioners_find_one_minimum(monkeypatch):
-    """Blocks and diagonal only change the way: the minimum is the same."""
+    """The minimum is the same with blocks and with the diagonal as preconditioners."""
     X, mask = table(80)
     blocks = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
-    monkeypatch.setattr("oneof.solvers.clpl.problem.LARGEST_BLOCKS", 0)
+    monkeypatch.setattr("oneof.solvers.clpl.problem.MAX_BLOCK_ENTRIES", 0)
     diagonal = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)
     np.testing.assert_allclose(diagonal.weights, blocks.weights, rtol=1e-6, atol=1e-8)
 
 
-def test_a_warm_start_at_the_minimum_ends_at_once():
-    """Started at the minimum, there is nothing left to do."""
+def test_a_warm_start_at_the_minimum_stops_at_once():
+    """A start at the minimum takes no step."""
     X, mask = table(80)
     cold = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80))
     warm = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), initial=cold.weights)
@@ -97,13 +97,13 @@ def test_a_warm_start_at_the_minimum_ends_at_once():
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_dual_ascent_bounds_the_distance_from_the_minimum(C):
-    """The gap is no less than f - min f, whenever the ascent ends; where it ends by itself, that is the minimum."""
+    """The gap is at least f - min f for any `tol`; if the ascent converges, it reaches the minimum."""
     X, mask = table(80)
-    p = CLPLProblem.of(X, mask, C, np.random.default_rng(0).choice([0.5, 2.0], size=80), fit_intercept=False)
+    p = CLPLProblem.from_mask(X, mask, C, np.random.default_rng(0).choice([0.5, 2.0], size=80), fit_intercept=False)
     least = minimize(p, max_iter=1000, tol=1e-10).objective
     for tol in (1e-1, 1e-4, 1e-15):
-        weights, gap = ascend(p, tol=tol, random=np.random.default_rng(0))
-        value = p.objective(weights, p.scores(weights))
+        weights, gap = ascend(p, tol=tol, rng=np.random.default_rng(0))
+        value = p.objective(weights, p.matvec(weights))
         assert value - least <= gap * value + 1e-12 * value
         assert value >= least * (1.0 - 1e-12)
 
@@ -111,18 +111,18 @@ def test_dual_ascent_bounds_the_distance_from_the_minimum(C):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_intercept):
-    """Whether dual ascent reaches the minimum, gives up or is left out, the end is that of Newton steps."""
-    random = np.random.default_rng(3)
-    X = sp.random_array((200, 3000), density=0.01, format="csr", rng=random)
-    X = sp.vstack([X, sp.csr_array((1, 3000))]).tocsr()  # and a row of zeros
-    mask = random.random((201, 4)) < 0.3
-    mask[np.arange(201), random.integers(4, size=201)] = True
-    weight = random.choice([0.0, 1.0, 3.0], size=201)
-    found = solve_clpl(X, mask, C=C, sample_weight=weight, fit_intercept=fit_intercept)
-    p = CLPLProblem.of(X, mask, C, weight, fit_intercept=fit_intercept)
+    """The result equals that of Newton steps if dual ascent reaches the minimum, stops early or is not used."""
+    rng = np.random.default_rng(3)
+    X = sp.random_array((200, 3000), density=0.01, format="csr", rng=rng)
+    X = sp.vstack([X, sp.csr_array((1, 3000))]).tocsr()  # including a row of zeros
+    mask = rng.random((201, 4)) < 0.3
+    mask[np.arange(201), rng.integers(4, size=201)] = True
+    weight = rng.choice([0.0, 1.0, 3.0], size=201)
+    solution = solve_clpl(X, mask, C=C, sample_weight=weight, fit_intercept=fit_intercept)
+    p = CLPLProblem.from_mask(X, mask, C, weight, fit_intercept=fit_intercept)
     assert not p.blocks_fit
     alone = minimize(p, max_iter=1000, tol=1e-8)
-    assert found.converged
-    assert found.objective == pytest.approx(alone.objective, rel=1e-12)
-    np.testing.assert_allclose(found.weights, alone.weights, atol=1e-6 * np.abs(alone.weights).max())
-    assert fit_intercept or found.n_iter == 1
+    assert solution.converged
+    assert solution.objective == pytest.approx(alone.objective, rel=1e-12)
+    np.testing.assert_allclose(solution.weights, alone.weights, atol=1e-6 * np.abs(alone.weights).max())
+    assert fit_intercept or solution.n_iter == 1

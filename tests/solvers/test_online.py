@@ -1,4 +1,4 @@
-"""The compiled online learners against the literal algorithms."""
+"""Tests of the compiled online classifiers against the published algorithms."""
 
 import itertools
 
@@ -23,12 +23,12 @@ METHODS = {
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=40, deadline=None)
 def test_ties_go_to_the_lowest_class(prediction, seed):
-    """Where all sums are exact, the Perceptron equals the literal one to the bit, through any number of ties."""
-    random = np.random.default_rng(seed)
-    K = int(random.choice([3, 5, 9]))
-    X = random.integers(-1, 2, size=(80, 3)).astype(float)
-    sizes = random.choice([1, 2], size=80)
-    mask = np.array([np.isin(np.arange(K), random.permutation(K)[:size]) for size in sizes])
+    """If all sums are exact, the Perceptron equals the oracle bit by bit, with any number of ties."""
+    rng = np.random.default_rng(seed)
+    K = int(rng.choice([3, 5, 9]))
+    X = rng.integers(-1, 2, size=(80, 3)).astype(float)
+    sizes = rng.choice([1, 2], size=80)
+    mask = np.array([np.isin(np.arange(K), rng.permutation(K)[:size]) for size in sizes])
     history, mistakes, _ = literal("perceptron", X, mask, prediction=prediction)
     for rows in (X, sp.csr_array(X)):
         state = perceptron(rows, mask, prediction=prediction, initial=start(X, K))
@@ -42,20 +42,20 @@ def literal(name, X, mask, lam=0.05, **options):
 
 
 def stream(seed, n=60, d=5, K=4, full=0.1, ties=True):
-    """Rows with candidate sets of every size; for ties, the first third repeats rows, and features are often 0."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, d)) * random.choice([0.1, 1.0, 10.0])
+    """Return rows with candidate sets of every size; for ties, the first third has repeated rows and many zeros."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * rng.choice([0.1, 1.0, 10.0])
     if ties:
-        X[random.random((n, d)) < 0.4] = 0.0
+        X[rng.random((n, d)) < 0.4] = 0.0
         X[: n // 3] = X[0]
-    mask = random.random((n, K)) < random.uniform(0.1, 0.8)
-    mask[np.arange(n), random.integers(0, K, n)] = True
-    mask[random.random(n) < full] = True
+    mask = rng.random((n, K)) < rng.uniform(0.1, 0.8)
+    mask[np.arange(n), rng.integers(0, K, n)] = True
+    mask[rng.random(n) < full] = True
     return X, mask
 
 
 def start(X, K, *, average=False, dtype=np.float64, intercept=False):
-    return OnlineState.start(K, X.shape[1] + intercept, dtype=dtype, average=average)
+    return OnlineState.zeros(K, X.shape[1] + intercept, dtype=dtype, average=average)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
@@ -65,8 +65,8 @@ def start(X, K, *, average=False, dtype=np.float64, intercept=False):
     seed=st.integers(0, 10**6), lam=st.sampled_from([1e-6, 1e-2, 1.0, 30.0]), weighted=st.booleans(), ties=st.booleans()
 )
 @settings(max_examples=40, deadline=None)
-def test_equals_the_literal_algorithm(name, prediction, sparse, seed, lam, weighted, ties):
-    """Weights, their mean and the mistakes are those of the literal algorithm to 1e-10, on any stream."""
+def test_equals_the_published_algorithm(name, prediction, sparse, seed, lam, weighted, ties):
+    """Weights, their mean and the mistakes equal those of the oracle to 1e-10, on any stream."""
     X, mask = stream(seed, ties=ties)
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 3.0], size=len(X)) if weighted else None
     options = {} if name == "perceptron" else {"lam": lam}
@@ -100,7 +100,7 @@ def test_equals_the_literal_algorithm(name, prediction, sparse, seed, lam, weigh
 @pytest.mark.parametrize("prediction", ["average", "max"])
 @pytest.mark.parametrize("name", METHODS)
 def test_predictions_before_each_update(name, prediction, sparse):
-    """What a row was given is the largest score of the weights before it, ties to the lowest class; others stay."""
+    """The prediction of a row has the largest score before its update, the lowest class of ties; others stay."""
     X, mask = stream(11)
     rows = sp.csr_array(X) if sparse else X
     order = np.random.default_rng(0).permutation(len(X))[:50]
@@ -115,14 +115,14 @@ def test_predictions_before_each_update(name, prediction, sparse):
     assert (np.delete(predicted, order) == -7).all()
     assert state.n_mistakes == (~mask[order, predicted[order]]).sum()
     for wrong in (np.empty(3, dtype=np.int64), np.empty(len(X), dtype=np.int32)):
-        with pytest.raises(InputError, match="predicted is"):
+        with pytest.raises(InputError, match="`predicted` must be"):
             METHODS[name](X=rows, mask=mask, prediction=prediction, initial=start(X, 4), predicted=wrong)
 
 
 @pytest.mark.parametrize("prediction", ["average", "max"])
 @pytest.mark.parametrize("name", METHODS)
 def test_an_intercept_is_the_weight_of_a_constant_feature(name, prediction):
-    """Learning with an intercept equals learning with a column of ones, dense and sparse alike."""
+    """An intercept equals a column of ones, for dense and sparse rows."""
     X, mask = stream(3)
     with_ones = np.column_stack([X, np.ones(len(X))])
     expected = METHODS[name](X=with_ones, mask=mask, prediction=prediction, initial=start(with_ones, 4))
@@ -136,26 +136,26 @@ def test_an_intercept_is_the_weight_of_a_constant_feature(name, prediction):
 @given(seed=st.integers(0, 10**6), cuts=st.lists(st.integers(0, 60), max_size=6))
 @settings(max_examples=15, deadline=None)
 def test_any_split_continues_the_run_bit_by_bit(name, sparse, seed, cuts):
-    """Passing the state on gives the same bits as one call, wherever the stream is cut."""
+    """Continuing from a state gives the same bits as one call, for any split of the stream."""
     X, mask = stream(seed)
     rows = sp.csr_array(X) if sparse else X
-    whole = METHODS[name](X=rows, mask=mask, prediction="average", initial=start(X, 4, average=True))
+    one_call = METHODS[name](X=rows, mask=mask, prediction="average", initial=start(X, 4, average=True))
     state = start(X, 4, average=True)
     for a, b in itertools.pairwise([0, *sorted(cuts), len(X)]):
         state = METHODS[name](X=rows[a:b], mask=mask[a:b], prediction="average", initial=state)
-    np.testing.assert_array_equal(state.weights, whole.weights)
-    np.testing.assert_array_equal(state.mean_weights, whole.mean_weights)
-    assert state.n_mistakes == whole.n_mistakes
+    np.testing.assert_array_equal(state.weights, one_call.weights)
+    np.testing.assert_array_equal(state.mean_weights, one_call.mean_weights)
+    assert state.n_mistakes == one_call.n_mistakes
 
 
 @pytest.mark.parametrize("n_rows", [10_000, pytest.param(500_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", METHODS)
-def test_a_long_stream_keeps_its_digits(name, n_rows):
-    """After a long stream, with renormalizations of the scale, the weights still equal the literal ones to 1e-10."""
-    random = np.random.default_rng(0)
-    X = random.normal(size=(n_rows, 3))
-    mask = np.eye(3, dtype=bool)[random.integers(0, 3, len(X))]
-    mask |= random.random(mask.shape) < 0.2
+def test_a_long_stream_is_accurate(name, n_rows):
+    """After a long stream, with renormalizations of the scale, the weights equal the oracle to 1e-10."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 3))
+    mask = np.eye(3, dtype=bool)[rng.integers(0, 3, len(X))]
+    mask |= rng.random(mask.shape) < 0.2
     options = {} if name == "perceptron" else {"lam": 1e-3}
     state = METHODS[name](X=X, mask=mask, prediction="average", initial=start(X, 3), **options)
     history, _, decided = literal(name, X, mask, prediction="average", **options)
@@ -165,7 +165,7 @@ def test_a_long_stream_keeps_its_digits(name, n_rows):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_scale_neither_underflows_nor_overflows(name):
-    """Rows of very different size drive the scale of the weights through many powers of ten without harm."""
+    """The weights stay correct if rows of very different norm change the scale by many powers of ten."""
     _, mask = stream(5)
     X = np.random.default_rng(5).normal(size=(len(mask), 5)) * np.logspace(-2, 3, len(mask))[:, None]
     options = {} if name == "perceptron" else {"lam": 1e-8}
@@ -177,7 +177,7 @@ def test_the_scale_neither_underflows_nor_overflows(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_start_is_not_changed(name):
-    """A solver leaves the state it was given, and the rows, as they were."""
+    """A solver changes neither the initial state nor the rows."""
     X, mask = stream(1)
     X.flags.writeable = False
     first = METHODS[name](X=X, mask=mask, prediction="average", initial=start(X, 4, average=True))
@@ -187,30 +187,30 @@ def test_the_start_is_not_changed(name):
     np.testing.assert_array_equal(first.U, before[1])
 
 
-def test_a_step_whose_square_overflows_is_said():
-    """Where ||W||^2 leaves float64, Pegasos says so; in float32, whose squares fit, it projects to the right norm."""
+def test_a_step_whose_square_overflows_raises():
+    """If ||W||^2 overflows float64, Pegasos raises; in float32, whose squares fit, it projects to the right norm."""
     mask = np.array([[False, True], [True, False]])
     X = np.array([[0.0, 1.0], [1e155, 0.0]])
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, match=r"[Ss]cale the features"):
         pegasos(X, mask, prediction="average", initial=start(X, 2), lam=100.0)
     X = np.array([[0.0, 1.0], [1e25, 0.0]], dtype=np.float32)
     state = pegasos(X, mask, prediction="average", initial=start(X, 2, dtype=np.float32), lam=100.0)
     assert np.linalg.norm(state.weights) == pytest.approx(0.1, rel=1e-5)
 
 
-def test_the_mean_keeps_single_precision():
-    """In float32 the mean of the weights stays close to the float64 mean, in units of the weights, over 20,000 rows."""
-    random = np.random.default_rng(0)
-    X = random.normal(size=(20_000, 5)).astype(np.float32)
-    mask = np.eye(3, dtype=bool)[random.integers(0, 3, len(X))]
+def test_the_mean_is_accurate_in_single_precision():
+    """The float32 mean of the weights is close to the float64 mean, relative to the weights, over 20,000 rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 5)).astype(np.float32)
+    mask = np.eye(3, dtype=bool)[rng.integers(0, 3, len(X))]
     single = perceptron(X, mask, prediction="average", initial=start(X, 3, average=True, dtype=np.float32))
     double = perceptron(X.astype(float), mask, prediction="average", initial=start(X, 3, average=True))
     error = np.abs(single.mean_weights - double.mean_weights).max()
     assert error <= 1e-5 * np.abs(double.weights).max()
 
 
-def test_what_does_not_fit_together_is_refused():
-    """The compiled loop is not entered with shapes or indices that would read or write elsewhere."""
+def test_inconsistent_shapes_are_rejected():
+    """Shapes or indices out of bounds raise before the compiled loop starts."""
     X, mask = stream(1)
     good = {"X": X, "mask": mask, "prediction": "max", "initial": start(X, 4)}
     wrong = sp.csr_array(X)

@@ -1,4 +1,4 @@
-"""The PLEM solver: its objective, its derivatives, the point where it ends."""
+"""Tests of the PLEM solver: objective, derivatives and stationary point."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ intercepts = pytest.mark.parametrize("fit_intercept", [False, True])
 
 
 def problem(X, mask, weight, entropy_weight, fit_intercept):
-    return PLEMProblem.of(X, mask, 0.7, entropy_weight, weight, fit_intercept=fit_intercept)
+    return PLEMProblem.from_mask(X, mask, 0.7, entropy_weight, weight, fit_intercept=fit_intercept)
 
 
 def solved(X, mask, **options):
@@ -26,38 +26,40 @@ def solved(X, mask, **options):
 @both
 @intercepts
 def test_objective_and_gradient(entropy_weight, fit_intercept):
-    """The objective is the one written out by hand, and the gradient its numerical derivative, dense and sparse."""
+    """The objective equals the oracle, and the gradient its numerical derivative, for dense and sparse rows."""
     X, mask = table(40)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 2.0], size=40)
-    random = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for rows in (X, sp.csr_array(X)):
         p = problem(rows, mask, weight, entropy_weight, fit_intercept)
 
         def value(flat, p=p):
             W = flat.reshape(p.shape)
-            scores = p.scores(W)
-            return p.objective(W, scores, p.point(scores))
+            scores = p.matvec(W)
+            return p.objective(W, scores, p.evaluate(scores))
 
         for _ in range(5):
-            W = random.normal(size=p.shape)
+            W = rng.normal(size=p.shape)
             b = W[:, -1] if fit_intercept else np.zeros(len(W))
             expected = oracle.objective(W[:, : X.shape[1]], b, X, mask, 0.7, entropy_weight, weight)
             assert -0.7 * value(W.ravel()) == pytest.approx(expected, rel=1e-12)
             numerical = approx_fprime(W.ravel(), value, 1e-7).reshape(p.shape)
-            gradient = p.gradient(W, p.point(p.scores(W)))
+            gradient = p.gradient(W, p.evaluate(p.matvec(W)))
             np.testing.assert_allclose(gradient, numerical, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
 
 
 @both
 @intercepts
 def test_the_hessian_product_is_the_derivative_of_the_gradient(entropy_weight, fit_intercept):
-    """Along any direction, the Hessian product is the numerical derivative of the gradient."""
+    """The Hessian product is the numerical derivative of the gradient along any direction."""
     X, mask = table(40)
     p = problem(X, mask, np.ones(40), entropy_weight, fit_intercept)
     W, v = np.random.default_rng(2).normal(size=(2, *p.shape))
     ahead, behind = (W + sign * 1e-6 * v for sign in (1, -1))
-    numerical = (p.gradient(ahead, p.point(p.scores(ahead))) - p.gradient(behind, p.point(p.scores(behind)))) / 2e-6
-    product = p.product(v, p.point(p.scores(W)))
+    numerical = (
+        p.gradient(ahead, p.evaluate(p.matvec(ahead))) - p.gradient(behind, p.evaluate(p.matvec(behind)))
+    ) / 2e-6
+    product = p.hvp(v, p.evaluate(p.matvec(W)))
     np.testing.assert_allclose(product, numerical, rtol=1e-5, atol=1e-5 * np.abs(product).max())
 
 
@@ -66,76 +68,78 @@ def test_the_hessian_product_is_the_derivative_of_the_gradient(entropy_weight, f
 @pytest.mark.parametrize("lam", [1e-4, 1.0, 1e3])
 @pytest.mark.parametrize("scale", [1.0, np.array([1e4, 1.0, 1e-3, 10.0])], ids=["even", "ill-scaled"])
 @pytest.mark.parametrize("offset", [0.0, 100.0], ids=["centered", "far off"])
-def test_the_gradient_vanishes_at_the_end(lam, entropy_weight, fit_intercept, scale, offset):
-    """Stationarity: the gradient is 0 to rounding, weighed against the sizes of the terms that cancel in it."""
+def test_the_solution_is_stationary(lam, entropy_weight, fit_intercept, scale, offset):
+    """The gradient at the solution is 0 to rounding, relative to the size of its terms."""
     X, mask = table(80)
     X = (X + offset) * scale
-    found = solved(X, mask, lam=lam, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
-    assert found.converged
-    p = PLEMProblem.of(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
-    terms = np.abs(p.penalized(found.weights)) + p.gather(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
-    assert np.all(np.abs(found.gradient) <= 1e-6 * terms)
+    solution = solved(X, mask, lam=lam, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
+    assert solution.converged
+    p = PLEMProblem.from_mask(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
+    terms = np.abs(p.penalized(solution.weights)) + p.rmatvec(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
+    assert np.all(np.abs(solution.gradient) <= 1e-6 * terms)
 
 
 @both
 @intercepts
-def test_the_objective_never_falls(entropy_weight, fit_intercept):
-    """Each step raises the objective, from its value at W = 0 to that of the oracle at the end."""
+def test_the_objective_never_decreases(entropy_weight, fit_intercept):
+    """Each step increases the objective, from its value at W = 0 to that of the oracle at the end."""
     X, mask = table(200, K=6, seed=3)
-    found = solved(X, mask, lam=0.01, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
-    W, b = found.weights[:, :4], found.weights[:, 4] if fit_intercept else np.zeros(6)
-    told = mask if entropy_weight else mask[~mask.all(axis=1)]
-    size = told.sum(axis=1)
-    assert found.objective[0] == pytest.approx((np.log(size / 6) - entropy_weight * np.log(size)).sum())
-    assert found.objective[-1] == pytest.approx(oracle.objective(W, b, X, mask, 0.01, entropy_weight, np.ones(200)))
-    assert np.all(np.diff(found.objective) >= -1e-13 * np.abs(found.objective[1:]))
+    solution = solved(X, mask, lam=0.01, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
+    W, b = solution.weights[:, :4], solution.weights[:, 4] if fit_intercept else np.zeros(6)
+    labeled = mask if entropy_weight else mask[~mask.all(axis=1)]
+    size = labeled.sum(axis=1)
+    assert solution.objective_path[0] == pytest.approx((np.log(size / 6) - entropy_weight * np.log(size)).sum())
+    assert solution.objective_path[-1] == pytest.approx(
+        oracle.objective(W, b, X, mask, 0.01, entropy_weight, np.ones(200))
+    )
+    assert np.all(np.diff(solution.objective_path) >= -1e-13 * np.abs(solution.objective_path[1:]))
 
 
 @intercepts
-def test_the_end_is_a_fixed_point_of_em(fit_intercept):
-    """One round of the literal EM algorithm, started at the solution, stays there."""
+def test_the_solution_is_a_fixed_point_of_em(fit_intercept):
+    """An iteration of the published EM algorithm does not change the solution."""
     X, mask = table(80, K=4, seed=1)
-    found = solved(X, mask, lam=0.5, fit_intercept=fit_intercept)
-    W, b = found.weights[:, :4], found.weights[:, 4] if fit_intercept else np.zeros(4)
-    told = ~mask.all(axis=1)
-    next_W, next_b = oracle.em_round(W, b, X[told], mask[told], 0.5, fit_intercept=fit_intercept)
+    solution = solved(X, mask, lam=0.5, fit_intercept=fit_intercept)
+    W, b = solution.weights[:, :4], solution.weights[:, 4] if fit_intercept else np.zeros(4)
+    labeled = ~mask.all(axis=1)
+    next_W, next_b = oracle.em_round(W, b, X[labeled], mask[labeled], 0.5, fit_intercept=fit_intercept)
     np.testing.assert_allclose(next_W, W, rtol=1e-4, atol=1e-4 * np.abs(W).max())
     np.testing.assert_allclose(next_b - next_b.mean(), b, rtol=1e-4, atol=1e-4 * np.abs(W).max())
 
 
 @intercepts
-def test_classes_share_the_weights_of_a_feature(fit_intercept):
-    """Adding the same to all classes changes no probability, so that penalized weights sum to 0 over the classes."""
+def test_weights_sum_to_zero_over_the_classes(fit_intercept):
+    """A constant added to all classes changes no probability, so penalized weights sum to 0 over the classes."""
     X, mask = table(80)
     weights = solved(X, mask, fit_intercept=fit_intercept).weights
     np.testing.assert_allclose(weights.sum(axis=0), 0, atol=1e-10)
 
 
-def test_an_optimum_at_infinity_is_left_where_it_no_longer_matters():
-    """The intercept of a class that no set names falls without end; the search ends, and its probability is gone."""
+def test_an_optimum_at_infinity_converges():
+    """The intercept of a class in no set has no finite optimum; the solver stops, with probability 0 for the class."""
     X, mask = table(80)
     mask[mask.all(axis=1)] = [True, False, False]
     mask = np.column_stack([mask, np.zeros(80, dtype=bool)])
-    found = solved(X, mask, fit_intercept=True)
-    assert found.converged
-    scores = X @ found.weights[:, :4].T + found.weights[:, 4]
+    solution = solved(X, mask, fit_intercept=True)
+    assert solution.converged
+    scores = X @ solution.weights[:, :4].T + solution.weights[:, 4]
     assert softmax(scores)[:, 3].max() < 1e-5
 
 
-def test_both_metrics_find_one_minimum(monkeypatch):
-    """Block and diagonal only change the way: on exact labels, where there is one minimum, it is the same."""
+def test_both_preconditioners_find_one_minimum(monkeypatch):
+    """With exact labels, block and diagonal lead to the same, unique minimum."""
     X, mask = table(80)
     mask = np.eye(3, dtype=bool)[mask.argmax(axis=1)]
-    monkeypatch.setattr(plem, "STEPS_A_ROUND", 2)
+    monkeypatch.setattr(plem, "STEPS_PER_RESTART", 2)
     blocks = solved(X, mask, lam=1e-3, fit_intercept=True)
     assert blocks.n_iter > 2
-    monkeypatch.setattr(plem, "LARGEST_BLOCK", 0)
+    monkeypatch.setattr(plem, "MAX_BLOCK_ENTRIES", 0)
     diagonal = solved(X, mask, lam=1e-3, fit_intercept=True)
     np.testing.assert_allclose(diagonal.weights, blocks.weights, rtol=1e-8, atol=1e-10)
 
 
-def test_a_warm_start_at_the_end_ends_at_once():
-    """Started where it ended, there is nothing left to do."""
+def test_a_warm_start_at_the_solution_stops_at_once():
+    """A start at the solution takes no step."""
     X, mask = table(80)
     cold = solved(X, mask)
     warm = solved(X, mask, initial=cold.weights)
@@ -143,17 +147,17 @@ def test_a_warm_start_at_the_end_ends_at_once():
     np.testing.assert_allclose(warm.weights, cold.weights, rtol=1e-9, atol=1e-12)
 
 
-def test_nothing_to_tell_apart_leaves_the_start():
-    """Where the sets pull no way, W = 0 is stationary and stays."""
+def test_uninformative_rows_leave_the_start():
+    """If the gradient at W = 0 is 0, W = 0 is the solution."""
     X, mask = np.zeros((4, 2)), np.array([[True, True, False], [False, True, True]] * 2)
-    found = solved(X, mask)
-    assert found.converged
-    np.testing.assert_array_equal(found.weights, 0)
+    solution = solved(X, mask)
+    assert solution.converged
+    np.testing.assert_array_equal(solution.weights, 0)
 
 
-def test_steps_run_out():
-    """Where the steps run out, the solution says so, and has taken no more."""
+def test_max_iter_is_respected():
+    """If `max_iter` is too small, the solution is not converged and has `max_iter` steps."""
     X, mask = table(80, K=5)
-    found = solved(X, mask, lam=1e-3, max_iter=12)
-    assert not found.converged
-    assert found.n_iter == 12
+    solution = solved(X, mask, lam=1e-3, max_iter=12)
+    assert not solution.converged
+    assert solution.n_iter == 12

@@ -1,33 +1,31 @@
-"""Errors of the methods that learn along a graph."""
+"""Errors of the graph-based methods."""
 
 import numpy as np
 import scipy.sparse as sp
 
 import oneof
 from oneof.graphs import NeighborGraph, check_affinity
-from oneof.solvers.diffusion import solve_consistency
-from oneof.solvers.graph_logistic.matrices import smoothness
-from oneof.solvers.graph_logistic.openings import VAGUE, Openings
-from oneof.solvers.graph_logistic.prior import Prior
-from oneof.solvers.transducer import transduce
+from oneof.solvers.diffusion import solve_local_global_consistency
+from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Prior, UnpenalizedDirections, smoothness_matrix
+from oneof.solvers.transducer import solve_transduction
 from tests.oracles import exact, exact_graphs, exact_logistic
 from tests.truth.problems import affinity, fit, half_labeled
 
 
 def consistency(problem):
-    """LocalGlobalConsistency: largest error of a share beside the linear system; of 10,000 rows, a bound on it."""
+    """LocalGlobalConsistency: largest error compared with the linear system; with 10,000 rows, a bound on it."""
     labels, half = half_labeled(problem)
     model = fit(oneof.LocalGlobalConsistency(tol=1e-12), half)
     if len(labels) < 1000:
-        told = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
-        return exact.difference(model.label_distributions_, told)
-    found = solve_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
+        expected = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
+        return exact.difference(model.label_distributions_, expected)
+    found = solve_local_global_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
     F = found.distributions * found.mass[:, None]
     return exact_graphs.consistency_bound(model.affinity_, labels, F, model.alpha)
 
 
 def walk(problem):
-    """MarkovWalk: largest error of a share, or of a start's, beside powers of P and as many iterations of EM."""
+    """MarkovWalk: largest error of a posterior, compared with powers of P and as many EM iterations."""
     labels, half = half_labeled(problem)
     model = fit(oneof.MarkovWalk(), half)
     W, K = model.affinity_.toarray(), half.mask.shape[1]
@@ -39,21 +37,23 @@ def walk(problem):
 
 
 def transducer(problem):
-    """SpectralGraphTransducer: by how much its scores break the conditions of the least cut."""
+    """SpectralGraphTransducer: violation of the optimality conditions of the minimum cut."""
     labels, half = half_labeled(problem)
     W = affinity(problem)
-    found = transduce(check_affinity(W), half.mask, n_eigenvectors=80, c=3200.0, max_iter=1, tol=0.01)
-    return exact_graphs.cut_error(W, labels, found.shares, 80, 3200)
+    found = solve_transduction(check_affinity(W), half.mask, n_eigenvectors=80, C=3200.0, max_iter=1, tol=0.01)
+    return exact_graphs.cut_error(W, labels, found.relative_scores, 80, 3200)
 
 
 def graph_logistic(problem):
-    """GraphLogisticRegression, on exact labels: error of X^T L X, and of the weights given the precisions."""
+    """GraphLogisticRegression, on exact labels: error of X^T L X, and of the weights for given precisions."""
     half = problem.exact if len(problem.X) >= 1000 else half_labeled(problem)[1]
     model = fit(oneof.GraphLogisticRegression(), half)
-    learned = model._learnt
+    learned = model._fitted_views
     rows, precisions = learned.labeled, learned.solution.precisions
-    openings = Openings.of(learned.terms, rows.instances, rows.weight)
-    Lambda = openings.closed(Prior(learned.terms, half.mask.shape[1] - 1, openings).matrix(precisions, 0), VAGUE)
+    openings = UnpenalizedDirections.from_terms(learned.terms, rows.instances, rows.weight)
+    Lambda = openings.regularize(
+        Prior(learned.terms, half.mask.shape[1] - 1, openings).matrix(precisions, 0), VAGUE_PRECISION
+    )
     Lambda = Lambda.toarray() if sp.issparse(Lambda) else Lambda
     both = np.hstack([rows.instances, rows.mask])
     _, first, count = np.unique(both, axis=0, return_index=True, return_counts=True)
@@ -61,6 +61,6 @@ def graph_logistic(problem):
         rows.instances[first], rows.mask[first], count, learned.solution.weights, Lambda
     )
     vertices, counts = np.unique(half.X, axis=0, return_counts=True)
-    features, links = model._model.features[0].of_part(vertices), NeighborGraph().graph(vertices).affinity
-    found = smoothness(features, links, counts.astype(float))
+    features, links = model._view_model.features[0].transform(vertices), NeighborGraph().graph(vertices).affinity
+    found = smoothness_matrix(features, links, counts.astype(float))
     return max(weights, exact_logistic.smoothness_error(features, links.toarray(), counts, found))

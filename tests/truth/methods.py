@@ -1,6 +1,6 @@
-"""The error of each method on a problem, and which problems are none for it."""
+"""Error functions of the methods, and the problems that are skipped."""
 
-from tests.truth import graphs, machines
+from tests.truth import classifiers, graphs
 from tests.truth import problems as others
 
 METHODS = {
@@ -17,17 +17,17 @@ METHODS = {
     "LocalGlobalConsistency": graphs.consistency,
     "MarkovWalk": graphs.walk,
     "SpectralGraphTransducer": graphs.transducer,
-    "TransductiveSVM": machines.transductive,
-    "GaussianEM": machines.gaussian,
-    "PLECOC": machines.codes,
-    "PLKNN": machines.votes,
+    "TransductiveSVM": classifiers.transductive,
+    "GaussianEM": classifiers.gaussian,
+    "PLECOC": classifiers.codes,
+    "PLKNN": classifiers.votes,
 }
 TOO_LARGE = {
     "1,000 classes": ("PLGP", "GraphLogisticRegression"),
     "10,000 rows to 1": ("PLGP", "HarmonicField", "LOORidge", "IPAL", "MarkovWalk", "SpectralGraphTransducer"),
 }
-"""Where 50 digits would take hours, or the method itself minutes."""
-MEANINGLESS = {
+"""Problems that would take hours in 50 digits, or minutes by the method itself."""
+UNDEFINED = {
     "one row": (
         "LOORidge",
         "IPAL",
@@ -36,13 +36,13 @@ MEANINGLESS = {
         "LocalGlobalConsistency",
         "MarkovWalk",
         "SpectralGraphTransducer",
-        "GaussianEM",  # no feature varies
+        "GaussianEM",  # all features are constant
     ),
-    "one class named": ("PLSVM",),  # liblinear takes no single class
+    "one class named": ("PLSVM",),  # liblinear needs at least two classes
 }
-"""One row cannot be left out, rebuilt from others, or spread to them."""
+"""A single row has no leave-one-out prediction, no reconstruction from other rows, and no neighbors."""
 
 
 def skipped(method, title):
-    """Return whether a problem is none for the method, or too large for 50 digits."""
-    return method in TOO_LARGE.get(title, ()) or method in MEANINGLESS.get(title, ())
+    """Return whether a problem is undefined for the method, or too large for 50 digits."""
+    return method in TOO_LARGE.get(title, ()) or method in UNDEFINED.get(title, ())

@@ -1,4 +1,4 @@
-"""Problems on which arithmetic goes wrong first, and the error of each method on them."""
+"""Ill-conditioned problems, and the error of each method on them."""
 
 from typing import NamedTuple
 
@@ -7,25 +7,25 @@ from sklearn.svm import LinearSVC
 
 import oneof
 from oneof import CandidateSets
-from oneof.solvers.loo_ridge.left_out import ExactRidge
+from oneof.solvers.loo_ridge import ExactRidge
 from oneof.solvers.nnls import nonnegative_least_squares
 from tests.oracles import exact
 
 
 class Problem(NamedTuple):
-    """Rows and their sets, all classes of which some may be named by no row."""
+    """Rows and their sets; some classes may be in no set."""
 
     X: np.ndarray
     mask: np.ndarray
 
     @property
     def exact(self):
-        """Return the problem with the first member of each set for its label."""
+        """Return the problem with the first candidate of each set as its label."""
         return Problem(self.X, np.eye(self.mask.shape[1], dtype=bool)[self.mask.argmax(axis=1)])
 
 
-def _sets(n, K, random, share=0.3):
-    mask = random.random((n, K)) < share
+def _sets(n, K, rng, fraction=0.3):
+    mask = rng.random((n, K)) < fraction
     mask[np.arange(n), np.arange(n) % K] = True
     mask[mask.all(axis=1), -1] = False
     return mask
@@ -33,11 +33,11 @@ def _sets(n, K, random, share=0.3):
 
 def problems():
     """Return the problems by name."""
-    random = np.random.default_rng(0)
-    X = random.normal(size=(12, 3))
-    plain = Problem(X, _sets(12, 3, random))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 3))
+    plain = Problem(X, _sets(12, 3, rng))
     nearly = np.column_stack([X[:, 0], X[:, 0] + 1e-9 * X[:, 1], X[:, 2]])
-    few = random.normal(size=(5, 2))
+    few = rng.normal(size=(5, 2))
     alike = np.zeros((5, 2), dtype=bool)
     alike[:4, 0], alike[4, 1] = True, True
     often = np.append(np.repeat(np.arange(4), 2500), 4)
@@ -48,14 +48,14 @@ def problems():
         "features of sizes 1e-8, 1, 1e8": Problem(X * [1e-8, 1.0, 1e8], plain.mask),
         "far from the origin (1e8)": Problem(X + 1e8, plain.mask),
         "10,000 rows to 1": Problem(few[often], alike[often]),
-        "1,000 classes": Problem(random.normal(size=(20, 3)), _sets(20, 1000, random, 0.001)),
+        "1,000 classes": Problem(rng.normal(size=(20, 3)), _sets(20, 1000, rng, 0.001)),
         "one row": Problem(X[:1], np.array([[True, False, False]])),
         "one class named": Problem(X, np.tile([True, False, False], (12, 1))),
     }
 
 
 def distinct(problem):
-    """Return the distinct rows of a problem with how often they occur; all sets of equal rows are taken to be equal."""
+    """Return the distinct rows of a problem with how often they occur; equal rows must have equal sets."""
     if len(problem.X) < 1000:
         return problem, np.ones(len(problem.X))
     _, first, count = np.unique(problem.X, axis=0, return_index=True, return_counts=True)
@@ -88,21 +88,21 @@ def plem(problem):
 
 
 def online(name):
-    """Return the relative error of an online learner's scores, beside the literal algorithm."""
+    """Return the relative error of an online classifier's scores, compared with the literal algorithm."""
 
     def error(problem):
         few, _ = distinct(problem)  # the literal algorithm is slow in many digits: rows are not repeated
         model = fit(getattr(oneof, name)(), few)
         method, prediction = name[3:].lower(), "average" if name.startswith("Avg") else "max"
-        told = exact.online_scores(few.X, few.mask, few.X, method=method, prediction=prediction)
+        expected = exact.online_scores(few.X, few.mask, few.X, method=method, prediction=prediction)
         found = few.X @ model.coef_.T
-        return exact.difference(found, told)
+        return exact.difference(found, expected)
 
     return error
 
 
 def plsvm(problem):
-    """PLSVM, on exact labels: by how much the objective is above that of liblinear at its tightest."""
+    """PLSVM, on exact labels: relative excess of the objective over that of liblinear at its smallest tolerance."""
     problem = problem.exact
     n = len(problem.X)
     model = fit(oneof.PLSVM(lam=0.1, tol=1e-12, max_iter=10_000), problem)
@@ -137,16 +137,16 @@ def affinity(problem):
 
 
 def half_labeled(problem):
-    """Return class numbers, -1 for half of the rows, and the problem with these labels alone."""
-    # Of many rows every other one is labeled, the last among them.
+    """Return class numbers, -1 for half of the rows, and the problem with only these labels."""
+    # With many rows every other row is labeled, including the last one.
     n, K = problem.mask.shape
-    told = np.arange(n) < max(1, n // 2) if n < 1000 else np.arange(n) % 2 != n % 2
-    labels = np.where(told, problem.mask.argmax(axis=1), -1)
+    labeled = np.arange(n) < max(1, n // 2) if n < 1000 else np.arange(n) % 2 != n % 2
+    labels = np.where(labeled, problem.mask.argmax(axis=1), -1)
     return labels, Problem(problem.X, np.where(labels[:, None] < 0, True, np.arange(K) == labels[:, None]))
 
 
 def harmonic(problem):
-    """HarmonicField: largest error of a share, beside the linear system in 50 digits."""
+    """HarmonicField: largest error of a probability, compared with the linear system in 50 digits."""
     labels, half = half_labeled(problem)
     W = affinity(problem)
     model = fit(oneof.HarmonicField(affinity=W, tol=1e-12), half)
@@ -154,18 +154,18 @@ def harmonic(problem):
 
 
 def loo(problem):
-    """LOORidge: error of what is foretold of left-out rows, beside a system for each row."""
+    """LOORidge: error of the leave-one-out predictions, compared with a linear system for each row."""
     unit = problem.X / np.abs(problem.X).max()
     gram = unit @ unit.T
     targets = problem.mask / problem.mask.sum(axis=1, keepdims=True)
     targets = targets[:, targets.any(axis=0)][:, :3]
     return exact.difference(
-        ExactRidge.of(gram.copy(), 0.05).left_out(targets), exact.left_out(gram, targets, exact.mpf(0.05))
+        ExactRidge.from_gram(gram.copy(), 0.05).predict_loo(targets), exact.left_out(gram, targets, exact.mpf(0.05))
     )
 
 
 def ipal(problem):
-    """IPAL: by how much the weights that rebuild a row break the conditions of optimality."""
+    """IPAL: violation of the optimality conditions by the reconstruction weights of a row."""
     rows, target = problem.X[1:], problem.X[:1]
     gram, cross = (rows @ rows.T)[None], rows @ target[0]
     weights = nonnegative_least_squares(gram, cross[None], (target @ target.T)[0])
@@ -173,7 +173,7 @@ def ipal(problem):
 
 
 def plgp(problem):
-    """PLGP, on exact labels: by how much the latent mode breaks its equation, relative to its largest value."""
+    """PLGP, on exact labels: residual of the equation of the mode, relative to its largest value."""
     from sklearn.gaussian_process.kernels import DotProduct
 
     unit = problem.X / np.abs(problem.X).max()
@@ -182,10 +182,10 @@ def plgp(problem):
 
 
 def multinomial(problem):
-    """MultinomialEM, on exact labels: error of the probabilities, beside naive Bayes in closed form."""
+    """MultinomialEM, on exact labels: error of the probabilities, compared with naive Bayes in closed form."""
     problem = problem.exact
     counts = np.abs(problem.X)
     model = fit(oneof.MultinomialEM(), Problem(counts, problem.mask))
     new = counts[:3] / counts.max()
-    told = exact.multinomial_shares(counts, problem.mask.argmax(axis=1), problem.mask.shape[1], 1, new)
-    return exact.difference(model.predict_proba(new), told)
+    expected = exact.multinomial_shares(counts, problem.mask.argmax(axis=1), problem.mask.shape[1], 1, new)
+    return exact.difference(model.predict_proba(new), expected)

@@ -1,4 +1,11 @@
-"""Which rows to have labeled next, and how much faster a method learns from them."""
+"""Active learning: select the most informative rows to label, and simulate how fast a method improves with them.
+
+Reading order:
+
+1. `queries`: rows of a pool, by mutual information, entropy, margin or at random.
+2. `subsets`: pairs of a row and a subset of the classes, to ask whether the label is in the subset.
+3. `simulation`: queries and fits in turn, on rows with known labels.
+"""
 
 from oneof.active.queries import Query, query
 from oneof.active.simulation import Simulation, simulate

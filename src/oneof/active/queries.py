@@ -1,86 +1,89 @@
-"""The rows of a pool whose labels to ask for."""
+"""Selection of the rows of a pool to label next."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from oneof.active.posterior import known_of
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.likelihoods import entropy
-from oneof.solvers.graph_logistic.greedy import choose_batch
-from oneof.typing import Floats, Ints
+from oneof.solvers.active import Posterior, ViewInstances, ViewLookup, select_batch
+from oneof.typing import Floats, Ints, Labels
 from oneof.validation import as_array, check_choice, check_positive, check_random_state
 
 
 class Query(NamedTuple):
-    """Rows to have labeled, the most wanted first.
+    """Rows to label, in decreasing order of utility.
 
     Attributes
     ----------
-    indices : ndarray of shape (n,)
+    indices : ndarray of shape (batch_size,)
         Rows of the pool.
-    scores : ndarray of shape (n,)
-        What each was chosen by; larger is more wanted.
+    utilities : ndarray of shape (batch_size,)
+        The criterion of the strategy for each row; larger is better.
 
     Examples
     --------
     >>> from oneof.active import query
     >>> from oneof import PLKNN
     >>> model = PLKNN(n_neighbors=1).fit([[0.0], [2.0]], ["finch", "wren"])
-    >>> query(model, [[0.1], [1.1], [5.0]], n=2, strategy="random", random_state=0).indices.shape
+    >>> query(model, [[0.1], [1.1], [5.0]], batch_size=2, strategy="random", random_state=0).indices.shape
     (2,)
     """
 
     indices: Ints
-    scores: Floats
+    utilities: Floats
 
 
-def query(estimator: Any, X: Any, n: int = 1, strategy: str = "information", *, random_state: Any = None) -> Query:
-    """Choose the rows of a pool whose labels would help most.
+def query(
+    estimator: Any, X: Any, batch_size: int = 1, strategy: str = "mutual_information", *, random_state: Any = None
+) -> Query:
+    """Select the most informative rows of a pool.
 
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Fitted. "information" needs a Laplace posterior of weights, which `GraphLogisticRegression` has; "entropy" and
-        "margin" need `predict_proba`, of this library or of scikit-learn; "random" needs nothing.
+        Fitted. "mutual_information" requires a Laplace posterior of the weights, which `GraphLogisticRegression` has.
+        "entropy" and "margin" require `predict_proba`, of this library or of scikit-learn. "random" has no requirement.
     X : array-like or CSR matrix of shape (n_samples, n_features)
         The pool: rows without a label.
-    n : int, default=1
-        From 1 to n_samples.
-    strategy : {"information", "entropy", "margin", "random"}, default="information"
-        * "information": the mutual information between the row's label and the weights, in nats; of a batch, that of
-          all its labels together, chosen greedily: the score of a row is what it adds to those before it.
-        * "entropy": of the row's class probabilities, in nats.
-        * "margin": 1 less the difference between the two largest probabilities, from 0 to 1.
-        * "random": rows drawn without replacement; scores are uniform numbers.
+    batch_size : int, default=1
+        Number of rows to select, from 1 to n_samples.
+    strategy : {"mutual_information", "entropy", "margin", "random"}, default="mutual_information"
+        * "mutual_information": the mutual information between the row's label and the weights, in nats. A batch
+          maximizes the joint information of its labels greedily; the utility of a row is its increment.
+        * "entropy": the entropy of the row's class probabilities, in nats.
+        * "margin": 1 minus the difference between the two largest probabilities, from 0 to 1.
+        * "random": rows drawn without replacement; utilities are uniform random numbers.
     random_state : int, RandomState instance or None
         For "random".
 
     Returns
     -------
     Query
-        The tuple (indices, scores). Ties go to the lowest index.
+        The tuple (indices, utilities). Ties go to the lowest index.
 
     Raises
     ------
     InputError
-        If the pool is empty or smaller than `n`, or the estimator cannot serve the strategy.
+        If the pool is empty or smaller than `batch_size`, or the estimator does not meet the strategy's requirement.
     NotFittedError
         If the estimator is not fitted.
 
     Notes
     -----
     The information is 1/2 log det(I + (diag p - p p^T) M), with M = (I kron x)^T H^-1 (I kron x) and H the precision of
-    the Laplace posterior; for two classes 1/2 log(1 + p (1 - p) x^T H^-1 x). It is large where the class is uncertain
-    and the classifier is too: a row whose class is a matter of chance, and known to be, tells little. A row with
-    several views has a likelihood for each of them, and one determinant of them all; the precision holds how far views
-    agree. It is assumed that the label will not move the weights, whatever it is.
+    the Laplace posterior; for two classes it is 1/2 log(1 + p (1 - p) x^T H^-1 x). It is large if both the class and
+    the classifier are uncertain. A row with a certain probability of 1/2 has little information. A row with several
+    views has a likelihood for each of them, and one determinant for all; the precision includes the coregularization of
+    the views. The weights are assumed not to change with the label.
 
-    The rows of a batch must not tell the same thing. After each choice the precision grows by the curvature of its
-    likelihood, which does not depend on the label; the informations of the others follow by downdates of their M.
+    The rows of a batch should not be redundant. After each selection the precision grows by the curvature of the row's
+    likelihood, which does not depend on the label. The information of the other rows follows by downdates of their M.
 
     References
     ----------
@@ -91,83 +94,146 @@ def query(estimator: Any, X: Any, n: int = 1, strategy: str = "information", *, 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from oneof.active import query
     >>> model = LogisticRegression().fit([[0.0], [1.0]], ["a", "b"])
-    >>> query(model, [[-3.0], [0.6], [2.0]], n=2, strategy="entropy").indices.tolist()
+    >>> query(model, [[-3.0], [0.6], [2.0]], batch_size=2, strategy="entropy").indices.tolist()
     [1, 2]
     """
     check_strategy(strategy)
-    pool, n_rows = read_pool(X, n)
+    pool, n_rows = check_pool(X, batch_size)
     if strategy == "random":
-        return _largest(check_random_state(random_state).random_sample(n_rows), n)
-    if strategy == "information":
-        known = known_of(estimator, pool)
-        return Query(*choose_batch(known.posterior, known.lookup, n_rows, int(n)))
-    score = _SCORES[strategy]
-    assert score is not None
-    return _largest(score(_probabilities(estimator, pool, strategy)), n)
+        return _top_n(check_random_state(random_state).random_sample(n_rows), batch_size)
+    if strategy == "mutual_information":
+        model = get_posterior(estimator, pool)
+        return Query(*select_batch(model.posterior, model.get_views, n_rows, int(batch_size)))
+    utility = _UTILITIES[strategy]
+    assert utility is not None
+    return _top_n(utility(_predict_proba(estimator, pool, strategy)), batch_size)
 
 
-def read_rows(X: Any) -> Any:
+def check_rows(X: Any) -> Any:
     """Return rows that can be indexed."""
     if sp.issparse(X):
         return X.tocsr()
     return X if hasattr(X, "shape") and not isinstance(X, memoryview) else as_array(X, "X")
 
 
-def read_pool(X: Any, n: int) -> tuple[Any, int]:
-    """Return the rows of a pool and their number, after refusing to choose `n` of them where that is impossible."""
-    check_positive("n", n, integer=True)
-    pool = read_rows(X)
+def check_pool(X: Any, batch_size: int) -> tuple[Any, int]:
+    """Return the rows of a pool and their number; raise InputError if it has fewer than `batch_size` rows."""
+    check_positive("batch_size", batch_size, integer=True)
+    pool = check_rows(X)
     with reraise_as_input_error():
         n_rows = _num_samples(pool)
     if n_rows == 0:
-        raise InputError("the pool is empty: X needs at least one row to choose from.")
-    if n > n_rows:
-        raise InputError(f"n={n} rows are asked for, but the pool has {n_rows}: ask for at most {n_rows}.")
+        raise InputError("`X` must have at least one row to select from; got an empty pool.")
+    if batch_size > n_rows:
+        raise InputError(f"`batch_size` must be at most {n_rows}, the number of rows of the pool; got {batch_size}.")
     return pool, n_rows
 
 
-def _entropy(shares: Floats) -> Floats:
-    return np.asarray(entropy(shares))
+def _entropy(proba: Floats) -> Floats:
+    return np.asarray(entropy(proba))
 
 
-def _margin(shares: Floats) -> Floats:
-    if shares.shape[1] < 2:
-        return np.zeros(len(shares))
-    top = np.partition(shares, -2, axis=1)
+def _margin(proba: Floats) -> Floats:
+    if proba.shape[1] < 2:
+        return np.zeros(len(proba))
+    top = np.partition(proba, -2, axis=1)
     return 1.0 - (top[:, -1] - top[:, -2])
 
 
-_SCORES: dict[str, Callable[[Floats], Floats] | None] = {
-    "information": None,
+_UTILITIES: dict[str, Callable[[Floats], Floats] | None] = {
+    "mutual_information": None,
     "entropy": _entropy,
     "margin": _margin,
     "random": None,
 }
-"""The strategies, with the score of those that go by probabilities alone."""
+"""Strategies, with the utility of those that depend on the probabilities only."""
 
 
-def _largest(scores: Floats, n: int) -> Query:
-    rows = np.argsort(-scores, kind="stable")[:n]
-    return Query(rows, scores[rows])
+def _top_n(utilities: Floats, n: int) -> Query:
+    rows = np.argsort(-utilities, kind="stable")[:n]
+    return Query(rows, utilities[rows])
 
 
 def check_strategy(strategy: Any) -> None:
-    """Raise where there is no such strategy."""
-    check_choice("strategy", strategy, tuple(_SCORES))
+    """Raise InputError if there is no such strategy."""
+    check_choice("strategy", strategy, tuple(_UTILITIES))
 
 
-def _probabilities(estimator: Any, pool: Any, strategy: str) -> Floats:
+def _predict_proba(estimator: Any, pool: Any, strategy: str) -> Floats:
     with reraise_as_input_error():
         check_is_fitted(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise InputError(
-            f"{type(estimator).__name__} has no predict_proba, which strategy={strategy!r} needs: "
-            "take strategy='random', or an estimator of probabilities."
+            f'`strategy="{strategy}"` requires predict_proba, which {type(estimator).__name__} does not have. '
+            'Pass strategy="random", or an estimator with predict_proba.'
         )
-    shares = np.asarray(estimator.predict_proba(pool), dtype=np.float64)
-    unknown = np.flatnonzero(~np.isfinite(shares).all(axis=1))
-    if len(unknown):
+    proba = np.asarray(estimator.predict_proba(pool), dtype=np.float64)
+    broken = np.flatnonzero(~np.isfinite(proba).all(axis=1))
+    if len(broken):
         raise InputError(
-            f"row {unknown[0]} of the pool has probabilities that are not finite: leave it out, or mend its values."
+            f"row {broken[0]} of the pool has probabilities that are not finite. Remove the row, or correct its values."
         )
-    return shares
+    return proba
+
+
+# -- the posterior of an estimator ----------------------------------------------------------------------------------
+
+
+class PosteriorQuery(NamedTuple):
+    """Posterior of a fitted estimator, the views of the rows of a pool, and the classes."""
+
+    posterior: Posterior
+    get_views: ViewLookup
+    classes: Labels
+
+
+def get_posterior(estimator: Any, pool: Any) -> PosteriorQuery:
+    """Return the posterior of an estimator with ``posterior_`` and ``posterior_features``, or of such a pipeline.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        Fitted.
+    pool : array, DataFrame or CSR matrix of shape (n_rows, n_features)
+        Rows to query.
+
+    Returns
+    -------
+    PosteriorQuery
+
+    Raises
+    ------
+    InputError
+        If the estimator has no posterior.
+    NotFittedError
+        If it is not fitted.
+    """
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not hasattr(last, "posterior_features"):
+        raise InputError(
+            f"Queries by mutual information require a posterior of the weights, which {type(last).__name__} does not "
+            'have. Pass strategy="entropy", "margin" or "random", or a GraphLogisticRegression.'
+        )
+    check_is_fitted(estimator)
+    preprocessing = estimator[:-1] if isinstance(estimator, Pipeline) and len(estimator) > 1 else None
+
+    def get_views(rows: Ints) -> list[ViewInstances]:
+        block = _safe_indexing(pool, rows)
+        block = block if preprocessing is None else preprocessing.transform(block)
+        views = [ViewInstances(*view) for view in last.posterior_features(block)]
+        for view in views:
+            _check_finite(view, rows)
+        return views
+
+    return PosteriorQuery(last.posterior_, get_views, last.classes_)
+
+
+def _check_finite(view: ViewInstances, rows: Ints) -> None:
+    """Raise InputError at the first row of the pool with an instance that is not finite."""
+    values = view.features.data if sp.issparse(view.features) else view.features
+    if not np.isfinite(values).all():
+        broken = ~np.isfinite(np.asarray(abs(view.features).sum(axis=1))).ravel()
+        raise InputError(
+            f"row {rows[view.rows[broken][0]]} of the pool has NaN or infinity in some features. Correct them, remove "
+            "the row, or, for a view that the row lacks, set all features of the view to NaN."
+        )

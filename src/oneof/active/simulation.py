@@ -1,7 +1,8 @@
-"""Learning with queries, played through on rows whose labels are known."""
+"""Simulation of active learning on rows with known labels: queries and fits in turn."""
 
 import math
 import numbers
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,37 +12,37 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from oneof.active.oracle import Oracle
-from oneof.active.queries import check_strategy, query, read_rows
-from oneof.candidates.labels import is_missing
-from oneof.errors import InputError, reraise_as_input_error
+from oneof.active.queries import check_rows, check_strategy, query
+from oneof.candidates import CandidateSets
+from oneof.candidates.labels import encode_labels, is_missing, pack_classes, sort_labels
+from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import CandidateClassifier
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import check_estimator, check_positive, check_random_state
 
-_NO_START = "start should be a number, or the rows labeled at the start, every row once."
+_INVALID_START = "`start` must be a number of rows, or distinct row indices; got {!r}."
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What was learned with how many labels: a point before the first query, and one after each batch.
+    """Result of a simulation: one point before the first query, and one after each batch.
 
     Attributes
     ----------
     n_labeled : ndarray of shape (n_points,)
-        How many rows were labeled, those of the start among them.
+        Number of labeled rows, including the initial ones.
     accuracy : ndarray of shape (n_points,)
-        On the test rows; without test rows, on those that were not labeled yet, and NaN where there is none left.
+        On the test rows; without test rows, on the rows that were not labeled yet, and NaN if there are none.
     indices : ndarray of shape (n_queries,)
-        The rows queried, in order, without those of the start.
-    scores : ndarray of shape (n_queries,)
-        What each was chosen by; scores of different batches come from different models.
-    start : ndarray of shape (n_start,)
+        The queried rows, in order, without the initial ones.
+    utilities : ndarray of shape (n_queries,)
+        The utility of each queried row; utilities of different batches come from different models.
+    initial_indices : ndarray of shape (n_start,)
         The rows labeled before the first query.
     classes : ndarray of shape (n_classes,)
-        All classes that were shown.
-    found : ndarray of shape (n_points, n_classes)
-        How many labeled rows there were of each class.
+        All classes of the labeled rows.
+    class_counts : ndarray of shape (n_points, n_classes)
+        Number of labeled rows of each class.
 
     Examples
     --------
@@ -56,10 +57,10 @@ class Simulation:
     n_labeled: Ints
     accuracy: Floats
     indices: Ints
-    scores: Floats
-    start: Ints
+    utilities: Floats
+    initial_indices: Ints
     classes: Labels
-    found: Ints
+    class_counts: Ints
 
 
 def simulate(
@@ -69,36 +70,36 @@ def simulate(
     *,
     start: Any,
     n_queries: int,
-    batch: int = 1,
-    strategy: str = "information",
+    batch_size: int = 1,
+    strategy: str = "mutual_information",
     X_test: Any = None,
     y_test: Any = None,
     random_state: Any = None,
 ) -> Simulation:
-    """Query labels and learn from them, in turn, where an oracle knows the labels.
+    """Simulate active learning: query labels from an oracle, and fit the estimator to them, in turn.
 
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Cloned before every fit. An estimator of this library learns from all rows, those without a label as full sets;
-        any other, as scikit-learn's, from the labeled rows alone.
+        Cloned before every fit. An estimator of this library is fitted to all rows, those without a label with full
+        sets; any other estimator, such as one of scikit-learn, to the labeled rows only.
     X : array-like or CSR matrix of shape (n_samples, n_features)
         All rows; each may be queried.
     y : sequence of length n_samples
-        The oracle: the true labels, of which no more is read than the rows that are queried.
-    start : int or array-like of rows
-        The rows that are labeled from the start. A number: so many rows drawn at random, and more while all of them
-        are of one class. Rows of every class are not looked for, since that would take the labels of all.
+        The true labels, for the oracle. Only the labels of queried rows are read before the last query.
+    start : int or array-like of row indices
+        The initial labeled rows, or their number. A number of rows is drawn at random, and more until there are two
+        classes. Rows of every class are not ensured, since that would require all labels.
     n_queries : int
-        How many labels to query after that.
-    batch : int, default=1
-        How many labels are queried before the estimator is fitted again; the last batch may be smaller.
-    strategy : {"information", "entropy", "margin", "random"}, default="information"
+        Number of labels to query after the initial ones.
+    batch_size : int, default=1
+        Number of labels to query between two fits; the last batch may be smaller.
+    strategy : {"mutual_information", "entropy", "margin", "random"}, default="mutual_information"
         See `query`.
     X_test, y_test : array-like, optional
-        Rows to judge by, and their labels.
+        Test rows and their labels.
     random_state : int, RandomState instance or None
-        For the rows of the start and the strategy "random". The estimator keeps its own.
+        For the initial rows and the strategy "random". The estimator has its own.
 
     Returns
     -------
@@ -107,16 +108,18 @@ def simulate(
     Raises
     ------
     InputError
-        If there are too few rows, the rows of `start` are of one class or not in X, or something cannot be used.
+        If there are too few rows, the rows of `start` have one class or are not in X, or another argument is not valid.
     InputTypeError
-        If there is no estimator.
+        If `estimator` is not an estimator.
+    LabelError
+        If a queried row has no label.
 
     Notes
     -----
-    The classes are those that were shown so far; predictions of a class not yet seen are impossible, and count as
-    wrong. Rows of the pool are judged by `transduction_` where an estimator of this library has it, by `predict`
-    elsewhere. Without test rows, the predictions of every round are kept and judged when the last query is made; only
-    then are the labels read that were not queried.
+    The classes are those of the labeled rows so far; a class without labels cannot be predicted, which counts as an
+    error. Rows of the pool are predicted by `transduction_` if an estimator of this library has it, and by `predict`
+    otherwise. Without test rows, the predictions of every iteration are stored and evaluated after the last query; only
+    then are the labels of the other rows read.
 
     Examples
     --------
@@ -124,118 +127,200 @@ def simulate(
     >>> from oneof.active import simulate
     >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], ["a", "a", "a", "b", "b", "b"]
     >>> run = simulate(LogisticRegression(), X, y, start=[0, 5], n_queries=2, strategy="margin")
-    >>> run.indices.tolist(), run.n_labeled.tolist(), run.found[-1].tolist()
+    >>> run.indices.tolist(), run.n_labeled.tolist(), run.class_counts[-1].tolist()
     ([2, 4], [2, 3, 4], [2, 2])
     """
     check_estimator(estimator)
-    X = read_rows(X)
+    X = check_rows(X)
     with reraise_as_input_error():
         n_rows = _num_samples(X)
-        n_tests = 0 if X_test is None else _num_samples(read_rows(X_test))
+        n_tests = 0 if X_test is None else _num_samples(check_rows(X_test))
     check_positive("n_queries", n_queries, integer=True, allow_zero=True)
-    check_positive("batch", batch, integer=True)
+    check_positive("batch_size", batch_size, integer=True)
     if (X_test is None) != (y_test is None):
-        raise InputError("X_test and y_test belong together: give both, or neither.")
+        raise InputError("`X_test` and `y_test` must be passed together; got only one of them.")
     check_strategy(strategy)
     rng = check_random_state(random_state)
-    judge = None if y_test is None else Oracle(y_test, n_tests, "y_test", "X_test")
+    test_oracle = None if y_test is None else Oracle(y_test, n_tests, "y_test", "X_test")
     oracle = Oracle(y, n_rows)
-    _show_start(oracle, start, n_rows, rng)
+    _reveal_initial(oracle, start, n_rows, rng)
     n_start = len(oracle.rows)
     if n_start + n_queries > n_rows:
         raise InputError(
-            f"n_queries={n_queries} is not possible: of {n_rows} rows, {n_rows - n_start} have no label at the start."
+            f"`n_queries` must be at most {n_rows - n_start}, the number of the {n_rows} rows without an initial "
+            f"label; got {n_queries}."
         )
-    scores: list[float] = []
+    utilities: list[float] = []
     sizes: list[int] = []
-    predicted: list[Labels] = []
+    predictions: list[Labels] = []
     while True:
-        model = _fitted(estimator, X, oracle, n_rows)
-        silent = np.setdiff1d(np.arange(n_rows), oracle.rows)
+        model = _fit_revealed(estimator, X, oracle, n_rows)
+        pool = np.setdiff1d(np.arange(n_rows), oracle.rows)
         sizes.append(len(oracle.rows))
-        predicted.append(model.predict(X_test) if X_test is not None else _decided(model, X, silent))
-        wanted = min(batch, n_start + n_queries - len(oracle.rows))
-        if not wanted:
+        predictions.append(model.predict(X_test) if X_test is not None else _predict_pool(model, X, pool))
+        size = min(batch_size, n_start + n_queries - len(oracle.rows))
+        if not size:
             break
-        asked = query(model, _safe_indexing(X, silent), wanted, strategy, random_state=rng)
-        oracle.ask(silent[asked.indices])
-        scores.extend(asked.scores.tolist())
+        result = query(model, _safe_indexing(X, pool), size, strategy, random_state=rng)
+        oracle.query(pool[result.indices])
+        utilities.extend(result.utilities.tolist())
     order, classes = np.array(oracle.rows, dtype=np.int64), oracle.classes
-    truth = (judge or Oracle(y, n_rows)).reveal()
+    truth = (test_oracle or Oracle(y, n_rows)).reveal_all()
     if y_test is None:
-        accuracy = [_accuracy(labels, np.delete(truth, order[:size])) for labels, size in zip(predicted, sizes)]
+        accuracy = [_accuracy(labels, np.delete(truth, order[:size])) for labels, size in zip(predictions, sizes)]
     else:
-        accuracy = [_accuracy(labels, truth) for labels in predicted]
+        accuracy = [_accuracy(labels, truth) for labels in predictions]
     return Simulation(
         n_labeled=np.array(sizes, dtype=np.int64),
         accuracy=np.array(accuracy),
         indices=order[n_start:],
-        scores=np.array(scores, dtype=np.float64),
-        start=order[:n_start],
+        utilities=np.array(utilities, dtype=np.float64),
+        initial_indices=order[:n_start],
         classes=classes,
-        found=np.array([oracle.counts(size, classes) for size in sizes]),
+        class_counts=np.array([oracle.class_counts(size, classes) for size in sizes]),
     )
 
 
-def _show_start(oracle: Oracle, start: Any, n_rows: int, rng: np.random.RandomState) -> None:
-    """Have the rows of the start labeled, so that there are two classes."""
+def _reveal_initial(oracle: "Oracle", start: Any, n_rows: int, rng: np.random.RandomState) -> None:
+    """Query the initial rows, and check that they have two classes."""
     if isinstance(start, numbers.Integral):
         check_positive("start", start, integer=True)
         if int(start) > n_rows:
-            raise InputError(f"start={start} is not possible: X has {n_rows} rows.")
+            raise InputError(f"`start` must be at most {n_rows}, the number of rows of X; got {start}.")
         for row in rng.permutation(n_rows):
             if len(oracle.rows) >= int(start) and len(oracle.classes) > 1:
                 return
-            oracle.ask([row])
+            oracle.query([row])
     else:
         try:
             rows = np.asarray(start if len(np.shape(start)) != 1 or len(start) else np.zeros(0, dtype=np.int64))
         except ValueError:  # lists of different lengths
-            raise InputError(_NO_START) from None
+            raise InputError(_INVALID_START.format(start)) from None
         if rows.dtype == bool and rows.shape == (n_rows,):
             rows = np.flatnonzero(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(set(rows.tolist())) < len(rows):
-            raise InputError(_NO_START)
+            raise InputError(_INVALID_START.format(start))
         outside = rows[(rows < 0) | (rows >= n_rows)]
         if len(outside):
-            raise InputError(f"start names row {outside[0]}, but X has rows 0 to {n_rows - 1}.")
-        oracle.ask(rows)
+            raise InputError(f"`start` must have row indices from 0 to {n_rows - 1}; got {outside[0]}.")
+        oracle.query(rows)
     if len(oracle.classes) < 2:
         if not oracle.rows:
-            raise InputError("start is empty: label rows of two classes or more.")
+            raise InputError("`start` must have rows of at least two classes; got no rows.")
         raise InputError(
-            f"all {len(oracle.rows)} rows labeled at the start are of class {oracle.labels[0]!r}: label rows of two "
-            "classes or more."
+            f"`start` must have rows of at least two classes; got {len(oracle.rows)} rows, all of class "
+            f"{oracle.labels[0]!r}."
         )
 
 
-def _fitted(estimator: Any, X: Any, oracle: Oracle, n_rows: int) -> Any:
-    """Return a clone that has learned from what was shown."""
+def _fit_revealed(estimator: Any, X: Any, oracle: "Oracle", n_rows: int) -> Any:
+    """Return a clone fitted to the revealed labels."""
     model = clone(estimator)
-    if _takes_sets(model):
+    if _accepts_candidate_sets(model):
         return model.fit(X, oracle.candidates(n_rows))
-    rows = np.argsort(oracle.rows)  # in the order of X, so that one set of labels gives one model
-    return model.fit(_safe_indexing(X, np.array(oracle.rows)[rows]), oracle.shown()[rows])
+    rows = np.argsort(oracle.rows)  # in the order of X, so that the model does not depend on the order of the queries
+    return model.fit(_safe_indexing(X, np.array(oracle.rows)[rows]), oracle.revealed()[rows])
 
 
-def _takes_sets(model: Any) -> bool:
-    return isinstance(_last(model), CandidateClassifier)
+def _accepts_candidate_sets(model: Any) -> bool:
+    return isinstance(_final_estimator(model), CandidateClassifier)
 
 
-def _last(model: Any) -> Any:
+def _final_estimator(model: Any) -> Any:
     return model[-1] if isinstance(model, Pipeline) else model
 
 
-def _decided(model: Any, X: Any, rows: Ints) -> Labels:
-    """Return the labels that a model gives to rows of X that are not labeled."""
+def _predict_pool(model: Any, X: Any, rows: Ints) -> Labels:
+    """Return the predicted labels of unlabeled rows of X."""
     if not len(rows):
         return np.empty(0)
-    if _takes_sets(model) and hasattr(_last(model), "transduction_"):
-        return np.asarray(_last(model).transduction_)[rows]
+    if _accepts_candidate_sets(model) and hasattr(_final_estimator(model), "transduction_"):
+        return np.asarray(_final_estimator(model).transduction_)[rows]
     return np.asarray(model.predict(_safe_indexing(X, rows)))
 
 
 def _accuracy(predicted: Labels, truth: Labels) -> float:
-    """Return the share of right labels where the truth is known."""
+    """Return the fraction of correct labels, over the rows with a known truth."""
     pairs = [(a, b) for a, b in zip(np.asarray(predicted).tolist(), truth.tolist(), strict=True) if not is_missing(b)]
     return sum(a == b for a, b in pairs) / len(pairs) if pairs else math.nan
+
+
+class Oracle:
+    """Column of true labels that reads the labels of queried rows only.
+
+    Parameters
+    ----------
+    y : sequence of length n_samples
+        Any object that returns the label of row i as ``y[i]``, or as ``y.iloc[i]`` like pandas.
+    n_rows : int
+        Number of rows of X.
+    name, rows_name : str
+        Names of the two in errors.
+
+    Raises
+    ------
+    InputError
+        If `y` does not have one label for each row.
+    """
+
+    def __init__(self, y: Any, n_rows: int, name: str = "y", rows_name: str = "X") -> None:
+        column = getattr(y, "iloc", y)
+        if isinstance(y, CandidateSets) or len(getattr(y, "shape", (0,))) != 1 or not hasattr(column, "__getitem__"):
+            raise InputError(f"`{name}` must be a column with the true label of each row; got {type(y).__name__}.")
+        if len(y) != n_rows:
+            raise InputError(
+                f"`{name}` must have one label for each of the {n_rows} rows of `{rows_name}`; got {len(y)} labels."
+            )
+        self._source, self._column, self._name = y, column, name
+        self.rows: list[int] = []
+        self.labels: list[Any] = []
+
+    def query(self, rows: Iterable[int]) -> None:
+        """Reveal the labels of rows.
+
+        Raises
+        ------
+        LabelError
+            If a row has no label.
+        """
+        for row in rows:
+            label = self._read(row)
+            if not isinstance(label, Hashable):
+                raise LabelError(f"`{self._name}[{row}]` must be the one true label of the row; got {label!r}.")
+            if is_missing(label):
+                raise LabelError(f"row {row} was queried, but `y` has no label for it. Remove rows without a label.")
+            self.rows.append(int(row))
+            self.labels.append(label)
+
+    def reveal_all(self) -> Labels:
+        """Return the labels of all rows, queried or not; a missing label is None."""
+        labels = np.full(len(self._source), None, dtype=object)
+        for row in range(len(labels)):
+            labels[row] = self._read(row)
+        return labels
+
+    @property
+    def classes(self) -> Labels:
+        """The classes of the revealed labels, sorted."""
+        return pack_classes(sort_labels(set(self.labels)))
+
+    def revealed(self) -> Labels:
+        """Return the revealed labels, in the order of the queries."""
+        return pack_classes(self.labels)
+
+    def candidates(self, n_rows: int) -> CandidateSets:
+        """Return the candidate sets of all rows: the revealed labels, and full sets over their classes."""
+        classes = self.classes
+        codes, _ = encode_labels(self.revealed(), classes)
+        mask = np.ones((n_rows, len(classes)), dtype=bool)
+        mask[self.rows] = np.eye(len(classes), dtype=bool)[codes]
+        return CandidateSets(mask, classes)
+
+    def class_counts(self, n_labeled: int, classes: Labels) -> Ints:
+        """Return the number of rows of each class among the first `n_labeled` queries."""
+        codes, _ = encode_labels(pack_classes(self.labels[:n_labeled]), classes)
+        return np.bincount(codes, minlength=len(classes)).astype(np.int64)
+
+    def _read(self, row: int) -> Any:
+        label = self._column[int(row)]
+        return label.item() if isinstance(label, np.generic) else label

@@ -23,7 +23,7 @@ def read_annotations(answers: Any, classes: Any, *, min_votes: int, top_k: int |
     """Return the mask and the classes of an (items, annotators) table of labels."""
     check_positive("min_votes", min_votes, integer=True)
     if top_k is not None:
-        check_positive("top_k", top_k, integer=True, others=", or None for all")
+        check_positive("top_k", top_k, integer=True, alternatives=", or None for all")
     table = answers.to_numpy() if hasattr(answers, "to_numpy") else _as_table(answers)
     if table.ndim != 2:
         raise LabelError(f"`answers` must have shape (n_samples, n_annotators); got {table.shape}.")

@@ -1,13 +1,17 @@
-"""The command line. Nothing heavy is imported before a command runs, so that every ``--help`` is quick."""
+"""Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
+
+Reading order: `app` (the application), `options` (shared options), `terminal` (output and exit codes), one file per
+command, and `inputs` (the table as candidate sets, features and methods).
+"""
 
 import io
 import sys
 
 
 def main() -> None:
-    """Run the command line `oneof`; the way to end is a SystemExit with the exit code."""
+    """Run the command line `oneof`; it always ends with a SystemExit with the exit code."""
     try:
-        import typer  # noqa: F401 - asked for here, so that its absence is one sentence
+        import typer  # noqa: F401 - imported here so that a missing typer is an error of one line
     except ImportError:
         from oneof.errors import MissingExtraError
 
@@ -17,5 +21,5 @@ def main() -> None:
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows a question mark
+            stream.reconfigure(errors="replace")  # print a question mark for characters that the terminal lacks
     app()

@@ -1,15 +1,15 @@
-"""The commands, put together."""
+"""The Typer application with all commands."""
 
 from typing import Annotated
 
 import typer
 
 import oneof
-from oneof.cli import compare, datasets, demo, fit, label, predict, reproduce
+from oneof.cli import compare, datasets, demo, fit, label, predict
 
 app = typer.Typer(
     name="oneof",
-    help="Learn classifiers when all you know of a label is that it is one of these.",
+    help="Learn classifiers from partial, weighted and missing labels.",
     epilog="\b\nExamples:\n"
     "  oneof demo\n"
     "  oneof fit birds.csv --labels species\n"
@@ -22,18 +22,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, compare, label, demo, datasets, reproduce):
+for command in (fit, predict, compare, label, demo, datasets):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
 
 
-def _show_help(context: typer.Context, wanted: bool) -> None:
-    if wanted:
+def _print_help(context: typer.Context, requested: bool) -> None:
+    if requested:
         typer.echo(context.get_help())
         raise typer.Exit
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"oneof {oneof.__version__}")
         raise typer.Exit
 
@@ -42,11 +42,11 @@ def _show_version(wanted: bool) -> None:
 def start(
     *,
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
     # typer's own option has no default here, and typer would import pydantic to convert that: half the time of --help.
     help_: Annotated[
-        bool, typer.Option("--help", "-h", help="Show this message and exit.", is_eager=True, callback=_show_help)
+        bool, typer.Option("--help", "-h", help="Show this message and exit.", is_eager=True, callback=_print_help)
     ] = False,
 ) -> None:
-    """Learn classifiers when all you know of a label is that it is one of these."""
+    """Learn classifiers from partial, weighted and missing labels."""

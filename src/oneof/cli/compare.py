@@ -1,11 +1,10 @@
-"""`oneof compare`: the methods beside each other."""
+"""`oneof compare`: cross-validate several methods on a table."""
 
 from typing import Annotated
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.guard import guarded
+from oneof.cli import options, terminal
 
 NAME = "compare"
 EXAMPLES = """\b
@@ -21,7 +20,7 @@ def run(
     labels: options.Labels,
     truth: options.Truth = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of one method, or auto: all but slow ones, as PLGP.")
+        str, typer.Option("--method", help="Name of one method, or auto: all methods except slow ones such as PLGP.")
     ] = "auto",
     separator: options.Separator = "|",
     classes: options.Classes = None,
@@ -36,21 +35,20 @@ def run(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Cross-validate the methods on a table; nothing is written.
+    """Cross-validate the methods on a table; no file is written.
 
-    The covering rate is how often a prediction for a held-out row lies in the row's set of labels.
+    The covering rate is the fraction of held-out rows whose prediction is in the row's candidate set.
     """
-    with guarded(debug=debug):
-        from oneof.cli import terminal
-        from oneof.cli.prepared import Reading, find_methods, prepare
+    with terminal.handle_errors(debug=debug):
+        from oneof.cli.inputs import ReadOptions, prepare, resolve_methods
         from oneof.comparison import compare
         from oneof.io import Overrides
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
-        reading = Reading(options.split(labels), truth, separator, named, overrides, stop_words, stem)
-        prepared = prepare(table, reading)
-        methods, notes = find_methods(prepared, method, seed)
+        read_options = ReadOptions(options.split(labels), truth, separator, named, overrides, stop_words, stem)
+        prepared = prepare(table, read_options)
+        methods, notes = resolve_methods(prepared, method, seed)
         with terminal.progress("Comparing methods") as progress:
             comparison = compare(
                 prepared.frame,
@@ -62,8 +60,8 @@ def run(
                 progress=progress,
             )
         for sentence in (*prepared.notes, *notes):
-            terminal.note(sentence)
+            terminal.print_note(sentence)
         if json:
-            terminal.show_json(comparison.to_dict())
+            terminal.print_json(comparison.to_dict())
         else:
-            terminal.show_comparison(f"{table}, on rows held out ({folds} folds)", comparison)
+            terminal.print_comparison(f"{table}, on held-out rows ({folds} folds)", comparison)

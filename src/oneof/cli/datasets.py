@@ -1,7 +1,6 @@
-"""`oneof datasets`: the data sets that can be loaded."""
+"""`oneof datasets`: list the data sets that can be loaded."""
 
-from oneof.cli import options
-from oneof.cli.guard import guarded
+from oneof.cli import options, terminal
 
 NAME = "datasets"
 EXAMPLES = """\b
@@ -12,24 +11,23 @@ Examples:
 
 
 def run(*, json: options.Json = False, debug: options.Debug = False) -> None:
-    """List the data sets that oneof.datasets.load knows."""
-    with guarded(debug=debug):
-        from oneof.cli import terminal
-        from oneof.datasets import describe
+    """List the data sets of oneof.datasets.load."""
+    with terminal.handle_errors(debug=debug):
+        from oneof.datasets import dataset_info
 
-        listed = describe()
+        listed = dataset_info()
         if json:
-            names = ("name", "n_samples", "n_features", "n_classes", "source", "at_hand", "note")
-            terminal.show_json({"datasets": [{name: getattr(info, name) for name in names} for info in listed]})
+            names = ("name", "n_samples", "n_features", "n_classes", "source", "available", "note")
+            terminal.print_json({"datasets": [{name: getattr(info, name) for name in names} for info in listed]})
             return
         rows = [
             [
                 info.name,
                 info.source,
-                "yes" if info.at_hand else "no",
+                "yes" if info.available else "no",
                 *("-" if count is None else str(count) for count in (info.n_samples, info.n_features, info.n_classes)),
             ]
             for info in listed
         ]
-        columns = ["name", "from", "at hand", "rows", "features", "classes"]
-        terminal.show_table("Data sets for oneof.datasets.load(name)", columns, rows, text_columns=3)
+        columns = ["name", "from", "available", "rows", "features", "classes"]
+        terminal.print_table("Data sets for oneof.datasets.load(name)", columns, rows, text_columns=3)

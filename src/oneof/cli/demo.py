@@ -1,12 +1,16 @@
-"""`oneof demo`: the whole way once, on data that come with scikit-learn."""
+"""`oneof demo`: fit and predict handwritten digits with ambiguous labels."""
 
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.guard import guarded
+from oneof.cli import options, terminal
+
+if TYPE_CHECKING:
+    from oneof.cli.fit import TrainingResult
 
 NAME = "demo"
 EXAMPLES = """\b
@@ -15,33 +19,125 @@ Examples:
   oneof demo --out digits --json
 """
 
+_PARTIAL, _UNLABELED = 0.75, 0.15
+"""Fractions of the training rows; the remaining rows have one label."""
+_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
 
 def run(
     *,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write to.")] = Path("oneof-demo"),
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Output folder.")] = Path("oneof-demo"),
     seed: options.Seed = 0,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Learn digits from ambiguous labels, with no file needed.
+    """Learn handwritten digits from ambiguous labels; no input file is needed.
 
-    The table has rows with one label, rows with several and rows with none; the result is judged by the true labels.
-    Fitting and predicting are those of the commands fit and predict.
+    The table has exact, partial and unlabeled rows; the true labels are used for evaluation only.
+    Fitting and prediction are those of the commands fit and predict.
     """
-    with guarded(debug=debug):
-        from oneof.cli import terminal
-        from oneof.cli.showing import show_digits
-
-        shown = show_digits(out, seed=seed, watch=terminal.progress)
+    with terminal.handle_errors(debug=debug):
+        demo = run_digits_demo(out, seed=seed, progress_factory=terminal.progress)
         if json:
-            terminal.show_json(shown.facts)
+            terminal.print_json(demo.summary)
             return
-        terminal.say(f"Handwritten digits with ambiguous labels: {shown.training_file}")
-        terminal.show_comparison("On training rows held out (5 folds)", shown.trained.comparison)
+        terminal.print_line(f"Handwritten digits with ambiguous labels: {demo.training_file}")
+        terminal.print_comparison("On held-out training rows (5 folds)", demo.training.comparison)
         columns = ["", "covering rate", "accuracy"]
-        rows = [[name, *map(terminal.percent, shares)] for name, shares in shown.results.items()]
-        terminal.show_table(f"{shown.trained.comparison.winner} on {shown.n_test} rows it has not seen", columns, rows)
-        terminal.say("The same by hand:")
-        for line in shown.commands:
-            terminal.say(f"  {line}")
-        terminal.say(f"Read {out / 'report.html'} next.")
+        rows = [[name, *map(terminal.format_percent, rates)] for name, rates in demo.rates.items()]
+        title = f"{demo.training.comparison.best_method} on {demo.n_test} test rows"
+        terminal.print_table(title, columns, rows)
+        terminal.print_line("The same with single commands:")
+        for command in demo.commands:
+            terminal.print_line(f"  {command}")
+        terminal.print_line(f"The report: {out / 'report.html'}")
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """Result of the demo, and the paths of its files."""
+
+    training_file: Path
+    training: "TrainingResult"
+    n_test: int
+    rates: dict[str, tuple[float | None, float | None]]
+    """Covering rate and accuracy, by the rows that they were computed on."""
+    commands: list[str]
+    summary: dict[str, Any]
+
+
+def run_digits_demo(folder: Path, *, seed: int, progress_factory: terminal.ProgressFactory) -> DemoResult:
+    """Write a training and a test table of digits, fit a model and predict the test table."""
+    from oneof.cli.fit import command_line, train
+    from oneof.cli.inputs import ReadOptions
+    from oneof.cli.predict import load_model, predict, write_predictions
+    from oneof.files import atomic_directory
+
+    training_file, test_file = folder / "digits-train.csv", folder / "digits-test.csv"
+    with atomic_directory(folder) as stage:
+        n_test = _write_tables(stage / training_file.name, stage / test_file.name, seed)
+    read_options = ReadOptions(labels=("label",), truth="truth")
+    fit_command = command_line(training_file, read_options, method="best", folder=folder, folds=5, seed=seed)
+    training = train(
+        training_file,
+        read_options,
+        method="best",
+        folder=folder,
+        folds=5,
+        seed=seed,
+        command=fit_command,
+        progress_factory=progress_factory,
+    )
+    model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
+    prediction = predict(load_model(model_file), test_file, truth="truth")
+    write_predictions(predictions, prediction, read=[model_file, test_file])
+    estimate = training.comparison.results[0]
+    words = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
+    commands = [fit_command, shlex.join(words)]
+    files = [str(training_file), str(test_file), *training.summary["files"], str(predictions)]
+    return DemoResult(
+        training_file,
+        training,
+        n_test,
+        {
+            "training rows, each held out once": (estimate.covering_rate, estimate.accuracy),
+            "test rows": (prediction.covering_rate, prediction.accuracy),
+        },
+        commands,
+        {
+            "training": {key: value for key, value in training.summary.items() if key != "files"},
+            "test": {
+                "rows": n_test,
+                "covering_rate": prediction.covering_rate,
+                "accuracy": prediction.accuracy,
+            },
+            "files": files,
+            "commands": commands,
+        },
+    )
+
+
+def _write_tables(training_file: Path, test_file: Path, seed: int) -> int:
+    """Write both tables and return the number of test rows."""
+    import numpy as np
+    import polars as pl
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    from oneof.datasets import make_partial_labels
+
+    X, digits = load_digits(return_X_y=True)
+    truth = np.asarray(_NAMES)[digits]
+    rng = np.random.default_rng(seed)
+    candidates = make_partial_labels(
+        truth, fraction=_PARTIAL / (1 - _UNLABELED), n_distractors=2, distractors="confusable", random_state=rng
+    )
+    labels = candidates.to_strings()
+    for row in rng.permutation(len(labels))[: round(_UNLABELED * len(labels))]:
+        labels[row] = ""
+    pixels = {f"pixel_{j // 8}_{j % 8}": X[:, j].astype(np.int64) for j in range(X.shape[1])}
+    table = pl.DataFrame({**pixels, "label": labels, "truth": truth.tolist()})
+    training, test = train_test_split(np.arange(len(X)), test_size=0.2, stratify=truth, random_state=seed)
+    table[training].write_csv(training_file)
+    table[test].write_csv(test_file)
+    return len(test)

@@ -1,16 +1,22 @@
-"""`oneof fit`: from a table to a model."""
+"""`oneof fit`: fit a model on a table and write the model, a report and the disambiguated labels."""
 
+import datetime
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.guard import guarded
+from oneof.cli import options, terminal
 
 if TYPE_CHECKING:
+    from oneof.cli.inputs import PreparedTable, ReadOptions
     from oneof.cli.online import OnlineOptions
-    from oneof.cli.prepared import Reading
+    from oneof.comparison import Comparison, LearningCurve
 
 NAME = "fit"
 EXAMPLES = """\b
@@ -34,13 +40,13 @@ def run(
         str,
         typer.Option(
             "--method",
-            help="Name of a method; best, of all but slow ones as PLGP; or auto: LOORidge where sets are ambiguous, "
-            "and at most 6,000 rows, but at least half of all, have a label; best elsewhere.",
+            help="Name of a method; best: the best of all except slow ones such as PLGP; or auto: LOORidge if some "
+            "rows are partial and at most 6,000 rows, but at least half of all, are labeled, otherwise best.",
         ),
     ] = "auto",
     truth: options.Truth = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder to write to; by default TABLE-oneof.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")
     ] = None,
     separator: options.Separator = "|",
     classes: options.Classes = None,
@@ -53,123 +59,312 @@ def run(
     folds: options.Folds = 5,
     seed: options.Seed = 0,
     online: Annotated[
-        bool, typer.Option("--online", help="Learn batch by batch from data that may be larger than memory.")
+        bool, typer.Option("--online", help="Learn in batches from data that may exceed the memory.")
     ] = False,
     format: options.Format = None,  # noqa: A002 - the option's name
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Online: passes over the data.")] = 1,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Online: number of passes over the data.")] = 1,
     batch_rows: Annotated[
-        int, typer.Option("--batch-rows", min=1, help="Online: most rows that are in memory at once.")
+        int, typer.Option("--batch-rows", min=1, help="Online: maximum number of rows in memory.")
     ] = 10_000,
     hash_bits: Annotated[
         int,
-        typer.Option("--hash-bits", min=1, max=30, help="Online: words and categories share 2^BITS columns."),
+        typer.Option("--hash-bits", min=1, max=30, help="Online: words and categories are hashed to 2^BITS columns."),
     ] = 18,
     checkpoint_rows: Annotated[
         int | None,
-        typer.Option("--checkpoint-rows", min=1, help="Online: keep how far it has come every so many rows."),
+        typer.Option("--checkpoint-rows", min=1, help="Online: save a checkpoint after this number of rows."),
     ] = None,
     checkpoint_seconds: Annotated[
-        float, typer.Option("--checkpoint-seconds", min=0, help="Online: the same in seconds; 0 for not at all.")
+        float,
+        typer.Option(
+            "--checkpoint-seconds", min=0, help="Online: save a checkpoint after this number of seconds; 0 for never."
+        ),
     ] = 60.0,
     resume: Annotated[
         bool | None,
-        typer.Option("--resume/--restart", help="Online: go on from what a stopped run left, or throw that away."),
+        typer.Option("--resume/--restart", help="Online: resume from the checkpoint of a stopped run, or delete it."),
     ] = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Learn from a table whose labels may be ambiguous or missing.
+    """Fit a model on a table with partial or missing labels.
 
-    Writes model.skops, report.html, training_labels.csv (the label that each row most probably has) and summary.json;
-    older files of these names are replaced. With --online it writes model.skops, summary.json and the running loss,
-    curve.csv, and keeps checkpoint.npz while it runs.
+    Writes model.skops, report.html, training_labels.csv (the most probable label of each row) and summary.json, and
+    replaces older files of these names. With --online, writes model.skops, summary.json and curve.csv (the running
+    loss), and saves checkpoint.npz while it runs.
     """
-    with guarded(debug=debug):
-        from oneof.cli import terminal
+    with terminal.handle_errors(debug=debug):
+        from oneof.cli.inputs import ReadOptions
         from oneof.cli.online import OnlineOptions
-        from oneof.cli.prepared import Reading
-        from oneof.cli.training import command_line, train
         from oneof.io import Overrides
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
-        reading = Reading(options.split(labels), truth, separator, named, overrides, stop_words, stem)
+        read_options = ReadOptions(options.split(labels), truth, separator, named, overrides, stop_words, stem)
         if online:
-            _reject(context, ("folds", "seed"), "has no place beside --online, where rows are taken as they come")
-            stream = OnlineOptions(
+            _check_unused(context, ("folds", "seed"), "cannot be combined with --online, which reads the rows in order")
+            online_options = OnlineOptions(
                 format, epochs, batch_rows, hash_bits, checkpoint_rows, checkpoint_seconds or None, resume
             )
-            _fit_online(table, reading, stream, method=method, out=out, json=json)
+            _fit_online(table, read_options, online_options, method=method, out=out, json=json)
             return
-        _reject(context, _ONLY_ONLINE, "is for streams: add --online")
+        _check_unused(context, _ONLY_ONLINE, "is for streams: add --online")
         folder = out or Path(f"{table.stem}-oneof")
-        again = command_line(table, reading, method=method, folder=folder, folds=folds, seed=seed)
-        trained = train(
+        training = train(
             table,
-            reading,
+            read_options,
             method=method,
             folder=folder,
             folds=folds,
             seed=seed,
-            command=again,
-            watch=terminal.progress,
+            command=command_line(table, read_options, method=method, folder=folder, folds=folds, seed=seed),
+            progress_factory=terminal.progress,
         )
-        for sentence in trained.notes:
-            terminal.note(sentence)
+        for sentence in training.notes:
+            terminal.print_note(sentence)
+        summary = training.summary
         if json:
-            terminal.show_json(trained.summary)
+            terminal.print_json(summary)
             return
-        facts = trained.summary
-        terminal.say(
-            f"{table}: {facts['rows']} rows ({facts['exact']} exact, {facts['partial']} partial, "
-            f"{facts['unlabeled']} unlabeled), {len(facts['classes'])} classes; "
-            f"columns with features: {len(facts['features'])}."
+        terminal.print_line(
+            f"{table}: {summary['rows']} rows ({summary['exact']} exact, {summary['partial']} partial, "
+            f"{summary['unlabeled']} unlabeled), {len(summary['classes'])} classes; "
+            f"feature columns: {len(summary['features'])}."
         )
-        terminal.show_comparison(f"On rows held out ({folds} folds)", trained.comparison)
-        terminal.say(f"{facts['method']} was fitted on all rows. Written:")
-        for file in facts["files"]:
-            terminal.say(f"  {file}")
+        terminal.print_comparison(f"On held-out rows ({folds} folds)", training.comparison)
+        terminal.print_line(f"{summary['method']} was fitted on all rows. Files:")
+        for file in summary["files"]:
+            terminal.print_line(f"  {file}")
 
 
 _ONLY_ONLINE = ("format", "epochs", "batch_rows", "hash_bits", "checkpoint_rows", "checkpoint_seconds", "resume")
 
 
-def _reject(context: typer.Context, names: tuple[str, ...], why: str) -> None:
-    """Raise if an option was given that means nothing here."""
+def _check_unused(context: typer.Context, names: tuple[str, ...], reason: str) -> None:
+    """Raise if one of these options was given on the command line."""
     from oneof.errors import InputError
 
     for name in names:
         if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
-            raise InputError(f"--{name.replace('_', '-')} {why}.")
+            raise InputError(f"--{name.replace('_', '-')} {reason}.")
 
 
 def _fit_online(
-    table: Path, reading: "Reading", stream: "OnlineOptions", *, method: str, out: Path | None, json: bool
+    table: Path,
+    read_options: "ReadOptions",
+    online_options: "OnlineOptions",
+    *,
+    method: str,
+    out: Path | None,
+    json: bool,
 ) -> None:
-    import sys
-
-    from oneof.cli import online, terminal
+    """Fit an online method on a stream and print its progressive validation."""
+    from oneof.cli import online
 
     folder = out or online.default_folder(table)
     try:
-        learned = online.fit_online(table, reading, stream, method=method, folder=folder, progress=terminal.progress)
+        result = online.fit_online(
+            table, read_options, online_options, method=method, folder=folder, progress=terminal.progress
+        )
     except KeyboardInterrupt:
         sentence = online.resume_hint(folder, sys.argv[1:])
         if sentence is not None:
-            terminal.note(sentence)
+            terminal.print_note(sentence)
         raise
-    for sentence in learned.fit.notes:
-        terminal.note(sentence)
+    for sentence in result.fit.notes:
+        terminal.print_note(sentence)
+    summary = result.summary
     if json:
-        terminal.show_json(learned.summary | {"files": learned.files})
+        terminal.print_json(summary | {"files": result.files})
         return
-    facts, counts = learned.summary, learned.fit.validation
-    terminal.say(
-        f"{facts['stream']}: {facts['rows']:,} rows ({facts['exact']:,} exact, {facts['partial']:,} partial, "
-        f"{facts['unlabeled']:,} unlabeled), {len(facts['classes'])} classes"
-        + (f"; resumed after {facts['resumed_at']:,} rows." if facts["resumed_at"] else ".")
+    terminal.print_line(
+        f"{summary['stream']}: {summary['rows']:,} rows ({summary['exact']:,} exact, {summary['partial']:,} partial, "
+        f"{summary['unlabeled']:,} unlabeled), {len(summary['classes'])} classes"
+        + (f"; resumed after {summary['resumed_at']:,} rows." if summary["resumed_at"] else ".")
     )
-    terminal.show_windows("Predicted before learned from", counts)
-    terminal.say(f"{facts['method']} was learned online. Written:")
-    for file in learned.files:
-        terminal.say(f"  {file}")
+    terminal.print_windows("Progressive validation", result.fit.validation)
+    terminal.print_line(f"{summary['method']} was fitted online. Files:")
+    for file in result.files:
+        terminal.print_line(f"  {file}")
+
+
+OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
+
+_N_PREVIEW_COLUMNS = 6
+"""Number of columns that the report shows of a row."""
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Result of `train`: the summary for JSON, the comparison of methods, and the output folder."""
+
+    summary: dict[str, Any]
+    comparison: "Comparison"
+    notes: list[str]
+    folder: Path
+
+
+def train(
+    path: Path,
+    read_options: "ReadOptions",
+    *,
+    method: str,
+    folder: Path,
+    folds: int,
+    seed: int,
+    command: str,
+    progress_factory: terminal.ProgressFactory,
+) -> TrainingResult:
+    """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
+
+    The scores in the summary are computed on held-out rows, even if one method is requested by name.
+    """
+    from oneof.cli.inputs import prepare, resolve_methods
+    from oneof.comparison import compare, default_method, learning_curve
+    from oneof.files import atomic_directory, check_not_input, check_writable
+
+    check_writable(folder)
+    check_not_input((folder / name for name in OUTPUTS), [path])
+    prepared = prepare(path, read_options)
+    first = default_method(prepared.candidates) if method.lower() == "auto" else None
+    methods, method_notes = resolve_methods(prepared, first or method, seed)
+    notes = [*prepared.notes, *method_notes]
+    if first is not None:
+        notes.append(f"{first} was fitted without a comparison, since it suits this table; --method best compares all.")
+    frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
+    with progress_factory("Comparing methods" if len(methods) > 1 else "Cross-validating") as progress:
+        comparison = compare(frame, candidates, methods, cv=folds, truth=truth, random_state=seed, progress=progress)
+    with progress_factory("Learning curve") as progress:
+        curve = learning_curve(
+            methods[comparison.best_method],
+            frame,
+            candidates,
+            truth=truth,
+            cv=folds,
+            random_state=seed,
+            progress=progress,
+        )
+    model = comparison.best_estimator.fit(frame, candidates)
+    decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
+    summary = _summarize(prepared, read_options, comparison, curve) | {"notes": notes}
+    with atomic_directory(folder) as stage:
+        model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
+        _write_model(model_file, model, prepared, read_options, summary)
+        _write_labels(labels_file, prepared, read_options, decisions)
+        _write_report(report_file, prepared, (comparison, curve, decisions), command=command, named=first is None)
+        summary_file.write_text(dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        files = sorted(file.name for file in stage.iterdir())
+    return TrainingResult(summary | {"files": [str(folder / name) for name in files]}, comparison, notes, folder)
+
+
+def command_line(path: Path, read_options: "ReadOptions", *, method: str, folder: Path, folds: int, seed: int) -> str:
+    """Return the shell command that repeats this training."""
+    words = ["oneof", "fit", str(path), "--labels", ",".join(read_options.labels)]
+    if read_options.truth:
+        words += ["--truth", read_options.truth]
+    if read_options.separator != "|":
+        words += ["--separator", read_options.separator]
+    if read_options.classes:
+        words.append(f"--classes={','.join(read_options.classes)}")
+    overrides = read_options.overrides
+    for option, names in (
+        ("--drop", overrides.drop),
+        ("--text", overrides.texts),
+        ("--categorical", overrides.categories),
+        ("--numeric", overrides.numbers),
+    ):
+        words += [word for name in names for word in (option, name)]
+    for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
+        words += [option, value] * (value.lower() != "none")
+    words += ["--method", method, "--folds", str(folds), "--seed", str(seed), "--out", str(folder)]
+    return shlex.join(words)
+
+
+def _summarize(
+    prepared: "PreparedTable", read_options: "ReadOptions", comparison: "Comparison", curve: "LearningCurve"
+) -> dict[str, Any]:
+    candidates = prepared.candidates
+    exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
+    return {
+        "table": str(prepared.table.path),
+        "labels": list(read_options.labels),
+        "truth": read_options.truth,
+        "rows": len(candidates),
+        "exact": exact,
+        "partial": len(candidates) - exact - unlabeled,
+        "unlabeled": unlabeled,
+        "classes": candidates.classes.tolist(),
+        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
+        "words": prepared.words.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
+        "method": comparison.best_method,
+        "estimate": comparison.to_dict()["results"][0],
+        "comparison": comparison.to_dict(),
+        "learning_curve": curve.to_dict(),
+    }
+
+
+def _write_model(
+    path: Path, model: Any, prepared: "PreparedTable", read_options: "ReadOptions", summary: dict[str, Any]
+) -> None:
+    from oneof.persistence import SavedModel, save
+
+    saved = SavedModel(
+        pipeline=model,
+        classes=prepared.candidates.classes.tolist(),
+        columns=[(column.name, column.kind) for column in prepared.columns],
+        label_columns=list(read_options.labels),
+        method=summary["method"],
+        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "estimate", "words")}
+        | {"separator": read_options.separator},
+    )
+    save(path, saved)
+
+
+def _write_labels(path: Path, prepared: "PreparedTable", read_options: "ReadOptions", decisions: Any) -> None:
+    import polars as pl
+
+    columns = {
+        "row": list(range(len(prepared.candidates))),
+        "candidates": prepared.candidates.to_strings(separator=read_options.separator),
+        "label": decisions.labels.tolist(),
+        "confidence": decisions.confidence.tolist(),
+    }
+    if prepared.truth is not None:
+        columns["truth"] = prepared.truth.tolist()
+    pl.DataFrame(columns).write_csv(path)
+
+
+def _write_report(
+    path: Path,
+    prepared: "PreparedTable",
+    results: tuple["Comparison", "LearningCurve", Any],
+    *,
+    command: str,
+    named: bool,
+) -> None:
+    import oneof
+    from oneof.report import ReportData, write_report
+
+    comparison, curve, decisions = results
+    frame = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
+
+    def preview(row: int) -> Mapping[str, str]:
+        return {name: "" if cell is None else str(cell) for name, cell in frame.row(row, named=True).items()}
+
+    data = ReportData(
+        title=f"Training report: {prepared.table.path.name}",
+        source=prepared.table.path.name,
+        candidates=prepared.candidates,
+        comparison=comparison if len(comparison.results) > 1 else None,
+        method=comparison.best_method,
+        named=named,
+        estimate=comparison.results[0],
+        learning_curve=curve,
+        decisions=decisions,
+        truth=prepared.truth,
+        preview=preview,
+        command=command,
+        version=oneof.__version__,
+        date=datetime.datetime.now().astimezone().date().isoformat(),
+    )
+    write_report(path, data)

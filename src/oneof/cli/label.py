@@ -1,12 +1,22 @@
-"""`oneof label`: a page on which people label the rows that help most."""
+"""`oneof label`: label the most informative rows of a table on a local page."""
 
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.guard import guarded
+from oneof.cli import options, terminal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from oneof.candidates import CandidateSets
+    from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.io import Overrides, Table
+    from oneof.labeling import LabelingSession
+    from oneof.labeling.table import ImageFolder
 
 NAME = "label"
 EXAMPLES = """\b
@@ -17,57 +27,62 @@ Examples:
   oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
 """
 
+DEFAULT = "auto"
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
+
 
 def run(
     table: options.TableFile,
     *,
     labels: Annotated[
         list[str],
-        typer.Option("--labels", metavar="COLUMN", help="The column that answers are for; it may be empty, or new."),
+        typer.Option("--labels", metavar="COLUMN", help="The label column of the answers; it may be empty, or new."),
     ],
     classes: options.Classes = None,
     show: Annotated[
         tuple[str, str] | None,
-        typer.Option("--show", metavar="text|image COLUMN", help="Show a text, or an image; by default all columns."),
+        typer.Option("--show", metavar="text|image COLUMN", help="Show a text or an image; by default all columns."),
     ] = None,
     images: Annotated[
         Path | None, typer.Option("--images", metavar="DIR", help="Folder of the images; by default the table's.")
     ] = None,
     answers: Annotated[
         Path | None,
-        typer.Option("--answers", metavar="FILE", help="Where answers are; by default TABLE-answers.sqlite."),
+        typer.Option("--answers", metavar="FILE", help="File of the answers; by default TABLE-answers.sqlite."),
     ] = None,
     annotator: Annotated[
-        str, typer.Option("--annotator", metavar="NAME", help="Who labels; the page can change it.")
+        str, typer.Option("--annotator", metavar="NAME", help="Name of the annotator; the page can change it.")
     ] = "me",
-    overlap: Annotated[int, typer.Option("--overlap", min=1, help="How many people should label each row.")] = 1,
+    annotations_per_item: Annotated[
+        int, typer.Option("--annotations-per-item", min=1, help="Number of annotators per row.")
+    ] = 1,
     method: Annotated[
         str, typer.Option("--method", help="Name of a method, or auto: GraphLogisticRegression.")
     ] = "auto",
     strategy: Annotated[
-        str, typer.Option("--strategy", help="What to ask by: information, entropy, margin, random, or auto.")
+        str, typer.Option("--strategy", help="Query strategy: mutual_information, entropy, margin, random, or auto.")
     ] = "auto",
-    take: Annotated[
+    imports: Annotated[
         list[Path] | None,
         typer.Option(
             "--import",
             metavar="FILE",
-            help="Answers from elsewhere: a table of item, worker and label, or .json of Label Studio.",
+            help="Import answers: a table of item, worker and label, or .json of Label Studio.",
         ),
     ] = None,
     match: Annotated[
         str | None,
-        typer.Option("--match", metavar="COLUMN", help="What --import names items by; by default row numbers."),
+        typer.Option("--match", metavar="COLUMN", help="Column of the item names of --import; by default row indices."),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", metavar="FILE", help="Write the table with its labels (.csv, .parquet), and end."),
+        typer.Option("--export", metavar="FILE", help="Write the table with its labels (.csv, .parquet), and exit."),
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes one that is free.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 selects a free one.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")] = True,
     hide: Annotated[
         list[str] | None,
-        typer.Option("--hide", metavar="COLUMN", help="Neither show nor learn from a column, as the truth."),
+        typer.Option("--hide", metavar="COLUMN", help="Neither show nor learn from a column such as the truth."),
     ] = None,
     separator: options.Separator = "|",
     drop: options.Drop = None,
@@ -80,57 +95,220 @@ def run(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Label the rows of a table on a web page of this machine, the most useful ones first.
+    """Label the rows of a table on a local web page, the most informative rows first.
 
-    An answer may be one label, several, none of several, or that one cannot tell. Answers are kept in a file, from
-    which labeling goes on the next time; the page and --export give the table with its labels, as fit reads it.
+    An answer is one label, several labels, excluded labels, or "don't know". Answers are stored in a file, and labeling
+    resumes from it. The page and --export write the table with its labels, in the form that fit reads.
     """
-    with guarded(debug=debug):
+    with terminal.handle_errors(debug=debug):
         import webbrowser
 
-        from oneof.cli import terminal
-        from oneof.cli.labeling import Wanted, begin
-        from oneof.cli.outputs import reject_inputs
-        from oneof.cli.prepared import Reading
-        from oneof.io import Overrides
+        from oneof.cli.inputs import ReadOptions
+        from oneof.files import check_not_input
         from oneof.labeling.server import LabelingServer
 
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
-        reading = Reading(options.split(labels), None, separator, named, overrides, stop_words, stem)
-        kept = answers or Path(f"{table.stem}-answers.sqlite")
-        wanted = Wanted(show, images, options.split(hide), method, strategy, overlap, kept, seed)
-        reject_inputs([path for path in (export, kept) if path], [table, *(take or ())])
-        begun = begin(table, reading, wanted, background=export is None)
-        with begun.session as session:
-            for sentence in begun.notes:
-                terminal.note(sentence)
-            imported = sum(session.import_annotations(file, match=match) for file in take or ())
-            facts = {
+        read_options = ReadOptions(options.split(labels), None, separator, named, overrides, stop_words, stem)
+        answers_file = answers or Path(f"{table.stem}-answers.sqlite")
+        label_options = LabelOptions(
+            show, images, options.split(hide), method, strategy, annotations_per_item, answers_file, seed
+        )
+        check_not_input([path for path in (export, answers_file) if path], [table, *(imports or ())])
+        opened = open_session(table, read_options, label_options, background=export is None)
+        with opened.session as session:
+            for sentence in opened.notes:
+                terminal.print_note(sentence)
+            n_imported = sum(session.import_annotations(file, match=match) for file in imports or ())
+            summary = {
                 "table": str(table),
-                "answers": str(kept),
+                "answers": str(answers_file),
                 "rows": session.n_rows,
-                "left": session.n_left(),  # after the imports
+                "n_remaining": session.n_remaining(),  # after the imports
                 "classes": session.classes.tolist(),
-                "imported": imported,
+                "n_imported": n_imported,
             }
             if export is not None:
                 session.export(export)
-                terminal.show_json(facts | {"export": str(export)}) if json else terminal.say(
-                    f"Written: {export} ({facts['left']} rows are left to label)."
-                )
+                if json:
+                    terminal.print_json(summary | {"export": str(export)})
+                else:
+                    terminal.print_line(f"File: {export} ({summary['n_remaining']} rows remain to be labeled).")
                 return
-            server = LabelingServer(session, title=table.name, annotator=annotator, images=begun.images, port=port)
+            server = LabelingServer(session, title=table.name, annotator=annotator, images=opened.images, port=port)
             if json:
-                terminal.show_json(facts | {"link": server.link})
+                terminal.print_json(summary | {"link": server.link})
             else:
-                terminal.say(f"{table}: {facts['left']} of {session.n_rows} rows are left to label. The page:")
-                terminal.say(f"  {server.link}")
-                terminal.say(f"Answers are kept in {kept} as they are given. Ctrl-C ends.")
+                n_remaining = summary["n_remaining"]
+                terminal.print_line(f"{table}: {n_remaining} of {session.n_rows} rows remain to be labeled. The page:")
+                terminal.print_line(f"  {server.link}")
+                terminal.print_line(f"Every answer is stored in {answers_file} at once. Stop with Ctrl-C.")
             if browser:
                 webbrowser.open(server.link)
             try:
                 server.run()
-            except KeyboardInterrupt:  # the way to end
+            except KeyboardInterrupt:  # the documented way to stop
                 if not json:
-                    terminal.say(f"{session.n_left()} rows are left to label.")
+                    terminal.print_line(f"{session.n_remaining()} rows remain to be labeled.")
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """Options of `oneof label`, without those for reading the table.
+
+    Attributes
+    ----------
+    show : (kind, column) or None
+    images : Path or None
+        The folder of images; by default the folder of the table.
+    hide : tuple of str
+        Columns that are neither shown nor used as features.
+    method : str
+        Name of a default estimator of `compare`, or "auto" for the session's default.
+    strategy : str
+    annotations_per_item : int
+    answers : Path
+        The file of answers.
+    seed : int
+    """
+
+    show: tuple[str, str] | None
+    images: Path | None
+    hide: tuple[str, ...]
+    method: str
+    strategy: str
+    annotations_per_item: int
+    answers: Path
+    seed: int
+
+
+@dataclass(frozen=True)
+class OpenedSession:
+    """A session, the images that it shows, and warnings about its table."""
+
+    session: "LabelingSession"
+    images: "ImageFolder | None"
+    notes: tuple[str, ...]
+
+
+def open_session(
+    path: Path, read_options: "ReadOptions", label_options: LabelOptions, *, background: bool
+) -> OpenedSession:
+    """Read a table and open a new or existing session; every defect of the table is an error of `oneof.errors`."""
+    from oneof.cli.inputs import PreparedTable
+    from oneof.errors import InputError
+    from oneof.io import (
+        align_columns,
+        check_texts,
+        choose_columns,
+        find_column,
+        make_encoder,
+        read_table,
+        read_text_options,
+    )
+    from oneof.labeling.answer_log import stored_classes
+    from oneof.labeling.session import LabelingSession
+    from oneof.labeling.table import ImageFolder, LabelTable
+
+    if len(read_options.labels) != 1:
+        raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")
+    label = read_options.labels[0]
+    kind, column = label_options.show or ("table", None)
+    words = read_text_options(read_options.stop_words, read_options.stem)
+    overrides = read_options.overrides
+    as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
+    table = read_table(path, as_text=as_text - {label}, verbatim=[label])
+    hidden = tuple(find_column(name, table.frame.columns, path) for name in label_options.hide)
+    if column is not None:
+        if kind not in ("text", "image"):
+            raise InputError(f"--show must be text or image, and a column; got {kind}.")
+        find_column(column, table.frame.columns, path)
+    classes = read_options.classes or stored_classes(label_options.answers)
+    start, notes = _read_start(table, label, read_options.separator, classes)
+    notes += _warn_formulas(start)
+    images = ImageFolder(label_options.images or path.absolute().parent) if kind == "image" else None
+    exclude = {label, *hidden, *([column] if images and column else [])}
+    named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
+    if kind == "text" and column and column not in named:
+        overrides = replace(overrides, texts=(*overrides.texts, column))  # even if the texts are short
+    if images and not _has_features(table, exclude, overrides):
+        X = images.features(table.frame[str(column)].to_list())
+        estimator = None
+        if label_options.method.lower() != DEFAULT:
+            raise InputError("--method needs feature columns besides the images: remove it.")
+    else:
+        columns, oddities = choose_columns(table, exclude=exclude, overrides=overrides)
+        frame = align_columns(table.frame, columns, path)
+        check_texts(frame, columns, words, path)
+        prepared = PreparedTable(table, start, None, columns, frame, words, ())
+        X, estimator = make_encoder(columns, words).fit_transform(frame), _make_estimator(prepared, label_options)
+        notes = (*notes, *oddities)
+    session = LabelingSession(
+        X,
+        start,
+        path=label_options.answers,
+        table=LabelTable(table.frame, label, kind, column, hidden, read_options.separator),
+        estimator=estimator,
+        strategy=label_options.strategy,
+        annotations_per_item=label_options.annotations_per_item,
+        background=background,
+        random_state=label_options.seed,
+    )
+    return OpenedSession(session, images, notes)
+
+
+def _read_start(
+    table: "Table", label: str, separator: str, named: tuple[str, ...] | None
+) -> "tuple[CandidateSets, tuple[str, ...]]":
+    """Return the labels of the table itself; with `named` classes the column may be empty or absent."""
+    import numpy as np
+
+    from oneof.candidates import CandidateSets
+    from oneof.errors import DataError, InputError
+    from oneof.io import find_column, read_labels, suspicious_labels
+
+    if label in table.frame.columns and not _is_empty(table.frame[label]):
+        start = read_labels(table, [label], separator=separator, classes=named)
+        return start, tuple(suspicious_labels(start.classes.tolist(), separator))
+    if named is None:
+        if label not in table.frame.columns:
+            find_column(label, table.frame.columns, table.path)
+        raise DataError(f"column {label!r} of {table.path} has no labels yet: name the classes (--classes a,b,c).")
+    if len(set(named)) < 2 or len(set(named)) < len(named):
+        raise InputError("--classes must name two or more labels, each once.")
+    unlabeled = CandidateSets(np.ones((table.frame.height, len(named)), dtype=bool), np.asarray(named))
+    is_new = label not in table.frame.columns
+    return unlabeled, (f"column {label!r} is new: exports have it.",) if is_new else ()
+
+
+def _warn_formulas(start: "CandidateSets") -> tuple[str, ...]:
+    """Return a warning about labels that spreadsheet programs evaluate as formulas; exports keep labels unchanged."""
+    formulas = [name for name in map(str, start.classes.tolist()) if _FORMULA.match(name)]
+    if not formulas:
+        return ()
+    listed = ", ".join(map(repr, formulas[:3]))
+    return (f"spreadsheet programs evaluate {listed} as a formula: export to Parquet instead of CSV for them.",)
+
+
+def _is_empty(cells: "pl.Series") -> bool:
+    """Return whether all cells are null or blank."""
+    import polars as pl
+
+    if cells.dtype == pl.String:
+        cells = cells.str.strip_chars().replace("", None)
+    return cells.null_count() == len(cells)
+
+
+def _has_features(table: "Table", exclude: set[str], overrides: "Overrides") -> bool:
+    """Return whether the table has feature columns."""
+    return bool(set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_columns))
+
+
+def _make_estimator(prepared: "PreparedTable", label_options: LabelOptions) -> Any:
+    """Return the requested estimator, or None for the default of the session."""
+    from oneof.cli.inputs import resolve_methods
+
+    if label_options.method.lower() == DEFAULT:
+        return None
+    [pipeline] = resolve_methods(prepared, label_options.method, label_options.seed)[0].values()
+    return pipeline[1:]  # without the encoder: the features of the session are already encoded

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.outputs import check_writable, reject_inputs, staged
-from oneof.cli.prepared import Reading
-from oneof.cli.terminal import Progress, percent
+from oneof.cli.inputs import ReadOptions
+from oneof.cli.terminal import Progress, format_percent
 from oneof.errors import InputError
+from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.io import read_text_options
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def default_folder(path: Path) -> Path:
 
 def fit_online(
     path: Path,
-    reading: Reading,
+    reading: ReadOptions,
     online: OnlineOptions,
     *,
     method: str,
@@ -70,7 +70,7 @@ def fit_online(
 
     check_writable(folder)
     source = open_source(path, online.format)
-    reject_inputs((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
+    check_not_input((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
     if reading.truth is not None:
         raise InputError("--truth cannot be used with --online: the running loss is computed from the candidate sets.")
     classifier = _make_classifier(method)
@@ -94,7 +94,7 @@ def fit_online(
         callback = None if bar is None else lambda validation, fraction: _print_progress(bar, validation, fraction)
         fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
     summary = _summarize(source.name, fit, options, classifier, online)
-    with staged(folder) as stage:
+    with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)
         _write_model(model, fit, reading, summary)
         summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -125,7 +125,7 @@ def _make_classifier(method: str) -> Any:
 def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction: float | None) -> None:
     rows, last = validation.total.rows, validation.windows[-1]
     speed = validation.total.rows_per_second or 0
-    text = f"L_A {percent(validation.total.model_loss)}, recently {percent(last.model_loss)}; {speed:,.0f} rows/s"
+    text = f"L_A {format_percent(validation.total.model_loss)}, recently {format_percent(last.model_loss)}; {speed:,.0f} rows/s"
     bar(rows, None if not fraction else round(rows / fraction), text)
 
 
@@ -152,7 +152,7 @@ def _summarize(name: str, fit: "StreamResult", options: Any, classifier: Any, on
     }
 
 
-def _write_model(path: Path, fit: "StreamResult", reading: Reading, summary: dict[str, Any]) -> None:
+def _write_model(path: Path, fit: "StreamResult", reading: ReadOptions, summary: dict[str, Any]) -> None:
     from oneof.persistence import SavedModel, save
 
     names = ("rows", "exact", "partial", "unlabeled", "words", "separator", "progressive_validation")

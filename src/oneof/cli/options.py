@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -10,8 +10,8 @@ Stream: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help=".csv, .tsv, .parquet, .jsonl or .npz. Online also .arrow and .svmlight, .gz behind text, a folder of "
-        "files, and - for standard input.",
+        help=".csv, .tsv, .parquet, .jsonl or .npz. Online also .arrow and .svmlight, text files with .gz, a folder "
+        "of files, and - for standard input.",
     ),
 ]
 Format: TypeAlias = Annotated[
@@ -19,30 +19,32 @@ Format: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Online: csv, tsv, jsonl, svmlight, parquet or arrow, where the name of the file does not say it.",
+        help="Online: csv, tsv, jsonl, svmlight, parquet or arrow, if the file name has no such extension.",
     ),
 ]
 _LABELS = (
-    "The column of labels: text such as 'a|b', lists, or whole numbers; empty or -1 is unlabeled. "
+    "Label column: text such as 'a|b', lists, or whole numbers; empty or -1 is unlabeled. "
     "Or several columns of 0 and 1, separated by commas: their names are the classes."
 )
 Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUMN", help=_LABELS)]
 LabelsOrNone: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with them."),
+    typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with the labels."),
 ]
-Separator: TypeAlias = Annotated[str, typer.Option("--separator", help="What stands between two labels in text.")]
+Separator: TypeAlias = Annotated[str, typer.Option("--separator", help="The text between two labels of a cell.")]
 Classes: TypeAlias = Annotated[
     str | None,
-    typer.Option("--classes", metavar="A,B,...", help="All classes; by default those that occur. As in --classes=-1,1"),
+    typer.Option(
+        "--classes", metavar="A,B,...", help="All classes; by default those in the table. As in --classes=-1,1"
+    ),
 ]
 Truth: TypeAlias = Annotated[
     str | None,
-    typer.Option("--truth", metavar="COLUMN", help="The true labels, where known: they judge, and teach nothing."),
+    typer.Option("--truth", metavar="COLUMN", help="Column of true labels, if known; used for evaluation only."),
 ]
 Drop: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="Leave out a column, as an identifier. Repeat it, or use commas."),
+    typer.Option("--drop", metavar="COLUMN", help="Exclude a column such as an identifier. Repeat it, or use commas."),
 ]
 Text: TypeAlias = Annotated[
     list[str] | None, typer.Option("--text", metavar="COLUMN", help="Read a column as text: its words are features.")
@@ -52,7 +54,7 @@ StopWords: TypeAlias = Annotated[
     typer.Option(
         "--stop-words",
         metavar="LIST",
-        help="Words of text columns to leave out: english, none, or a file with one word a line.",
+        help="Words to remove from text columns: english, none, or a file with one word per line.",
     ),
 ]
 Stem: TypeAlias = Annotated[
@@ -60,23 +62,23 @@ Stem: TypeAlias = Annotated[
     typer.Option(
         "--stem",
         metavar="LANGUAGE",
-        help="Cut the words of text columns to their stems: english, german, ..., or none. The stop words go first.",
+        help="Reduce the words of text columns to stems: english, german, ..., or none. Stop words are removed first.",
     ),
 ]
 Categorical: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="Read the values of a column as categories.")
+    list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="Read a column as categories.")
 ]
 Numeric: TypeAlias = Annotated[
     list[str] | None, typer.Option("--numeric", metavar="COLUMN", help="Read a column as numbers.")
 ]
-Folds: TypeAlias = Annotated[int, typer.Option("--folds", min=2, help="Parts of the cross-validation.")]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="For folds and for the order of rows.")]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, and nothing else, to standard output.")]
+Folds: TypeAlias = Annotated[int, typer.Option("--folds", min=2, help="Number of folds of the cross-validation.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Seed of the folds and of the order of rows.")]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
 Debug: TypeAlias = Annotated[
-    bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show where in the program an error arose.")
+    bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error.")
 ]
 
 
 def split(names: list[str] | None) -> tuple[str, ...]:
-    """Return the columns that a repeated option, with commas or without, names."""
+    """Return the names given by a repeated option, each with or without commas."""
     return tuple(name.strip() for entry in names or () for name in entry.split(",") if name.strip())

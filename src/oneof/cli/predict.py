@@ -1,15 +1,20 @@
-"""`oneof predict`: a label for every row of another table."""
+"""`oneof predict`: predict a label for every row of a table."""
 
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options
-from oneof.cli.guard import guarded
-from oneof.errors import InputError
+from oneof.cli import options, terminal
+from oneof.errors import DataError, InputError, ModelFileError, OneofError
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from oneof.io import Table
     from oneof.persistence import SavedModel
 
 NAME = "predict"
@@ -21,12 +26,12 @@ Examples:
 
 
 def run(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.skops, as oneof fit writes it.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The file model.skops of oneof fit.")],
     table: options.Stream,
     *,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="FILE", help="CSV to write; by default TABLE-predictions.csv, - is the screen."),
+        typer.Option("--out", metavar="FILE", help="CSV to write, - for the screen; by default TABLE-predictions.csv."),
     ] = None,
     truth: options.Truth = None,
     format: options.Format = None,  # noqa: A002 - the option's name
@@ -35,42 +40,41 @@ def run(
 ) -> None:
     """Predict a label for every row of a table.
 
-    It needs the columns that were features in training; others are ignored. Where it also has the columns of labels,
-    the covering rate is told. An older file of predictions is replaced. A model learned online takes tables of any size.
+    The table must have the feature columns of the training table; other columns are ignored. If it also has the label
+    columns, the covering rate is printed. An older file of predictions is replaced. For a model of fit --online, the
+    table may exceed the memory.
     """
-    with guarded(debug=debug):
-        from oneof.cli import prediction, terminal
-
-        saved = prediction.load_model(model)
+    with terminal.handle_errors(debug=debug):
+        saved = load_model(model)
         if saved.summary.get("online") and table.suffix.lower() != ".npz":
             _predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
             return
         if format is not None:
-            raise InputError("--format is for models of `oneof fit --online`: leave it out.")
-        predicted = prediction.predict(saved, table, truth=truth)
-        for sentence in predicted.notes:
-            terminal.note(sentence)
-        facts = {
+            raise InputError("--format is for models of `oneof fit --online` only: remove it.")
+        result = predict(saved, table, truth=truth)
+        for sentence in result.notes:
+            terminal.print_note(sentence)
+        summary = {
             "table": str(table),
             "model": str(model),
-            "method": predicted.method,
-            "rows": predicted.frame.height,
-            "covering_rate": predicted.covering_rate,
-            "accuracy": predicted.accuracy,
+            "method": result.method,
+            "rows": result.frame.height,
+            "covering_rate": result.covering_rate,
+            "accuracy": result.accuracy,
         }
         if out == "-":
             if json:
-                terminal.show_json(facts | {"predictions": predicted.frame.to_dicts()})
+                terminal.print_json(summary | {"predictions": result.frame.to_dicts()})
             else:
-                typer.echo(predicted.frame.write_csv(), nl=False)
+                typer.echo(result.frame.write_csv(), nl=False)
             return
         path = Path(out or f"{table.stem}-predictions.csv")
-        prediction.write_predictions(path, predicted, read=[table, model])
+        write_predictions(path, result, read=[table, model])
         if json:
-            terminal.show_json(facts | {"file": str(path)})
+            terminal.print_json(summary | {"file": str(path)})
             return
-        terminal.say(f"{predicted.method} predicted {predicted.frame.height} labels. Written: {path}")
-        _say_rates(predicted.covering_rate, predicted.accuracy)
+        terminal.print_line(f"{result.method} predicted {result.frame.height} labels. File: {path}")
+        _print_rates(result.covering_rate, result.accuracy)
 
 
 def _predict_stream(
@@ -83,45 +87,190 @@ def _predict_stream(
     format: str | None,  # noqa: A002 - the option's name
     json: bool,
 ) -> None:
-    """Predict batch by batch, in memory that does not grow with the table."""
-    import sys
-
-    from oneof.cli import terminal
+    """Predict in batches, with memory independent of the size of the table."""
     from oneof.cli.stream_prediction import StreamPrediction, write_frames, write_stream
     from oneof.stream import open_source
 
     source = open_source(table, format)
-    found = StreamPrediction(saved, source, truth=truth)
+    prediction = StreamPrediction(saved, source, truth=truth)
     rows: list[dict[str, Any]] = []
     stem = "stdin" if str(table) == "-" else Path(table.name.removesuffix(".gz")).stem
     path = Path(out or f"{stem}-predictions.csv")
     if out != "-":
-        write_stream(found, path, read=[*source.files, model])
+        write_stream(prediction, path, read=[*source.files, model])
     elif json:
-        rows = [row for frame in found.frames() for row in frame.to_dicts()]
+        rows = [row for frame in prediction.frames() for row in frame.to_dicts()]
     else:
-        write_frames(found, sys.stdout)
-    for sentence in found.notes:
-        terminal.note(sentence)
+        write_frames(prediction, sys.stdout)
+    for sentence in prediction.notes:
+        terminal.print_note(sentence)
     if json:
-        facts = {
+        summary = {
             "table": source.name,
             "model": str(model),
             "method": saved.method,
-            "rows": found.rows,
-            "covering_rate": found.covering_rate,
-            "accuracy": found.accuracy,
+            "rows": prediction.rows,
+            "covering_rate": prediction.covering_rate,
+            "accuracy": prediction.accuracy,
         }
-        terminal.show_json(facts | ({"predictions": rows} if out == "-" else {"file": str(path)}))
+        terminal.print_json(summary | ({"predictions": rows} if out == "-" else {"file": str(path)}))
     elif out != "-":
-        terminal.say(f"{saved.method} predicted {found.rows} labels. Written: {path}")
-        _say_rates(found.covering_rate, found.accuracy)
+        terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {path}")
+        _print_rates(prediction.covering_rate, prediction.accuracy)
 
 
-def _say_rates(covering_rate: float | None, accuracy: float | None) -> None:
-    from oneof.cli import terminal
-
+def _print_rates(covering_rate: float | None, accuracy: float | None) -> None:
     if covering_rate is not None:
-        terminal.say(f"Covering rate: {terminal.percent(covering_rate)}")
+        terminal.print_line(f"Covering rate: {terminal.format_percent(covering_rate)}")
     if accuracy is not None:
-        terminal.say(f"Accuracy: {terminal.percent(accuracy)}")
+        terminal.print_line(f"Accuracy: {terminal.format_percent(accuracy)}")
+
+
+@dataclass(frozen=True)
+class PredictionResult:
+    """Result of `predict`.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        Row (from 0), label, confidence, and a probability or score for each class.
+    method : str
+    covering_rate : float or None
+        None unless the table has the label columns of the training table.
+    accuracy : float or None
+        None unless a column of true labels was given.
+    notes : list of str
+    """
+
+    frame: "pl.DataFrame"
+    method: str
+    covering_rate: float | None
+    accuracy: float | None
+    notes: list[str]
+
+
+def predict(model: "SavedModel", table_file: Path, *, truth: str | None = None) -> PredictionResult:
+    """Predict a label for every row of a table."""
+    from oneof.io import Column, align_columns, read_table, read_truth
+
+    columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
+    verbatim = {*model.label_columns, *([truth] if truth else [])}
+    as_text = {column.name for column in columns if column.kind in ("category", "text")}
+    table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim)
+    true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
+    rows = align_columns(table.frame, columns, table_file)
+    labels = model.pipeline.predict(rows)
+    notes = check_stemmer(model)
+    return PredictionResult(
+        frame=to_frame(model, rows, labels),
+        method=model.method,
+        covering_rate=_covering_rate(model, table, labels, notes),
+        accuracy=None if true_labels is None else _accuracy(true_labels, labels),
+        notes=notes,
+    )
+
+
+def write_predictions(path: Path, result: PredictionResult, *, read: Sequence[Path]) -> None:
+    """Write the predictions as CSV atomically; an older file is replaced unless it is an input file."""
+    from oneof.files import atomic_write
+
+    check_output(path, read=read)
+    with atomic_write(path) as temporary:
+        result.frame.write_csv(temporary)
+
+
+def check_output(path: Path, *, read: Sequence[Path]) -> None:
+    """Raise unless predictions can be written to a file that is not an input file."""
+    from oneof.files import check_not_input, check_writable
+
+    check_not_input([path], read)
+    if path.is_dir():
+        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file.")
+    if not path.parent.is_dir():
+        raise DataError(f"cannot write {path}: the folder {path.parent} does not exist.")
+    check_writable(path.parent)
+
+
+def load_model(path: Path) -> "SavedModel":
+    """Read a model with the columns of its training table."""
+    from typing import get_args
+
+    from oneof.io import Kind
+    from oneof.persistence import SavedModel, load
+
+    model = load(path)
+    if not isinstance(model, SavedModel):
+        raise ModelFileError(f"{path} has an estimator without the columns of a table: use a model of `oneof fit`.")
+    unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
+    if unknown:
+        raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}: update oneof.")
+    return model
+
+
+def check_stemmer(model: "SavedModel") -> list[str]:
+    """Return a note if words are now stemmed by another package than in training, which may give other stems."""
+    from oneof.text import stemmer_version
+
+    words = model.summary.get("words")
+    trained = words.get("stemmer") if isinstance(words, dict) else None
+    if trained is None or trained == (installed := stemmer_version()):
+        return []
+    return [f"the model was fitted with stems of {trained}; {installed} is installed here and some stems may differ."]
+
+
+def to_frame(model: "SavedModel", rows: Any, labels: Any, *, first_row: int = 0) -> "pl.DataFrame":
+    """Return row, label, confidence, and a probability or score for each class."""
+    import numpy as np
+    import polars as pl
+
+    from oneof.model_selection import get_proba
+
+    result = get_proba(model.pipeline, rows)
+    confidence = result.proba[np.arange(len(labels)), np.argmax(result.proba, axis=1)]
+    columns: dict[str, Any] = {
+        "row": range(first_row, first_row + len(labels)),
+        "label": labels.tolist(),
+        "confidence": confidence,
+    }
+    values, word = (result.proba, "probability") if result.calibrated else (_scores(model, rows), "score")
+    columns.update({f"{word}:{label}": values[:, k] for k, label in enumerate(model.classes)})
+    return pl.DataFrame(columns)
+
+
+def _scores(model: "SavedModel", rows: Any) -> Any:
+    """Return a score for each class; for two classes, the score of the second class and its negative."""
+    import numpy as np
+
+    scores = np.asarray(model.pipeline.decision_function(rows), dtype=float)
+    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+def _accuracy(truth: Any, labels: Any) -> float:
+    """Return the accuracy over the rows with a true label."""
+    import numpy as np
+
+    known = np.asarray([label is not None for label in truth.tolist()])
+    return float(np.mean(np.asarray(labels)[known] == truth[known]))
+
+
+def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list[str]) -> float | None:
+    """Return the covering rate if the table has labels; labels that cannot be read only add a note."""
+    from oneof.candidates import CandidateSets
+    from oneof.io import read_labels
+    from oneof.metrics import covering_rate
+
+    if not set(model.label_columns) <= set(table.frame.columns):
+        return None
+    several = len(model.label_columns) > 1
+    try:
+        sets = read_labels(
+            table,
+            model.label_columns,
+            separator=model.summary.get("separator", "|"),
+            classes=None if several else [str(label) for label in model.classes],
+        )
+    except OneofError as error:
+        notes.append(f"no covering rate: {error}")
+        return None
+    # The sets were read over the classes as text; the classes of the model have their own type.
+    return covering_rate(CandidateSets(sets.mask, model.pipeline.classes_), labels)

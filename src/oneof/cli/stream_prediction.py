@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import numpy as np
 
 from oneof.candidates.columns import LabelReader, label_to_text
-from oneof.cli.prediction import as_frame, check_output, other_stems
+from oneof.cli.predict import check_output, check_stemmer, to_frame
 from oneof.errors import DataError, InputError
 from oneof.files import atomic_write
 from oneof.io import Column, Kind, align_columns, find_column
@@ -46,7 +46,7 @@ class StreamPrediction:
         if truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels. Omit --truth.")
         self.rows = 0
-        self.notes = other_stems(model)
+        self.notes = check_stemmer(model)
         self._model = model
         self._source = source
         self._truth = truth
@@ -87,7 +87,7 @@ class StreamPrediction:
                     rows = batch.content.rows
                 labels = method.predict(rows)
                 self._update_metrics(batch, labels)
-                yield as_frame(without_encoder, rows, labels, first_row=self.rows)
+                yield to_frame(without_encoder, rows, labels, first_row=self.rows)
             self.rows += len(batch)
         if self.rows == 0:
             raise InputError(f"{self._source.display_name} has no rows.")

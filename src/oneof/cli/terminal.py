@@ -1,33 +1,123 @@
-"""What commands show: tables, notes, JSON, and progress on work that takes longer than a second."""
+"""Terminal output and exit codes: tables, notes, JSON, progress, and the handling of errors."""
 
 import contextlib
 import functools
 import json
 import math
 import operator
+import os
+import signal
 import sys
+import threading
 import time
+import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import typer
 
+from oneof.errors import OneofError
+
+BAD_INPUT = 2
+INTERNAL = 1
+INTERRUPTED = 130
+TERMINATED = 143
+
 Progress = Callable[[int, int | None, str], None]
-"""Told how much is done, of how much in all where that is known, and what."""
+"""Callback ``(n_done, n_total, name)``; the total is None if unknown."""
+ProgressFactory = Callable[[str], AbstractContextManager[Progress | None]]
+"""Function that takes a title and returns a context manager with a progress callback, such as `progress`."""
 
-_PATIENCE = 1.0
-"""Seconds before progress is shown."""
-_MOST_PARTS = 10
-"""Parts of a stream whose loss is shown."""
-
-
-def show_json(content: dict[str, Any]) -> None:
-    """Write one JSON object to standard output; numbers that are not known become null."""
-    typer.echo(json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+_PROGRESS_DELAY = 1.0
+"""Seconds before the progress bar appears."""
+_MAX_WINDOWS = 10
+"""Maximum number of table rows for the windows of a stream."""
 
 
-def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
-    """Write a table to standard output; from the column `text_columns` on, cells are aligned to the right."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM was received; the cleanup is the same as for Ctrl-C."""
+
+
+@contextlib.contextmanager
+def handle_errors(*, debug: bool) -> Iterator[None]:
+    """Convert errors to exit codes: 2 for bad input, 130 for Ctrl-C, 143 for SIGTERM, 1 for internal errors.
+
+    Every distinct warning becomes one line on standard error.
+    """
+    with warnings.catch_warnings(), _sigterm_as_exception():
+        _print_warnings()
+        try:
+            yield
+        except OneofError as error:
+            _exit(BAD_INPUT, str(error), debug)
+        except BrokenPipeError:
+            # The reader closed the pipe, as in `| head`. Python would raise again when it closes standard output.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(INTERNAL) from None
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            _exit(BAD_INPUT, f"{where}{error.strerror or error}.", debug)
+        except Terminated:
+            _exit(TERMINATED, "terminated.", debug)
+        except KeyboardInterrupt:
+            _exit(INTERRUPTED, "interrupted.", debug)
+        except MemoryError:
+            _exit(INTERNAL, "not enough memory for this table and these methods.", debug)
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception as error:
+            hint = "" if debug else " Run with --debug for the traceback."
+            first = (str(error).splitlines() or [""])[0].rstrip(".")
+            _exit(INTERNAL, f"internal error: {type(error).__name__}: {first}.{hint}", debug)
+
+
+@contextlib.contextmanager
+def _sigterm_as_exception() -> Iterator[None]:
+    """Raise `Terminated` on SIGTERM, which would otherwise end the process with files half written."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _exit(code: int, sentence: str, debug: bool) -> None:
+    """Print an error in one line and exit."""
+    if debug:
+        traceback.print_exc()
+    typer.echo(f"Error: {' '.join(sentence.split())}", err=True)
+    raise typer.Exit(code) from None
+
+
+def _print_warnings() -> None:
+    """Print every distinct warning once, on standard error."""
+    printed: set[str] = set()
+
+    def print_warning(message: Any, *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in printed:
+            printed.add(text)
+            typer.echo(f"Warning: {text}", err=True)
+
+    warnings.showwarning = print_warning
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """Write one JSON object to standard output; NaN and infinite numbers become null."""
+    typer.echo(json.dumps(_to_builtin(content), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
+    """Write a table to standard output; columns from index `text_columns` on are right-aligned."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -38,25 +128,25 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         table.add_column(column, justify="left" if number < text_columns else "right", overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
-    # Without a terminal there is no width to keep to: a table in a file or a pipe is not folded.
+    # A file or a pipe has no width, so the table is not folded.
     Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
-def say(sentence: str) -> None:
+def print_line(sentence: str) -> None:
     """Write a line to standard output."""
     typer.echo(sentence)
 
 
-def note(sentence: str) -> None:
-    """Write a line to standard error, which is read by people also where the output is read by programs."""
+def print_note(sentence: str) -> None:
+    """Write a note to standard error, so that standard output stays machine-readable."""
     typer.echo(f"Note: {sentence}", err=True)
 
 
 @contextlib.contextmanager
 def progress(title: str, *, every_minute: bool = False) -> Iterator[Progress | None]:
-    """Give a function (done, total, name) that shows a bar and the time left on standard error.
+    """Yield a callback that shows a progress bar and the remaining time on standard error.
 
-    Where that is no terminal: None, or with `every_minute` a function that writes a line at most once a minute.
+    If standard error is not a terminal: None, or with `every_minute` a callback that writes at most one line a minute.
     """
     if not sys.stderr.isatty():
         yield _each_minute(title) if every_minute else None
@@ -67,13 +157,13 @@ def progress(title: str, *, every_minute: bool = False) -> Iterator[Progress | N
 
     start = time.monotonic()
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    # The time left is judged by the last half hour: some pieces of work take minutes each.
+    # The remaining time is estimated from the last half hour, since single steps may take minutes.
     bar = Bar(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=1800.0)
     task = bar.add_task(title, total=None)
 
     def update(done: int, total: int | None, name: str) -> None:
         bar.update(task, completed=done, total=total, description=f"{title}: {name}")
-        if not bar.live.is_started and time.monotonic() - start > _PATIENCE:
+        if not bar.live.is_started and time.monotonic() - start > _PROGRESS_DELAY:
             bar.start()
 
     try:
@@ -83,77 +173,78 @@ def progress(title: str, *, every_minute: bool = False) -> Iterator[Progress | N
 
 
 def _each_minute(title: str) -> Progress:
-    start = said = time.monotonic()
+    """Return a callback that writes at most one line a minute."""
+    start = last = time.monotonic()
 
-    def update(done: int, total: int | None, name: str) -> None:  # noqa: ARG001 - called as the bar is
-        nonlocal said
+    def update(done: int, total: int | None, name: str) -> None:  # noqa: ARG001 - the signature of `Progress`
+        nonlocal last
         now = time.monotonic()
-        if done and now - said >= 60.0:
-            said = now
+        if done and now - last >= 60.0:
+            last = now
             left = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
-            note(f"{title}: {done} of {'an unknown number' if total is None else total} done{left}.")
+            print_note(f"{title}: {done} of {'an unknown number' if total is None else total} done{left}.")
 
     return update
 
 
-def percent(share: float | None, spread: float | None = None) -> str:
-    """Return a share as a percentage, with its spread; a dash where it is not known."""
-    if share is None or math.isnan(share):
+def format_percent(fraction: float | None, std: float | None = None) -> str:
+    """Format a fraction as a percentage, with its standard deviation; a dash if it is unknown."""
+    if fraction is None or math.isnan(fraction):
         return "-"
-    return (
-        f"{100 * share:.1f} %" if spread is None or math.isnan(spread) else f"{100 * share:.1f} ± {100 * spread:.1f} %"
-    )
+    if std is None or math.isnan(std):
+        return f"{100 * fraction:.1f} %"
+    return f"{100 * fraction:.1f} ± {100 * std:.1f} %"
 
 
-def show_comparison(title: str, comparison: Any) -> None:
+def print_comparison(title: str, comparison: Any) -> None:
     """Write the table of a `oneof.comparison.Comparison`, the best method first."""
-    judged = any(result.accuracy is not None for result in comparison.results)
-    columns = ["method", "covering rate", *["accuracy"] * judged, "approx. accuracy", "fit time"]
+    has_truth = any(result.accuracy is not None for result in comparison.results)
+    columns = ["method", "covering rate", *["accuracy"] * has_truth, "approx. accuracy", "fit time"]
     rows = []
     for result in comparison.results:
-        name = f"{result.method} *" if result.method == comparison.winner else result.method
+        name = f"{result.method} *" if result.method == comparison.best_method else result.method
         if result.error is not None:
             rows.append([name, "failed", *["-"] * (len(columns) - 2)])
             continue
         rows.append(
             [
                 name,
-                percent(result.covering_rate, result.covering_rate_std),
-                *[percent(result.accuracy, result.accuracy_std)] * judged,
-                percent(result.approximated_accuracy, result.approximated_accuracy_std),
+                format_percent(result.covering_rate, result.covering_rate_std),
+                *[format_percent(result.accuracy, result.accuracy_std)] * has_truth,
+                format_percent(result.approximated_accuracy, result.approximated_accuracy_std),
                 f"{result.fit_seconds:.2f} s",
             ]
         )
-    show_table(title, columns, rows)
+    print_table(title, columns, rows)
     for result in comparison.results:
         if result.error is not None:
-            note(f"{result.method} failed: {' '.join(result.error.split())}")
+            print_note(f"{result.method} failed: {' '.join(result.error.split())}")
 
 
-def show_windows(title: str, counts: Any) -> None:
-    """Write the running loss of a `oneof.stream.ProgressiveValidation`: some parts of the stream, and all of it."""
-    step = -(-len(counts.windows) // _MOST_PARTS)
+def print_windows(title: str, counts: Any) -> None:
+    """Write the progressive validation of a stream: its losses by window and in total."""
+    step = -(-len(counts.windows) // _MAX_WINDOWS)
     rows, end = [], 0
     for first in range(0, len(counts.windows), max(step, 1)):
-        part = functools.reduce(operator.add, counts.windows[first : first + step])
-        end += part.rows
-        rows.append([f"{end - part.rows:,} to {end - 1:,}", *_losses(part)])
+        window = functools.reduce(operator.add, counts.windows[first : first + step])
+        end += window.rows
+        rows.append([f"{end - window.rows:,} to {end - 1:,}", *_losses(window)])
     rows.append(["all", *_losses(counts.total)])
-    show_table(title, ["rows", "L_A by rows", "L_A of the model", "rows/s"], rows)
+    print_table(title, ["rows", "L_A by rows", "L_A of the model", "rows/s"], rows)
 
 
-def _losses(part: Any) -> list[str]:
-    return [percent(part.loss), percent(part.model_loss), f"{part.rows_per_second or 0:,.0f}"]
+def _losses(window: Any) -> list[str]:
+    return [format_percent(window.loss), format_percent(window.model_loss), f"{window.rows_per_second or 0:,.0f}"]
 
 
-def _plain(value: Any) -> Any:
-    """Return the value in the types of JSON."""
+def _to_builtin(value: Any) -> Any:
+    """Convert mappings, sequences and NumPy scalars to JSON types."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _to_builtin(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_to_builtin(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | int | bool):
         return value
-    return _plain(value.item()) if hasattr(value, "item") else str(value)
+    return _to_builtin(value.item()) if hasattr(value, "item") else str(value)

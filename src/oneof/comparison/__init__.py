@@ -1,8 +1,12 @@
-"""Several methods under the same folds, and the one to take when no true label is known."""
+"""Comparison of methods by cross-validation, and the choice of a method without true labels.
+
+Reading order: `folds` (one method fitted and scored on one fold), `results` (the tables), `methods` (the default
+estimators), `comparison` (`compare`), `curve` (`learning_curve`).
+"""
 
 from oneof.comparison.comparison import compare
 from oneof.comparison.curve import LearningCurve, learning_curve
-from oneof.comparison.methods import first_choice, holds_negative, left_out_of_auto, panel, without_slow
+from oneof.comparison.methods import default_estimators, default_method
 from oneof.comparison.results import Comparison, FoldResult, MethodResult
 
 __all__ = [
@@ -11,10 +15,7 @@ __all__ = [
     "LearningCurve",
     "MethodResult",
     "compare",
-    "first_choice",
-    "holds_negative",
+    "default_estimators",
+    "default_method",
     "learning_curve",
-    "left_out_of_auto",
-    "panel",
-    "without_slow",
 ]

@@ -1,4 +1,4 @@
-"""How a method gains from more labeled rows."""
+"""Learning curve: held-out scores by the number of labeled training rows."""
 
 import dataclasses
 import numbers
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from oneof.comparison.folds import Progress, attempt, folds_of, read_task
-from oneof.comparison.results import FoldResult, plain, summarize
+from oneof.comparison.folds import Progress, check_task, make_folds, try_fit_and_score
+from oneof.comparison.results import FoldResult, summarize, to_builtin
 from oneof.errors import InputError
 from oneof.validation import check_random_state
 
@@ -20,36 +20,37 @@ class LearningCurve:
 
     Attributes
     ----------
-    n_rows : tuple of int
-        Labeled training rows.
+    train_sizes : tuple of int
+        Numbers of labeled training rows.
     covering_rate, covering_rate_std : tuple of float
-        Mean and standard deviation over the folds; NaN where the method failed.
+        Mean and standard deviation over the folds, in [0, 1]; NaN if the method failed.
     accuracy, accuracy_std : tuple of float or None
-        None where no truth is known.
+        In [0, 1]; None without a truth.
 
     Examples
     --------
     >>> from oneof import PLKNN
     >>> from oneof.comparison import learning_curve
-    >>> curve = learning_curve(PLKNN(n_neighbors=1), [[k] for k in range(8)], [0] * 4 + [1] * 4, shares=[0.5, 1], cv=2)
-    >>> curve.n_rows
+    >>> X, y = [[k] for k in range(8)], [0] * 4 + [1] * 4
+    >>> curve = learning_curve(PLKNN(n_neighbors=1), X, y, train_sizes=[0.5, 1], cv=2)
+    >>> curve.train_sizes
     (2, 4)
     """
 
-    n_rows: tuple[int, ...]
+    train_sizes: tuple[int, ...]
     covering_rate: tuple[float, ...]
     covering_rate_std: tuple[float, ...]
     accuracy: tuple[float, ...] | None
     accuracy_std: tuple[float, ...] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the curve in the types of JSON.
+        """Return the curve as a dict of JSON types.
 
         Returns
         -------
         dict
         """
-        return plain(dataclasses.asdict(self))
+        return to_builtin(dataclasses.asdict(self))
 
 
 def learning_curve(
@@ -58,76 +59,76 @@ def learning_curve(
     y: Any,
     *,
     truth: Any = None,
-    shares: Iterable[float] = (0.1, 0.2, 0.4, 0.7, 1.0),
+    train_sizes: Iterable[float] = (0.1, 0.2, 0.4, 0.7, 1.0),
     cv: Any = 5,
     random_state: Any = 0,
     progress: Progress | None = None,
 ) -> LearningCurve:
-    """Score an estimator that learns from growing numbers of labeled rows.
+    """Cross-validate an estimator with increasing numbers of labeled training rows.
 
-    Each fold has one test part and one random order of its labeled training rows; a smaller number of rows is the
-    beginning of a larger one. The other labeled rows are left out; unlabeled rows are always there.
+    Each fold has one test set and one random order of its labeled training rows, so the training sets are nested. The
+    other labeled rows are excluded; all unlabeled rows are always included.
 
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Cloned, never fitted itself.
+        Cloned and never fitted itself.
     X, y, truth
         As in `compare`.
-    shares : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
-        Shares of the labeled training rows of the smallest fold, in (0, 1].
+    train_sizes : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
+        Fractions of the labeled training rows of the smallest fold, in (0, 1].
     cv, random_state, progress
         As in `compare`.
 
     Returns
     -------
     LearningCurve
-        One entry a share, in the order given; shares that come to the same number of rows are one entry. Where the
-        estimator raises in some fold, as it may on very few rows, the entry is NaN.
+        One entry per fraction, in the given order; fractions that give the same number of rows share one entry. An
+        entry is NaN if the estimator raises in a fold, for example on very few rows.
 
     Raises
     ------
     InputError
-        If a share is not in (0, 1], or X, y and truth differ in length.
+        If a fraction is not in (0, 1], or if X, y and truth differ in length.
 
     Examples
     --------
     >>> from oneof import PLKNN
     >>> from oneof.comparison import learning_curve
     >>> X, y = [[k / 10] for k in range(20)], [["finch"]] * 10 + [["wren", "owl"], ["wren"]] * 5
-    >>> learning_curve(PLKNN(n_neighbors=1), X, y, shares=[0.2, 1.0], cv=2).n_rows
+    >>> learning_curve(PLKNN(n_neighbors=1), X, y, train_sizes=[0.2, 1.0], cv=2).train_sizes
     (2, 10)
     """
-    # scikit-learn's own learning_curve would count unlabeled rows, knows one score at a time and reports no progress.
-    shares = list(shares) if isinstance(shares, Iterable) else []
-    if not shares or not all(isinstance(share, numbers.Real) and 0 < share <= 1 for share in shares):
-        raise InputError(f"`shares` must be one or more shares above 0, and at most 1; got {shares}.")
-    task = read_task(X, y, truth)
+    # scikit-learn's learning_curve would count unlabeled rows, computes one score per call and reports no progress.
+    fractions = list(train_sizes) if isinstance(train_sizes, Iterable) else []
+    if not fractions or not all(isinstance(value, numbers.Real) and 0 < value <= 1 for value in fractions):
+        raise InputError(f"`train_sizes` must be one or more fractions in (0, 1]; got {fractions or train_sizes!r}.")
+    task = check_task(X, y, truth)
     unlabeled = task.candidates.is_unlabeled
     rng = check_random_state(random_state)
     splits = [
         (train[unlabeled[train]], rng.permutation(train[~unlabeled[train]]), test)
-        for train, test in folds_of(task, cv, random_state)
+        for train, test in make_folds(task, cv, random_state)
     ]
-    most = min(len(labeled) for _, labeled, _ in splits)
-    sizes = list(dict.fromkeys(max(1, round(share * most)) for share in shares))
+    n_labeled = min(len(labeled) for _, labeled, _ in splits)
+    sizes = list(dict.fromkeys(max(1, round(fraction * n_labeled)) for fraction in fractions))
     outcomes: list[list[FoldResult]] = []
     for size in sizes:
         outcomes.append([])
-        for silent, labeled, test in splits:
-            train = np.sort(np.concatenate([silent, labeled[:size]]))
-            outcomes[-1].append(attempt(estimator, task, train, test))
+        for unlabeled_rows, labeled, test in splits:
+            train = np.sort(np.concatenate([unlabeled_rows, labeled[:size]]))
+            outcomes[-1].append(try_fit_and_score(estimator, task, train, test))
             if progress is not None:
                 done = (len(outcomes) - 1) * len(splits) + len(outcomes[-1])
                 progress(done, len(sizes) * len(splits), f"{size} rows")
     points = [summarize(f"{size} rows", tuple(folds)) for size, folds in zip(sizes, outcomes, strict=True)]
-    judged = all(point.accuracy is not None for point in points)
+    has_truth = all(point.accuracy is not None for point in points)
     return LearningCurve(
-        n_rows=tuple(sizes),
+        train_sizes=tuple(sizes),
         covering_rate=tuple(point.covering_rate for point in points),
         covering_rate_std=tuple(point.covering_rate_std for point in points),
-        accuracy=tuple(point.accuracy for point in points if point.accuracy is not None) if judged else None,
+        accuracy=tuple(point.accuracy for point in points if point.accuracy is not None) if has_truth else None,
         accuracy_std=tuple(point.accuracy_std for point in points if point.accuracy_std is not None)
-        if judged
+        if has_truth
         else None,
     )

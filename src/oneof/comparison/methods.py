@@ -1,4 +1,4 @@
-"""The methods that are compared: the panel of the project, or the user's."""
+"""Default estimators of a comparison, and the selection of methods by name."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,62 +12,69 @@ from oneof.comparison.folds import Task
 from oneof.errors import InputError, InputTypeError
 from oneof.validation import check_bool, check_positive
 
-SLOW = ("PLGP",)
-"""Methods of the panel that take minutes where others take seconds, and are compared only when they are named."""
-CUBIC = ("GraphLogisticRegression",)
-"""Methods that solve with matrices of all pairs of features."""
-MOST_FEATURES_OF_A_CUBE = 5_000
-"""Most features with which those are compared without being named: beyond, a fit takes minutes and gigabytes."""
-FIRST_CHOICE = "LOORidge"
-"""What to take without a comparison, on data that suit it."""
-MOST_ROWS_OF_FIRST_CHOICE = 6_000
-"""Most labeled rows for that: beyond, its kernels are approximated."""
-LEAST_SHARE_OF_FIRST_CHOICE = 0.5
-"""Least share of rows with a label, or some, for that: it learns from these alone."""
-MOST_ROWS_OF_A_KERNEL = 10_000
-"""Most labeled rows for which the panel fits machines with a kernel, whose time grows with the square of them."""
+SLOW_METHODS = ("PLGP",)
+"""Default estimators that take minutes where others take seconds, and are compared only if requested by name."""
+CUBIC_METHODS = ("GraphLogisticRegression",)
+"""Methods whose solver factorizes matrices of all pairs of features."""
+MAX_FEATURES_CUBIC = 5_000
+"""Maximum number of features for `CUBIC_METHODS` in "auto"; with more, a fit takes minutes and gigabytes."""
+DEFAULT_METHOD = "LOORidge"
+"""Method fitted without a comparison on suitable data."""
+DEFAULT_METHOD_MAX_ROWS = 6_000
+"""Maximum number of labeled rows for `DEFAULT_METHOD`; with more, its kernels are approximated."""
+DEFAULT_METHOD_MIN_FRACTION = 0.5
+"""Minimum fraction of labeled rows for `DEFAULT_METHOD`, which uses labeled rows only."""
+MAX_ROWS_KERNEL = 10_000
+"""Maximum number of labeled rows for default estimators with an exact kernel, whose cost is quadratic in the rows."""
 
 
-def panel(
+def default_estimators(
     *, sparse: bool = False, negative: bool = False, n_rows: int | None = None, random_state: Any = 0
 ) -> dict[str, Any]:
-    """Return the estimators that `compare` knows, each behind a scaler, at settings that do without tuning.
+    """Return the estimators that `compare` uses by default, each behind a scaler, at settings that need no tuning.
 
     Parameters
     ----------
     sparse : bool, default=False
-        Whether X will be sparse: the features are then scaled by their largest absolute value, which keeps zeros, and
-        not standardized. `GaussianEM` is then left out, whose rows are dense.
+        Whether X is sparse. Sparse features are scaled by their largest absolute value, which keeps zeros, and are not
+        standardized. `GaussianEM`, which needs dense rows, is then excluded.
     negative : bool, default=False
-        Whether sparse X will have values below 0. `MultinomialEM` is then left out, which takes none. Elsewhere it has
-        sparse rows as they come, as counts or TF-IDF, and dense features scaled to reach from 0 to 1.
+        Whether sparse X has values below 0. `MultinomialEM`, which needs non-negative values, is then excluded.
+        Otherwise it gets sparse rows unchanged (counts or TF-IDF), and dense features scaled to [0, 1].
     n_rows : int, optional
-        How many labeled rows there will be (1,000 if not given): the fewer, the more often the online methods go over
-        them and the more Pegasos regularizes.
+        Number of labeled rows (1,000 if not given). With fewer rows, the online methods use more epochs and Pegasos
+        more regularization.
     random_state : int, RandomState instance or None, default=0
-        For the order of rows in the online methods.
+        Seed of the order of rows in the online methods.
 
     Returns
     -------
     dict of str to Pipeline
         Not fitted.
 
+    Raises
+    ------
+    InputError
+        If `n_rows` is negative.
+
     Notes
     -----
-    C = 1, lam = 1 of PLEM, 10 neighbors and the codes of PLECOC are the methods' defaults; lam = 1/n weighs the losses
-    of PLSVM and Pegasos as C = 1 does. PLECOC takes a linear machine, not its RBF kernel, for sparse or many rows, and
-    LOORidge one kernel, not several, for many; GaussianEM one covariance for all classes, whose time does
-    not grow with their number. Nothing of this was chosen by an accuracy. How the online methods go over the rows was:
-    some 60,000 steps, averaged weights and an intercept came out best of a few settings by the true labels of 13 tasks,
-    lost, msrcv2 and birdsong among them; and so were the constants within LOORidge, by those of these three. On these
-    sets their accuracies in the panel are therefore no clean estimates.
+    C = 1, lam = 1 of PLEM, 10 neighbors and the codes of PLECOC are the methods' defaults; lam = 1/n weights the losses
+    of PLSVM and Pegasos as C = 1 does. For sparse or many rows PLECOC uses a linear SVM instead of its RBF kernel. For
+    many rows LOORidge uses one kernel instead of several. GaussianEM uses one covariance for all classes, so its time
+    does not grow with their number. None of these settings was selected by an accuracy.
+
+    The epochs of the online methods were: some 60,000 steps, averaged weights and an intercept were the best of a few
+    settings by the true labels of 13 tasks, among them lost, msrcv2 and birdsong. The constants within LOORidge were
+    selected by the true labels of these three. On these sets the accuracies of the default estimators are therefore
+    optimistic.
 
     Examples
     --------
-    >>> from oneof.comparison import panel
-    >>> list(panel())[:3]
+    >>> from oneof.comparison import default_estimators
+    >>> list(default_estimators())[:3]
     ['LOORidge', 'CLPL', 'PLEM']
-    >>> "GaussianEM" in panel(sparse=True)
+    >>> "GaussianEM" in default_estimators(sparse=True)
     False
     """
     check_bool("sparse", sparse)
@@ -106,13 +113,13 @@ def panel(
         "random_state": random_state,
     }
     lam = 1.0 / rows
-    one_kernel: dict[str, Any] = {"kernel": "rbf", "features": "unit" if sparse else "standard"}
+    one_kernel: dict[str, Any] = {"kernel": "rbf", "features": "l2" if sparse else "standard"}
     estimators = (
-        LOORidge(**({} if rows <= MOST_ROWS_OF_A_KERNEL else one_kernel), random_state=random_state),
+        LOORidge(**({} if rows <= MAX_ROWS_KERNEL else one_kernel), random_state=random_state),
         CLPL(fit_intercept=True),
         PLEM(fit_intercept=True),
         PLSVM(lam=lam, fit_intercept=True),
-        PLECOC(LinearSVC(dual="auto") if sparse or rows > MOST_ROWS_OF_A_KERNEL else None, random_state=random_state),
+        PLECOC(LinearSVC(dual="auto") if sparse or rows > MAX_ROWS_KERNEL else None, random_state=random_state),
         PLKNN(),
         IPAL(),
         GraphLogisticRegression(),
@@ -126,7 +133,7 @@ def panel(
         AvgPegasos(lam=lam, **online),
         MaxPegasos(lam=lam, **online),
         PLGP(
-            approximation=None if rows <= MOST_ROWS_OF_A_KERNEL else "nystroem",
+            approximation=None if rows <= MAX_ROWS_KERNEL else "nystroem",
             optimizer_max_samples=500,
             random_state=random_state,
         ),
@@ -141,11 +148,11 @@ def panel(
     return {type(pipeline[-1]).__name__: pipeline for pipeline in pipelines}
 
 
-def first_choice(candidates: CandidateSets) -> str | None:
-    """Return the method to take without a comparison.
+def default_method(candidates: CandidateSets) -> str | None:
+    """Return the name of the method to fit without a comparison.
 
-    None where there are too many rows, most have no label, or none has several: without false candidates there is
-    nothing that the first choice would be better at.
+    None if there are more than 6,000 labeled rows, if most rows are unlabeled, or if no row is partial: without
+    distractors the default method has no advantage.
 
     Parameters
     ----------
@@ -158,139 +165,97 @@ def first_choice(candidates: CandidateSets) -> str | None:
     Raises
     ------
     InputTypeError
-        If these are no `CandidateSets`.
+        If `candidates` is not a `CandidateSets`.
 
     Examples
     --------
     >>> from oneof import CandidateSets
-    >>> from oneof.comparison import first_choice
-    >>> first_choice(CandidateSets.from_sets([["finch", "wren"], ["wren"], ["owl"]]))
+    >>> from oneof.comparison import default_method
+    >>> default_method(CandidateSets.from_sets([["finch", "wren"], ["wren"], ["owl"]]))
     'LOORidge'
-    >>> first_choice(CandidateSets.from_sets([["finch"], ["wren"], None, None, None])) is None
+    >>> default_method(CandidateSets.from_sets([["finch"], ["wren"], None, None, None])) is None
     True
     """
     if not isinstance(candidates, CandidateSets):
-        raise InputTypeError(f"candidates is a {type(candidates).__name__}: give CandidateSets.from_sets(y).")
+        raise InputTypeError(
+            f"`candidates` must be a CandidateSets; got {type(candidates).__name__}. Use `CandidateSets.from_sets(y)`."
+        )
     n_labeled = int((~candidates.is_unlabeled).sum())
-    suits = LEAST_SHARE_OF_FIRST_CHOICE * len(candidates) <= n_labeled <= MOST_ROWS_OF_FIRST_CHOICE
-    return FIRST_CHOICE if suits and int(candidates.is_exact.sum()) < n_labeled else None
+    suits = DEFAULT_METHOD_MIN_FRACTION * len(candidates) <= n_labeled <= DEFAULT_METHOD_MAX_ROWS
+    return DEFAULT_METHOD if suits and int(candidates.is_exact.sum()) < n_labeled else None
 
 
-def holds_negative(X: Any) -> bool:
-    """Return whether sparse rows have a value below 0.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix
-        Dense rows are not looked at.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from oneof.comparison import holds_negative
-    >>> holds_negative(sp.csr_array([[0.0, -1.0]])), holds_negative(sp.csr_array([[0.0, 1.0]]))
-    (True, False)
-    """
+def has_negative_values(X: Any) -> bool:
+    """Return whether sparse rows have a value below 0; dense rows are not checked."""
     return bool(sp.issparse(X) and X.nnz and X.tocsr().data.min() < 0)
 
 
-def left_out_of_auto(n_features: int) -> tuple[str, ...]:
-    """Return the methods that "auto" leaves out because there are so many features.
-
-    Parameters
-    ----------
-    n_features : int
-
-    Returns
-    -------
-    tuple of str
-
-    Examples
-    --------
-    >>> from oneof.comparison import left_out_of_auto
-    >>> left_out_of_auto(100), left_out_of_auto(50_000)
-    ((), ('GraphLogisticRegression',))
-    """
+def excluded_from_auto(n_features: int) -> tuple[str, ...]:
+    """Return the methods that "auto" excludes because of the number of features."""
     check_positive("n_features", n_features, integer=True, allow_zero=True)
-    return CUBIC if n_features > MOST_FEATURES_OF_A_CUBE else ()
+    return CUBIC_METHODS if n_features > MAX_FEATURES_CUBIC else ()
 
 
-def without_slow(known: Mapping[str, Any], n_features: int) -> dict[str, Any]:
-    """Return what "auto" stands for: all but the methods that must be asked for by name.
-
-    Parameters
-    ----------
-    known : mapping of str to estimator
-        A panel.
-    n_features : int
-
-    Returns
-    -------
-    dict of str to estimator
-
-    Raises
-    ------
-    InputTypeError
-        If `known` is no mapping.
-
-    Examples
-    --------
-    >>> from oneof.comparison import panel, without_slow
-    >>> set(panel()) - set(without_slow(panel(), n_features=20))
-    {'PLGP'}
-    """
-    if not isinstance(known, Mapping):
-        raise InputTypeError(f"known is a {type(known).__name__}: give a panel, as panel() makes it.")
-    left_out = SLOW + left_out_of_auto(n_features)
-    return {name: known[name] for name in known if name not in left_out}
+def auto_methods(estimators: Mapping[str, Any], n_features: int) -> dict[str, Any]:
+    """Return the estimators of "auto": all except those that must be requested by name."""
+    if not isinstance(estimators, Mapping):
+        raise InputTypeError(
+            f"`estimators` must be a mapping of names to estimators; got {type(estimators).__name__}. "
+            "Pass `default_estimators()`."
+        )
+    excluded = SLOW_METHODS + excluded_from_auto(n_features)
+    return {name: estimators[name] for name in estimators if name not in excluded}
 
 
-def choose(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
+def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     """Return the estimators to compare, by name."""
     if isinstance(methods, Mapping):
-        chosen = {str(name): estimator for name, estimator in methods.items()}
-        for name, estimator in chosen.items():
+        selected = {str(name): estimator for name, estimator in methods.items()}
+        for name, estimator in selected.items():
             if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-                raise InputTypeError(f"methods[{name!r}] is no estimator: give an object with fit and predict.")
+                raise InputTypeError(
+                    f"`methods[{name!r}]` must be an estimator, an object with `fit` and `predict`; got {estimator!r}."
+                )
     else:
         _check_table(task.X)
-        chosen = panel(
+        selected = default_estimators(
             sparse=sp.issparse(task.X),
-            negative=holds_negative(task.X),
+            negative=has_negative_values(task.X),
             n_rows=int((~task.candidates.is_unlabeled).sum()),
             random_state=random_state,
         )
         if isinstance(methods, str) and methods == "auto":
-            chosen = without_slow(chosen, task.X.shape[1])
+            selected = auto_methods(selected, task.X.shape[1])
         else:
-            names = [methods] if isinstance(methods, str) else _listed(methods)
-            unknown = [name for name in names if name not in chosen]
+            names = [methods] if isinstance(methods, str) else _check_names(methods)
+            unknown = [name for name in names if name not in selected]
             if unknown:
                 raise InputError(
-                    f"{unknown[0]!r} is not in the panel: choose from {', '.join(chosen)}, or pass a dict."
+                    f"`methods` must name default estimators; got {unknown[0]!r}. "
+                    f"Choose from {', '.join(selected)}, or pass a dict of estimators."
                 )
-            chosen = {name: chosen[name] for name in names}
-    if not chosen:
-        raise InputError("methods is empty: name at least one method.")
-    return chosen
+            selected = {name: selected[name] for name in names}
+    if not selected:
+        raise InputError("`methods` must name at least one method; got none.")
+    return selected
 
 
-def _listed(methods: Any) -> list[str]:
+def _check_names(methods: Any) -> list[str]:
+    """Return the names as a list."""
     if not isinstance(methods, Iterable) or not all(isinstance(name, str) for name in methods):
-        raise InputTypeError(f'methods is {methods!r}: give "auto", names of the panel, or a dict of estimators.')
+        raise InputTypeError(
+            f'`methods` must be "auto", names of default estimators, or a dict of estimators; got {methods!r}.'
+        )
     return list(methods)
 
 
 def _check_table(X: Any) -> None:
-    """Raise unless rows have features, as the panel takes them: texts, say, are no table."""
+    """Raise unless `X` has rows of features; the default estimators do not accept texts."""
     if len(X.shape) == 2:
         return
     if len(X.shape) == 1 and any(isinstance(row, str) for row in X):
         raise InputError(
-            "X holds texts: begin each method with `oneof.text.make_vectorizer` and pass a dict of pipelines."
+            "`X` must have numeric features; got texts. Begin each method with `oneof.text.make_vectorizer` and pass "
+            "a dict of pipelines."
         )
-    raise InputError(f"X has shape {tuple(X.shape)}, expected (n_samples, n_features): give a row of features each.")
+    raise InputError(f"`X` must have shape (n_samples, n_features); got shape {tuple(X.shape)}.")

@@ -1,4 +1,4 @@
-"""What a comparison found: numbers by fold and by method, as text and as JSON."""
+"""Results of a comparison by fold and by method, as text and as JSON."""
 
 import dataclasses
 import math
@@ -12,17 +12,17 @@ from sklearn.base import clone
 
 @dataclass(frozen=True)
 class FoldResult:
-    """One method on one fold: NaN where the method failed or gives no scores.
+    """Scores of one method on one fold; NaN if the method failed or has no scores.
 
     Attributes
     ----------
     covering_rate, approximated_accuracy : float
-        In [0, 1], of the fold's test part.
+        In [0, 1], on the test rows of the fold.
     fit_seconds : float
     accuracy : float or None
         None without a truth.
     error : str or None
-        What the method raised.
+        The type and message of the error, if the method raised.
 
     Examples
     --------
@@ -41,9 +41,9 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One method over all folds: means, and standard deviations between folds.
+    """Scores of one method over all folds: means, and standard deviations between folds.
 
-    A method that failed in any fold has NaN for every number.
+    Every number is NaN if the method failed in any fold.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ class MethodResult:
     covering_rate, covering_rate_std : float
     approximated_accuracy, approximated_accuracy_std : float
     fit_seconds : float
-        The median, since a first fit may compile.
+        The median over the folds, since a first fit may include compilation.
     accuracy, accuracy_std : float or None
-        None where no truth is known.
+        None without a truth.
     error : str or None
-        What happened first, of a method that failed.
+        The first error, if the method failed.
     folds : tuple of FoldResult
 
     Examples
@@ -81,29 +81,29 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found; ``print`` shows it as a table.
+    """Result of `compare`; ``print`` shows it as a table.
 
     Attributes
     ----------
     results : tuple of MethodResult
         The best method first.
-    winner : str
-        Its name.
+    best_method : str
+        The name of the first result.
     n_folds, n_rows, n_classes : int
     estimators : mapping of str to estimator
-        What was compared, not fitted.
+        The compared estimators, not fitted.
 
     Examples
     --------
     >>> from oneof import AvgPerceptron, compare
     >>> X, y = [[2.0, 0.1], [1.9, 0.2], [0.2, 2.0], [0.1, 1.8]], ["finch", "finch", "owl", "owl"]
-    >>> found = compare(X, y, {"average": AvgPerceptron()}, cv=2)
-    >>> found.winner, found.n_folds, found.n_rows, found.n_classes
+    >>> comparison = compare(X, y, {"average": AvgPerceptron()}, cv=2)
+    >>> comparison.best_method, comparison.n_folds, comparison.n_rows, comparison.n_classes
     ('average', 2, 4, 2)
     """
 
     results: tuple[MethodResult, ...]
-    winner: str
+    best_method: str
     n_folds: int
     n_rows: int
     n_classes: int
@@ -111,29 +111,29 @@ class Comparison:
 
     @property
     def best_estimator(self) -> Any:
-        """The winning estimator, not fitted."""
-        return clone(self.estimators[self.winner])
+        """A clone of the estimator of the best method, not fitted."""
+        return clone(self.estimators[self.best_method])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the estimators in the types of JSON; a number that is not known is None.
+        """Return all fields except the estimators as a dict of JSON types; an unknown number is None.
 
         Returns
         -------
         dict
         """
-        return plain({f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "estimators"})
+        return to_builtin({f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "estimators"})
 
     def __str__(self) -> str:
-        judged = any(r.accuracy is not None for r in self.results)
-        table = [["", "method", "covering rate", "approx. accuracy", *["accuracy"] * judged, "fit time"]]
+        has_truth = any(r.accuracy is not None for r in self.results)
+        table = [["", "method", "covering rate", "approx. accuracy", *["accuracy"] * has_truth, "fit time"]]
         for r in self.results:
             cells = [
-                _spread(r.covering_rate, r.covering_rate_std),
-                _spread(r.approximated_accuracy, r.approximated_accuracy_std),
-                *[_spread(r.accuracy, r.accuracy_std)] * judged,
+                _format_mean_std(r.covering_rate, r.covering_rate_std),
+                _format_mean_std(r.approximated_accuracy, r.approximated_accuracy_std),
+                *[_format_mean_std(r.accuracy, r.accuracy_std)] * has_truth,
                 f"{r.fit_seconds:.3g} s" if r.error is None else "",
             ]
-            table.append(["*" if r.method == self.winner else "", r.method, *cells])
+            table.append(["*" if r.method == self.best_method else "", r.method, *cells])
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = []
         for row, error in zip(table, [None, *(r.error for r in self.results)], strict=True):
@@ -144,7 +144,7 @@ class Comparison:
 
 
 def summarize(name: str, folds: tuple[FoldResult, ...]) -> MethodResult:
-    """Return the means and spreads of one method."""
+    """Return the means and standard deviations of one method."""
     error = next((fold.error for fold in folds if fold.error is not None), None)
     if error is not None:
         nan = math.nan
@@ -163,14 +163,14 @@ def summarize(name: str, folds: tuple[FoldResult, ...]) -> MethodResult:
     )
 
 
-def plain(value: Any) -> Any:
-    """Return the value in the types of JSON."""
+def to_builtin(value: Any) -> Any:
+    """Convert dataclasses, mappings and sequences to JSON types, and NaN to None."""
     if dataclasses.is_dataclass(value):
         value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: to_builtin(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
+        return [to_builtin(item) for item in value]
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -178,5 +178,5 @@ def _mean_and_std(values: list[float]) -> tuple[float, float]:
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def _spread(mean: float | None, std: float | None) -> str:
+def _format_mean_std(mean: float | None, std: float | None) -> str:
     return "-" if mean is None or std is None or math.isnan(mean) else f"{mean:.3f} ± {std:.3f}"

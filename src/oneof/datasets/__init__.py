@@ -1,16 +1,20 @@
-"""Data sets in one form, and ambiguity made around true labels."""
+"""Data sets with ambiguous labels, and candidate sets made around true labels.
+
+Read `dataset` first (the form that every loader returns), then `loading` (the search by name and the list of data
+sets), `npz` (the stored form), `cache`, `registry` and `openml` (downloads), `matlab` (the field's MATLAB files), and
+`partial_labels` and `sensors` (generated data).
+"""
 
 from oneof.datasets.dataset import Dataset
-from oneof.datasets.listing import DatasetInfo, describe, names
-from oneof.datasets.loading import load
+from oneof.datasets.loading import DatasetInfo, dataset_info, list_datasets, load
 from oneof.datasets.matlab import load_mat
-from oneof.datasets.partial import make_partial_labels
+from oneof.datasets.partial_labels import make_partial_labels
 from oneof.datasets.sensors import TwoSensors, make_two_sensors
 
 __all__ = [
     "load",
-    "names",
-    "describe",
+    "list_datasets",
+    "dataset_info",
     "load_mat",
     "make_partial_labels",
     "make_two_sensors",

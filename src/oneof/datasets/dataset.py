@@ -1,4 +1,4 @@
-"""A data set in the one form that every loader returns."""
+"""Data set: the common form that every loader returns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,29 +13,29 @@ from oneof.typing import FeatureMatrix, Ints, Labels, Mask
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Rows with what is known of their labels. Whatever a set does not have is None.
+    """Features, true labels and candidate sets of the same rows. Absent components are None.
 
     Attributes
     ----------
     name : str
     X : ndarray or CSR array of shape (n_samples, n_features), or None
-        The features; None where the set is raw text alone.
+        The features; None for raw text without features.
     y : ndarray of shape (n_samples,)
-        The true labels, members of `classes`. Where a label is not known it is None (and the dtype is object), which
-        every estimator reads as "unlabeled". For judging predictions: what one learns from is `candidates`.
+        The true labels, members of `classes`. An unknown label is None (and the dtype is object), which every estimator
+        reads as "unlabeled". Use `y` to evaluate predictions, and `candidates` to fit.
     candidates : CandidateSets
-        Over `classes`. Where the set comes without ambiguity: the labels of `y`, unknown ones as unlabeled rows.
+        Over `classes`. For a data set without ambiguity: the labels of `y`, with unknown labels as unlabeled rows.
     classes : ndarray of shape (n_classes,)
-        In the order of the set's own coding; a class may occur in no row.
+        In the order of the data set's own coding; a class may occur in none of the rows.
     n_train : int or None
         The first `n_train` rows are the official training part.
     splits : dict of int to ndarray of shape (n_splits, n_labeled), or None
-        Official splits: for a number of labeled rows, which rows (from 0) are labeled in each split.
+        Official splits: for each number of labeled rows, the indices of the labeled rows (from 0) of each split.
     Y : ndarray of shape (n_samples, n_classes), or None
-        0/1, for sets whose rows carry several labels at once.
-    answers : ndarray of shape (n_items, n_annotators), or None
-        What each annotator said of the first `n_items` rows: index into `classes`, -1 for no answer. In the terms of
-        labels: ``CandidateSets.from_annotations(answers, classes=range(len(classes)))``.
+        0/1 indicator of all labels, for multi-label data sets.
+    annotations : ndarray of shape (n_items, n_annotators), or None
+        The answer of each annotator for the first `n_items` rows: index into `classes`, -1 for a missing answer. As
+        candidate sets: ``CandidateSets.from_annotations(annotations, classes=range(len(classes)))``.
     text : ndarray of shape (n_samples,) of str, or None
         The raw text.
 
@@ -54,7 +54,7 @@ class Dataset:
     n_train: int | None = None
     splits: Mapping[int, Ints] | None = None
     Y: np.ndarray[Any, Any] | None = None
-    answers: np.ndarray[Any, Any] | None = None
+    annotations: np.ndarray[Any, Any] | None = None
     text: np.ndarray[Any, Any] | None = None
 
     def __repr__(self) -> str:
@@ -63,20 +63,20 @@ class Dataset:
 
 
 def from_codes(
-    name: str, X: FeatureMatrix | None, codes: Ints, classes: Labels, mask: Mask | None = None, **rest: Any
+    name: str, X: FeatureMatrix | None, codes: Ints, classes: Labels, mask: Mask | None = None, **components: Any
 ) -> Dataset:
-    """Build a data set from class codes (-1 where unknown) and, where there are any, candidate sets.
+    """Build a data set from class codes (-1 if unknown) and, optionally, the mask of the candidate sets.
 
     Raises
     ------
     DataError
-        If codes, rows and sets do not fit together.
+        If codes, rows and sets do not have matching sizes.
     """
     n_classes = len(classes)
-    wrong = np.flatnonzero((codes < -1) | (codes >= n_classes))
-    if len(wrong):
+    invalid = np.flatnonzero((codes < -1) | (codes >= n_classes))
+    if len(invalid):
         raise DataError(
-            f"row {wrong[0]} has class code {codes[wrong[0]]}, expected -1 (unknown) or 0 to {n_classes - 1}."
+            f"row {invalid[0]} has class code {codes[invalid[0]]}, expected -1 (unknown) or 0 to {n_classes - 1}."
         )
     if X is not None and X.shape[0] != len(codes):
         raise DataError(f"X has {X.shape[0]} rows, but there are {len(codes)} labels.")
@@ -86,7 +86,7 @@ def from_codes(
         mask[known, codes[known]] = True
         mask[~known] = True
     candidates = CandidateSets(mask, classes)
-    return Dataset(name, X, _labels(codes, known, candidates.classes), candidates, candidates.classes, **rest)
+    return Dataset(name, X, _labels(codes, known, candidates.classes), candidates, candidates.classes, **components)
 
 
 def _labels(codes: Ints, known: Mask, classes: Labels) -> Labels:

@@ -1,45 +1,96 @@
-"""Finding a data set by its name."""
+"""Loading of data sets by name, and the list of data sets that can be loaded."""
 
 import difflib
 import os
 import re
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from oneof.datasets import cache
-from oneof.datasets.bundled import BUNDLED, load_bundled
-from oneof.datasets.dataset import Dataset
-from oneof.datasets.npz import from_arrays, read_npz
+from oneof.datasets.dataset import Dataset, from_codes
+from oneof.datasets.npz import DatasetShape, from_arrays, read_npz, read_shape
 from oneof.datasets.openml import download
-from oneof.datasets.registry import ELSEWHERE, OPENML
+from oneof.datasets.registry import MANUAL, OPENML
 from oneof.errors import DataError, InputTypeError
+
+BUNDLED = {
+    "breast_cancer": DatasetShape(569, 30, 2),
+    "digits": DatasetShape(1797, 64, 10),
+    "iris": DatasetShape(150, 4, 3),
+    "wine": DatasetShape(178, 13, 3),
+}
+"""Data sets that come with scikit-learn, and so are always available."""
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """Name, size and source of a data set that is not loaded.
+
+    Attributes
+    ----------
+    name : str
+    n_samples, n_classes : int or None
+        None if the file cannot be read.
+    n_features : int or None
+        None also if the data set is raw text without features.
+    source : {"file", "cache", "scikit-learn", "OpenML", "elsewhere"}
+        The place from which `load` takes it; "elsewhere": the user has to get it first, see `note`.
+    available : bool
+        True if `load` works without a network.
+    path : Path or None
+        The file, if there is one.
+    note : str
+
+    Examples
+    --------
+    >>> from oneof.datasets import dataset_info
+    >>> {info.name for info in dataset_info() if info.available} >= {"digits", "iris"}
+    True
+    """
+
+    name: str
+    n_samples: int | None
+    n_features: int | None
+    n_classes: int | None
+    source: str
+    available: bool
+    path: Path | None = None
+    note: str = ""
 
 
 def load(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
     """Load a data set by its name.
 
-    The first that is there is taken: the file ``<name>.npz`` in `data_home`, in the folder ``$ONEOF_DATA``, in the
-    user's cache (``$XDG_CACHE_HOME/oneof``, else ``~/.cache/oneof``); a set that comes with scikit-learn (digits, iris,
-    wine, breast_cancer), which needs no network; a download from OpenML, which is kept in the cache. A download counts
-    only if it has the shape and class counts that are known of the set; from then on its SHA-256 is checked whenever it
-    is loaded. Downloaded classes are named as OpenML names them.
+    The first of these sources that has the data set is used:
+
+    1. the file ``<name>.npz`` in `data_home`, in the folder ``$ONEOF_DATA``, or in the user's cache
+       (``$XDG_CACHE_HOME/oneof``, else ``~/.cache/oneof``);
+    2. scikit-learn (digits, iris, wine, breast_cancer), without a network;
+    3. a download from OpenML, which is stored in the cache.
+
+    A download is accepted only if it has the known shape and class counts of the data set. Afterwards its SHA-256 is
+    checked at every load. Downloaded classes have their OpenML names.
 
     Parameters
     ----------
     name : str
-        One of `names()`.
+        One of `list_datasets()`.
     data_home : path-like, optional
         A folder with ``.npz`` files.
 
     Returns
     -------
     Dataset
-        With `X`, `y`, `candidates`, `classes`, and `n_train`, `splits`, `Y`, `answers`, `text` where the set has them.
+        With `X`, `y`, `candidates`, `classes`, and `n_train`, `splits`, `Y`, `annotations`, `text` if the data set has
+        them.
 
     Raises
     ------
     DataError
-        If there is no such set, its file is damaged or was changed, or it cannot be downloaded.
+        If there is no such data set, its file is damaged, changed or not a data set, or the download fails.
 
     Examples
     --------
@@ -53,10 +104,10 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
     np.True_
     """
     if not isinstance(name, str):
-        raise InputTypeError(f"the name of a data set is text, got {type(name).__name__}.")
+        raise InputTypeError(f"`name` must be a string; got {type(name).__name__}.")
     folders = cache.data_folders(data_home)
     if not re.fullmatch(r"\w[\w.-]*", name):
-        raise DataError(f"{name!r} is no name of a data set: names are letters, digits, '_', '-' and '.'.")
+        raise DataError(f"`name` must consist of letters, digits, '_', '-' and '.'; got {name!r}.")
     for folder in folders:
         path = folder / f"{name}.npz"
         if path.is_file():
@@ -64,10 +115,97 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
                 cache.verify(path)
             return read_npz(path, name)
     if name in BUNDLED:
-        return load_bundled(name)
+        return _load_bundled(name)
     if name in OPENML:
         return _fetch(name)
-    raise _absent(name, folders)
+    raise _not_found(name, folders)
+
+
+def list_datasets(data_home: str | os.PathLike[str] | None = None) -> list[str]:
+    """Return the sorted names of the data sets that can be loaded, including downloads from OpenML.
+
+    Parameters
+    ----------
+    data_home : path-like, optional
+        A folder with ``.npz`` files, searched in addition to ``$ONEOF_DATA`` and the user's cache.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    DataError
+        If `data_home` is not a folder.
+
+    Examples
+    --------
+    >>> from oneof.datasets import list_datasets
+    >>> {"digits", "iris", "wine", "breast_cancer"} <= set(list_datasets())
+    True
+    """
+    return [info.name for info in dataset_info(data_home) if info.available or info.source == "OpenML"]
+
+
+def dataset_info(data_home: str | os.PathLike[str] | None = None) -> list[DatasetInfo]:
+    """Return the name, size and source of every data set, sorted by name; only the headers of files are read.
+
+    Parameters
+    ----------
+    data_home : path-like, optional
+        A folder with ``.npz`` files, searched in addition to ``$ONEOF_DATA`` and the user's cache.
+
+    Returns
+    -------
+    list of DatasetInfo
+        Includes data sets that have to be obtained elsewhere, and files that cannot be read, with the reason. Archives
+        without labels `y`, or without features and text, are not data sets and are skipped.
+
+    Raises
+    ------
+    DataError
+        If `data_home` is not a folder.
+
+    Examples
+    --------
+    >>> from oneof.datasets import dataset_info
+    >>> iris = next(info for info in dataset_info() if info.name == "iris")
+    >>> iris.n_samples, iris.n_features, iris.n_classes
+    (150, 4, 3)
+    """
+    infos: dict[str, DatasetInfo | None] = {}
+    for folder in cache.data_folders(data_home):
+        source = "cache" if folder == cache.cache_folder() else "file"
+        for path in sorted(folder.glob("*.npz")) if folder.is_dir() else ():
+            if path.stem not in infos and not path.name.startswith("."):
+                infos[path.stem] = _file_info(path, source)
+    for name, shape in BUNDLED.items():
+        infos.setdefault(name, DatasetInfo(name, *shape, "scikit-learn", available=True))
+    for name, entry in OPENML.items():
+        size = (entry.n_samples, entry.n_features, len(entry.class_counts))
+        infos.setdefault(name, DatasetInfo(name, *size, "OpenML", available=False, note=entry.note))
+    for name, manual in MANUAL.items():
+        manual_size = (manual.n_samples, manual.n_features, manual.n_classes)
+        infos.setdefault(name, DatasetInfo(name, *manual_size, "elsewhere", available=False, note=manual.instructions))
+    return [info for _, info in sorted(infos.items()) if info is not None]
+
+
+def _file_info(path: Path, source: str) -> DatasetInfo | None:
+    """Return the description of a file; None if it is an archive that is not a data set."""
+    note = OPENML[path.stem].note if path.stem in OPENML else ""
+    try:
+        shape = read_shape(path)
+    except DataError as error:
+        return DatasetInfo(path.stem, None, None, None, source, available=False, path=path, note=str(error))
+    return None if shape is None else DatasetInfo(path.stem, *shape, source, available=True, path=path, note=note)
+
+
+def _load_bundled(name: str) -> Dataset:
+    """Return a data set of `BUNDLED`, with scikit-learn's class names (digits: the numbers 0 to 9)."""
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    return from_codes(name, bunch.data, bunch.target.astype(np.int64), np.asarray(bunch.target_names))
 
 
 def _fetch(name: str) -> Dataset:
@@ -76,22 +214,21 @@ def _fetch(name: str) -> Dataset:
         cache.store(name, arrays)
     except OSError as error:
         warnings.warn(
-            f"data set {name!r} could not be kept in {cache.cache_folder()} ({error}): it will be downloaded again.",
+            f"data set {name!r} could not be stored in {cache.cache_folder()} ({error}): it will be downloaded again.",
             UserWarning,
             stacklevel=3,
         )
     return from_arrays(name, arrays)
 
 
-def _absent(name: str, folders: list[Path]) -> DataError:
-    looked = f"no {name}.npz in {', '.join(map(str, folders))}"
-    if name in ELSEWHERE:
+def _not_found(name: str, folders: list[Path]) -> DataError:
+    searched = f"no {name}.npz in {', '.join(map(str, folders))}"
+    if name in MANUAL:
         return DataError(
-            f"data set {name!r} is not at hand ({looked}) nor at OpenML: {ELSEWHERE[name].advice}, "
-            f"or put {name}.npz into a folder and name it by data_home or $ONEOF_DATA."
+            f"data set {name!r} is not available ({searched}) and not at OpenML: {MANUAL[name].instructions}, or put "
+            f"{name}.npz into a folder and pass the folder as `data_home` or $ONEOF_DATA."
         )
-    held = {path.stem for folder in folders if folder.is_dir() for path in folder.glob("*.npz")}
-    known = sorted(held | {*BUNDLED, *OPENML, *ELSEWHERE})
-    close = difflib.get_close_matches(name, known, n=3)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "oneof.datasets.names() lists what there is."
-    return DataError(f"there is no data set {name!r} ({looked}; it is not at OpenML either): {hint}")
+    stored = {path.stem for folder in folders if folder.is_dir() for path in folder.glob("*.npz")}
+    close = difflib.get_close_matches(name, sorted(stored | {*BUNDLED, *OPENML, *MANUAL}), n=3)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "see oneof.datasets.list_datasets()."
+    return DataError(f"there is no data set {name!r} ({searched}; it is not at OpenML either): {hint}")

@@ -1,50 +1,71 @@
-"""The field's MATLAB files."""
+"""MATLAB files of partial-label data sets.
+
+Before SciPy reads a file, its elements are checked: the type, the length and the position of each. SciPy's compiled
+reader uses the type of an element as an index without a bounds check, so that one changed byte ends the process. Its
+reader of level 4 follows a negative size backwards, in an endless loop.
+
+The layout is that of "MAT-File Format" (MathWorks), chapter 1.
+"""
 
 import io
 import math
 import os
+import struct
 import warnings
+import zlib
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates import CandidateSets
 from oneof.datasets.dataset import Dataset, from_codes
-from oneof.datasets.mat_elements import check_elements
 from oneof.errors import DataError, InputError
 from oneof.files import as_path, check_size
 from oneof.typing import Ints
 
 _KEYS = ("data", "partial_target", "target")
 
+_HEADER = 128
+_SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
+"""Bytes per number for each element type."""
+_INT8, _INT32, _UINT32, _MATRIX, _COMPRESSED = 1, 5, 6, 14, 15
+_LEVEL_4_SIZES = {0: 8, 1: 4, 2: 4, 3: 2, 4: 2, 5: 1}
+"""Bytes per number for each tens digit of the matrix type of level 4."""
+_LEVEL_4_SPARSE, _LEVEL_4_MAX_TYPE = 2, 5000
+_SPARSE, _NUMERIC = 5, range(6, 16)
+"""Matrix classes."""
+_COMPLEX = 0x800
+_MAX_DIMENSIONS = 32
+
 
 def load_mat(path: str | os.PathLike[str]) -> Dataset:
-    """Load a MATLAB file in the form in which partial-label data sets are handed round.
+    """Load a MATLAB file in the common form of partial-label data sets.
 
     Parameters
     ----------
     path : path-like
         A file (up to version 7.2) with the matrices `data` (n, d), `partial_target` and `target`, the last two 0/1,
-        (K, n) or (n, K), dense or sparse. Which way they lie is told by the number of rows of `data`; where K = n
-        they are read as (K, n), the usual form, with a UserWarning.
+        (K, n) or (n, K), dense or sparse. The orientation follows from the number of rows of `data`; if K = n they are
+        read as (K, n), the usual form, with a UserWarning.
 
     Returns
     -------
     Dataset
-        Named after the file, with classes 0 to K - 1; `candidates` from `partial_target` and `y` from `target`, None
-        in rows whose column of `target` is empty.
+        Named after the file, with classes 0 to K - 1; `candidates` from `partial_target` and `y` from `target`, None in
+        rows whose column of `target` is empty.
 
     Raises
     ------
     DataError
-        If the file is absent, damaged or of version 7.3, a matrix is missing or does not fit, a candidate set is empty
-        (the message names the row), or a row has several true labels.
+        If the file is absent, damaged or of version 7.3, a matrix is missing or has a wrong shape, a candidate set is
+        empty (the message names the row), or a row has several true labels.
 
     References
     ----------
-    The form is that of the PALM laboratory of Southeast University: palm.seu.edu.cn/zhangml/Resources.htm.
+    The form of the PALM laboratory of Southeast University: palm.seu.edu.cn/zhangml/Resources.htm.
 
     Examples
     --------
@@ -80,37 +101,37 @@ def _read(path: Path) -> dict[str, Any]:
         matrices: dict[str, Any] = loadmat(io.BytesIO(content), variable_names=_KEYS)
     except DataError as error:
         raise DataError(
-            f"{path} cannot be read as a MATLAB file: it is damaged, or something else ({error})."
+            f"{path} cannot be read as a MATLAB file: it is damaged or of another format ({error})."
         ) from None
     except NotImplementedError as error:
         raise DataError(
             f"{path} is a MATLAB file of version 7.3 (HDF5), which cannot be read: "
             "in MATLAB load it and save it with the option '-v7'."
         ) from error
-    except Exception as error:  # scipy raises whatever the damaged bytes lead it to
+    except Exception as error:  # SciPy raises any error on damaged bytes
         if isinstance(error, OSError) and error.strerror:
             raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-        raise DataError(f"{path} cannot be read as a MATLAB file: it is damaged, or something else.") from error
+        raise DataError(f"{path} cannot be read as a MATLAB file: it is damaged or of another format.") from error
     missing = [key for key in _KEYS if key not in matrices]
     if missing:
-        raise DataError(f"{path} lacks the matrix {missing[0]!r}: it should hold {', '.join(_KEYS)}.")
+        raise DataError(f"{path} lacks the matrix {missing[0]!r}: it must have {', '.join(_KEYS)}.")
     for key in _KEYS:
         _check_sparse(path, key, matrices[key])
     return matrices
 
 
 def _check_sparse(path: Path, key: str, matrix: Any) -> None:
-    """Raise if a sparse matrix has indices outside its shape, which compiled code follows, or is but a huge shape."""
+    """Raise if a sparse matrix has indices outside its shape, or a shape that is far larger than the file."""
     if not sp.issparse(matrix):
         return
     try:
-        if matrix.format != "coo":  # as of level 4, which SciPy checks as it makes them
+        if matrix.format != "coo":  # COO: level 4, checked by SciPy
             matrix.check_format(full_check=True)
     except ValueError as error:
         raise DataError(f"{path} is damaged: the indices of {key} do not fit its shape ({error}).") from error
-    held = path.stat().st_size
+    file_size = path.stat().st_size
     try:
-        check_size(8 * sum(matrix.shape) if key == "data" else math.prod(matrix.shape), held, "what it holds")
+        check_size(8 * sum(matrix.shape) if key == "data" else math.prod(matrix.shape), file_size, "the content")
     except DataError as error:
         raise DataError(f"{path}: {key} has shape {matrix.shape}: {error}") from None
 
@@ -126,8 +147,8 @@ def _from_matrices(name: str, data: Any, partial_target: Any, target: Any) -> Da
         raise DataError(f"data has {n_samples} rows, but partial_target has shape {partial_target.shape}.")
     if partial_target.shape == (n_samples, n_samples):
         warnings.warn(
-            f"{name}: there are as many classes as rows ({n_samples}), so partial_target may lie either way: "
-            "it is read as (classes, rows).",
+            f"{name}: there are as many classes as rows ({n_samples}), so the orientation of partial_target is "
+            "ambiguous; it is read as (classes, rows).",
             UserWarning,
             stacklevel=3,
         )
@@ -139,12 +160,147 @@ def _from_matrices(name: str, data: Any, partial_target: Any, target: Any) -> Da
 
 
 def _codes(target: Any) -> Ints:
-    marks = target.toarray() if sp.issparse(target) else np.asarray(target)
-    rows, columns = np.nonzero((marks != 0) & (marks != 1))
+    indicator = target.toarray() if sp.issparse(target) else np.asarray(target)
+    rows, columns = np.nonzero((indicator != 0) & (indicator != 1))
     if len(rows):
-        raise DataError(f"target holds {marks[rows[0], columns[0]].item()!r} for row {rows[0]}: expected 0 or 1.")
-    count = np.count_nonzero(marks, axis=1)
+        raise DataError(
+            f"target has the value {indicator[rows[0], columns[0]].item()!r} in row {rows[0]}, expected 0 or 1."
+        )
+    count = np.count_nonzero(indicator, axis=1)
     several = np.flatnonzero(count > 1)
     if len(several):
         raise DataError(f"row {several[0]} has {count[several[0]]} true labels in target, expected one.")
-    return np.where(count == 1, np.argmax(marks, axis=1), -1)
+    return np.where(count == 1, np.argmax(indicator, axis=1), -1)
+
+
+# -- elements of the file ---------------------------------------------------------------------------------------------
+
+
+class _Element(NamedTuple):
+    kind: int
+    content: memoryview
+    end: int
+    """Offset of the next element."""
+
+
+def check_elements(content: bytes, requested: Collection[str]) -> None:
+    """Raise unless SciPy can read the requested matrices of a MATLAB file without leaving its bounds.
+
+    Parameters
+    ----------
+    content : bytes
+        The complete file; a file that is neither of level 4 nor 5 is not checked.
+    requested : collection of str
+        Names of matrices.
+
+    Raises
+    ------
+    DataError
+        If an element is damaged or exceeds the compression ratio, or a requested matrix is not of real numbers.
+    """
+    if 0 in content[:4]:
+        _check_level_4(memoryview(content), requested)
+        return
+    if len(content) < _HEADER:
+        return
+    order = "<" if content[126:128] == b"IM" else ">"
+    if struct.unpack_from(f"{order}H", content, 124)[0] >> 8 != 1:
+        return
+    buffer, offset = memoryview(content), _HEADER
+    while offset < len(content):
+        kind, length = _unpack(buffer, offset, order)
+        element = _slice(buffer, offset + 8, length)
+        offset += 8 + length
+        if kind == _COMPRESSED:
+            inflated = memoryview(_inflate(element, len(content)))
+            kind, length = _unpack(inflated, 0, order)
+            element = _slice(inflated, 8, length)
+        if kind != _MATRIX:
+            raise DataError(f"an element is of type {kind}, expected a matrix")
+        if length:
+            _check_matrix(element, order, requested)
+
+
+def _check_level_4(buffer: memoryview, requested: Collection[str]) -> None:
+    """Raise unless each matrix up to the last requested one ends after its start and within the file."""
+    order = "<" if 0 <= struct.unpack("<i", _slice(buffer, 0, 4))[0] <= _LEVEL_4_MAX_TYPE else ">"
+    remaining, offset = set(requested), 0
+    while remaining and offset < len(buffer):
+        kind, n_rows, n_columns, imaginary, n_name = struct.unpack(f"{order}5i", _slice(buffer, offset, 20))
+        size = _LEVEL_4_SIZES.get(kind // 10 % 10)
+        if size is None or not 0 <= kind <= _LEVEL_4_MAX_TYPE or min(n_rows, n_columns, n_name) < 0:
+            raise DataError("the description of a matrix is damaged")
+        remaining.discard(bytes(_slice(buffer, offset + 20, n_name)).strip(b"\0").decode("latin1"))
+        is_complex = imaginary == 1 and kind % 10 != _LEVEL_4_SPARSE
+        length = size * n_rows * n_columns * (1 + is_complex)
+        offset += 20 + n_name + len(_slice(buffer, offset + 20 + n_name, length))
+
+
+def _check_matrix(matrix: memoryview, order: str, requested: Collection[str]) -> None:
+    flags = _element(matrix, 0, order, _UINT32)
+    dimensions = _element(matrix, flags.end, order, _INT32)
+    name = _element(matrix, dimensions.end, order, _INT8)
+    n_dimensions = len(dimensions.content) // 4
+    if len(flags.content) != 8 or not 2 <= n_dimensions <= _MAX_DIMENSIONS or len(dimensions.content) % 4:
+        raise DataError("the description of a matrix is damaged")
+    if bytes(name.content).decode("latin1") not in requested:
+        return  # SciPy skips its content
+    kind = struct.unpack(f"{order}I", flags.content[:4])[0]
+    shape = struct.unpack(f"{order}{n_dimensions}i", dimensions.content)
+    if kind & 0xFF not in (_SPARSE, *_NUMERIC) or kind & _COMPLEX or min(shape) < 0:
+        raise DataError(f"expected a numeric matrix, got one of class {kind & 0xFF}")
+    offset = name.end
+    if kind & 0xFF == _SPARSE:
+        rows = _element(matrix, offset, order, _INT32)
+        column_ends = _element(matrix, rows.end, order, _INT32)
+        if n_dimensions != 2 or len(rows.content) % 4 or len(column_ends.content) != 4 * (shape[1] + 1):
+            raise DataError("the indices of a sparse matrix do not fit its shape")
+        offset = column_ends.end
+    numbers = _element(matrix, offset, order)
+    size = _SIZES.get(numbers.kind)
+    if size is None or len(numbers.content) % size:
+        raise DataError(f"a matrix has numbers of type {numbers.kind}")
+    if kind & 0xFF != _SPARSE and len(numbers.content) != size * math.prod(shape):
+        raise DataError("the size of a matrix does not match its shape")
+
+
+def _element(buffer: memoryview, offset: int, order: str, expected: int | None = None) -> _Element:
+    kind, length = _unpack(buffer, offset, order)
+    if kind >> 16:  # up to four bytes are stored in the length field
+        kind, length = kind & 0xFFFF, kind >> 16
+        if length > 4:
+            raise DataError("a small element is longer than four bytes")
+        element = _Element(kind, _slice(buffer, offset + 4, length), offset + 8)
+    else:
+        element = _Element(kind, _slice(buffer, offset + 8, length), offset + 8 + length + -length % 8)
+    if expected is not None and element.kind != expected:
+        raise DataError(f"an element is of type {element.kind}, expected {expected}")
+    return element
+
+
+def _unpack(buffer: memoryview, offset: int, order: str) -> tuple[int, int]:
+    kind, length = struct.unpack(f"{order}II", _slice(buffer, offset, 8))
+    return kind, length
+
+
+def _slice(buffer: memoryview, start: int, length: int) -> memoryview:
+    if start + length > len(buffer):
+        raise DataError("an element is longer than the file")
+    return buffer[start : start + length]
+
+
+def _inflate(element: memoryview, file_size: int) -> bytes:
+    """Return the content of a compressed element; its size is checked during decompression."""
+    decompressor, chunks, n_bytes = zlib.decompressobj(), [], 0
+    remaining = bytes(element)
+    try:
+        while remaining and not decompressor.eof:
+            chunks.append(decompressor.decompress(remaining, 2**24))
+            n_bytes += len(chunks[-1])
+            check_size(n_bytes, file_size, "the content")
+            remaining = decompressor.unconsumed_tail
+    except zlib.error as error:
+        raise DataError(f"a compressed element is damaged ({error})") from None
+    if not decompressor.eof:
+        raise DataError("a compressed element is truncated")
+    return b"".join(chunks)

@@ -1,13 +1,14 @@
-"""The project's own form of a data set: a NumPy `.npz` archive without pickles.
+"""The stored form of a data set: a NumPy `.npz` archive without pickles.
 
-Keys: `X`, or the parts of a CSR matrix (`X_data`, `X_indices`, `X_indptr`, `X_shape`); `y`, index into `classes`, -1
-unknown; `candidates`, the bits of the mask packed along the classes; `n_train`; `splits_labeledL`; `answers`; `Y`, or
-`Y_top10` and the like; `text` (the UTF-8 bytes of all rows) with `text_offsets`. Other keys are left alone.
+Keys: `X`, or the components of a CSR matrix (`X_data`, `X_indices`, `X_indptr`, `X_shape`); `y`, index into `classes`,
+-1 unknown; `candidates`, the bits of the mask packed along the classes; `n_train`; `splits_labeledL`; `answers`, the
+annotations; `Y`, or `Y_top10` and similar; `text` (the UTF-8 bytes of all rows) with `text_offsets`. Other keys are
+ignored. An archive without `y`, or with neither features nor text, is not a data set.
 """
 
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -27,8 +28,8 @@ _SPLITS = re.compile(r"splits_labeled(\d+)")
 _MULTI = re.compile(r"Y|Y_top\d+")
 
 
-class Extent(NamedTuple):
-    """How large a data set is; no features where it is raw text alone."""
+class DatasetShape(NamedTuple):
+    """Size of a data set; `n_features` is None for raw text without features."""
 
     n_samples: int
     n_features: int | None
@@ -41,10 +42,10 @@ def read_npz(path: Path, name: str) -> Dataset:
     Raises
     ------
     DataError
-        If the file is damaged, is no such archive, or its arrays do not fit together.
+        If the file is damaged, is not an archive of a data set, or its arrays do not have matching sizes.
     """
     try:
-        arrays = read_arrays(path, _is_ours)
+        arrays = read_arrays(path, _is_oneof_key)
     except (DataError, OSError) as error:
         raise _unreadable(path, error) from error
     try:
@@ -53,23 +54,27 @@ def read_npz(path: Path, name: str) -> Dataset:
         raise DataError(f"{path} is not a data set in oneof's form: {error}") from error
 
 
-def read_extent(path: Path) -> Extent:
+def read_shape(path: Path) -> DatasetShape | None:
     """Return the size of a data set from the headers of its arrays, without reading the arrays.
+
+    It is None for an archive that is not a data set: without labels, or with neither features nor text.
 
     Raises
     ------
     DataError
-        If the file is no archive of a data set.
+        If the file is damaged or is not a NumPy archive.
     """
     try:
         shapes = read_shapes(path)
+        if _missing_component(shapes):
+            return None
         (rows,), (classes,) = shapes["y"], shapes["classes"]
         if "X" in shapes:
-            return Extent(rows, shapes["X"][1], classes)
+            return DatasetShape(rows, shapes["X"][1], classes)
         if "X_shape" in shapes:
-            return Extent(rows, int(read_arrays(path, "X_shape".__eq__)["X_shape"][1]), classes)
-        return Extent(rows, None, classes)
-    except (IndexError, KeyError, OSError, TypeError, ValueError) as error:  # DataErrors are ValueErrors
+            return DatasetShape(rows, int(read_arrays(path, "X_shape".__eq__)["X_shape"][1]), classes)
+        return DatasetShape(rows, None, classes)
+    except (IndexError, KeyError, OSError, TypeError, ValueError) as error:  # a DataError is a ValueError
         raise _unreadable(path, error) from error
 
 
@@ -87,16 +92,15 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
     Raises
     ------
     DataError, LabelError
-        If an array is missing or does not fit.
+        If an array is missing or its shape or type does not match.
     """
-    for key in ("y", "classes"):
-        if key not in arrays:
-            raise DataError(f"the key {key!r} is missing.")
+    if missing := _missing_component(arrays):
+        raise DataError(missing)
+    if "classes" not in arrays:
+        raise DataError("the key 'classes' is missing.")
     codes, classes = arrays["y"], unpack_classes(arrays["classes"])
-    codes = _whole_numbers("y", codes, (len(codes) if codes.ndim else 0,))
-    X, text = _rows(arrays), _text(arrays, len(codes))
-    if X is None and text is None:
-        raise DataError("there is neither X (nor the parts of a CSR matrix) nor text.")
+    codes = _as_integers("y", codes, (len(codes) if codes.ndim else 0,))
+    X, text = _features(arrays), _text(arrays, len(codes))
     return from_codes(
         name,
         X,
@@ -106,63 +110,72 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
         n_train=_n_train(arrays, len(codes)),
         splits=_splits(arrays, len(codes)),
         Y=_multi_label(arrays, (len(codes), len(classes))),
-        answers=_answers(arrays, len(codes), len(classes)),
+        annotations=_annotations(arrays, len(codes), len(classes)),
         text=text,
     )
 
 
-def _is_ours(key: str) -> bool:
+def _missing_component(keys: Collection[str]) -> str:
+    """Return the reason if arrays of these names are not a data set, and an empty string if they are."""
+    if "y" not in keys:
+        return "the key 'y' is missing."
+    if not {"X", "text", *_CSR} & set(keys):
+        return "there is neither X (nor the components of a CSR matrix) nor text."
+    return ""
+
+
+def _is_oneof_key(key: str) -> bool:
     return any(pattern.fullmatch(key) for pattern in (_KEY, _SPLITS, _MULTI))
 
 
 def _unreadable(path: Path, error: BaseException) -> DataError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return DataError(
-        f"{path} cannot be read as a data set ({reason.rstrip('.')}): it is damaged or no .npz file of oneof's form; "
-        "get it again, or delete it."
+        f"{path} cannot be read as a data set ({reason.rstrip('.')}): it is damaged or not an .npz file in oneof's "
+        "form. Get it again, or delete it."
     )
 
 
-# -- one part of the form each --------------------------------------------------------------------------------------
+# -- one function for each component ----------------------------------------------------------------------------------
 
 
-def _whole_numbers(key: str, array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Ints:
+def _as_integers(key: str, array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Ints:
     if array.shape != shape or array.dtype.kind not in "iu":
-        raise DataError(f"{key} has shape {array.shape} and type {array.dtype}, expected whole numbers of {shape}.")
+        raise DataError(f"{key} has shape {array.shape} and type {array.dtype}, expected integers of shape {shape}.")
     return array.astype(np.int64, copy=False)
 
 
-def _rows(arrays: Arrays) -> Any:
+def _features(arrays: Arrays) -> Any:
     if "X" in arrays:
         X = arrays["X"]
         if X.ndim != 2 or X.dtype.kind not in "fiub":
             raise DataError(f"X has shape {X.shape} and type {X.dtype}, expected a numeric matrix.")
         return X
-    held = [key for key in _CSR if key in arrays]
-    if not held:
+    present = [key for key in _CSR if key in arrays]
+    if not present:
         return None
-    if len(held) < len(_CSR):
-        raise DataError(f"of a CSR matrix only {', '.join(held)} are there, expected {', '.join(_CSR)}.")
+    if len(present) < len(_CSR):
+        raise DataError(f"of a CSR matrix only {', '.join(present)} are present, expected {', '.join(_CSR)}.")
     data, indices, indptr, shape = (arrays[key] for key in _CSR)
     if data.ndim != 1 or data.dtype.kind not in "fiub":
         raise DataError(f"X_data has shape {data.shape} and type {data.dtype}, expected a numeric vector.")
-    n_rows, n_columns = _whole_numbers("X_shape", shape, (2,)).tolist()
+    n_rows, n_columns = _as_integers("X_shape", shape, (2,)).tolist()
     indices, indptr = (
-        _whole_numbers("X_indices", indices, data.shape),
-        _whole_numbers("X_indptr", indptr, (n_rows + 1,)),
+        _as_integers("X_indices", indices, data.shape),
+        _as_integers("X_indptr", indptr, (n_rows + 1,)),
     )
     try:
         X = sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
         X.check_format(full_check=True)
     except ValueError as error:
-        raise DataError(f"the parts of the CSR matrix do not fit together ({error}).") from error
+        raise DataError(f"the components of the CSR matrix do not fit together ({error}).") from error
     return X
 
 
 def _n_train(arrays: Arrays, n_samples: int) -> int | None:
     if "n_train" not in arrays:
         return None
-    n_train = int(_whole_numbers("n_train", arrays["n_train"], ()))
+    n_train = int(_as_integers("n_train", arrays["n_train"], ()))
     if not 0 <= n_train <= n_samples:
         raise DataError(f"n_train is {n_train}, but there are {n_samples} rows.")
     return n_train
@@ -171,9 +184,9 @@ def _n_train(arrays: Arrays, n_samples: int) -> int | None:
 def _splits(arrays: Arrays, n_samples: int) -> dict[int, Ints] | None:
     splits = {}
     for key, rows in arrays.items():
-        if found := _SPLITS.fullmatch(key):
-            n_labeled = int(found[1])
-            split = _whole_numbers(key, rows, (len(rows) if rows.ndim else 0, n_labeled))
+        if match := _SPLITS.fullmatch(key):
+            n_labeled = int(match[1])
+            split = _as_integers(key, rows, (len(rows) if rows.ndim else 0, n_labeled))
             if split.size and not 0 <= split.min() <= split.max() < n_samples:
                 raise DataError(f"{key} names a row outside 0 to {n_samples - 1}.")
             splits[n_labeled] = split
@@ -190,7 +203,7 @@ def _multi_label(arrays: Arrays, shape: tuple[int, int]) -> np.ndarray[Any, Any]
     return Y
 
 
-def _answers(arrays: Arrays, n_samples: int, n_classes: int) -> np.ndarray[Any, Any] | None:
+def _annotations(arrays: Arrays, n_samples: int, n_classes: int) -> np.ndarray[Any, Any] | None:
     if "answers" not in arrays:
         return None
     answers = arrays["answers"]
@@ -200,7 +213,7 @@ def _answers(arrays: Arrays, n_samples: int, n_classes: int) -> np.ndarray[Any, 
             f"with at most {n_samples} items."
         )
     if answers.size and not -1 <= int(answers.min()) <= int(answers.max()) < n_classes:
-        raise DataError(f"answers holds a code outside -1 (none) to {n_classes - 1}.")
+        raise DataError(f"answers has a code outside -1 (none) to {n_classes - 1}.")
     return answers
 
 
@@ -209,5 +222,5 @@ def _text(arrays: Arrays, n_samples: int) -> np.ndarray[Any, Any] | None:
         return None
     if "text_offsets" not in arrays:
         raise DataError("there is text, but the key 'text_offsets' is missing.")
-    ends = _whole_numbers("text_offsets", arrays["text_offsets"], (n_samples + 1,))
+    ends = _as_integers("text_offsets", arrays["text_offsets"], (n_samples + 1,))
     return np.array(unpack_texts(arrays["text"], ends), dtype=object)

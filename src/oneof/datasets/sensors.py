@@ -1,16 +1,16 @@
-"""Made-up rows of two sensors, of which many rows have one alone."""
+"""Synthetic rows of two sensors, with missing sensors."""
 
 import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneof.datasets.partial import _generator
+from oneof.datasets.partial_labels import as_generator
 from oneof.errors import InputError
 from oneof.typing import Floats, Ints, Labels
 
 N_BACKGROUND = 12
-"""Factors that make the features of the first sensor vary together; their share of the variance is 9 in 10."""
+"""Number of common factors of the first sensor's features; they explain 90 % of the variance."""
 
 
 class TwoSensors(NamedTuple):
@@ -23,9 +23,9 @@ class TwoSensors(NamedTuple):
     y : ndarray of shape (n_samples,)
         "mine" or "clutter".
     views : list of ndarray
-        The columns of either sensor, as ``GraphLogisticRegression(views=...)`` takes them.
+        The columns of each sensor, as ``GraphLogisticRegression(views=...)`` takes them.
     seen : ndarray of shape (n_samples, 2), bool
-        Whether the row is a mine and the sensor shows its signature. A mine may be seen by neither.
+        True if the row is a mine and the sensor shows its signature. A mine may be seen by neither sensor.
 
     Examples
     --------
@@ -45,29 +45,29 @@ def make_two_sensors(
     n_rows: tuple[int, int, int] = (123, 398, 316),
     n_features: tuple[int, int] = (420, 9),
     *,
-    share: float = 0.25,
+    fraction: float = 0.25,
     visible: tuple[float, float] = (0.75, 0.75),
     separation: tuple[float, float] = (5.0, 3.0),
     random_state: Any = None,
 ) -> TwoSensors:
-    """Draw rows of a rare class and of clutter, as two sensors of different kinds would show them.
+    """Draw rows of a rare class and of clutter, as recorded by two sensors of different kinds.
 
-    Nothing here was measured. Sizes are those of the land-mine data of Krishnapuram et al., which are not public: an
-    optical sensor of 420 features, a radar of 9.
+    The data are synthetic. The sizes are those of the land-mine data of Krishnapuram et al., which are not public: an
+    optical sensor of 420 features, and a radar of 9.
 
     Parameters
     ----------
     n_rows : tuple of three int, default=(123, 398, 316)
-        How many rows have the first sensor alone, the second alone, and both.
+        The numbers of rows with only the first sensor, only the second sensor, and both.
     n_features : tuple of two int, default=(420, 9)
-    share : float, default=0.25
-        The share of mines, in (0, 1); their number is this share of all rows, rounded, whatever sensors they have.
+    fraction : float, default=0.25
+        The fraction of mines among all rows, in (0, 1); their number is rounded and independent of the sensors.
     visible : tuple of two float, default=(0.75, 0.75)
-        How probable it is that a sensor sees a mine, in [0, 1]. One sensor's luck says nothing of the other's, so that
-        what they tell of a mine is independent: together they miss fewer than either.
+        The probability that each sensor sees a mine, in [0, 1]. The sensors are independent, so that both together miss
+        fewer mines than either.
     separation : tuple of two float, default=(5.0, 3.0)
-        How far the mean of the mines seen lies from that of clutter, at least 0, in standard deviations along the best
-        direction.
+        The distance between the means of visible mines and of clutter, at least 0, in standard deviations along the
+        best direction.
     random_state : int, Generator, RandomState or None
         The same seed gives the same rows.
 
@@ -83,10 +83,10 @@ def make_two_sensors(
 
     Notes
     -----
-    Clutter is Gaussian. The features of the first sensor are smooth: 12 factors with loadings that vary slowly from one
-    feature to the next, as neighboring bands of a spectrum do, and a little noise. Those of the second are correlated
-    at random. A mine that is seen adds its sensor's signature, a fixed vector, times a strength from 0.5 to 1.5 that is
-    drawn for each mine and sensor.
+    Clutter is Gaussian. The features of the first sensor are smooth, such as neighboring bands of a spectrum: 12
+    factors with loadings that vary slowly from feature to feature, and little noise. The features of the second sensor
+    are correlated at random. A visible mine adds its sensor's signature, a fixed vector, times a strength from 0.5 to
+    1.5 that is drawn for each mine and sensor.
 
     References
     ----------
@@ -99,18 +99,18 @@ def make_two_sensors(
     >>> rows.X.shape, int((rows.y == "mine").sum())
     ((837, 429), 209)
     """
-    _check(n_rows, n_features, share, visible, separation)
-    rng = _generator(random_state)
+    _check(n_rows, n_features, fraction, visible, separation)
+    rng = as_generator(random_state)
     n = sum(n_rows)
     has = np.repeat([[True, False], [False, True], [True, True]], n_rows, axis=0)[rng.permutation(n)]
     mine = np.zeros(n, dtype=bool)
-    mine[rng.permutation(n)[: round(share * n)]] = True
+    mine[rng.permutation(n)[: round(fraction * n)]] = True
     seen = mine[:, None] & has & (rng.random((n, 2)) < visible)
     first, second = n_features
     blocks = []
     for sensor, roots in enumerate((_smooth_roots(first, rng), _mixed_roots(second, rng))):
         rows = rng.normal(size=(n, roots.shape[1])) @ roots.T
-        # A direction of noise has the wanted length in the metric of the clutter's covariance.
+        # A random direction is scaled to the requested length in the metric of the clutter's covariance.
         signature = roots @ rng.normal(size=roots.shape[1])
         length = np.sqrt(signature @ np.linalg.solve(roots @ roots.T, signature))
         strength = rng.uniform(0.5, 1.5, size=n) * seen[:, sensor]
@@ -123,9 +123,9 @@ def make_two_sensors(
 
 def _smooth_roots(n_features: int, rng: np.random.Generator) -> Floats:
     """Return R with R R^T the covariance of smooth features of variance 1, (n_features, N_BACKGROUND + n_features)."""
-    at = np.linspace(0.0, 1.0, n_features)[:, None]
+    position = np.linspace(0.0, 1.0, n_features)[:, None]
     phases = rng.uniform(0.0, 2 * np.pi, size=N_BACKGROUND)
-    loadings = np.cos(np.pi * np.arange(N_BACKGROUND) * at + phases) / np.sqrt(1.0 + np.arange(N_BACKGROUND))
+    loadings = np.cos(np.pi * np.arange(N_BACKGROUND) * position + phases) / np.sqrt(1.0 + np.arange(N_BACKGROUND))
     loadings *= np.sqrt(0.9) / np.linalg.norm(loadings, axis=1, keepdims=True)
     return np.hstack([loadings, np.sqrt(0.1) * np.eye(n_features)])
 
@@ -136,21 +136,21 @@ def _mixed_roots(n_features: int, rng: np.random.Generator) -> Floats:
     return roots / np.linalg.norm(roots, axis=1, keepdims=True)
 
 
-def _check(n_rows: Any, n_features: Any, share: Any, visible: Any, separation: Any) -> None:
+def _check(n_rows: Any, n_features: Any, fraction: Any, visible: Any, separation: Any) -> None:
     _check_each("n_rows", n_rows, 3, numbers.Integral, 0, np.inf, "three numbers of rows, at least 0")
     _check_each("n_features", n_features, 2, numbers.Integral, 1, np.inf, "two numbers of features, at least 1")
     _check_each("visible", visible, 2, numbers.Real, 0, 1, "two probabilities, from 0 to 1")
     _check_each("separation", separation, 2, numbers.Real, 0, np.finfo(float).max, "two distances, at least 0")
     if sum(n_rows) == 0:
-        raise InputError(f"`n_rows` must be one row or more; got {n_rows!r}.")
-    if isinstance(share, bool) or not isinstance(share, int | float | np.number) or not 0 < share < 1:
-        raise InputError(f"`share` must be a number between 0 and 1; got {share!r}.")
+        raise InputError(f"`n_rows` must have one row or more in total; got {n_rows!r}.")
+    if isinstance(fraction, bool) or not isinstance(fraction, int | float | np.number) or not 0 < fraction < 1:
+        raise InputError(f"`fraction` must be a number between 0 and 1; got {fraction!r}.")
 
 
-def _check_each(name: str, values: Any, count: int, kind: Any, low: float, high: float, wanted: str) -> None:
-    """Raise unless a parameter is so many numbers of one kind, all in a range."""
+def _check_each(name: str, values: Any, count: int, kind: Any, low: float, high: float, expected: str) -> None:
+    """Raise unless a parameter is `count` numbers of one kind, all in a range."""
     is_listed = isinstance(values, tuple | list) or (isinstance(values, np.ndarray) and values.ndim == 1)
     listed = list(values) if is_listed else []
-    fits = [isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high for value in listed]
-    if len(fits) != count or not all(fits):
-        raise InputError(f"`{name}` must be {wanted}; got {values!r}.")
+    valid = [isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high for value in listed]
+    if len(valid) != count or not all(valid):
+        raise InputError(f"`{name}` must be {expected}; got {values!r}.")

@@ -1,230 +1,325 @@
-"""Rows with their candidate sets, read block by block where they lie."""
+"""Rows with their candidate sets, read block by block on the workers that store them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
 from oneof.candidates import as_candidates, as_classes, collect_values, common_classes
-from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
-from oneof.distributed.reduction import compute, persist, shared, task
-from oneof.errors import InputError, LabelError
+from oneof.distributed.reduction import compute, delayed_task, persist, shared
+from oneof.errors import InputError, InputTypeError, LabelError, MissingExtraError
 from oneof.typing import FeatureMatrix, Ints, Labels, Mask
 from oneof.validation import check_finite
 
 
+class DelayedBlocks(NamedTuple):
+    """Blocks of rows of a dask collection."""
+
+    blocks: list[Any]
+    """Delayed objects of dask: each becomes an array, a CSR matrix, a DataFrame or a Series."""
+    lengths: list[int] | None
+    """Number of rows of each, if dask has it."""
+
+
+def require_dask() -> Any:
+    """Return dask, or raise an error with the command that installs it."""
+    try:
+        import dask
+        import dask.array
+
+        import distributed  # noqa: F401 - its defaults must be read before any of them is set
+    except ImportError as error:
+        raise MissingExtraError("dask", "dask") from error
+    return dask
+
+
+def rows_to_delayed(X: Any) -> DelayedBlocks:
+    """Return the blocks of X."""
+    rows = _to_delayed(X)
+    if rows is None or getattr(X, "ndim", 2) != 2:
+        raise InputTypeError(
+            "`X` must be a dask array or DataFrame of shape (n_samples, n_features); got "
+            f"{type(X).__name__}. Make one, for example by dask.array.from_array(X, chunks=(10_000, -1))."
+        )
+    return rows
+
+
+def labels_to_delayed(y: Any, rows: DelayedBlocks, classes: Labels | None) -> DelayedBlocks:
+    """Return y in the blocks of X; labels in memory are split in the same way as X.
+
+    Raises
+    ------
+    InputError
+        If the blocks of y are not those of X, or have unknown lengths.
+    """
+    labels = _to_delayed(y)
+    if labels is None:
+        candidates = as_candidates(y, classes=classes)
+        if rows.lengths is None:
+            raise InputError(
+                "`X` must have blocks of known lengths if y is in memory, since y is split in the same way. Call "
+                "X.compute_chunk_sizes(), or pass y as a dask array or Series with the same blocks."
+            )
+        if len(candidates) != sum(rows.lengths):
+            raise InputError(
+                f"`y` must have one candidate set for each row of X; got {len(candidates)} candidate sets for "
+                f"{sum(rows.lengths)} rows."
+            )
+        cuts = pairwise(accumulate(rows.lengths, initial=0))
+        return DelayedBlocks([shared(candidates[a:b]) for a, b in cuts], rows.lengths)
+    if len(labels.blocks) != len(rows.blocks):
+        raise InputError(
+            f"`y` must have the same blocks as X; got {len(labels.blocks)} blocks for {len(rows.blocks)} of X. Use "
+            "y.rechunk({0: X.chunks[0]}), or y.repartition for DataFrames."
+        )
+    for number, (n_labels, n_rows) in enumerate(zip(labels.lengths or [], rows.lengths or [])):
+        if n_labels != n_rows:
+            raise InputError(
+                f"block {number}: `y` must have as many rows as X; got {n_labels} for {n_rows}. Use "
+                "y.rechunk({0: X.chunks[0]})."
+            )
+    return labels
+
+
+def _to_delayed(collection: Any) -> DelayedBlocks | None:
+    """Return the blocks of a dask array or DataFrame, or None for any other object."""
+    if not hasattr(collection, "__dask_graph__") or not hasattr(collection, "to_delayed"):
+        return None
+    if hasattr(collection, "chunks"):
+        if collection.ndim == 2 and len(collection.chunks[1]) > 1:
+            collection = collection.rechunk({1: -1})
+        lengths = collection.chunks[0]
+        is_known = not any(np.isnan(length) for length in lengths)
+        blocks = np.ravel(collection.to_delayed()).tolist()
+        return DelayedBlocks(blocks, [int(n) for n in lengths] if is_known else None)
+    return DelayedBlocks(list(collection.to_delayed()), None)
+
+
 @dataclass(frozen=True)
-class Block:
-    """What a worker holds."""
+class RowBlock:
+    """Block of rows on a worker."""
 
     number: int
     X: FeatureMatrix
-    """(n_b, d): checked, in the precision that all blocks have."""
+    """(n_b, d): validated, in the common precision of all blocks."""
     mask: Mask
     """(n_b, K)."""
 
     @property
-    def told(self) -> Mask:
-        """(n_b,): the rows whose set does not hold every class."""
+    def labeled(self) -> Mask:
+        """Whether the set of each row excludes some class, (n_b,)."""
         return np.asarray(~self.mask.all(axis=1))
 
-    def told_rows(self) -> tuple[FeatureMatrix, Mask]:
-        """Return them with their sets."""
-        told = self.told
-        return (self.X, self.mask) if told.all() else (self.X[told], self.mask[told])
+    def labeled_rows(self) -> tuple[FeatureMatrix, Mask]:
+        """Return the labeled rows with their sets."""
+        labeled = self.labeled
+        return (self.X, self.mask) if labeled.all() else (self.X[labeled], self.mask[labeled])
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What is known of a block without looking at it again."""
+class BlockMetadata:
+    """Sizes and types of a block, available without access to the block."""
 
     n_rows: int
-    n_told: int
+    n_labeled: int
     dtype: Any
     n_features: int
     names: tuple[str, ...] | None
-    """Of the features, where they have some."""
+    """Names of the features, if they have names."""
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """All blocks that hold rows."""
+class RowBlocks:
+    """All blocks that have rows."""
 
-    parts: list[Any]
-    """Each is a `Block`, persisted: the workers hold it."""
-    facts: list[Facts]
+    blocks: list[Any]
+    """Each is a persisted `RowBlock`, stored on a worker."""
+    metadata: list[BlockMetadata]
     classes: Labels
     """(K,)."""
 
     @classmethod
-    def read(cls, estimator: Any, X: Any, y: Any, classes: Any) -> "Blocks":
-        """Read and check the blocks as the estimator would read them.
+    def read(cls, estimator: Any, X: Any, y: Any, classes: Any) -> "RowBlocks":
+        """Read the blocks, and validate them in the way of the estimator.
 
         Raises
         ------
         InputError
-            If they cannot be read, or do not fit together.
+            If they cannot be read, or do not match.
         """
         require_dask()
-        given = None if classes is None else as_classes(classes)
-        rows = parts_of_rows(X)
-        labels = parts_of_labels(y, rows, given)
-        agreed = _agreed_classes(labels) if given is None else given
-        reader = shared(clone(estimator))
-        read = [
-            task(_read, number, part, sets, reader, agreed, nout=2)
-            for number, (part, sets) in enumerate(zip(rows.parts, labels.parts, strict=True))
+        given_classes = None if classes is None else as_classes(classes)
+        rows = rows_to_delayed(X)
+        labels = labels_to_delayed(y, rows, given_classes)
+        all_classes = _union_of_classes(labels) if given_classes is None else given_classes
+        template = shared(clone(estimator))
+        tasks = [
+            delayed_task(_read_block, number, own_rows, own_labels, template, all_classes, nout=2)
+            for number, (own_rows, own_labels) in enumerate(zip(rows.blocks, labels.blocks, strict=True))
         ]
-        held = persist([block for block, _ in read] + [facts for _, facts in read])
-        facts = _sound(compute(held[len(read) :]))
-        full = [number for number, own in enumerate(facts) if own.n_rows]
-        blocks = cls([held[number] for number in full], [facts[number] for number in full], agreed)
-        blocks._check(full)
+        persisted = persist([block for block, _ in tasks] + [metadata for _, metadata in tasks])
+        metadata = _raise_first_error(compute(persisted[len(tasks) :]))
+        nonempty = [number for number, own in enumerate(metadata) if own.n_rows]
+        blocks = cls([persisted[number] for number in nonempty], [metadata[number] for number in nonempty], all_classes)
+        blocks._check(nonempty)
         return blocks._in_one_precision()
 
     @property
     def n_rows(self) -> int:
-        """N."""
-        return sum(own.n_rows for own in self.facts)
+        """Number of rows, n."""
+        return sum(own.n_rows for own in self.metadata)
 
     @property
-    def n_told(self) -> int:
-        """Rows that say something of their label."""
-        return sum(own.n_told for own in self.facts)
+    def n_labeled(self) -> int:
+        """Number of labeled rows, whose set excludes some class."""
+        return sum(own.n_labeled for own in self.metadata)
 
     @property
-    def told(self) -> "Blocks":
-        """The blocks in which some row says something."""
-        kept = [number for number, own in enumerate(self.facts) if own.n_told]
-        return Blocks([self.parts[number] for number in kept], [self.facts[number] for number in kept], self.classes)
+    def labeled(self) -> "RowBlocks":
+        """Blocks that have a labeled row."""
+        selected = [number for number, own in enumerate(self.metadata) if own.n_labeled]
+        return RowBlocks(
+            [self.blocks[number] for number in selected], [self.metadata[number] for number in selected], self.classes
+        )
 
     @property
     def dtype(self) -> Any:
-        """Of the rows."""
-        return self.facts[0].dtype
+        """Precision of the rows."""
+        return self.metadata[0].dtype
 
-    def describe(self, estimator: Any) -> None:
-        """Set what an estimator keeps of the rows of fit."""
-        estimator._read_rows(compute(task(_head, self.parts[0])), reset=True)
-        if self.facts[0].names is not None:
-            estimator.feature_names_in_ = np.array(self.facts[0].names, dtype=object)
+    def set_input_attributes(self, estimator: Any) -> None:
+        """Set ``n_features_in_`` and ``feature_names_in_`` of an estimator."""
+        estimator._validate_rows(compute(delayed_task(_first_rows, self.blocks[0])), reset=True)
+        if self.metadata[0].names is not None:
+            estimator.feature_names_in_ = np.array(self.metadata[0].names, dtype=object)
 
-    def take(self, told: Ints) -> tuple[FeatureMatrix, Mask]:
-        """Return some of the rows that say something, counted over all blocks, in rising order."""
-        ends = np.cumsum([own.n_told for own in self.facts])
-        cuts = np.split(told, np.searchsorted(told, ends[:-1]))
-        wanted = [
-            task(_taken, part, own - (end - facts.n_told))
-            for part, own, end, facts in zip(self.parts, cuts, ends, self.facts)
+    def select(self, indices: Ints) -> tuple[FeatureMatrix, Mask]:
+        """Return some labeled rows with their sets.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Ascending indices among the labeled rows of all blocks.
+        """
+        ends = np.cumsum([own.n_labeled for own in self.metadata])
+        by_block = np.split(indices, np.searchsorted(indices, ends[:-1]))
+        tasks = [
+            delayed_task(_select_rows, block, own - (end - metadata.n_labeled))
+            for block, own, end, metadata in zip(self.blocks, by_block, ends, self.metadata)
             if len(own)
         ]
-        taken = compute(wanted)
-        rows, masks = [X for X, _ in taken], [mask for _, mask in taken]
+        results = compute(tasks)
+        rows, masks = [X for X, _ in results], [mask for _, mask in results]
         joined = sp.vstack(rows, format="csr") if any(map(sp.issparse, rows)) else np.concatenate(rows)
         return joined, np.concatenate(masks)
 
     def _check(self, numbers: list[int]) -> None:
-        if not self.facts:
-            raise InputError("X has no rows: every block is empty.")
-        first = self.facts[0]
-        for number, own in zip(numbers, self.facts):
+        if not self.metadata:
+            raise InputError("`X` must have at least one row; all of its blocks are empty.")
+        first = self.metadata[0]
+        for number, own in zip(numbers, self.metadata):
             if (own.n_features, own.names) != (first.n_features, first.names):
                 raise InputError(
-                    f"block {number} of X has {own.n_features} features, block {numbers[0]} has {first.n_features}, or "
-                    "they have other names: give all blocks the same columns."
+                    f"all blocks of `X` must have the same columns; block {number} of X has {own.n_features} features, "
+                    f"block {numbers[0]} has {first.n_features}, or their names differ."
                 )
         if len(self.classes) < 2:
+            raise LabelError(f"`y` must have at least two classes; got only one class ({self.classes.tolist()[0]!r}).")
+        if not self.n_labeled:
             raise LabelError(
-                f"y names only one class ({self.classes.tolist()[0]!r}): a classifier needs at least two classes."
-            )
-        if not self.n_told:
-            raise LabelError(
-                "every row of every block of y is unlabeled (its set holds all classes), so there is nothing to learn "
-                "from: give some row a label or a smaller set."
+                "`y` must have at least one row with a label or a smaller set; every row of every block of y is "
+                "unlabeled (its set contains all classes)."
             )
 
-    def _in_one_precision(self) -> "Blocks":
-        """Return blocks of one precision, as one array of all rows would have."""
-        dtype = np.result_type(*(own.dtype for own in self.facts))
-        other = [number for number, own in enumerate(self.facts) if own.dtype != dtype]
-        if not other:
+    def _in_one_precision(self) -> "RowBlocks":
+        """Return blocks of one precision, that of a single array of all rows."""
+        dtype = np.result_type(*(own.dtype for own in self.metadata))
+        numbers = [number for number, own in enumerate(self.metadata) if own.dtype != dtype]
+        if not numbers:
             return self
-        parts, facts = list(self.parts), list(self.facts)
-        for number, part in zip(other, persist([task(_cast, parts[number], dtype) for number in other])):
-            parts[number], facts[number] = part, replace(facts[number], dtype=dtype)
-        return Blocks(parts, facts, self.classes)
+        blocks, metadata = list(self.blocks), list(self.metadata)
+        cast = persist([delayed_task(_cast, blocks[number], dtype) for number in numbers])
+        for number, block in zip(numbers, cast):
+            blocks[number], metadata[number] = block, replace(metadata[number], dtype=dtype)
+        return RowBlocks(blocks, metadata, self.classes)
 
 
 @contextmanager
-def in_block(number: int) -> Iterator[None]:
-    """Say of an error in which block it is."""
+def block_error_context(number: int) -> Iterator[None]:
+    """Add the number of the block to the message of an error."""
     try:
         yield
     except ValueError as error:
-        kind = type(error) if isinstance(error, InputError) else InputError
-        raise kind(f"block {number}: {error}") from error
+        error_type = type(error) if isinstance(error, InputError) else InputError
+        raise error_type(f"block {number}: {error}") from error
 
 
-def _sound(answers: list[Any]) -> list[Any]:
-    """Return the answers of all blocks, or raise the error of the first that has one, whichever was met first."""
-    for answer in answers:
-        if isinstance(answer, InputError):
-            raise answer
-    return answers
+def _raise_first_error(results: list[Any]) -> list[Any]:
+    """Return the results of all blocks, or raise the error of the first block that has one."""
+    for result in results:
+        if isinstance(result, InputError):
+            raise result
+    return results
 
 
-def _agreed_classes(labels: Parts) -> Labels:
-    return common_classes(_sound(compute([task(_named, number, part) for number, part in enumerate(labels.parts)])))
+def _union_of_classes(labels: DelayedBlocks) -> Labels:
+    tasks = [delayed_task(_label_values, number, block) for number, block in enumerate(labels.blocks)]
+    return common_classes(_raise_first_error(compute(tasks)))
 
 
-def _named(number: int, y: Any) -> Any:
+def _label_values(number: int, y: Any) -> Any:
     try:
-        with in_block(number):
+        with block_error_context(number):
             return collect_values(y)
     except InputError as error:
         return error
 
 
-def _read(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple[Block | None, Facts | InputError]:
+def _read_block(
+    number: int, X: Any, y: Any, template: Any, classes: Labels
+) -> tuple[RowBlock | None, BlockMetadata | InputError]:
     try:
-        return _checked(number, X, y, reader, classes)
+        return _validate_block(number, X, y, template, classes)
     except InputError as error:
         return None, error
 
 
-def _checked(number: int, X: Any, y: Any, reader: Any, classes: Labels) -> tuple[Block, Facts]:
-    with in_block(number):
+def _validate_block(number: int, X: Any, y: Any, template: Any, classes: Labels) -> tuple[RowBlock, BlockMetadata]:
+    with block_error_context(number):
         if len(y) if not sp.issparse(y) else y.shape[0]:
             candidates = as_candidates(y, classes=classes)
         else:
             candidates = None
         n_rows, n_sets = X.shape[0], 0 if candidates is None else len(candidates)
         if n_rows != n_sets:
-            raise InputError(f"X has {n_rows} rows, but y has {n_sets} candidate sets: give them the same blocks.")
+            raise InputError(
+                f"`y` must have the same blocks as X; X has {n_rows} rows, but y has {n_sets} candidate sets."
+            )
         if candidates is None:
-            empty = Block(number, np.zeros((0, X.shape[1])), np.zeros((0, len(classes)), dtype=bool))
-            return empty, Facts(0, 0, np.dtype(np.float64), X.shape[1], None)
-        own = clone(reader)
-        rows = own._read_rows(X, reset=True, finite=False)
+            empty = RowBlock(number, np.zeros((0, X.shape[1])), np.zeros((0, len(classes)), dtype=bool))
+            return empty, BlockMetadata(0, 0, np.dtype(np.float64), X.shape[1], None)
+        estimator = clone(template)
+        rows = estimator._validate_rows(X, reset=True, finite=False)
         check_finite(rows)
-        names = tuple(own.feature_names_in_) if hasattr(own, "feature_names_in_") else None
-        block = Block(number, rows, np.array(candidates.mask))
-        return block, Facts(n_rows, int(block.told.sum()), rows.dtype, rows.shape[1], names)
+        names = tuple(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None
+        block = RowBlock(number, rows, np.array(candidates.mask))
+        return block, BlockMetadata(n_rows, int(block.labeled.sum()), rows.dtype, rows.shape[1], names)
 
 
-def _cast(block: Block, dtype: Any) -> Block:
+def _cast(block: RowBlock, dtype: Any) -> RowBlock:
     return replace(block, X=block.X.astype(dtype))
 
 
-def _head(block: Block) -> Any:
-    head = block.X[:1]
-    return head.toarray() if sp.issparse(head) else head
+def _first_rows(block: RowBlock) -> Any:
+    first = block.X[:1]
+    return first.toarray() if sp.issparse(first) else first
 
 
-def _taken(block: Block, told: Ints) -> tuple[FeatureMatrix, Mask]:
-    rows, mask = block.told_rows()
-    return rows[told], mask[told]
+def _select_rows(block: RowBlock, indices: Ints) -> tuple[FeatureMatrix, Mask]:
+    rows, mask = block.labeled_rows()
+    return rows[indices], mask[indices]

@@ -1,7 +1,7 @@
-"""CLPL over blocks: the ordinary search for the minimum, whose sums over rows are sums over blocks.
+"""CLPL over blocks: the Newton-CG solver of the ordinary `fit`, whose sums over rows are sums over blocks.
 
-Where the whole Hessian is small it is summed together with the gradient, and steps cost no further round; else each
-product with it is a round. The search along a step is a round for each length that it tries.
+If the full Hessian is small, it is summed together with the gradient, and conjugate gradients take no further rounds.
+Otherwise each product with it is a round. The line search takes a round for each length that it evaluates.
 """
 
 from dataclasses import dataclass
@@ -10,37 +10,37 @@ from typing import Any
 
 import numpy as np
 
-from oneof.distributed.blocks import Block as RowBlock
-from oneof.distributed.blocks import Blocks
-from oneof.distributed.reduction import LARGEST_HESSIAN, each_held, sum_over
+from oneof.distributed.blocks import RowBlock, RowBlocks
+from oneof.distributed.reduction import MAX_HESSIAN_SIZE, map_persist, map_reduce
 from oneof.estimators.clpl import CLPL
 from oneof.solvers.clpl import CLPLProblem, minimize
 from oneof.solvers.clpl.problem import blocks_fit
-from oneof.solvers.linear_objective import Block, penalized, penalized_diagonal
+from oneof.solvers.linear_objective import HessianBlock, penalized, penalized_diagonal
 from oneof.typing import Floats
 
 
 def check_clpl(model: CLPL) -> None:
-    """Raise if a parameter cannot be used."""
+    """Raise if a parameter is invalid."""
     model._check_parameters()
 
 
-def fit_clpl(model: CLPL, blocks: Blocks) -> None:
-    """Fit a model, to what one machine would find."""
-    blocks = blocks.told
-    problems = each_held(blocks.parts, _problem, float(model.C), bool(model.fit_intercept))
-    shape = (len(blocks.classes), blocks.facts[0].n_features + bool(model.fit_intercept))
-    found = minimize(BlockSums(problems, shape, bool(model.fit_intercept)), max_iter=model.max_iter, tol=model.tol)
-    blocks.describe(model)
-    model._keep(found, blocks.dtype)
+def fit_clpl(model: CLPL, blocks: RowBlocks) -> None:
+    """Fit a model with the result of the ordinary `fit`."""
+    blocks = blocks.labeled
+    problems = map_persist(blocks.blocks, _problem, float(model.C), bool(model.fit_intercept))
+    shape = (len(blocks.classes), blocks.metadata[0].n_features + bool(model.fit_intercept))
+    objective = DistributedObjective(problems, shape, bool(model.fit_intercept))
+    solution = minimize(objective, max_iter=model.max_iter, tol=model.tol)
+    blocks.set_input_attributes(model)
+    model._set_fitted_attributes(solution, blocks.dtype)
 
 
 @dataclass(frozen=True)
-class BlockSums:
-    """The objective, as `oneof.solvers.clpl.sums.Sums` asks for it."""
+class DistributedObjective:
+    """Objective of CLPL over blocks, as `oneof.solvers.clpl.newton_cg.Objective`."""
 
     problems: list[Any]
-    """A `CLPLProblem` for each block, held by the workers."""
+    """A `CLPLProblem` for each block, stored on the workers."""
     shape: tuple[int, int]
     has_intercept: bool
 
@@ -53,8 +53,8 @@ class BlockSums:
         """Return the weights with 0 for the intercept."""
         return penalized(weights, has_intercept=self.has_intercept)
 
-    def scores(self, weights: Floats) -> "BlockScores":
-        """Return the scores; nothing is worked out before it is asked for."""
+    def matvec(self, weights: Floats) -> "BlockScores":
+        """Return the scores, which are computed lazily."""
         return BlockScores(self, weights)
 
     def objective(self, weights: Floats, scores: "BlockScores") -> float:
@@ -66,140 +66,140 @@ class BlockSums:
         return self.penalized(weights) + scores.sums.gradient
 
     def curvatures(self, scores: "BlockScores") -> "BlockScores":
-        """Return the scores, to which the curvatures belong."""
+        """Return the scores, which determine the curvatures."""
         return scores
 
-    def hessian_product(self, curvatures: "BlockScores", direction: Floats) -> Floats:
+    def hvp(self, curvatures: "BlockScores", direction: Floats) -> Floats:
         """Return the Hessian of f times a direction, (K, D)."""
         hessian = curvatures.sums.hessian
         if hessian is not None:
-            bent = np.tensordot(hessian, direction, axes=2)
+            loss_hvp = np.tensordot(hessian, direction, axes=2)
         else:
-            bent = sum_over(curvatures.bent, _product, direction)
-        return self.penalized(direction) + bent
+            loss_hvp = map_reduce(curvatures.block_curvatures, _loss_hvp, direction)
+        return self.penalized(direction) + loss_hvp
 
     def hessian_diagonal(self, curvatures: "BlockScores") -> Floats:
-        """Return its diagonal, (K, D)."""
+        """Return the diagonal of the Hessian of f, (K, D)."""
         return penalized_diagonal(curvatures.sums.diagonal, has_intercept=self.has_intercept)
 
-    def hessian_blocks(self, curvatures: "BlockScores") -> list[Block]:
-        """Return its blocks, one a class."""
+    def hessian_blocks(self, curvatures: "BlockScores") -> list[HessianBlock]:
+        """Return the diagonal blocks of the Hessian of f, one per class."""
         hessian = curvatures.sums.hessian
         if hessian is not None:
-            squares = np.stack([hessian[k, :, k] for k in range(self.shape[0])])
+            grams = np.stack([hessian[k, :, k] for k in range(self.shape[0])])
         else:
-            squares = sum_over(curvatures.bent, _squares)
-        return [Block.of(own, has_intercept=self.has_intercept) for own in squares]
+            grams = map_reduce(curvatures.block_curvatures, _hessian_blocks)
+        return [HessianBlock.from_gram(gram, has_intercept=self.has_intercept) for gram in grams]
 
-    def line(self, scores: "BlockScores", moved: "BlockScores") -> "BlockLine":
-        """Return the losses where the scores move."""
-        return BlockLine(self, scores.weights, moved.weights)
+    def line(self, scores: "BlockScores", score_step: "BlockScores") -> "BlockLineFunction":
+        """Return the losses along a step of the scores."""
+        return BlockLineFunction(self, scores.weights, score_step.weights)
 
 
 @dataclass(frozen=True)
-class _Sums:
-    """What one round brings."""
+class _PartialSums:
+    """Losses and their derivatives over some rows, computed in one round."""
 
     losses: float
     gradient: Floats
     diagonal: Floats
-    """Of the Hessian."""
+    """Diagonal of the Hessian."""
     hessian: Floats | None
-    """(K, D, K, D), where it is small."""
+    """(K, D, K, D), if it is small."""
 
-    def __add__(self, other: "_Sums") -> "_Sums":
+    def __add__(self, other: "_PartialSums") -> "_PartialSums":
         hessian = None if self.hessian is None or other.hessian is None else self.hessian + other.hessian
-        return _Sums(
+        return _PartialSums(
             self.losses + other.losses, self.gradient + other.gradient, self.diagonal + other.diagonal, hessian
         )
 
 
 @dataclass(frozen=True)
 class BlockScores:
-    """The scores of all rows at some weights, by the weights alone."""
+    """Scores of all rows, represented by the weights."""
 
-    problem: BlockSums
+    problem: DistributedObjective
     weights: Floats
 
     @cached_property
-    def sums(self) -> _Sums:
-        """Losses and derivatives: one round."""
-        return sum_over(self.problem.problems, _sums, self.weights)
+    def sums(self) -> _PartialSums:
+        """Losses and derivatives, computed in one round."""
+        return map_reduce(self.problem.problems, _sums, self.weights)
 
     @cached_property
-    def bent(self) -> list[Any]:
-        """Each block's problem beside the curvatures at these scores, held by the workers."""
+    def block_curvatures(self) -> list[Any]:
+        """Pairs of each block's problem and its curvatures at these scores, stored on the workers."""
         problems = self.problem.problems
-        return list(zip(problems, each_held(problems, _curvatures, self.weights)))
+        return list(zip(problems, map_persist(problems, _curvatures, self.weights)))
 
 
-class BlockLine:
-    """The losses along a step; a length that is asked for twice costs one round."""
+class BlockLineFunction:
+    """Losses along a step, as a `LineFunction`; results are cached, so that each length takes one round."""
 
-    def __init__(self, problem: BlockSums, weights: Floats, step: Floats) -> None:
-        held = each_held(problem.problems, _scores_and_moves, weights, step)
-        self._parts = list(zip(problem.problems, held))
-        self._seen: dict[float, Floats] = {}
+    def __init__(self, problem: DistributedObjective, weights: Floats, step: Floats) -> None:
+        scores = map_persist(problem.problems, _scores_and_steps, weights, step)
+        self._pairs = list(zip(problem.problems, scores))
+        self._cache: dict[float, Floats] = {}
 
-    def slope(self, length: float) -> float:
+    def derivative(self, length: float) -> float:
         """Return the first derivative of the losses' sum."""
         return float(self._at(length)[0])
 
     def curvature(self, length: float) -> float:
-        """Return the second."""
+        """Return the second derivative of the losses' sum."""
         return float(self._at(length)[1])
 
     def _at(self, length: float) -> Floats:
-        if length not in self._seen:
-            lengths = [length] if self._seen else sorted({0.0, 1.0, length})  # the first two that are asked for
-            found = sum_over(self._parts, _along, lengths)
-            self._seen.update(zip(lengths, found))
-        return self._seen[length]
+        if length not in self._cache:
+            lengths = [length] if self._cache else sorted({0.0, 1.0, length})  # the solver needs 0 and 1 first
+            derivatives = map_reduce(self._pairs, _line_derivatives, lengths)
+            self._cache.update(zip(lengths, derivatives))
+        return self._cache[length]
 
 
 def _problem(block: RowBlock, C: float, fit_intercept: bool) -> CLPLProblem:
-    weight = np.ones(block.X.shape[0])
-    return CLPLProblem.of(block.X, block.mask, C, weight, fit_intercept=fit_intercept)
+    sample_weight = np.ones(block.X.shape[0])
+    return CLPLProblem.from_mask(block.X, block.mask, C, sample_weight, fit_intercept=fit_intercept)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # `minimize` looks for overflow
-def _sums(problem: CLPLProblem, weights: Floats) -> _Sums:
-    scores = problem.scores(weights)
+@np.errstate(over="ignore", invalid="ignore")  # `minimize` checks for overflow
+def _sums(problem: CLPLProblem, weights: Floats) -> _PartialSums:
+    scores = problem.matvec(weights)
     curvatures = problem.curvatures(scores)
-    gradient = problem.gather(problem.slopes(scores), problem.X)
-    if weights.size <= LARGEST_HESSIAN:
+    gradient = problem.rmatvec(problem.score_gradient(scores), problem.X)
+    if weights.size <= MAX_HESSIAN_SIZE:
         hessian = problem.loss_hessian(curvatures)
         diagonal = np.einsum("kdkd->kd", hessian)
     else:
-        hessian, diagonal = None, problem.loss_diagonal(problem.by_class(curvatures))
-    return _Sums(problem.losses(scores), gradient, diagonal, hessian)
+        hessian, diagonal = None, problem.loss_diagonal(problem.curvature_by_class(curvatures))
+    return _PartialSums(problem.losses(scores), gradient, diagonal, hessian)
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _curvatures(problem: CLPLProblem, weights: Floats) -> Any:
-    return problem.curvatures(problem.scores(weights))
+    return problem.curvatures(problem.matvec(weights))
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _product(bent: tuple[CLPLProblem, Any], direction: Floats) -> Floats:
-    problem, curvatures = bent
-    return problem.bent(curvatures, direction)
+def _loss_hvp(pair: tuple[CLPLProblem, Any], direction: Floats) -> Floats:
+    problem, curvatures = pair
+    return problem.loss_hvp(curvatures, direction)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _squares(bent: tuple[CLPLProblem, Any]) -> Floats:
-    problem, curvatures = bent
-    each = problem.by_class(curvatures)
-    return np.stack([problem.squares(each[:, k]) for k in range(problem.n_classes)])
+def _hessian_blocks(pair: tuple[CLPLProblem, Any]) -> Floats:
+    problem, curvatures = pair
+    by_class = problem.curvature_by_class(curvatures)
+    return np.stack([problem.weighted_gram(by_class[:, k]) for k in range(problem.n_classes)])
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _scores_and_moves(problem: CLPLProblem, weights: Floats, step: Floats) -> tuple[Floats, Floats]:
-    return problem.scores(weights), problem.scores(step)
+def _scores_and_steps(problem: CLPLProblem, weights: Floats, step: Floats) -> tuple[Floats, Floats]:
+    return problem.matvec(weights), problem.matvec(step)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _along(part: tuple[CLPLProblem, tuple[Floats, Floats]], lengths: list[float]) -> Floats:
-    problem, (scores, moved) = part
-    line = problem.line(scores, moved)
-    return np.array([(line.slope(length), line.curvature(length)) for length in lengths])
+def _line_derivatives(pair: tuple[CLPLProblem, tuple[Floats, Floats]], lengths: list[float]) -> Floats:
+    problem, (scores, score_step) = pair
+    line = problem.line(scores, score_step)
+    return np.array([(line.derivative(length), line.curvature(length)) for length in lengths])

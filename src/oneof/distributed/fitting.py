@@ -1,24 +1,22 @@
-"""Fitting the library's estimators over the blocks of dask collections."""
+"""Fitting estimators over the blocks of dask collections."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from oneof.distributed.blocks import Blocks
+from oneof.distributed.blocks import RowBlocks, require_dask
 from oneof.distributed.clpl import check_clpl, fit_clpl
-from oneof.distributed.collections import require_dask
-from oneof.distributed.mixing import check_online, fit_online
+from oneof.distributed.mixing import check_online, check_plsvm, fit_online, fit_plsvm
 from oneof.distributed.plgp import check_plgp, fit_plgp
-from oneof.distributed.plsvm import check_plsvm, fit_plsvm
 from oneof.errors import InputTypeError
-from oneof.estimators._online_base import OnlineLearner
+from oneof.estimators._online_base import OnlineClassifier
 from oneof.estimators.clpl import CLPL
 from oneof.estimators.plgp import PLGP
 from oneof.estimators.plsvm import PLSVM
 
 Estimator = TypeVar("Estimator")
 
-_WAYS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, Blocks], None]], ...] = (
-    (OnlineLearner, check_online, fit_online),
+_FIT_FUNCTIONS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, RowBlocks], None]], ...] = (
+    (OnlineClassifier, check_online, fit_online),
     (PLSVM, check_plsvm, fit_plsvm),
     (CLPL, check_clpl, fit_clpl),
     (PLGP, check_plgp, fit_plgp),
@@ -26,40 +24,40 @@ _WAYS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, Blocks], None]], 
 
 
 def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimator:
-    """Fit an estimator to rows that lie in blocks.
+    """Fit an estimator to rows in blocks.
 
-    `CLPL` and `PLGP` find what they would find on one machine. The online learners and `PLSVM` mix the weights that
-    each block comes to: with one block they give the very weights of the ordinary `fit`, with several others. None of
-    it depends on the number of workers or on which of them answers first; the blocks alone decide.
+    `CLPL` and `PLGP` find the result of the ordinary `fit`. The online classifiers and `PLSVM` average the weights of
+    the blocks. With one block their weights are identical to those of the ordinary `fit`, with several they differ. The
+    result depends on the blocks alone, not on the number of workers or on their speed.
 
-    Tasks run where dask's own settings say: on the workers of the last ``distributed.Client`` that was made, or in
-    threads of this process. A worker that is lost is made up for, as long as dask can load its blocks again.
+    Tasks run according to dask's settings: on the workers of the last ``distributed.Client``, or in threads of this
+    process. If a worker is lost, its tasks run again, provided that dask can load its blocks again.
 
     Parameters
     ----------
     estimator : AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, PLSVM, CLPL or PLGP
-        Fitted in place. `PLSVM` must have the linear kernel, `PLGP` ``approximation="nystroem"``. The online learners
-        take a round for each of their `n_epochs`.
+        Fitted in place. `PLSVM` must have the linear kernel, `PLGP` ``approximation="nystroem"``. The online
+        classifiers take a round for each of their `n_epochs`.
     X : dask array or DataFrame of shape (n_samples, n_features)
-        In blocks of rows, dense or CSR. Blocks may be empty.
+        Blocks of rows, dense or CSR. Blocks may be empty.
     y : dask array, Series or DataFrame, or any form of labels that `fit` takes
-        With the blocks of X: labels, sets of labels as objects, or a 0/1 indicator. Labels in memory are cut like X,
-        the lengths of whose blocks must be known then.
+        Labels, sets of labels as objects, or a 0/1 indicator, in the blocks of X. Labels in memory are split in the
+        same way as X, whose blocks must then have known lengths.
     classes : array-like of shape (n_classes,), optional
-        The classes. Without them the labels are passed over once more, to find out which there are.
+        The classes. Without them, an additional pass over the labels collects them.
 
     Returns
     -------
     estimator
-        That which was given: it predicts, is saved and loaded as ever. `PLGP` has no `latent_mode_`, and none of them
-        refers to the rows of fit.
+        The fitted estimator, which predicts, is saved and is loaded as usual. `PLGP` has no `latent_mode_`, and no
+        estimator refers to the rows of `fit`.
 
     Raises
     ------
     InputTypeError
-        If the estimator cannot be fitted in this way, or X is no dask collection.
+        If the estimator cannot be fitted over blocks, or X is not a dask collection.
     InputError
-        If X, y or a parameter cannot be used; the message names the block.
+        If X, y or a parameter is invalid; the message names the block.
     MissingExtraError
         If dask is not installed.
 
@@ -75,15 +73,15 @@ def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimat
     ['a', 'a', 'b', 'b']
     """
     require_dask()
-    for kind, check, way in _WAYS:
-        if isinstance(estimator, kind):
+    for estimator_type, check, fit_blocks in _FIT_FUNCTIONS:
+        if isinstance(estimator, estimator_type):
             check(estimator)
-            blocks = Blocks.read(estimator, X, y, classes)
-            way(estimator, blocks)
-            finished: Any = estimator
-            finished.classes_, finished._fitted_on = blocks.classes, None
+            blocks = RowBlocks.read(estimator, X, y, classes)
+            fit_blocks(estimator, blocks)
+            fitted: Any = estimator
+            fitted.classes_, fitted._fitted_on = blocks.classes, None
             return estimator
     raise InputTypeError(
-        f"{type(estimator).__name__} cannot be fitted over blocks of rows: choose AvgPerceptron, MaxPerceptron, "
-        'AvgPegasos, MaxPegasos, PLSVM, CLPL or PLGP(approximation="nystroem").'
+        "`estimator` must be AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, PLSVM, CLPL or "
+        f'PLGP(approximation="nystroem") over blocks of rows; got {type(estimator).__name__}.'
     )

@@ -1,6 +1,6 @@
-"""Predictions by blocks: dask collections in, dask arrays out, and nothing is worked out before it is asked for.
+"""Predictions over blocks of rows: lazy functions from dask collections to dask arrays.
 
-Any fitted estimator will do whose predictions for a row do not depend on the other rows.
+They take any fitted estimator whose predictions for a row do not depend on the other rows.
 """
 
 from typing import Any
@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from oneof.distributed.blocks import in_block
-from oneof.distributed.collections import Parts, parts_of_labels, parts_of_rows, require_dask
-from oneof.distributed.reduction import shared, task
+from oneof.distributed.blocks import (
+    DelayedBlocks,
+    block_error_context,
+    labels_to_delayed,
+    require_dask,
+    rows_to_delayed,
+)
+from oneof.distributed.reduction import delayed_task, shared
 from oneof.errors import InputTypeError
 from oneof.estimators.base import Disambiguation
 
@@ -21,13 +26,13 @@ def predict(estimator: Any, X: Any) -> Any:
     Parameters
     ----------
     estimator : fitted estimator
-        Sent to the workers once.
+        It is sent to the workers once.
     X : dask array or DataFrame of shape (n_samples, n_features)
 
     Returns
     -------
     dask array of shape (n_samples,)
-        In the blocks of X.
+        The labels, in the blocks of X.
 
     Examples
     --------
@@ -38,22 +43,22 @@ def predict(estimator: Any, X: Any) -> Any:
     >>> distributed.predict(model, X).compute().tolist()
     ['a', 'a', 'b', 'b']
     """
-    return _by_rows(estimator, X, "predict", np.asarray(_classes(estimator)).dtype)
+    return _map_blocks(estimator, X, "predict", np.asarray(_classes(estimator)).dtype)
 
 
 def predict_proba(estimator: Any, X: Any) -> Any:
-    """Return the probabilities of the classes, a dask array of shape (n_samples, n_classes) in the blocks of X.
+    """Return the class probabilities.
 
     Parameters
     ----------
     estimator : fitted estimator
-        With `predict_proba`.
+        It must have `predict_proba`.
     X : dask array or DataFrame of shape (n_samples, n_features)
 
     Returns
     -------
     dask array of shape (n_samples, n_classes)
-        In the blocks of X.
+        The labels, in the blocks of X.
 
     Examples
     --------
@@ -64,21 +69,22 @@ def predict_proba(estimator: Any, X: Any) -> Any:
     >>> distributed.predict_proba(model, X).sum(axis=1).round(6).compute().tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    return _by_rows(estimator, X, "predict_proba", np.float64, len(_classes(estimator)))
+    return _map_blocks(estimator, X, "predict_proba", np.float64, len(_classes(estimator)))
 
 
 def decision_function(estimator: Any, X: Any) -> Any:
-    """Return the scores of the classes in the blocks of X.
+    """Return the scores of the classes.
 
     Parameters
     ----------
     estimator : fitted estimator
-        With `decision_function`.
+        It must have `decision_function`.
     X : dask array or DataFrame of shape (n_samples, n_features)
 
     Returns
     -------
     dask array of shape (n_samples, n_classes), or (n_samples,) for two classes
+        The scores, in the blocks of X.
 
     Examples
     --------
@@ -90,18 +96,18 @@ def decision_function(estimator: Any, X: Any) -> Any:
     (4, 3)
     """
     n_classes = len(_classes(estimator))
-    return _by_rows(estimator, X, "decision_function", np.float64, *([n_classes] if n_classes > 2 else []))
+    return _map_blocks(estimator, X, "decision_function", np.float64, *([n_classes] if n_classes > 2 else []))
 
 
 def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
-    """Name the most probable member of each row's candidate set.
+    """Return the most probable candidate of each row with its confidence.
 
     Parameters
     ----------
     estimator : fitted estimator
     X : dask array or DataFrame of shape (n_samples, n_features)
     y : dask array, Series or DataFrame, or any form of labels that `fit` takes
-        With the blocks of X; over the classes of the estimator.
+        The candidate sets, in the blocks of X, over the classes of the estimator.
 
     Returns
     -------
@@ -119,56 +125,59 @@ def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
     ['a', 'a', 'b', 'b']
     """
     require_dask()
-    rows = parts_of_rows(X)
+    rows = rows_to_delayed(X)
     classes = _classes(estimator)
-    sets = parts_of_labels(y, rows, classes)
+    sets = labels_to_delayed(y, rows, classes)
     model = shared(estimator)
     pairs = [
-        task(_disambiguated, number, model, part, own, nout=2)
-        for number, (part, own) in enumerate(zip(rows.parts, sets.parts, strict=True))
+        delayed_task(_disambiguate_block, number, model, own_rows, own_sets, nout=2)
+        for number, (own_rows, own_sets) in enumerate(zip(rows.blocks, sets.blocks, strict=True))
     ]
     dtype = np.asarray(classes).dtype
     return Disambiguation(
-        _joined([labels for labels, _ in pairs], rows, dtype, ()),
-        _joined([confidence for _, confidence in pairs], rows, np.float64, ()),
+        _concatenate([labels for labels, _ in pairs], rows, dtype, ()),
+        _concatenate([confidence for _, confidence in pairs], rows, np.float64, ()),
     )
 
 
 def _classes(estimator: Any) -> Any:
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise InputTypeError(f"{estimator!r} is no estimator: give one that is fitted.")
+        raise InputTypeError(f"`estimator` must be a fitted estimator; got {estimator!r}.")
     check_is_fitted(estimator)
     return estimator.classes_
 
 
-def _by_rows(estimator: Any, X: Any, method: str, dtype: Any, *width: int) -> Any:
+def _map_blocks(estimator: Any, X: Any, method: str, dtype: Any, *width: int) -> Any:
     require_dask()
     if not hasattr(estimator, method):
-        raise InputTypeError(f"{type(estimator).__name__} has no {method}: choose another of its methods.")
-    rows, model = parts_of_rows(X), shared(estimator)
-    parts = [task(_called, number, model, method, part, dtype, width) for number, part in enumerate(rows.parts)]
-    return _joined(parts, rows, dtype, width)
+        raise InputTypeError(f"`estimator` must have the method {method}; {type(estimator).__name__} does not have it.")
+    rows, model = rows_to_delayed(X), shared(estimator)
+    tasks = [
+        delayed_task(_call_method, number, model, method, block, dtype, width)
+        for number, block in enumerate(rows.blocks)
+    ]
+    return _concatenate(tasks, rows, dtype, width)
 
 
-def _joined(parts: list[Any], rows: Parts, dtype: Any, width: tuple[int, ...]) -> Any:
+def _concatenate(tasks: list[Any], rows: DelayedBlocks, dtype: Any, width: tuple[int, ...]) -> Any:
     import dask.array as da
 
-    lengths: list[float] = [*rows.lengths] if rows.lengths else [float("nan") for _ in parts]
+    lengths: list[float] = [*rows.lengths] if rows.lengths else [float("nan") for _ in tasks]
     arrays = [
-        da.from_delayed(part, shape=(length, *width), dtype=dtype) for part, length in zip(parts, lengths, strict=True)
+        da.from_delayed(task, shape=(length, *width), dtype=dtype) for task, length in zip(tasks, lengths, strict=True)
     ]
     return da.concatenate(arrays, axis=0)
 
 
-def _called(number: int, estimator: Any, method: str, X: Any, dtype: Any, width: tuple[int, ...]) -> Any:
+def _call_method(number: int, estimator: Any, method: str, X: Any, dtype: Any, width: tuple[int, ...]) -> Any:
     if X.shape[0] == 0:
         return np.empty((0, *width), dtype=dtype)
-    with in_block(number):
+    with block_error_context(number):
         return np.asarray(getattr(estimator, method)(X)).astype(dtype, copy=False)
 
 
-def _disambiguated(number: int, estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+def _disambiguate_block(number: int, estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     if X.shape[0] == 0:
         return np.empty(0, dtype=np.asarray(estimator.classes_).dtype), np.empty(0)
-    with in_block(number):
+    with block_error_context(number):
         return tuple(estimator.disambiguate(X, y))

@@ -1,61 +1,109 @@
-"""Sums over blocks, in an order that no worker's speed changes.
+"""Tasks over blocks of rows, and sums over them in an order that does not depend on the speed of any worker.
 
-The blocks' messages are added in groups of eight, and these again, in the order of the blocks: equal numbers whichever
-worker answers first, and no machine takes in more than eight messages at a time. Numbers that all blocks need lie in
-the graph itself, once, where the scheduler keeps them: a worker that is lost takes nothing with it that cannot be
-worked out again.
+The results of the blocks are added in groups of eight, and these sums again, in the order of the blocks. The sum is
+therefore identical whichever worker finishes first, and no worker receives more than eight messages at a time. Values
+that all blocks need are stored once in the graph itself, on the scheduler: a lost worker loses nothing that cannot be
+computed again.
+
+Arrays that arrive from another process may start at any byte. NumPy multiplies unaligned arrays by other loops than
+those of BLAS, which round differently and are slower, and numba compiles its functions again. A block would then have
+other last digits on the worker that received it than on the worker that created it. Therefore every task aligns its
+arguments first.
 """
 
+import dataclasses
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
-from oneof.distributed.alignment import OnAligned
+import numpy as np
+import scipy.sparse as sp
+
 from oneof.parallel import single_threaded_blas
 
-LARGEST_HESSIAN = 512
-"""Most weights for which the whole Hessian is summed (2 MB), where there is one."""
-GROUP = 8
-"""Messages that are added in one go."""
+MAX_HESSIAN_SIZE = 512
+"""Maximum number of weights for which the full Hessian is summed (2 MB), if there is one."""
+GROUP_SIZE = 8
+"""Number of messages that one task adds."""
 
 
-def task(function: Callable[..., Any], *values: Any, nout: int | None = None) -> Any:
-    """Return the call of a function as a node of the graph; with `nout`, as that many."""
+def aligned(value: Any) -> Any:
+    """Return a value whose arrays are aligned in memory; only unaligned arrays are copied.
+
+    Tuples, lists, dataclasses and CSR matrices are searched for arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unaligned = np.zeros(17, dtype=np.uint8)[1:].view(np.float64)
+    >>> unaligned.flags.aligned, aligned(unaligned).flags.aligned
+    (False, True)
+    """
+    if isinstance(value, np.ndarray):
+        return value if value.flags.aligned else value.copy(order="K")
+    if sp.issparse(value) and value.format == "csr":
+        arrays = (value.data, value.indices, value.indptr)
+        if all(array.flags.aligned for array in arrays):
+            return value
+        return type(value)(tuple(map(aligned, arrays)), shape=value.shape, copy=False)
+    if type(value) in (tuple, list):
+        return type(value)(map(aligned, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+        changed = {name: new for name, old in fields.items() if (new := aligned(old)) is not old}
+        return dataclasses.replace(value, **changed) if changed else value
+    return value
+
+
+class AlignedCall:
+    """A function that is called with aligned arguments."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = getattr(function, "__name__", "call")  # shown on the dashboard of the cluster
+
+    def __call__(self, *values: Any) -> Any:
+        """Call the function."""
+        return self.function(*map(aligned, values))
+
+
+def delayed_task(function: Callable[..., Any], *values: Any, nout: int | None = None) -> Any:
+    """Return the call of a function as a node of the graph; with `nout`, as that many nodes."""
     from dask import delayed
 
-    return delayed(OnAligned(function), nout=nout)(*values)
+    return delayed(AlignedCall(function), nout=nout)(*values)
 
 
 def shared(value: Any) -> Any:
-    """Return a value as one node of the graph, however many tasks take it."""
+    """Return a value as one node of the graph, for any number of tasks."""
     from dask import delayed
 
     return delayed(value, traverse=False)
 
 
-def summed(messages: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
+def tree_sum(messages: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
     """Return the delayed sum of delayed messages."""
     level = list(messages)
     while len(level) > 1:
-        groups = [level[start : start + GROUP] for start in range(0, len(level), GROUP)]
-        level = [task(_add_all, add, group) for group in groups]
+        groups = [level[start : start + GROUP_SIZE] for start in range(0, len(level), GROUP_SIZE)]
+        level = [delayed_task(_add_all, add, group) for group in groups]
     return level[0]
 
 
-def sum_over(
-    parts: Sequence[Any], function: Callable[..., Any], *values: Any, add: Callable[[Any, Any], Any] = operator.add
+def map_reduce(
+    blocks: Sequence[Any], function: Callable[..., Any], *values: Any, add: Callable[[Any, Any], Any] = operator.add
 ) -> Any:
-    """Return the sum of what a function makes of each part and of values that all share."""
+    """Return the sum of the results of a function on each block and the shared values."""
     common = [shared(value) for value in values]
-    return compute(summed([task(function, part, *common) for part in parts], add))
+    return compute(tree_sum([delayed_task(function, block, *common) for block in blocks], add))
 
 
-def each_held(parts: Sequence[Any], function: Callable[..., Any], *values: Any) -> list[Any]:
-    """Return what a function makes of each part and of values that all share, kept by the workers."""
+def map_persist(blocks: Sequence[Any], function: Callable[..., Any], *values: Any) -> list[Any]:
+    """Return the results of a function on each block and the shared values, which stay on the workers."""
     common = [shared(value) for value in values]
-    return persist([task(function, part, *common) for part in parts])
+    return persist([delayed_task(function, block, *common) for block in blocks])
 
 
 def _add_all(add: Callable[[Any, Any], Any], messages: list[Any]) -> Any:
@@ -63,25 +111,25 @@ def _add_all(add: Callable[[Any, Any], Any], messages: list[Any]) -> Any:
 
 
 def compute(*values: Any) -> Any:
-    """Return what delayed values come to, or lists of them."""
+    """Return the results of delayed values, or of lists of them."""
     import dask
 
-    with _quietly():
-        found = dask.compute(*values)
-    return found[0] if len(values) == 1 else found
+    with _dask_settings():
+        result = dask.compute(*values)
+    return result[0] if len(values) == 1 else result
 
 
 def persist(values: Sequence[Any]) -> list[Any]:
-    """Start to work out delayed values, and return them as what the workers will hold."""
+    """Start the computation of delayed values, and return references to their results on the workers."""
     import dask
 
-    with _quietly():
+    with _dask_settings():
         return list(dask.persist(*values))
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep graphs that hold weights from being warned of, and threads of one process from taking each other's cores."""
+def _dask_settings() -> Iterator[None]:
+    """Suppress the warning of large graphs, and limit BLAS to one thread for each of dask's threads."""
     import dask
 
     settings = {"distributed.admin.large-graph-warning-threshold": "1GB"}

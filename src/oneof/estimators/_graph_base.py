@@ -1,4 +1,8 @@
-"""What the methods share in which labels diffuse over a graph of the rows."""
+"""Base of the methods that diffuse labels over a graph of all rows.
+
+Read next the estimator itself, its solver in `oneof.solvers.diffusion` or `oneof.solvers.transducer`, and
+`oneof.graphs.builder`.
+"""
 
 import warnings
 from typing import Any, Protocol, Self
@@ -14,28 +18,28 @@ from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_positive
 
 
-class Diffusion(Protocol):
-    """What the solvers of `oneof.solvers.diffusion` return."""
+class DiffusionResult(Protocol):
+    """Common fields of the solutions of the graph solvers."""
 
     @property
     def distributions(self) -> Floats:
-        """Shares of the classes, (n, K)."""
+        """Class distributions of the rows, (n, K)."""
 
     @property
     def n_iter(self) -> int:
-        """Iterations."""
+        """Number of iterations."""
 
     @property
     def converged(self) -> bool:
-        """Whether they came to an end."""
+        """Whether the iterations converged."""
 
     @property
-    def unreached(self) -> Ints:
-        """Rows that no label reaches."""
+    def unreachable(self) -> Ints:
+        """Row numbers that no label reaches."""
 
 
 class GraphClassifier(CandidateClassifier):
-    """Mixin of the methods that label the rows of fit along a graph: how to link, to keep, and to predict other rows.
+    """Mixin of the methods that label the rows of fit along a graph: builds the graph, and predicts new rows.
 
     A subclass has the fields of `NeighborGraph` among its parameters, and `max_iter` and `tol`.
     """
@@ -50,7 +54,7 @@ class GraphClassifier(CandidateClassifier):
     tol: float
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the mean shares of each row's neighbors among the rows of fit, by the weights the graph would give.
+        """Return the mean distribution of the neighbors of each row among the rows of fit, by the edge weights.
 
         Parameters
         ----------
@@ -59,50 +63,57 @@ class GraphClassifier(CandidateClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; equal shares where a row has no neighbor.
+            Rows sum to 1; a row without neighbors has a uniform distribution.
         """
-        return self._finite_scores(self._read_rows(X))
+        return self._finite_scores(self._validate_rows(X))
 
-    def _link(self, X: Any, y: Any) -> tuple[CandidateSets, Graph]:
-        """Check what the methods share, before anything is learned, and link the rows of fit."""
+    def _build_graph(self, X: Any, y: Any) -> tuple[CandidateSets, Graph]:
+        """Validate the common parameters, X and y, and build the graph of the rows of fit."""
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
-        rule = NeighborGraph(
+        builder = NeighborGraph(
             self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
         )
-        rows, candidates = self._read_fit(X, y)
-        return candidates, rule.graph(rows)
+        rows, candidates = self._validate_fit(X, y)
+        return candidates, builder.graph(rows)
 
-    def _keep(
-        self, X: Any, y: Any, candidates: CandidateSets, graph: Graph, found: Diffusion, decided: Floats | None = None
+    def _set_fitted_attributes(
+        self,
+        X: Any,
+        y: Any,
+        candidates: CandidateSets,
+        graph: Graph,
+        solution: DiffusionResult,
+        final_distributions: Floats | None = None,
     ) -> Self:
-        """Set what fit found; `decided` are the shares after class mass, where there is any."""
-        if len(found.unreached):
+        """Store the solution; `final_distributions` are those after class mass normalization, if it is used."""
+        if len(solution.unreachable):
             warnings.warn(
-                f"{type(self).__name__}: {len(found.unreached)} of {len(candidates)} rows lie in parts of the graph "
-                "without a label, or too far from any, and have equal shares of all classes: link more rows, for "
-                "example by a larger n_neighbors.",
+                f"{type(self).__name__}: {len(solution.unreachable)} of {len(candidates)} rows are in components of "
+                "the graph without a label, or too far from any, and have uniform distributions. Connect more rows, "
+                "for example by a larger n_neighbors.",
                 UserWarning,
                 stacklevel=3,
             )
-        if not found.converged:
+        if not solution.converged:
             warnings.warn(
-                f"{type(self).__name__}: shares still moved after {found.n_iter} iterations: raise max_iter, or tol.",
+                f"{type(self).__name__} did not converge in {solution.n_iter} iterations. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.label_distributions_ = found.distributions
-        self._decided = found.distributions if decided is None else decided
-        self.transduction_ = candidates.classes[self._decided.argmax(axis=1)]
+        self.label_distributions_ = solution.distributions
+        self._final_distributions = solution.distributions if final_distributions is None else final_distributions
+        self.transduction_ = candidates.classes[self._final_distributions.argmax(axis=1)]
         self.affinity_ = graph.affinity
-        self.n_iter_ = max(found.n_iter, 1)
+        self.n_iter_ = max(solution.n_iter, 1)
         self._graph = graph
-        return self._finish_fit(X, y, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
-        mass = np.asarray(self._graph.to_new(rows) @ self._decided)
+        mass = np.asarray(self._graph.transform(rows) @ self._final_distributions)
         return normalize_within_sets(mass, np.ones(mass.shape, dtype=bool))
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Take what fit found for its own rows, and for others the mean of their neighbors."""
-        return normalize_within_sets(self._decided if training else self._finite_scores(rows), candidates.mask)
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+        """Return the fitted distributions for the rows of fit, and the mean of the neighbors for others."""
+        proba = self._final_distributions if training else self._finite_scores(rows)
+        return normalize_within_sets(proba, candidates.mask)

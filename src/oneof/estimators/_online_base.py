@@ -1,4 +1,4 @@
-"""What the four online learners share: one pass a call, and a state that continues the stream."""
+"""Base of the four online classifiers: epochs over the rows, and a state from which a stream continues."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -9,13 +9,13 @@ from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import check_lengths
 from oneof.solvers.online import OnlineState
-from oneof.solvers.row_accessors import SparseRows, weights_order
+from oneof.solvers.row_accessors import SparseRows, memory_order
 from oneof.typing import FeatureMatrix, Floats, Ints, Labels, Mask
 from oneof.validation import check_bool, check_positive, check_random_state, check_sample_weight
 
 
-class OnlineLearner:
-    """Mixin of the online learners: a subclass gives `_learner`, its solver with the parameters filled in."""
+class OnlineClassifier:
+    """Mixin of the online classifiers; a subclass defines `_make_solver`, its solver with the parameters bound."""
 
     n_epochs: int
     shuffle: bool
@@ -26,22 +26,23 @@ class OnlineLearner:
     coef_: Floats
     intercept_: Floats
     n_features_in_: int
-    _read_fit: Callable[..., tuple[FeatureMatrix, CandidateSets]]
-    _read_rows: Callable[..., FeatureMatrix]
-    _finish_fit: Callable[..., Any]
-    _keep_weights: Callable[[Floats], None]
+    _validate_fit: Callable[..., tuple[FeatureMatrix, CandidateSets]]
+    _validate_rows: Callable[..., FeatureMatrix]
+    _finalize_fit: Callable[..., Any]
+    _set_coefficients: Callable[[Floats], None]
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from the rows, from the start, in `n_epochs` passes.
+        """Fit the model from the start, in `n_epochs` passes over the rows.
 
-        Rows are taken in the order given unless `shuffle` is set: sorted by class, they teach little but the last one.
+        Rows are processed in the given order unless `shuffle` is set. If they are sorted by class, the result mostly
+        depends on the last class.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
-            float32 and float64 are kept as they are.
+            float32 and float64 are not converted.
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets; rows without a label are passed over.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets; unlabeled rows are ignored.
 
         Returns
         -------
@@ -50,33 +51,33 @@ class OnlineLearner:
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
-        learn = self._learner()
+        solve = self._make_solver()
         check_positive("n_epochs", self.n_epochs, integer=True)
-        rows, candidates = self._read_fit(X, y, finite=False)
-        random = check_random_state(self.random_state)
-        state = self._start(rows, candidates.shape[1])
+        rows, candidates = self._validate_fit(X, y, finite=False)
+        rng = check_random_state(self.random_state)
+        state = self._initial_state(rows, candidates.shape[1])
         for _ in range(self.n_epochs):
-            order = random.permutation(rows.shape[0]) if self.shuffle else None
-            state = learn(rows, candidates.mask, initial=state, order=order)
-        self._keep(state)
-        return self._finish_fit(X, y, candidates)
+            order = rng.permutation(rows.shape[0]) if self.shuffle else None
+            state = solve(rows, candidates.mask, initial=state, order=order)
+        self._set_fitted_attributes(state)
+        return self._finalize_fit(X, y, candidates)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from further rows, once and in the order given.
+        """Update the model with further rows, once and in the given order.
 
-        Any split of a stream into calls gives the same weights, bit by bit. `n_epochs` and `shuffle` play no part.
+        Any split of a stream into calls gives the same weights, bit by bit. `n_epochs` and `shuffle` are ignored.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
         classes : array-like of shape (n_classes,), optional
-            All classes, in the order of ``classes_`` and of an indicator's columns; needed in the first call unless `y`
-            is an indicator or CandidateSets.
+            All classes, in the order of ``classes_`` and of an indicator's columns; required in the first call unless
+            `y` is an indicator or CandidateSets.
         sample_weight : array-like of shape (n_samples,), optional
-            At least 0; multiplies a row's step. Rows of weight 0 are as good as none, also in ``t_``.
+            At least 0; multiplies a row's step. Rows of weight 0 are ignored, also in ``t_``.
 
         Returns
         -------
@@ -85,32 +86,34 @@ class OnlineLearner:
         Raises
         ------
         InputError
-            If X, y, the classes or a weight cannot be used, or a parameter that shapes the weights has changed since.
+            If X, y, the classes or a weight is invalid, or `fit_intercept` or `average` changed between calls.
         """
-        learn = self._learner()
+        solve = self._make_solver()
         first = not hasattr(self, "classes_")
-        candidates = self._read_batch(y, classes, first=first)
-        rows = self._read_rows(X, reset=first, finite=False)
+        candidates = self._validate_batch(y, classes, first=first)
+        rows = self._validate_rows(X, reset=first, finite=False)
         check_lengths(rows, candidates)
         weight = check_sample_weight(sample_weight, rows.shape[0])
-        state = self._start(rows, candidates.shape[1]) if first else self._state
-        started_as = (state.V.shape[1] > self.n_features_in_, state.keeps_mean)
-        if started_as != (bool(self.fit_intercept), bool(self.average)):
-            raise InputError("fit_intercept and average cannot change between calls of partial_fit: start with fit.")
-        with np.errstate(over="ignore"):  # what float32 does not hold becomes infinite, which the learner refuses
+        state = self._initial_state(rows, candidates.shape[1]) if first else self._state
+        initial_options = (state.V.shape[1] > self.n_features_in_, state.has_mean)
+        if initial_options != (bool(self.fit_intercept), bool(self.average)):
+            raise InputError(
+                "`fit_intercept` and `average` must not change between calls of `partial_fit`. Call `fit` to restart."
+            )
+        with np.errstate(over="ignore"):  # values out of the range of float32 become infinite, which the solver reports
             rows = rows.astype(state.V.dtype, copy=False)
-        self._keep(learn(rows, candidates.mask, initial=state, sample_weight=weight))
+        self._set_fitted_attributes(solve(rows, candidates.mask, initial=state, sample_weight=weight))
         self.classes_ = candidates.classes
-        self._fitted_on = None  # the rows of earlier calls are not at hand
+        self._fitted_on = None  # the rows of earlier calls are not available
         return self
 
-    def advance(
+    def _advance(
         self, state: OnlineState | None, rows: FeatureMatrix | SparseRows, mask: Mask, *, in_place: bool = False
     ) -> OnlineState:
-        """Return where one pass over further rows, in the order given, leaves a learner that stood at `state`.
+        """Return the state after one pass over further rows, in the given order.
 
         It is `partial_fit` without the checks and without a new ``coef_`` for each call, which for many features costs
-        more than the pass; the estimator itself stays as it is until `take` is called.
+        more than the pass. The estimator itself is not changed; `_load_state` sets its attributes.
 
         Parameters
         ----------
@@ -119,19 +122,19 @@ class OnlineLearner:
         rows : ndarray, CSR matrix or SparseRows of shape (n, n_features)
         mask : ndarray of shape (n, n_classes), bool
         in_place : bool, default=False
-            Let go of `state`, whose arrays are changed.
+            Change the arrays of `state`, which must not be used again.
 
         Returns
         -------
         OnlineState
             Unless `in_place`, `state` itself is not changed.
         """
-        learn = self._learner()
-        start = self._start(rows, mask.shape[1]) if state is None else state
-        return learn(rows, mask, initial=start, in_place=in_place)
+        solve = self._make_solver()
+        start = self._initial_state(rows, mask.shape[1]) if state is None else state
+        return solve(rows, mask, initial=start, in_place=in_place)
 
-    def predict_at(self, state: OnlineState, rows: FeatureMatrix) -> Ints:
-        """Return the codes that the learner would predict if it were taken from `state`.
+    def _predict_at(self, state: OnlineState, rows: FeatureMatrix) -> Ints:
+        """Return the class codes that the estimator would predict with `state`.
 
         Parameters
         ----------
@@ -148,8 +151,8 @@ class OnlineLearner:
         scores = np.asarray(rows @ weights[:, :d].T) + (weights[:, d] if self.fit_intercept else 0)
         return np.asarray(np.argmax(scores, axis=1))
 
-    def take(self, state: OnlineState, classes: Any, n_features: int) -> Self:
-        """Become the learner that stands at `state`, for `classes` in the order of the mask's columns.
+    def _load_state(self, state: OnlineState, classes: Any, n_features: int) -> Self:
+        """Set the fitted attributes from `state`, for `classes` in the order of the mask's columns.
 
         Parameters
         ----------
@@ -163,55 +166,59 @@ class OnlineLearner:
         self
         """
         self.n_features_in_ = n_features
-        self._keep(state)
+        self._set_fitted_attributes(state)
         self.classes_ = as_classes(classes)
         self._fitted_on = None
         return self
 
-    def _learner(self) -> Callable[..., OnlineState]:
-        """Check the parameters and return the solver's pass over rows."""
+    def _make_solver(self) -> Callable[..., OnlineState]:
+        """Check the parameters and return the solver of one epoch."""
         raise NotImplementedError
 
     def _check_flags(self) -> None:
         for name in ("shuffle", "average", "fit_intercept"):
             check_bool(name, getattr(self, name))
 
-    def _start(self, rows: FeatureMatrix | SparseRows, n_classes: int) -> OnlineState:
-        return OnlineState.start(
+    def _initial_state(self, rows: FeatureMatrix | SparseRows, n_classes: int) -> OnlineState:
+        return OnlineState.zeros(
             n_classes,
             rows.shape[1] + bool(self.fit_intercept),
             dtype=rows.dtype,
             average=bool(self.average),
-            order=weights_order(rows),
+            order=memory_order(rows),
         )
 
-    def _keep(self, state: OnlineState) -> None:
+    def _set_fitted_attributes(self, state: OnlineState) -> None:
         weights = state.mean_weights if self.average else state.weights
         if not np.isfinite(weights).all():
-            raise InputError("the weights overflow: scale the features, for example with StandardScaler.")
+            raise InputError("The weights overflow float64. Scale the features, for example with StandardScaler.")
         self._state = state
-        self._keep_weights(weights)
+        self._set_coefficients(weights)
         self.t_ = state.n_rows
         self.progressive_loss_ = state.n_mistakes / max(state.n_rows, 1)
 
-    def _read_batch(self, y: Any, classes: Any, *, first: bool) -> CandidateSets:
-        """Read the sets of a batch over the classes of the stream, which the first call names."""
+    def _validate_batch(self, y: Any, classes: Any, *, first: bool) -> CandidateSets:
+        """Return the candidate sets of a batch over the classes of the stream, which the first call defines."""
         given = None if classes is None else as_classes(classes)
         if given is not None and len(given) < 2:
-            raise InputError("classes names only one class: a classifier needs at least two classes.")
+            raise InputError("`classes` must have at least two classes; got one.")
         if first:
             if given is None and not isinstance(y, CandidateSets) and len(getattr(y, "shape", ())) != 2:
-                raise InputError("classes must be passed on the first call to partial_fit: later rows may name others.")
+                raise InputError(
+                    "classes must be passed on the first call to partial_fit, since later rows may have other labels."
+                )
             return as_candidates(y, classes=given)
         if given is not None and set(given.tolist()) != set(self.classes_.tolist()):
-            raise InputError(f"classes differs from that of the first call, {self.classes_.tolist()}.")
+            raise InputError(
+                f"`classes` must be those of the first call, {self.classes_.tolist()}; got {given.tolist()}."
+            )
         return as_candidates(as_candidates(y, classes=self.classes_ if given is None else given), classes=self.classes_)
 
 
 def check_online(estimator: Any) -> None:
-    """Raise unless an estimator is one of the online learners."""
-    if not isinstance(estimator, OnlineLearner):
+    """Raise if an estimator is not an online classifier."""
+    if not isinstance(estimator, OnlineClassifier):
         raise InputTypeError(
-            f"{type(estimator).__name__} does not learn online: give AvgPerceptron, MaxPerceptron, AvgPegasos or "
+            f"{type(estimator).__name__} does not learn online. Choose AvgPerceptron, MaxPerceptron, AvgPegasos or "
             "MaxPegasos."
         )

@@ -1,19 +1,19 @@
-"""What support vector machines share: the space that a kernel makes of the rows, coefficients, scores of new rows."""
+"""Base of the support vector machines: the space of a kernel, coefficients, scores of new rows."""
 
 from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
-from oneof.estimators.base import LinearScores
+from oneof.estimators.base import LinearClassifierMixin
 from oneof.kernels import Kernel, check_gram, check_square
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace, Space
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
 
-class KernelMachine(LinearScores):
-    """Mixin of the machines that know rows by a kernel: ``coef_`` with the linear one, ``dual_coef_`` with others.
+class KernelSVMMixin(LinearClassifierMixin):
+    """Mixin of the kernel SVMs: ``coef_`` with the linear kernel, ``dual_coef_`` with other kernels.
 
     A subclass has `kernel`, `degree`, `gamma` and `coef0` among its parameters.
     """
@@ -24,37 +24,39 @@ class KernelMachine(LinearScores):
     coef0: float
     dual_coef_: Floats
 
-    def _space(self, rows: FeatureMatrix, used: Ints, *, has_constant: bool = False) -> tuple[Space, Kernel | None]:
-        """Return the space of the rows that are used, perhaps with a constant feature, and its kernel, if not given."""
-        known = rows if len(used) == rows.shape[0] else rows[used]
+    def _make_space(
+        self, rows: FeatureMatrix, used: Ints, *, has_constant: bool = False
+    ) -> tuple[Space, Kernel | None]:
+        """Return the space of the used rows, with an optional constant feature, and its kernel, None if precomputed."""
+        used_rows = rows if len(used) == rows.shape[0] else rows[used]
         kernel = None
         if self._is_precomputed():
             check_square(rows.shape)
-            gram = known if known.shape[1] == len(used) else known[:, used]
+            gram = used_rows if used_rows.shape[1] == len(used) else used_rows[:, used]
         else:
-            kernel = Kernel.of(self.kernel, known, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            kernel = Kernel.from_rows(self.kernel, used_rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
             if kernel.name == "linear":
-                return FeatureSpace(known.astype(np.float64, copy=False), has_constant=has_constant), kernel
-            # The matrix, and at most two of its size: a part that is solved for, and its factor.
-            check_memory(24.0 * len(used) ** 2, f"the kernel of all pairs of {len(used)} rows", 'take kernel="linear"')
-            gram = kernel.gram(known, known)
+                return FeatureSpace(used_rows.astype(np.float64, copy=False), has_constant=has_constant), kernel
+            # The matrix, and at most two of its size: the submatrix of the free rows, and its factor.
+            check_memory(24.0 * len(used) ** 2, f"the kernel of all pairs of {len(used)} rows", 'set kernel="linear"')
+            gram = kernel.gram(used_rows, used_rows)
         gram = check_gram(gram, used)
         if has_constant:
-            is_ours = kernel is not None and not callable(kernel.name)  # others may be the caller's
-            gram = np.add(gram, 1.0, out=gram if is_ours else None)
+            is_owned = kernel is not None and not callable(kernel.name)  # another matrix may belong to the caller
+            gram = np.add(gram, 1.0, out=gram if is_owned else None)
         return KernelSpace(gram), kernel
 
-    def _keep_linear(self, weights: Floats, kernel: Kernel | None) -> None:
-        """Set what a linear machine has, from weights as `_keep_weights` takes them."""
-        self._forget()
+    def _set_linear(self, weights: Floats, kernel: Kernel | None) -> None:
+        """Set the attributes of a linear model, from weights in the form of `_set_coefficients`."""
+        self._clear_fitted_attributes()
         self._kernel = kernel
-        self._keep_weights(weights)
+        self._set_coefficients(weights)
 
-    def _keep_coefficients(
+    def _set_dual_coefficients(
         self, coefficients: Floats, intercept: Floats, kernel: Kernel | None, rows: FeatureMatrix, used: Ints
     ) -> None:
-        """Set what another machine has: w_k = sum_i coefficients_ik Phi(x_i) over the rows that are used."""
-        self._forget()
+        """Set the attributes of a kernel model: w_k = sum_i coefficients_ik Phi(x_i) over the used rows."""
+        self._clear_fitted_attributes()
         self._kernel = kernel
         self.dual_coef_ = np.zeros((rows.shape[0], coefficients.shape[1]))
         self.dual_coef_[used] = coefficients
@@ -62,15 +64,15 @@ class KernelMachine(LinearScores):
         self._support = np.flatnonzero(self.dual_coef_.any(axis=1))
         self._support_rows = None if kernel is None else rows[self._support]
 
-    def _forget(self) -> None:
-        """Drop what an earlier fit with another kernel has left."""
+    def _clear_fitted_attributes(self) -> None:
+        """Delete the attributes of an earlier fit with another kernel."""
         for name in ("coef_", "dual_coef_", "_support", "_support_rows"):
             self.__dict__.pop(name, None)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         if hasattr(self, "coef_"):
             return super()._scores(rows)
-        if not len(self._support):  # the best machine is 0: no kernel of no rows is asked for
+        if not len(self._support):  # the solution is 0: the kernel is not called without rows
             return np.tile(self.intercept_, (rows.shape[0], 1))
         gram = rows[:, self._support] if self._kernel is None else self._kernel.gram(rows, self._support_rows)
         return gram @ self.dual_coef_[self._support] + self.intercept_
@@ -79,7 +81,7 @@ class KernelMachine(LinearScores):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]  # a mixin beside CandidateClassifier, which has them
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # a mixin of CandidateClassifier, which has them
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags

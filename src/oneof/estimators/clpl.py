@@ -5,29 +5,29 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.solvers.clpl import CLPLSolution, solve_clpl
 from oneof.validation import check_bool, check_positive, check_sample_weight
 
 
-class CLPL(LinearScores, CandidateClassifier):
-    """Linear classifier on the convex loss for partial labels.
+class CLPL(LinearClassifierMixin, CandidateClassifier):
+    """Linear classifier with the convex loss for partial labels.
 
     Minimizes 1/2 ||W||^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ] with scores
-    s = X W^T and psi(u) = max(0, 1 - u)^2, over the rows whose set does not hold every class. On exact labels this is
-    one squared-hinge support vector machine for each class against the rest.
+    s = X W^T and psi(u) = max(0, 1 - u)^2, over the rows that are not unlabeled. On exact labels this is one
+    squared-hinge support vector machine for each class against the rest.
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the losses, above 0; larger fits the sets more closely.
+        Weight of the losses, above 0; a larger weight fits the sets more closely.
     fit_intercept : bool, default=False
-        Add a constant to each class's score, which is not penalized (not in the paper).
+        Add a constant to each class's score, not penalized (not in the paper).
     max_iter : int, default=1000
-        Newton steps, at most; a ConvergenceWarning says if they were not enough. Where features are many and sparse and
-        there is no intercept, dual ascent goes first, and mostly suffices.
+        Maximum number of Newton steps; if they are not sufficient, a ConvergenceWarning is issued. With many sparse
+        features and without an intercept, dual ascent goes first, and is mostly sufficient.
     tol : float, default=1e-8
-        The search ends at a relative error of about `tol` in the weights, above 0.
+        Relative error of the weights at which the solver stops, approximately; above 0.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class CLPL(LinearScores, CandidateClassifier):
     objective_ : float
         The objective at the solution.
     n_iter_ : int
-        Newton steps taken; 1 where dual ascent alone has reached the minimum, and where none was needed.
+        Number of Newton steps; 1 if dual ascent alone reached the minimum, or if no step was needed.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        If the rows of fit were a DataFrame.
 
     References
     ----------
@@ -62,13 +62,13 @@ class CLPL(LinearScores, CandidateClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the minimum.
+        """Fit the model.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets; rows without a label are passed over.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets; unlabeled rows are ignored.
         sample_weight : array-like of shape (n_samples,), optional
             At least 0; a weight of 2 is the same as the row twice.
 
@@ -79,12 +79,12 @@ class CLPL(LinearScores, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
         self._check_parameters()
-        rows, candidates = self._read_fit(X, y)
-        weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
-        found = solve_clpl(
+        rows, candidates = self._validate_fit(X, y)
+        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
+        solution = solve_clpl(
             rows,
             candidates.mask,
             C=self.C,
@@ -93,8 +93,8 @@ class CLPL(LinearScores, CandidateClassifier):
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        self._keep(found, rows.dtype)
-        return self._finish_fit(X, y, candidates)
+        self._set_fitted_attributes(solution, rows.dtype)
+        return self._finalize_fit(X, y, candidates)
 
     def _check_parameters(self) -> None:
         check_positive("C", self.C)
@@ -102,13 +102,13 @@ class CLPL(LinearScores, CandidateClassifier):
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
 
-    def _keep(self, found: CLPLSolution, dtype: Any) -> None:
-        if not found.converged:
+    def _set_fitted_attributes(self, solution: CLPLSolution, dtype: Any) -> None:
+        if not solution.converged:
             warnings.warn(
-                f"CLPL did not converge in {self.max_iter} steps: scale the features, or raise max_iter.",
+                f"CLPL did not converge in {self.max_iter} steps. Scale the features, or increase max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self._keep_weights(found.weights.astype(dtype, copy=False))
-        self.objective_ = found.objective
-        self.n_iter_ = max(found.n_iter, 1)
+        self._set_coefficients(solution.weights.astype(dtype, copy=False))
+        self.objective_ = solution.objective
+        self.n_iter_ = max(solution.n_iter, 1)

@@ -1,4 +1,4 @@
-"""Gaussian classes, with candidate sets and unlabeled rows, by EM."""
+"""Gaussian mixture classifier on candidate sets and unlabeled rows, by EM."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -7,90 +7,96 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.estimators._em_base import GenerativeClassifier
-from oneof.solvers.generative.covariances import FORMS, Form
 from oneof.solvers.generative.em import EMSolution, Family
-from oneof.solvers.generative.gaussian import Gaussian, GaussianParameters, gaussian_log_likelihoods
+from oneof.solvers.generative.gaussian import (
+    COVARIANCE_TYPES,
+    CovarianceType,
+    Gaussian,
+    GaussianParameters,
+    gaussian_log_likelihoods,
+)
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_choice, check_memory, check_positive
 
 
 class GaussianEM(GenerativeClassifier):
-    """Gaussian classes that also learn from rows of several candidates, and of none.
+    """Gaussian mixture classifier for exact, partial and unlabeled rows, fitted by EM.
 
     Maximizes by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i}
-    p(x, k) + lambda sum_unlabeled log sum_k p(x, k), where p(x, k) = pi_k N(x; mu_k, Sigma_k). The prior log p(theta)
-    = -nu/2 sum (log |Sigma| + tr T Sigma^-1), over the matrices of covariances, is that of nu rows whose covariance is
-    T, the diagonal of the variances of all rows. The M-step is Sigma_k = (S_k + nu T) / (N_k + nu), with S_k the
-    scatter of the class and N_k its mass. So no class collapses onto a row. With exact labels alone and nu = 0 it is
-    quadratic or, tied, linear discriminant analysis with covariances of maximum likelihood, and, diagonal, Gaussian
-    naive Bayes.
+    p(x, k) + lambda sum_unlabeled log sum_k p(x, k), where p(x, k) = pi_k N(x; mu_k, Sigma_k). The prior is log
+    p(theta) = -nu/2 sum (log |Sigma| + tr T Sigma^-1), over the covariance matrices. It has the weight of nu rows with
+    the covariance T, the diagonal matrix of the variances of all rows. The M-step is Sigma_k = (S_k + nu T) / (N_k +
+    nu), with S_k the scatter of the class and N_k its mass, so that no class degenerates to a single row. With exact
+    labels and nu = 0 the model is quadratic discriminant analysis, or linear if tied, with maximum-likelihood
+    covariances, and Gaussian naive Bayes if diagonal.
 
     Parameters
     ----------
     unlabeled_weight : float or "cv", default=1.0
-        lambda, at least 0; at 0 unlabeled rows are passed over. With "cv" it is the smallest of `cv_weights` that is
-        within a standard error of the best by cross-validation.
+        lambda, at least 0; at 0 unlabeled rows are ignored. "cv" selects the smallest of `cv_weights` within one
+        standard error of the best by cross-validation.
     n_components : int, default=1
-        Gaussians per class, each with a share of its own within the class.
+        Gaussians per class, each with its own weight within the class.
     covariance : {"full", "tied", "diagonal", "spherical"}, default="full"
-        A matrix for each component, one for all, variances for each, or one variance for each.
+        One matrix per component, one for all, variances per component, or one variance per component.
     shrinkage : float, optional
-        nu, at least 0. By default it is the number of features that vary where covariances are matrices, else 1.
+        nu, at least 0. The default is the number of features that vary for "full" and "tied", otherwise 1.
     partial_weight : float, default=1.0
-        lambda_partial, at least 0: of rows whose set holds several classes, but not all.
+        lambda_partial, at least 0: the weight of partial rows.
     n_folds : int, default=5
-        With "cv": folds, at most, into which the rows that are not unlabeled are dealt; unlabeled rows are in every
-        training part.
+        Maximum number of folds for "cv". The labeled and partial rows are divided into folds; unlabeled rows are in
+        every training set.
     cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
-        With "cv": what to choose from.
+        Candidates for "cv", at least 0.
     max_iter : int, default=1000
-        Sweeps, at most; a ConvergenceWarning says if they were not enough.
+        Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-4
-        The search ends where a sweep moves no more than this share of the rows' mass from component to component.
+        Stop if an iteration changes the responsibilities by at most this fraction of the total row weight.
     random_state : int, RandomState instance or None, default=None
-        For the random start that several components per class need; without them nothing is random.
+        For the random start with several components per class; with one component nothing is random.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     priors_ : ndarray of shape (n_classes,)
-        pi_k, not smoothed; 0 for a class that no labeled row names.
+        pi_k, not smoothed; 0 for a class without a labeled row.
     means_ : ndarray of shape (n_classes, n_features), or (n_classes, n_components, n_features)
     covariances_ : ndarray
         In the shapes of scikit-learn's GaussianMixture, with n_classes, or (n_classes, n_components), for its
         n_components: (n_classes, n_features, n_features) full, (n_features, n_features) tied, (n_classes, n_features)
         diagonal, (n_classes,) spherical. Rows and columns of constant features are 0.
     component_weights_ : ndarray of shape (n_classes, n_components)
-        With several components: their shares of their class.
+        Weights of the components within their class, if there are several.
     unlabeled_weight_ : float
-        lambda, as given or chosen.
+        lambda, as given or selected.
     cv_covering_rates_ : ndarray
-        With "cv", for each of `cv_weights` in ascending order: how often held-out predictions lay in the row's set.
-        NaN where nothing was to be chosen.
+        Covering rate on held-out rows for each of `cv_weights` in ascending order, with "cv". NaN if there was nothing
+        to select.
     transduction_ : ndarray of shape (n_samples,)
-        The likeliest candidate of each row of fit.
-    objective_ : ndarray
-        l(theta), with log |T^-1 Sigma| in the prior: at the start and after each of the `n_iter_` sweeps. But for
-        rounding it never falls.
+        The most probable candidate of each row of fit.
+    objective_ : float
+        l(theta) at the end, with log |T^-1 Sigma| in the prior.
+    objective_path_ : ndarray of shape (n_iter_ + 1,)
+        l(theta) at the start and after each iteration; up to rounding it never decreases.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        If the rows of fit were a DataFrame.
 
     Notes
     -----
-    The search starts from the rows that are not unlabeled, equally divided over their candidates. It ends at a
-    stationary point, which need not be the best one. Unlabeled rows help where the components are the classes, and can
-    do harm where they are not; "cv" is for that. It compares weights by the covering rate of held-out rows, for which
-    no true label is needed. With one labeled row per class all weights cover nothing, and the smallest is taken.
+    EM starts from the labeled and partial rows, divided equally over their candidates. It ends at a stationary point,
+    which may not be the global maximum. Unlabeled rows improve the model if the components are the classes, and can
+    make it worse otherwise, which "cv" detects. It compares weights by the covering rate of held-out rows, for which
+    no true label is needed. With one labeled row per class all weights cover nothing, and the smallest is selected.
 
-    The origin and the unit of a feature, each its own, change no probability; of spherical classes one unit for all.
+    Shifting or scaling a feature changes no probability; with spherical covariances all features must be scaled alike.
 
-    T weighs rows as the likelihood does. For spherical classes its diagonal is the mean variance. Features that are
-    constant in the rows that count are left out. CSR rows are made dense, as centered rows are.
+    T uses the row weights of the likelihood. For spherical classes its diagonal is the mean variance. Features that are
+    constant in the rows of positive weight are ignored. CSR rows are converted to dense rows, since they are centered.
 
-    Scatter is divided by n_k, as likelihood asks. So do the discriminant analyses of scikit-learn 1.9 (linear: "lsqr"),
-    while its older QuadraticDiscriminantAnalysis divides by n_k - 1.
+    Scatter is divided by n_k, as in maximum likelihood. The discriminant analyses of scikit-learn 1.9 (linear: "lsqr")
+    do so too, while its older QuadraticDiscriminantAnalysis divides by n_k - 1.
 
     References
     ----------
@@ -112,7 +118,7 @@ class GaussianEM(GenerativeClassifier):
         self,
         unlabeled_weight: float | Literal["cv"] = 1.0,
         n_components: int = 1,
-        covariance: Form = "full",
+        covariance: CovarianceType = "full",
         *,
         shrinkage: float | None = None,
         partial_weight: float = 1.0,
@@ -135,27 +141,27 @@ class GaussianEM(GenerativeClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("covariance", self.covariance, FORMS)
+        check_choice("covariance", self.covariance, COVARIANCE_TYPES)
         if self.shrinkage is not None:
             check_positive("shrinkage", self.shrinkage, allow_zero=True)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        rows = super()._read_rows(X, reset=reset, finite=finite)
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        rows = super()._validate_rows(X, reset=reset, finite=finite)
         if sp.issparse(rows):
-            check_memory(16.0 * rows.shape[0] * rows.shape[1], "making the rows dense", "give fewer features")
+            check_memory(16.0 * rows.shape[0] * rows.shape[1], "making the rows dense", "reduce the number of features")
             rows = rows.toarray()
         return rows.astype(np.float64, copy=False)
 
     def _family(self, rows: FeatureMatrix, weight: Floats) -> Family[GaussianParameters]:
-        return Gaussian.of(rows, weight, form=self.covariance, shrinkage=self.shrinkage)
+        return Gaussian.from_rows(rows, weight, covariance_type=self.covariance, shrinkage=self.shrinkage)
 
-    def _keep(self, found: EMSolution[GaussianParameters], n_classes: int) -> None:
-        super()._keep(found, n_classes)
-        self._parameters = found.parameters
+    def _set_fitted_attributes(self, solution: EMSolution[GaussianParameters], n_classes: int) -> None:
+        super()._set_fitted_attributes(solution, n_classes)
+        self._parameters = solution.parameters
         self.priors_ = np.exp(self._class_log_weights(n_classes))
-        self.means_ = self._of_classes(found.parameters.means_of_features())
-        covariances = found.parameters.covariances_of_features()
-        self.covariances_ = covariances if self.covariance == "tied" else self._of_classes(covariances)
+        self.means_ = self._by_class(solution.parameters.feature_means())
+        covariances = solution.parameters.feature_covariances()
+        self.covariances_ = covariances if self.covariance == "tied" else self._by_class(covariances)
 
     def _log_likelihoods(self, rows: FeatureMatrix) -> Floats:
-        return gaussian_log_likelihoods(self._parameters.units.read(rows), self._parameters)
+        return gaussian_log_likelihoods(self._parameters.standardizer.transform(rows), self._parameters)

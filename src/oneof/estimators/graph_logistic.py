@@ -1,4 +1,8 @@
-"""Logistic regression whose weights are smooth along a graph of all rows, with one view of them or several."""
+"""Logistic regression with weights that are smooth along a graph of all rows, for one view or several.
+
+Reading order of `fit`: this file, `_view_encoding` (views, graphs and terms of the prior), `_views` (features and linear
+model of the views), and the package `oneof.solvers.graph_logistic` in the order of its docstring.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -10,131 +14,142 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues
-from oneof.estimators.graph_encoding import View, encode_views, labeled_instances
-from oneof.estimators.graph_parameters import check_choices, hyper_prior
-from oneof.estimators.graph_terms import ScaledTerm, prior_terms
-from oneof.estimators.view_model import ViewModel
-from oneof.estimators.views import read_views
+from oneof.estimators._view_encoding import EncodedView, ScaledTerm, labeled_instances, make_views, prior_terms
+from oneof.estimators._views import ViewModel, parse_views
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.graphs import NeighborGraph
-from oneof.kernels import Kernel
+from oneof.kernels import KERNELS, Kernel
 from oneof.likelihoods import masked_softmax, softmax
-from oneof.solvers.graph_logistic import LaplacePosterior
-from oneof.solvers.graph_logistic.views import Learned, learn_views
+from oneof.solvers.graph_logistic import LogisticPosterior
+from oneof.solvers.graph_logistic.solve import FittedViews, fit_views
 from oneof.typing import FeatureMatrix, Floats, Ints
-from oneof.validation import check_sample_weight
+from oneof.validation import check_bool, check_choice, check_positive, check_sample_weight
+
+_CHOICES = {
+    "prior": ("graph", "graph+ridge", "graph+ard"),
+    "precision": ("evidence", "em"),
+    "solver": ("newton", "block", "sequential"),
+    "features": ("raw", "kernel"),
+}
 
 
-class GraphLogisticRegression(DecisionValues, CandidateClassifier):
-    """Logistic regression whose weights vary the score little along the links of a graph of all rows.
+class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
+    """Logistic regression with scores that vary little along the edges of a graph of all rows.
 
-    The rows, labeled and not, are linked to their nearest neighbors; L is the Laplacian of the links, A = X^T L X.
-    The log likelihood of the candidate sets, sum_i v_i log sum_{k in S_i} p(k | x_i), is maximized less
-    1/2 sum_c w_c^T (lambda_0 A + Lambda) w_c, over the weights w_c of all classes but the last, which has 0. Unlabeled
-    rows thus push the boundaries into gaps, and new rows are classified by the weights alone. How much each part of the
-    prior counts is found from the data.
+    The graph connects all rows, labeled or not, with their nearest neighbors; L is its Laplacian and A = X^T L X. The
+    objective is the log likelihood of the candidate sets, sum_i v_i log sum_{k in S_i} p(k | x_i), minus
+    1/2 sum_c w_c^T (lambda_0 A + Lambda) w_c. It is maximized over the weights w_c of all classes but the last, which
+    has weights of 0. Unlabeled rows thus push the decision boundaries into regions of low density. New rows are
+    classified by the weights alone. The precisions of the terms of the prior are estimated from the data.
 
     Parameters
     ----------
     prior : {"graph", "graph+ridge", "graph+ard"}, default="graph+ridge"
         Lambda: 0, a precision times I, or a precision for each weight (ARD).
     precision : {"evidence", "em"}, default="evidence"
-        How precisions are found: by the Laplace evidence, or by the paper's EM algorithm, for which they are missing
-        data, and which runs to weights of 0 where labels are few: see Notes.
+        Estimation of the precisions: by the Laplace evidence, or by the paper's EM algorithm, with the precisions as
+        missing data. EM runs to weights of 0 if there are few labels; see Notes.
     solver : {"newton", "block", "sequential"}, default="newton"
-        How weights are found, given the precisions: by Newton's steps, or by the paper's steps with Böhning's bound, of
-        all weights together or one after the other. All reach the same weights where labels are exact, "newton" many
-        times faster; with candidate sets, of whose likelihood there may be several maxima, each reaches one. Classes
-        that no set tells apart, but for the last, whose weights are 0, stay tied with "newton".
+        Estimation of the weights given the precisions: by Newton's method, or by the paper's steps with Böhning's
+        bound, of all weights together or one at a time. On exact labels all reach the same weights, "newton" many times
+        faster. With candidate sets the likelihood may have several maxima, and each solver reaches one of them. With
+        "newton", classes that occur in the same sets keep equal weights, except the last, which has weights of 0.
     features : {"raw", "kernel"}, default="raw"
-        "kernel": of each row its kernels with the distinct labeled rows, k(x, x_1), k(x, x_2), ...
+        "kernel": the kernels of each row with the distinct labeled rows, k(x, x_1), k(x, x_2), ...
     views : list of column groups, optional
-        Co-training. Each group, by numbers, names, a slice or a boolean mask, is a view, such as one of several
-        sensors, with a graph, weights and precisions of its own, and a prior that all agree on unlabeled rows. A row
-        lacks a view where all its columns are NaN; NaN in only a part of a view is an error.
-    agreement : {"auto", True, False}, default="auto"
-        Whether views are drawn together on unlabeled rows. "auto": if they then foretell left-out labels no worse.
-    per_class : bool, default=False
+        Co-training. Each group, by indices, names, a slice or a boolean mask, is a view, such as one of several
+        sensors. Each view has its own graph, weights and precisions; a further prior term couples the views on
+        unlabeled rows. A row lacks a view if all columns of the view are NaN; NaN in some of them is an error.
+    coregularization : {"auto", True, False}, default="auto"
+        Whether the views are coupled on unlabeled rows. "auto": unless this lowers the likelihood of left-out labels.
+    per_class_precision : bool, default=False
         Whether each class but the last has precisions of its own.
     fit_intercept : bool, default=True
-        Whether scores have a constant, which is free: the Laplacian annihilates constants, and no other part of the
-        prior holds it.
+        Whether scores have an intercept. It is not penalized: the Laplacian annihilates constants, and no other term of
+        the prior includes it.
     kernel, gamma, degree, coef0
-        Of kernel features, as for scikit-learn's SVC.
+        Kernel of the kernel features, as for scikit-learn's SVC.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the
-        five parameters that follow. A callable gets the distinct rows of a view; a matrix is that of all rows, and each
-        view takes its links among the rows that have it.
+        Edge weights, or the affinity of the rows of fit. See `oneof.graphs.NeighborGraph`, also for the next five
+        parameters. A callable is called with the distinct rows of a view. A matrix is the affinity of all rows, and
+        each view has the edges between the rows that have it.
     n_neighbors : int, default=5
-        Where there are fewer rows, all are linked.
+        Number of neighbors of each row; all other rows if there are fewer.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbors.
+        Connect rows within this distance, in place of the nearest neighbors.
     bandwidth : "local" or float, default="local"
-        Of Gaussian weights.
+        The Gaussian bandwidth.
     symmetrize : {"union", "mutual", "sum"}, default="union"
+        Symmetrization of the neighbor graph.
     algorithm : {"exact", "approximate"}, default="exact"
+        Neighbor search.
     alpha, beta : float or "auto", default="auto"
-        Of the Gamma hyper-prior of every precision, at least 0; both 0 is the limit that knows no scale. "auto": 1 and
-        10 by the evidence, .01 and .1 with ARD, which is to switch weights off, and 0 by EM. In units such that 1 is
-        the precision that C = 1 stands for in scikit-learn's `LogisticRegression`, on features of mean variance 1, and
-        p / 100 where these are more than 100: see Notes.
+        Parameters of the Gamma hyper-prior of every precision, at least 0; both 0 is the scale-free limit. "auto": 1
+        and 10 with "evidence", .01 and .1 with ARD, which has to switch weights off, and 0 with "em". The unit is the
+        precision that C = 1 stands for in scikit-learn's `LogisticRegression`, on features of mean variance 1, times
+        p / 100 if the number of features p is above 100; see Notes.
     max_iter : int, default=200
-        Rounds, at most, of finding the weights and the precisions; a ConvergenceWarning says if they were not enough.
+        Largest number of iterations, each of one M-step and one update of the precisions.
     tol : float, default=1e-6
-        Above 0: relative change of precisions and weights at which rounds end.
+        Above 0: relative change of precisions and weights at which the iterations stop.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     coef_ : ndarray of shape (n_classes - 1, n_features), or a list of them
-        The last class has 0. With views one for each, in the order of its columns; with kernel features those.
+        The weights; the last class has 0. With views, one array for each, in the order of its columns; with kernel
+        features, the weights of those.
     intercept_ : ndarray of shape (n_classes - 1,), or a list of them
+        The intercepts; with views, one array for each.
     precisions_ : dict of str to ndarray
-        lambda of "graph", "ridge" and "ard", with views of "graph 0", "graph 1", ... and "agreement" (0 where it was
-        given up), for features as they were given; with `per_class` the first axis is the class, with ARD the last one
-        the weight.
+        Precisions of "graph", "ridge" and "ard", with views of "graph 0", "graph 1", ... and "coregularization" (0 if
+        the views are not coupled), for features as given. With `per_class_precision` the first axis is the class, with
+        ARD the last one the weight.
     view_weights_ : ndarray of shape (n_views,)
-        How much better each view foretells the labels of labeled rows than the frequencies of the classes do, if it
-        has not seen the label in question: a mean log likelihood, as a share of the sum over the views. All are alike
-        where none is better.
-    objective_ : ndarray
-        After each round the Laplace log evidence, or with "em" the objective with the precisions integrated out.
+        Weights of the views in predictions, which sum to 1. A weight is proportional to the mean log likelihood of
+        left-out labels under the view, minus that under the class frequencies. All are equal if none is positive.
+    objective_ : float
+        Final value of the Laplace log evidence, or with "em" of the objective with the precisions integrated out.
+    objective_path_ : ndarray of shape (n_values,)
+        The objective after each iteration, without rejected steps.
     transduction_ : ndarray of shape (n_samples,)
-        The labels of the rows of fit: the most probable member of each one's set.
-    posterior_ : LaplacePosterior
-        Of the weights, for active learning; worked out when first asked for, and not part of a model that was saved,
-        pickled or copied.
+        Labels of the rows of fit: the most probable member of each row's set.
+    posterior_ : LogisticPosterior
+        Laplace posterior of the weights, for active learning; computed on first access, and not part of a model that
+        was saved, pickled or copied.
     n_iter_ : int
-        Rounds.
+        Number of iterations.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        Column names of X, if it was a DataFrame.
 
     Warns
     -----
     ConvergenceWarning
-        If the rounds ended by `max_iter`, or EM has run to weights of 0.
+        If `max_iter` was reached before convergence, or EM ended at weights of 0.
 
     Notes
     -----
-    As published, w_c = 0 is a maximum of what EM climbs, and with few labels the only one: a larger precision makes
-    smaller weights, and these a larger precision. The evidence counts how many weights the labels determine in place of
-    all of them. With some 20 labels of several classes it has no maximum either, in the limit that knows no scale, and
-    runs to weights of 0 or to infinite ones; the hyper-prior prevents that, and is hardly noticed where labels are
-    many. Its mean is .1 in the unit of each part of the prior: where the features have mean variance 1, and A is scaled
-    to a mean diagonal of 1. Beyond 100 features it grows with their number, so that the scores of hundreds are no more
-    uncertain beforehand. The precision of a single weight, and of the agreement, has the unit 1 all the same.
+    As published, w_c = 0 is a maximum of the EM objective, and with few labels the only one: a larger precision gives
+    smaller weights, and these give a larger precision. The evidence counts the number of weights that the labels
+    determine, in place of all of them. With some 20 labels of several classes it has no maximum either, in the
+    scale-free limit, and runs to weights of 0 or to infinite ones. The hyper-prior prevents that, and has hardly any
+    effect with many labels. Its mean is .1 in the unit of each term of the prior: the features have mean variance 1,
+    and A is scaled to a mean diagonal of 1. Above 100 features the unit grows with their number, so that the prior
+    variance of the scores does not grow further. The precisions of single weights and of the coregularization always
+    have the unit 1.
 
-    A graph in several parts leaves A with a lower rank: differences of level between the parts are then free, as the
-    intercept is, if features can tell the parts apart. Weights that neither prior nor labels say anything of, as of
-    constant features, are 0. As the last class has weights of 0, three classes or more are not treated alike: another
-    order of them gives a slightly different prior.
+    A graph with several components lowers the rank of A. Differences of level between the components are then not
+    penalized, like the intercept, if the features can separate the components. Weights that neither the prior nor the
+    labels determine, such as those of constant features, are 0. As the last class has weights of 0, three classes or
+    more are not treated symmetrically: another order of the classes gives a slightly different prior.
 
-    Equal rows are one vertex, with the sum of their weights, so that a row of weight 2 is the row twice in the graph
-    too.
+    Equal rows are one vertex with the sum of their weights, so that a row of weight 2 equals two rows in the graph too.
 
-    With views, rows are predicted by the mean of the log-odds of the views that they have, in which a view counts by
-    `view_weights_`; a row without any has equal shares.
+    With views, rows are predicted by the mean of the log-odds of their views, weighted by `view_weights_`. A row
+    without any view has uniform probabilities.
 
     References
     ----------
@@ -151,7 +166,7 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
     >>> model.predict([[0.4, 0.2], [6.6, 0.2]]).tolist()
     ['a', 'b']
 
-    Two views of two columns each; of the last row only the second is known.
+    Two views of two columns each; the last row lacks the first view.
 
     >>> rows = [[*row, *row] for row in X]
     >>> rows[-1][:2] = [float("nan"), float("nan")]
@@ -170,8 +185,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         features: Literal["raw", "kernel"] = "raw",
         views: Any = None,
         *,
-        agreement: bool | Literal["auto"] = "auto",
-        per_class: bool = False,
+        coregularization: bool | Literal["auto"] = "auto",
+        per_class_precision: bool = False,
         fit_intercept: bool = True,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
         gamma: float | Literal["scale", "auto"] = "scale",
@@ -193,8 +208,8 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self.solver = solver
         self.features = features
         self.views = views
-        self.agreement = agreement
-        self.per_class = per_class
+        self.coregularization = coregularization
+        self.per_class_precision = per_class_precision
         self.fit_intercept = fit_intercept
         self.kernel = kernel
         self.gamma = gamma
@@ -212,16 +227,16 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Link all rows, and find weights and precisions.
+        """Fit the model.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
-            With views, a row lacks one where all its columns are NaN.
+            With views, a row lacks a view if all columns of the view are NaN.
         y : array-like or CandidateSets of length n_samples
             Labels, sets of labels, a 0/1 indicator, or candidate sets.
         sample_weight : array-like of shape (n_samples,), optional
-            At least 0; a weight of 2 is the same as the row twice, as a labeled one and as a vertex of the graph.
+            At least 0; a weight of 2 is equivalent to two equal rows, in the likelihood and in the graph.
 
         Returns
         -------
@@ -230,42 +245,43 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used, a row has NaN in a part of a view, or a view is missing everywhere.
+            If X, y or a parameter is not valid, a row has NaN in some columns of a view, or no row has a view.
         """
-        check_choices(self)
-        alpha, beta = hyper_prior(self.alpha, self.beta, self.prior, self.precision)
+        self._check_parameters()
+        alpha, beta = _check_hyperprior(self.alpha, self.beta, self.prior, self.precision)
         rule = NeighborGraph(
             self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
         )
-        rows, candidates = self._read_fit(X, y)
-        told = ~candidates.is_unlabeled
-        weight = check_sample_weight(sample_weight, rows.shape[0], told=told)
+        rows, candidates = self._validate_fit(X, y)
+        labeled = ~candidates.is_unlabeled
+        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=labeled)
         names = getattr(self, "feature_names_in_", None)
-        views = encode_views(
+        views = make_views(
             rows,
-            [None] if self.views is None else read_views(self.views, rows.shape[1], names),
+            [None] if self.views is None else parse_views(self.views, rows.shape[1], names),
             names,
-            told,
+            labeled,
             weight,
             rule,
-            kernel=self._kernel_of if self.features == "kernel" else None,
+            kernel=self._make_kernel if self.features == "kernel" else None,
             has_constant=bool(self.fit_intercept),
         )
-        prior = prior_terms(
+        terms = prior_terms(
             rows,
-            told,
+            labeled,
             weight,
             views,
             prior=self.prior,
-            per_class=bool(self.per_class),
+            per_class=bool(self.per_class_precision),
             numbered=self.views is not None,
         )
-        labeled = labeled_instances(rows, candidates.mask, weight, views)
-        learned = learn_views(
-            labeled,
-            tuple(scaled.term for scaled in prior),
+        fitted = fit_views(
+            labeled_instances(rows, candidates.mask, weight, views),
+            tuple(scaled.term for scaled in terms),
             len(views),
-            agreement=self.agreement if isinstance(self.agreement, str) else bool(self.agreement),
+            coregularization=self.coregularization
+            if isinstance(self.coregularization, str)
+            else bool(self.coregularization),
             precision=self.precision,
             solver=self.solver,
             alpha=alpha,
@@ -273,10 +289,10 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        self._warn(learned)
-        self._keep(views, prior, learned)
-        self._decide(rows, candidates)
-        return self._finish_fit(X, y, candidates)
+        self._warn_convergence(fitted)
+        self._set_fitted_attributes(views, terms, fitted)
+        self._set_transduction(rows, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any, view: int | None = None) -> Floats:
         """Return the probabilities of the classes.
@@ -284,18 +300,24 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
+            With views, a row lacks a view if all columns of the view are NaN.
         view : int, optional
-            What this view says alone. Without it, the views that a row has, by the mean of their log-odds.
+            Index of the view to predict with. By default all views of a row, by the weighted mean of their log-odds.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; equal shares where a row lacks the view, or all of them.
+            Rows sum to 1; uniform for a row that lacks the view, or all views.
+
+        Raises
+        ------
+        InputError
+            If X is not valid, or `view` is not the index of a view.
         """
-        rows = self._read_rows(X)
+        rows = self._validate_rows(X)
         if view is None:
             return softmax(self._finite_scores(rows))
-        return softmax(self._model.scores_of(rows, self._model.place(view))[0])
+        return softmax(self._view_model.view_scores(rows, self._view_model.check_view(view))[0])
 
     def posterior_features(self, X: Any) -> list[tuple[Ints, FeatureMatrix]]:
         """Return, for each view, the rows that have it, and their instances in the features of `posterior_`.
@@ -306,74 +328,105 @@ class GraphLogisticRegression(DecisionValues, CandidateClassifier):
 
         Returns
         -------
-        list of (ndarray of row numbers, ndarray or CSR array of shape (t, D))
-            One for each view; D is the number of features of all views, their constants included.
+        list of (ndarray of row indices, ndarray or CSR array of shape (t, D))
+            One for each view; D is the number of features of all views, including their constants.
         """
-        rows = self._read_rows(X)
-        return [self._model.instances(rows, place) for place in range(len(self._model.features))]
+        rows = self._validate_rows(X)
+        return [self._view_model.instances(rows, view) for view in range(len(self._view_model.features))]
 
     @property
-    def posterior_(self) -> LaplacePosterior:
-        """The Laplace approximation of the weights' distribution; worked out when it is first asked for."""
+    def posterior_(self) -> LogisticPosterior:
+        """The Laplace posterior of the weights; computed on first access."""
         check_is_fitted(self)
-        if self._learnt is None:
-            raise InputError("a model that was saved, pickled or copied keeps no posterior: fit it again.")
-        return self._learnt.posterior
+        if self._fitted_views is None:
+            raise InputError("A model that was saved, pickled or copied has no `posterior_`. Fit it again.")
+        return self._fitted_views.posterior
 
-    # -- how it is done ---------------------------------------------------------------------------------------------
+    # -- private ----------------------------------------------------------------------------------------------------
 
-    def _kernel_of(self, rows: FeatureMatrix) -> Kernel:
-        return Kernel.of(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+    def _check_parameters(self) -> None:
+        """Raise InputError if a parameter is not valid, except those of the graph."""
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        if not callable(self.kernel):
+            check_choice("kernel", self.kernel, tuple(KERNELS), " for kernel features, or a function of rows")
+        value = self.coregularization
+        if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
+            raise InputError(f'`coregularization` must be "auto", True or False; got {value!r}.')
+        check_bool("per_class_precision", self.per_class_precision)
+        check_bool("fit_intercept", self.fit_intercept)
+        check_positive("max_iter", self.max_iter, integer=True)
+        check_positive("tol", self.tol)
 
-    def _warn(self, learned: Learned) -> None:
-        found = learned.solution
-        if found.collapsed:
+    def _make_kernel(self, rows: FeatureMatrix) -> Kernel:
+        return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    def _warn_convergence(self, fitted: FittedViews) -> None:
+        solution = fitted.solution
+        if solution.degenerate:
             warnings.warn(
-                f'precision="em" has run to weights of 0: {len(learned.labeled.mask)} labeled rows do not hold '
-                f"{found.weights.size} weights against it, where a larger precision makes smaller weights, and these a "
-                'larger precision; pass precision="evidence", which counts only what the labels tell of.',
+                f'precision="em" ended at weights of 0: {len(fitted.labeled.mask)} labeled rows are too few for '
+                f"{solution.weights.size} weights, since a larger precision gives smaller weights, and these give a "
+                'larger precision. Pass precision="evidence", which counts only weights that the labels determine.',
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif not found.converged:
+        elif not solution.converged:
             warnings.warn(
-                f"GraphLogisticRegression did not converge in {found.n_iter} steps: raise max_iter, or tol.",
+                f"GraphLogisticRegression did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    def _keep(self, views: list[View], prior: list[ScaledTerm], learned: Learned) -> None:
-        found, cuts = learned.solution, np.cumsum([view.size for view in views])[:-1]
-        features, weights = tuple(view.features for view in views), tuple(np.split(found.weights, cuts, axis=1))
-        raw = [own.in_units_of_rows(part) for own, part in zip(features, weights, strict=True)]
-        self.coef_: Any = [slopes for slopes, _ in raw] if self.views is not None else raw[0][0]
-        self.intercept_: Any = [constants for _, constants in raw] if self.views is not None else raw[0][1]
+    def _set_fitted_attributes(self, views: list[EncodedView], terms: list[ScaledTerm], fitted: FittedViews) -> None:
+        solution, starts = fitted.solution, np.cumsum([view.size for view in views])[:-1]
+        features, weights = tuple(view.features for view in views), tuple(np.split(solution.weights, starts, axis=1))
+        unscaled = [own.unscale(weight) for own, weight in zip(features, weights, strict=True)]
+        self.coef_: Any = [coef for coef, _ in unscaled] if self.views is not None else unscaled[0][0]
+        self.intercept_: Any = [intercept for _, intercept in unscaled] if self.views is not None else unscaled[0][1]
         self.precisions_ = {
-            own.term.name: own.precision_of_rows(found.precisions.get(own.term.name, np.zeros(()))) for own in prior
+            scaled.term.name: scaled.unscale(solution.precisions.get(scaled.term.name, np.zeros(())))
+            for scaled in terms
         }
-        self.objective_ = found.objective
-        self.n_iter_ = max(found.n_iter, 1)
-        self._learnt: Learned | None = learned
-        self.view_weights_ = learned.trust
-        self._model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
+        self.objective_path_ = solution.objective_path
+        self.objective_ = float(solution.objective_path[-1])
+        self.n_iter_ = max(solution.n_iter, 1)
+        self._fitted_views: FittedViews | None = fitted
+        self.view_weights_ = fitted.view_weights
+        self._view_model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
 
-    def _decide(self, rows: FeatureMatrix, candidates: CandidateSets) -> None:
-        shares = masked_softmax(self._finite_scores(rows), candidates.mask)
-        self.transduction_ = candidates.classes[np.where(candidates.mask, shares, -1.0).argmax(axis=1)]
+    def _set_transduction(self, rows: FeatureMatrix, candidates: CandidateSets) -> None:
+        proba = masked_softmax(self._finite_scores(rows), candidates.mask)
+        self.transduction_ = candidates.classes[np.where(candidates.mask, proba, -1.0).argmax(axis=1)]
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
-        return self._model.scores(rows)
+        return self._view_model.scores(rows)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        return super()._read_rows(X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite)
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        return super()._validate_rows(
+            X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        if "_learnt" in state:  # large, and made of the rows of fit
-            state["_learnt"] = None
+        if "_fitted_views" in state:  # large, and contains the rows of fit
+            state["_fitted_views"] = None
         return state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.views is not None
         return tags
+
+
+def _check_hyperprior(alpha: Any, beta: Any, prior: str, precision: str) -> tuple[float, float]:
+    """Return alpha and beta of the Gamma hyper-prior, in units of the terms; decision 0017 has those of "auto"."""
+    strength = 0.0 if precision == "em" else 0.01 if prior == "graph+ard" else 1.0
+    values = []
+    for name, value, auto in (("alpha", alpha, strength), ("beta", beta, 10.0 * strength)):
+        if isinstance(value, str) and value == "auto":
+            values.append(auto)
+            continue
+        check_positive(name, value, allow_zero=True)
+        values.append(float(value))
+    return values[0], values[1]

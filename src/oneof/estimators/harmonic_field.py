@@ -8,80 +8,84 @@ from oneof.validation import check_bool, check_positive
 
 
 class HarmonicField(GraphClassifier):
-    """Labels that change least along the links of a graph of all rows, labeled and not.
+    """Semi-supervised classifier by harmonic functions on a neighbor graph of all rows.
 
-    The rows are linked to their nearest neighbors by weights W. With L = D - W, the shares F of the classes minimize
-    sum_k f_k^T L f_k subject to the exact labels, so that every other row has the weighted mean of its neighbors'
-    shares: F_U = L_UU^-1 W_UL Y_L, the probability that a random walk from there first meets a label of the class. Each
-    row takes the class k that is largest in q_k f_ik / sum_j f_jk, by class mass: the sum is over rows of which nothing
-    is known, and q_k the part of the class in the others, each class counted once more.
+    The rows are connected to their nearest neighbors by edge weights W. With L = D - W, the class distributions F
+    minimize sum_k f_k^T L f_k subject to the exact labels, so that every other row has the weighted mean of its
+    neighbors: F_U = L_UU^-1 W_UL Y_L. This is the probability that a random walk from the row first reaches a label of
+    the class. With class mass normalization, each row gets the class k with the largest q_k f_ik / sum_j f_jk. The sum
+    is over the unlabeled rows, and q_k is the proportion of the class in all other rows, with each class counted once
+    more.
 
     Parameters
     ----------
     label_penalty : float, optional
-        c > 0: labels are then not clamped, but what is minimized has c sum_{i exact} (f_ik - y_ik)^2 besides. In the
-        unit of the weights; for Gaussian weights a link of no length has 1.
+        c > 0: instead of clamping the labels, add c sum_{i exact} (f_ik - y_ik)^2 to the objective. In the unit of the
+        weights; for Gaussian weights an edge of length 0 has weight 1.
     ridge : float, default=0.0
-        At least 0: what is minimized has ridge ||f_k||^2 besides, and rows are scaled to sum 1 afterwards. Labels then
-        reach less far.
+        At least 0: add ridge ||f_k||^2 to the objective, and scale rows to sum 1 afterwards. Labels then have a
+        shorter reach.
     class_mass : bool, default=True
-        Whether classes are scaled as said above. Without it, a row takes its largest share, and where labels are few
-        one class may take nearly all rows. With many labels of classes of very different sizes it may cost more than
-        it brings.
+        Whether to apply class mass normalization. Without it, a row gets its most probable class, and with few labels
+        one class may take nearly all rows. With many labels of classes of very different sizes it may increase the
+        error.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the
-        five parameters that follow.
+        Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
+        parameters.
     n_neighbors : int, default=5
-        Where there are fewer rows, all are linked.
+        Number of nearest neighbors of each row. If there are fewer rows, all are connected.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbors.
+        Connect all rows within this distance instead of the nearest neighbors.
     bandwidth : "local" or float, default="local"
-        Of Gaussian weights.
+        Bandwidth of Gaussian weights.
     symmetrize : {"union", "mutual", "sum"}, default="union"
+        Whether two rows are connected if either is a neighbor of the other, only if each is, or with the sum of both
+        weights.
     algorithm : {"exact", "approximate"}, default="exact"
+        Neighbor search.
     max_iter : int, default=10000
-        Iterations at most; with rows of several candidates also sweeps.
+        Largest number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-6
-        Above 0: what iterations may leave to change in a share.
+        Above 0: largest remaining change of a probability.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        F, before class mass; rows sum to 1.
+        F, before class mass normalization; rows sum to 1.
     transduction_ : ndarray of shape (n_samples,)
-        The labels of the rows of fit: the class of the largest share after class mass.
+        Labels of the rows of fit: the most probable class after class mass normalization.
     affinity_ : csr_array of shape (n_samples, n_samples)
         W.
     n_iter_ : int
-        Iterations of conjugate gradients, 1 for a small graph; sweeps, where rows have several candidates.
+        Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        Set if X is a DataFrame.
 
     Warns
     -----
     UserWarning
-        If there are parts of the graph without a label: their rows have equal shares.
+        If components of the graph have no label: their rows get uniform distributions.
     ConvergenceWarning
-        If the iterations ended by `max_iter`.
+        If `max_iter` is reached.
 
     Notes
     -----
-    Class mass leaves rows alone of which anything is known; in exact rows the mass of a class is their number, in rows
-    with several candidates the sum of the shares that they were found to have.
+    Class mass normalization changes only unlabeled rows. In exact rows the mass of a class is their number, in rows
+    with several candidates the sum of their resulting probabilities.
 
-    Rows with several candidates keep to them: in every sweep F <- D^-1 W F they lose the mass that lies outside their
-    sets, and what is left is scaled to sum 1. Exact rows are clamped, rows of full sets are free; without rows of
-    several candidates the solution is the published one. It is found by conjugate gradients and not by sweeps, which
-    need thousands where labels are few.
+    Rows with several candidates are constrained to them: in every sweep F <- D^-1 W F they lose the mass outside their
+    sets, and the rest is scaled to sum 1. Exact rows are clamped, and unlabeled rows are free. Without rows of several
+    candidates the solution is the published one. It is computed by conjugate gradients instead of sweeps, which need
+    thousands of iterations if labels are few.
 
-    One factor for all features changes nothing, unless `radius` or a number for `bandwidth` is given, which are in their
-    units, or `affinity` is a function that knows them; factors of their own do.
+    A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
+    their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
 
-    For rows other than those of fit, `predict` and `predict_proba` take the mean of the shares of their nearest
-    neighbors among the rows of fit, after class mass, by the weights that the graph would give. A row of fit, given
-    again, is among its own neighbors, but predicted is the mean: what the method decides of it is `transduction_`.
+    `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
+    fit, after class mass normalization. The mean is weighted by the edge weights of the graph. A row of fit that is
+    passed again is its own neighbor, but still gets the mean: its own label is in `transduction_`.
 
     References
     ----------
@@ -127,7 +131,7 @@ class HarmonicField(GraphClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Link all rows, and label them.
+        """Build the graph of all rows and label them.
 
         Parameters
         ----------
@@ -142,14 +146,14 @@ class HarmonicField(GraphClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
         if self.label_penalty is not None:
             check_positive("label_penalty", self.label_penalty)
         check_positive("ridge", self.ridge, allow_zero=True)
         check_bool("class_mass", self.class_mass)
-        candidates, graph = self._link(X, y)
-        found = solve_harmonic(
+        candidates, graph = self._build_graph(X, y)
+        solution = solve_harmonic(
             graph.affinity,
             candidates.mask,
             label_penalty=self.label_penalty,
@@ -157,7 +161,7 @@ class HarmonicField(GraphClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        decided = None
+        balanced = None
         if self.class_mass:
-            decided = balance_mass(found.distributions, candidates.mask, found.unreached, tol=self.tol)
-        return self._keep(X, y, candidates, graph, found, decided)
+            balanced = balance_mass(solution.distributions, candidates.mask, solution.unreachable, tol=self.tol)
+        return self._set_fitted_attributes(X, y, candidates, graph, solution, balanced)

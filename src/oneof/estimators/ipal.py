@@ -1,70 +1,75 @@
-"""Instance-based learning from partial labels."""
+"""Instance-based partial label learning (IPAL)."""
 
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, DecisionValues, rows_where
-from oneof.graphs.neighbors import Neighborhood
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin, select_rows
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.ipal import balance_classes, propagate, reconstruction_links
-from oneof.solvers.neighbor_votes import neighbor_weights, vote_shares
-from oneof.solvers.reconstruction import reconstruction_errors
+from oneof.solvers.nearest_neighbors import (
+    neighbor_weights,
+    normalize_class_mass,
+    propagate,
+    reconstruction_errors,
+    reconstruction_matrix,
+    vote_fractions,
+)
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
 
-class IPAL(DecisionValues, CandidateClassifier):
-    """Nearest neighbors that settle one another's labels first, and then rebuild the rows to predict.
+class IPAL(DecisionFunctionMixin, CandidateClassifier):
+    """Nearest-neighbor classifier that disambiguates labels by propagation and predicts by reconstruction.
 
-    Each labeled row x_i is rebuilt from its nearest other labeled rows, with weights w_i that minimize
-    ||x_i - sum_j w_ij x_j||^2 over w_i >= 0. Along these weights, each row's scaled to sum 1, the shares F of the
-    candidates spread, F <- alpha W F + (1 - alpha) F_0, cut to the candidates and scaled to sum 1 after every sweep,
-    from F_0 uniform over each set; each row takes its largest share for its label. A new row x is rebuilt from its
-    nearest labeled rows in the same way, and predicted is the class k of least error
-    ||x - sum_{j: label_j = k} w_j x_j||^2. Rows whose set holds every class take no part.
+    Each labeled row x_i is reconstructed from its nearest other labeled rows, with weights w_i that minimize
+    ||x_i - sum_j w_ij x_j||^2 over w_i >= 0. With these weights, each row's scaled to sum 1, the label distributions F
+    are propagated from F_0, uniform over each set: F <- alpha W F + (1 - alpha) F_0, restricted to the candidates and
+    scaled to sum 1 in each iteration. The label of a row is its most probable candidate. A new row x is reconstructed
+    from its nearest labeled rows in the same way, and the prediction is the class k with the smallest error
+    ||x - sum_{j: label_j = k} w_j x_j||^2. Unlabeled rows are not used.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        At least 1; where there are fewer labeled rows, all of them are neighbors.
+        At least 1; at most the number of other labeled rows are used.
     alpha : float, default=0.95
-        Share of the neighbors in a sweep, in [0, 1]; the rest is that of the row's own set.
+        Weight of the neighbors in an iteration, in [0, 1]; the rest is the weight of the row's own set.
     class_mass : bool, default=False
-        Scale F, at the end, such that every class has the share of all rows that it has in F_0, and let the rows take
-        their labels from that. It matters where some classes are named by many sets and true for few.
+        True scales the final F so that every class has the same fraction of all rows as in F_0, before the labels are
+        selected. It matters if some classes are in many sets but true for few rows.
     prediction : {"reconstruction", "votes"}, default="reconstruction"
-        By the error of reconstruction, or by the neighbors' votes for the labels they took, weighted as in `PLKNN`.
+        By the reconstruction error, or by the votes of the neighbors for their labels, weighted as in `PLKNN`.
     max_iter : int, default=100
-        Sweeps, at most. The paper makes 100, and no warning is given if F still moves then.
+        Maximum number of iterations. The paper makes 100; there is no warning if F still changes then.
     tol : float, default=1e-6
-        Sweeps end where no entry of F changes by more than this, above 0.
+        Stop if no entry of F changes by more than this value, above 0.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        F for the rows of fit (scaled, with `class_mass`), 0 outside the set of each; the largest is the label. A row
-        without a label, which took no part, is rebuilt from its nearest labeled rows: it has the mean of their shares
-        by its weights, and equal shares if all of these are 0.
+        F for the rows of fit (scaled, with `class_mass`), 0 outside each set; the largest entry is the label. An
+        unlabeled row is reconstructed from its nearest labeled rows: its distribution is the mean of theirs by these
+        weights, and uniform if all weights are 0.
     n_iter_ : int
-        Sweeps made.
+        Number of iterations.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        Only if X is a DataFrame.
 
     Notes
     -----
-    Decision values are -||x - sum_{j: label_j = k} w_j x_j||^2 / ||x||^2: 0 for a class that rebuilds x, -1 for one
-    without neighbors, and 0 for all classes where x = 0. Confidences of rows other than those of fit are a softmax of
-    these, and so never far from equal. With ``prediction="votes"`` decision values are shares of the votes.
+    Decision values are -||x - sum_{j: label_j = k} w_j x_j||^2 / ||x||^2: 0 for a class that reconstructs x exactly,
+    -1 for a class without neighbors, and 0 for all classes if x = 0. Confidences of new rows are a softmax of these,
+    and so close to uniform. With ``prediction="votes"`` decision values are fractions of the votes.
 
-    One factor for all features changes nothing; factors of their own do, and weights at least 0 know where the origin
-    is: standardize the features first, or scale them to [0, 1]. Where there are more neighbors than features, many
-    weights may be equally good; see `oneof.solvers.nnls`. Where no neighbor helps to rebuild a row, all classes
-    tie, and the first is predicted. Which of several rows at the same distance are taken is arbitrary; but for ties the
-    order of the rows does not matter.
+    One factor for all features does not change the predictions. One factor for each feature does, and so does a shift
+    of the origin, since the weights are not negative: standardize the features first, or scale them to [0, 1]. With
+    more neighbors than features, many weights may be optimal; see `oneof.solvers.nnls`. If no neighbor reduces the
+    error of a row, all classes tie, and the first is predicted. The choice among several rows at the same distance is
+    arbitrary; apart from ties the order of the rows does not matter.
 
     References
     ----------
@@ -99,7 +104,7 @@ class IPAL(DecisionValues, CandidateClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Settle the labels of the rows, and keep the labeled rows.
+        """Disambiguate the labels, and store the labeled rows.
 
         Parameters
         ----------
@@ -114,7 +119,7 @@ class IPAL(DecisionValues, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
         check_positive("n_neighbors", self.n_neighbors, integer=True)
         check_positive("max_iter", self.max_iter, integer=True)
@@ -122,32 +127,32 @@ class IPAL(DecisionValues, CandidateClassifier):
         check_fraction("alpha", self.alpha)
         check_bool("class_mass", self.class_mass)
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
-        rows, candidates = self._read_fit(X, y)
-        told = ~candidates.is_unlabeled
-        known, mask = Neighborhood(rows_where(told, rows)), candidates.mask[told]
-        links = reconstruction_links(known, self.n_neighbors)
-        found = propagate(links, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
-        confidence = balance_classes(found.confidence, mask) if self.class_mass else found.confidence
+        rows, candidates = self._validate_fit(X, y)
+        labeled = ~candidates.is_unlabeled
+        index, mask = NeighborIndex(select_rows(labeled, rows)), candidates.mask[labeled]
+        weights = reconstruction_matrix(index, self.n_neighbors)
+        result = propagate(weights, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
+        F = normalize_class_mass(result.label_distributions, mask) if self.class_mass else result.label_distributions
         self.label_distributions_ = np.zeros(candidates.shape)
-        self.label_distributions_[told] = confidence
-        if not told.all():
-            links = reconstruction_links(known, self.n_neighbors, rows[~told])
-            self.label_distributions_[~told] = normalize_within_sets(links @ confidence, candidates.mask[~told])
-        self._known, self._labels = known, confidence.argmax(axis=1)
-        self.n_iter_ = found.n_iter
-        return self._finish_fit(X, y, candidates)
+        self.label_distributions_[labeled] = F
+        if not labeled.all():
+            weights = reconstruction_matrix(index, self.n_neighbors, rows[~labeled])
+            self.label_distributions_[~labeled] = normalize_within_sets(weights @ F, candidates.mask[~labeled])
+        self._index, self._labels = index, F.argmax(axis=1)
+        self.n_iter_ = result.n_iter
+        return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
-        distances, neighbors = self._known.nearest(self.n_neighbors, rows).by_row(rows.shape[0])
+        distances, neighbors = self._index.nearest(self.n_neighbors, rows).reshape_by_row(rows.shape[0])
         n_classes = len(self.classes_)
         if self.prediction == "votes":
-            return vote_shares(neighbors, neighbor_weights(distances), np.eye(n_classes, dtype=bool)[self._labels])
+            return vote_fractions(neighbors, neighbor_weights(distances), np.eye(n_classes, dtype=bool)[self._labels])
         return -reconstruction_errors(
-            self._known.points(), self._known.points(rows), neighbors, self._labels, n_classes
+            self._index.points(), self._index.points(rows), neighbors, self._labels, n_classes
         )
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Take what the sweeps of fit found for its own rows."""
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+        """Return the label distributions of `fit` for its own rows."""
         if training:
             return normalize_within_sets(self.label_distributions_, candidates.mask)
-        return super()._candidate_shares(rows, candidates, training=training)
+        return super()._candidate_proba(rows, candidates, training=training)

@@ -4,36 +4,39 @@ from typing import Any, Literal, Self
 
 from oneof.errors import InputError
 from oneof.estimators._graph_base import GraphClassifier
-from oneof.solvers.diffusion import solve_consistency
+from oneof.solvers.diffusion import solve_local_global_consistency
 from oneof.validation import check_fraction
 
 
 class LocalGlobalConsistency(GraphClassifier):
-    """Labels that spread over a graph of all rows, and lose a part on every step; also called label spreading.
+    """Semi-supervised classifier that spreads labels over a neighbor graph of all rows; also called label spreading.
 
-    The rows are linked to their nearest neighbors by weights W. With S = D^-1/2 W D^-1/2 and Y the indicator of the
-    labels, 0 in rows without one, F = (1 - alpha) (I - alpha S)^-1 Y is where F <- alpha S F + (1 - alpha) Y rests.
-    Each row takes its largest share.
+    The rows are connected to their nearest neighbors by edge weights W. With S = D^-1/2 W D^-1/2 and Y the indicator of
+    the labels, 0 in unlabeled rows, F = (1 - alpha) (I - alpha S)^-1 Y is the fixed point of
+    F <- alpha S F + (1 - alpha) Y. Each row gets its most probable class.
 
     Parameters
     ----------
     alpha : float, default=0.99
-        Share of the neighbors in a sweep, between 0 and 1; the rest is that of a row's own label.
+        Weight of the neighbors in a sweep, between 0 and 1; the rest is the weight of the row's own label.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the
-        five parameters that follow.
+        Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
+        parameters.
     n_neighbors : int, default=5
-        Where there are fewer rows, all are linked.
+        Number of nearest neighbors of each row. If there are fewer rows, all are connected.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbors.
+        Connect all rows within this distance instead of the nearest neighbors.
     bandwidth : "local" or float, default="local"
-        Of Gaussian weights.
+        Bandwidth of Gaussian weights.
     symmetrize : {"union", "mutual", "sum"}, default="union"
+        Whether two rows are connected if either is a neighbor of the other, only if each is, or with the sum of both
+        weights.
     algorithm : {"exact", "approximate"}, default="exact"
+        Neighbor search.
     max_iter : int, default=10000
-        Iterations at most; with rows of several candidates also sweeps.
+        Largest number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-6
-        Above 0: what iterations may leave to change in a share.
+        Above 0: largest remaining change of a probability.
 
     Attributes
     ----------
@@ -41,34 +44,34 @@ class LocalGlobalConsistency(GraphClassifier):
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         F with rows scaled to sum 1.
     transduction_ : ndarray of shape (n_samples,)
-        The labels of the rows of fit: the class of the largest share.
+        Labels of the rows of fit: the most probable class.
     affinity_ : csr_array of shape (n_samples, n_samples)
         W.
     n_iter_ : int
-        Iterations of conjugate gradients, 1 for a small graph; sweeps, where rows have several candidates.
+        Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        Set if X is a DataFrame.
 
     Warns
     -----
     UserWarning
-        If there are parts of the graph without a label: their rows have equal shares.
+        If components of the graph have no label: their rows get uniform distributions.
     ConvergenceWarning
-        If the iterations ended by `max_iter`.
+        If `max_iter` is reached.
 
     Notes
     -----
-    No label is clamped: an exact row may be found to have another. Rows with several candidates have 1/|S| on each in
-    Y, and keep to them: in every sweep they lose the mass that lies outside their sets, and what is left is scaled to
-    the mass that the row had. Without such rows the solution is the published one.
+    No label is clamped: an exact row may get another class. Rows with several candidates have 1/|S| on each of them in
+    Y, and are constrained to them: in every sweep they lose the mass outside their sets, and the rest is scaled to the
+    mass that the row had. Without such rows the solution is the published one.
 
-    One factor for all features changes nothing, unless `radius` or a number for `bandwidth` is given, which are in their
-    units, or `affinity` is a function that knows them; factors of their own do.
+    A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
+    their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
 
-    For rows other than those of fit, `predict` and `predict_proba` take the mean of the shares of their nearest
-    neighbors among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
-    own neighbors, but predicted is the mean: what the method decides of it is `transduction_`.
+    `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
+    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
+    gets the mean: its own label is in `transduction_`.
 
     References
     ----------
@@ -107,7 +110,7 @@ class LocalGlobalConsistency(GraphClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Link all rows, and label them.
+        """Build the graph of all rows and label them.
 
         Parameters
         ----------
@@ -122,13 +125,13 @@ class LocalGlobalConsistency(GraphClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
         check_fraction("alpha", self.alpha)
         if self.alpha in (0, 1):
-            raise InputError(f"`alpha` must be a number between 0 and 1, and neither; got {self.alpha!r}.")
-        candidates, graph = self._link(X, y)
-        found = solve_consistency(
+            raise InputError(f"`alpha` must be between 0 and 1, excluding both; got {self.alpha!r}.")
+        candidates, graph = self._build_graph(X, y)
+        solution = solve_local_global_consistency(
             graph.affinity, candidates.mask, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
         )
-        return self._keep(X, y, candidates, graph, found)
+        return self._set_fitted_attributes(X, y, candidates, graph, solution)

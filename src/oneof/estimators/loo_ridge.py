@@ -7,121 +7,122 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionValues
-from oneof.estimators.loo_kernels import check_kernel, named_kernels
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
+from oneof.kernels.mapped import check_kernel, iter_kernels
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.solvers.loo_ridge import (
-    ACCOUNTS,
+    DISTRACTOR_MODELS,
     CandidateGroups,
     LOORidgeSolution,
-    best_sharpness,
-    rivals,
+    fit_inverse_temperature,
+    runner_up_classes,
     solve_loo_ridge,
 )
 from oneof.typing import FeatureMatrix, Floats, Ints, Mask
 from oneof.validation import check_choice, check_positive, check_random_state
 
-MOST_EXACT_ROWS = 6000
-"""Most labeled rows for which approximation="auto" takes the kernel as it is."""
-MOST_WEIGHED_ROWS = 3000
-"""Most rows on which kernels are weighed where they are approximated."""
+MAX_EXACT_ROWS = 6000
+"""Number of used rows up to which approximation="auto" is exact."""
+MAX_STACKING_ROWS = 3000
+"""Maximum number of rows on which the kernels are weighted with an approximation."""
 
 
-class LOORidge(DecisionValues, CandidateClassifier):
-    """Kernel ridge regression whose exact leave-one-out predictions disambiguate its labels.
+class LOORidge(DecisionFunctionMixin, CandidateClassifier):
+    """Kernel ridge classifier that disambiguates labels by exact leave-one-out prediction.
 
-    The labels P start as equal shares of each row's candidates. Then, round by round, every row is predicted from the
-    labels of all others, and what is predicted within its set becomes its label. This is done under three accounts of
-    the false candidates: they are drawn evenly; they are the other labels of the same scene, so that common labels are
-    common distractors; they are what annotators take for the truth. How much better the rows are foretold once their
-    sets are known says how much of the labels each account gives.
+    The labels P start as the uniform distribution over each row's candidates. In each iteration every row is predicted
+    from the labels of all other rows, and the prediction within its set becomes its label. This is repeated under three
+    models of the distractors: uniform (all classes are equally probable); cooccurring (the other labels of the same
+    scene, so that common labels are common distractors); confusable (classes that are mistaken for the truth). The
+    weight of each model follows from the gain in prediction that the candidate sets give under it.
 
     Parameters
     ----------
     kernel : {"auto", "rbf", "laplacian", "precomputed"} or callable, default="auto"
         "rbf" is exp(-.3 ||x - y||^2 / V), with V the summed variance of the features, "laplacian" exp(-1.5 |x - y|_1 /
-        d). "auto" takes both, see `features`. "precomputed": X is the kernel of all pairs of rows. A callable
-        ``kernel(X, Y)`` returns the matrix of all pairs, of the rows as they are.
-    distractors : {"auto", "uniform", "scene", "confusion"}, default="auto"
-        Where false candidates come from: judged by the sets; drawn evenly; all labels that are present in one scene;
-        what annotators take one class for.
+        d). "auto" uses both, see `features`. "precomputed": X is the kernel of all pairs of rows. A callable
+        ``kernel(X, Y)`` returns the matrix of all pairs of untransformed rows.
+    distractors : {"auto", "uniform", "cooccurring", "confusable"}, default="auto"
+        Origin of the distractors: "auto" weights the three models by the candidate sets; "uniform": all other classes
+        are equally probable; "cooccurring": all labels in one scene; "confusable": classes mistaken for the truth.
     lam : float, default=0.05
-        Ridge penalty, above 0. For kernels with k(x, x) = 1 the default seldom needs a change.
+        Ridge penalty, above 0. For kernels with k(x, x) = 1 the default rarely needs a change.
     max_iter : int, default=25
-        Of each of the five loops: one weighs the kernels, three are judged, and that of the scenes is run anew with
-        clearer labels. If all rows are exact, none is made.
-    features : {"auto", "standard", "rank", "angle", "unit", "scaled_unit"}, default="auto"
-        What the rows are made before distances are taken (see the notes); "precomputed" and a callable do without.
-        Where this and `kernel` leave several, their predictions are averaged, with the weights with which the left-out
-        ones come nearest the labels. No true label is asked.
+        Number of iterations of each self-training: one to weight the kernels, one under each of the three models, and a
+        second one for cooccurring distractors, with sharper labels. If all rows are exact, none is made.
+    features : {"auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"}, default="auto"
+        Transformation of the features before distances are computed (see the notes); ignored with "precomputed" and a
+        callable. If this parameter and `kernel` select several kernels, their predictions are averaged with the weights
+        whose leave-one-out predictions are closest to the labels. No true label is needed.
     unlabeled : {"ignore", "class_mass"}, default="ignore"
-        Rows without a label teach nothing, or join: they start from equal shares of all classes and get labels as the
-        others do, kept to the others' class frequencies.
+        "ignore": unlabeled rows are not used. "class_mass": they start from the uniform distribution over all classes
+        and are labeled as the others, with the class frequencies of the others.
     approximation : {"auto", None, "nystroem"}, default="auto"
-        None takes the kernel as it is: time grows with n^3 and memory with n^2. "nystroem" takes `n_components` rows
-        for all; time grows with n m^2, memory with n m, and kernels are weighed on at most 3,000 rows. "auto" does so
-        above 6,000 rows, and never with "precomputed".
+        None is exact: time grows with n^3 and memory with n^2. "nystroem" replaces the rows by `n_components`
+        landmarks; time grows with n m^2, memory with n m, and the kernels are weighted on at most 3,000 rows. "auto"
+        uses it above 6,000 rows, and never with "precomputed".
     n_components : int, default=1000
-        m, or the number of rows if that is less.
+        m, the number of landmarks; at most the number of rows.
     random_state : int, RandomState instance or None, default=None
-        Draws these rows; nothing else is random.
+        Seed of the draw of the landmarks; nothing else is random.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        P: 0 outside a row's set, rows sum to 1. Of rows that were ignored, their probabilities.
+        P: 0 outside a row's set, rows sum to 1. For ignored rows, the predicted probabilities.
     loo_scores_ : ndarray of shape (n_samples, n_classes)
-        Scores of each row by a model that was not told its label.
+        Leave-one-out scores: the scores of each row without its own label.
     transduction_ : ndarray of shape (n_samples,)
-        The label of the largest confidence of each row of fit.
+        The most probable label of each row of fit.
     runner_up_ : ndarray of shape (n_samples,)
-        The candidate that comes next by the left-out scores; of all classes, where a row has one candidate alone.
-    influential_rows_ : ndarray of shape (n_samples, 5), or (n_samples, n - 1) if fewer than six rows teach
-        The rows of fit that speak most for each row's label against its rival; -1 for rows that were ignored. With an
-        approximation this and the next are None.
+        The candidate with the next best leave-one-out score; of all classes if a row has a single candidate.
+    influential_rows_ : ndarray of shape (n_samples, 5), or (n_samples, n - 1) if fewer than six rows are used
+        The rows of fit with the largest contributions to each row's label against its runner-up; -1 for ignored rows.
+        With an approximation this and the next attribute are None.
     influences_ : ndarray of shape (n_samples, 5)
-        How much of the margin between the two left-out scores each of them brings; 0 for rows that were ignored. The
-        whole margin is below 0 where an account of the distractors overruled the scores.
+        Their contributions to the margin between the two leave-one-out scores; 0 for ignored rows. The total margin is
+        negative if a distractor model changed the decision of the scores.
     distractor_weights_ : dict of str to float
-        The part of "uniform", "scene" and "confusion" in the labels; they sum to 1. A weight that does for the labels,
-        and no finding of how the sets arose: where two accounts lead to like labels, either may have it.
+        The weights of "uniform", "cooccurring" and "confusable" in the labels; they sum to 1. A large weight gives good
+        labels, but does not prove the origin of the sets: if two models lead to similar labels, either may have it.
     distractor_z_scores_ : dict of str to float
-        Standard scores of "scene" and "confusion" against "uniform": by how many standard errors rows are better
-        foretold. Empty where nothing was judged.
-    distractor_exponent_ : float
-        The part of the scenes, from 0 to 1, in which the rate of false candidates goes with the rows of the class.
+        z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. Empty
+        if the models were not compared.
     kernel_weights_ : dict of str to float
-        What each kernel counts, by the names of features and kernel, such as "rank-laplacian"; they sum to 1.
-    label_changes_ : ndarray of shape (n_iter_,)
-        The share of label mass that was moved in each round of the account with the largest part.
+        The weight of each kernel, by the names of features and kernel, such as "quantile-laplacian"; they sum to 1.
+    label_changes_ : ndarray
+        The fraction of label mass that changed in each iteration under the model with the largest weight; empty if no
+        iteration was made.
     inverse_temperature_ : float
-        b of `predict_proba`: the softmax of b times the scores. Between .1 and 1,000; 1 where no row has a label.
+        b of `predict_proba`: the softmax of b times the scores. Between .1 and 1,000; 1 if all used rows are unlabeled.
     n_iter_ : int
-        Rounds made of each account.
+        Number of iterations under each model, and 1 without iterations, since the linear solve counts as one.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        Only if X is a DataFrame.
 
     Notes
     -----
-    Maps of features. "standard": z-scores. "rank": each feature's ranks made normal. "angle": z-scores of z-scores
-    whose rows were scaled to one length, which takes out a gain that differs from row to row. They make CSR rows dense.
-    "unit": rows scaled to length 1; "scaled_unit": features divided by their largest absolute value first. They keep
-    zeros, and go with the RBF kernel alone. "auto" takes these two where at most a tenth of the entries of features in
-    use is not 0 or there are more than 5,000 features, the other three where more than half are not 0, and all five
-    between. One factor for all features changes nothing, nor, without "unit", does one for each.
+    Feature transformations. "standard": z-scores. "quantile": normal quantiles of each feature's ranks. "spherical":
+    z-scores, scaled to one length in each row and standardized again, which removes a gain that differs from row to
+    row. These make CSR rows dense. "l2": rows scaled to length 1; "maxabs_l2": features first divided by their largest
+    absolute value. These keep zeros and require the RBF kernel. Features that are 0 in all rows do not count for
+    "auto". It uses the last two if at most a tenth of the entries is nonzero or if there are more than 5,000 features,
+    the first three if more than half are nonzero, and all five in between. The result does not depend on one factor for
+    all features nor, without "l2", on one factor for each feature.
 
-    What is left out is the row's own label; the means of the labels, the maps, the landmarks of "nystroem" and the
-    weights of the kernels are those of all rows. So the left-out scores of a single row are still its own label.
+    Leave-one-out omits only the row's own label. The means of the labels, the transformations, the landmarks of
+    "nystroem" and the weights of the kernels are those of all rows. So the leave-one-out scores still depend on the
+    row's own label if it is the only used row.
 
-    Probabilities maximize the likelihood of the sets under the scores left out, with the part of the scenes as judged;
-    Platt's smoothing keeps them from certainty. A set is taken to tell no more than that, so where wrong predictions
-    come to lie in the sets they are too high.
+    Probabilities maximize the likelihood of the sets under the leave-one-out scores, with the weight of the cooccurring
+    model; Platt's smoothing keeps them below 1. Only the set of a row enters, so that probabilities are too high if
+    wrong predictions are in the sets.
 
-    Without an approximation the row order matters to rounding alone. Rounds need not converge; `label_changes_` tells. The
-    model, and its file, keep the rows of fit or the landmarks. More of when to trust it: docs/loo_ridge.md; how the
-    accounts are judged: docs/decisions/0022-how-false-candidates-arise.md.
+    Without an approximation the row order affects rounding only. The iterations need not converge; see
+    `label_changes_`. The model, and its file, store the rows of fit or the landmarks. Limits of the method:
+    docs/loo_ridge.md; comparison of the models: docs/decisions/0022-how-false-candidates-arise.md.
 
     Examples
     --------
@@ -137,11 +138,11 @@ class LOORidge(DecisionValues, CandidateClassifier):
     def __init__(
         self,
         kernel: str | Callable[[Any, Any], Any] = "auto",
-        distractors: Literal["auto", "uniform", "scene", "confusion"] = "auto",
+        distractors: Literal["auto", "uniform", "cooccurring", "confusable"] = "auto",
         lam: float = 0.05,
         max_iter: int = 25,
         *,
-        features: Literal["auto", "standard", "rank", "angle", "unit", "scaled_unit"] = "auto",
+        features: Literal["auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"] = "auto",
         unlabeled: Literal["ignore", "class_mass"] = "ignore",
         approximation: Literal["auto", "nystroem"] | None = "auto",
         n_components: int = 1000,
@@ -158,7 +159,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Settle the labels of the rows, and fit them.
+        """Fit the model.
 
         Parameters
         ----------
@@ -174,27 +175,27 @@ class LOORidge(DecisionValues, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used, or the work would not fit in memory.
+            If X, y or a parameter is invalid, or the computation would not fit in memory.
         """
         self._check_parameters()
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         ignored = candidates.is_unlabeled if self.unlabeled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
-        sets = CandidateGroups.of(candidates.mask[used])
-        names, kernels = zip(*named_kernels(self.kernel, self.features, rows, used), strict=True)
-        landmarks, weighed = self._drawn_rows(sets.unlabeled)
-        found = solve_loo_ridge(
+        sets = CandidateGroups.from_mask(candidates.mask[used])
+        names, kernels = zip(*iter_kernels(self.kernel, self.features, rows, used), strict=True)
+        landmarks, stacking_rows = self._sample_landmarks(sets.unlabeled)
+        solution = solve_loo_ridge(
             kernels,
             sets,
             lam=float(self.lam),
             max_iter=int(self.max_iter),
-            account=None if self.distractors == "auto" else self.distractors,
+            distractor_model=None if self.distractors == "auto" else self.distractors,
             landmarks=landmarks,
-            weighed=weighed,
+            stacking_rows=stacking_rows,
         )
-        self.kernel_weights_ = dict(zip(names, found.weights.tolist(), strict=True))
-        self._keep(found, rows, used, candidates)
-        return self._finish_fit(X, y, candidates)
+        self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))
+        self._set_fitted_attributes(solution, rows, used, candidates)
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes.
@@ -208,7 +209,7 @@ class LOORidge(DecisionValues, CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             The softmax of the scores times ``inverse_temperature_``; rows sum to 1.
         """
-        rows = self._read_rows(X)
+        rows = self._validate_rows(X)
         return softmax(self.inverse_temperature_ * self._finite_scores(rows))
 
     def _check_parameters(self) -> None:
@@ -216,52 +217,54 @@ class LOORidge(DecisionValues, CandidateClassifier):
         check_positive("lam", self.lam)
         for name in ("max_iter", "n_components"):
             check_positive(name, getattr(self, name), integer=True)
-        for name, known in (("distractors", ("auto", *ACCOUNTS)), ("unlabeled", ("ignore", "class_mass"))):
-            check_choice(name, getattr(self, name), known)
+        check_choice("distractors", self.distractors, ("auto", *DISTRACTOR_MODELS))
+        check_choice("unlabeled", self.unlabeled, ("ignore", "class_mass"))
         check_choice("approximation", self.approximation, ("auto", None, "nystroem"))
         if self._is_precomputed() and self.approximation == "nystroem":
-            raise InputError("a precomputed kernel is taken as it is: pass approximation=None.")
+            raise InputError('`approximation` must be None or "auto" with kernel="precomputed"; got "nystroem".')
 
-    def _keep(self, found: LOORidgeSolution, rows: FeatureMatrix, used: Ints, candidates: CandidateSets) -> None:
-        """Keep a solution; rows that were ignored have what is predicted of them."""
-        shape, judgment = candidates.shape, found.judgment
-        self._model = found.model
-        self.inverse_temperature_ = best_sharpness(found.scores, found.sets.mask, found.odds)
-        self.loo_scores_, others = np.empty(shape), np.ones(shape[0], dtype=bool)
-        self.loo_scores_[used], others[used] = found.scores, False
-        if others.any():
-            self.loo_scores_[others] = self._model.scores(rows[others])
+    def _set_fitted_attributes(
+        self, solution: LOORidgeSolution, rows: FeatureMatrix, used: Ints, candidates: CandidateSets
+    ) -> None:
+        """Set the attributes from the solution; ignored rows have the predictions of the model."""
+        shape, selection = candidates.shape, solution.selection
+        self._model = solution.model
+        self.inverse_temperature_ = fit_inverse_temperature(solution.scores, solution.sets.mask, solution.class_odds)
+        self.loo_scores_, ignored = np.empty(shape), np.ones(shape[0], dtype=bool)
+        self.loo_scores_[used], ignored[used] = solution.scores, False
+        if ignored.any():
+            self.loo_scores_[ignored] = self._model.scores(rows[ignored])
         self.label_distributions_ = softmax(self.inverse_temperature_ * self.loo_scores_)
-        rival = rivals(self.label_distributions_, self.loo_scores_, candidates.mask)
-        self.label_distributions_[used], rival[used] = judgment.shares, found.rivals
+        runner_up = runner_up_classes(self.label_distributions_, self.loo_scores_, candidates.mask)
+        self.label_distributions_[used], runner_up[used] = selection.label_distributions, solution.runner_up
         self.transduction_ = candidates.classes[self.label_distributions_.argmax(axis=1)]
-        self.runner_up_ = candidates.classes[rival]
+        self.runner_up_ = candidates.classes[runner_up]
         self.influential_rows_ = self.influences_ = None
-        if found.vouchers is not None:
-            named = found.vouchers.rows.shape[1]
-            self.influential_rows_, self.influences_ = np.full((shape[0], named), -1), np.zeros((shape[0], named))
-            self.influential_rows_[used] = used[found.vouchers.rows]
-            self.influences_[used] = found.vouchers.brought
-        self.distractor_weights_, self.distractor_z_scores_ = dict(judgment.parts), dict(judgment.evidence)
-        self.distractor_exponent_ = judgment.parts["scene"]
-        self.label_changes_ = judgment.changes
-        self.n_iter_ = len(self.label_changes_)
+        if solution.influences is not None:
+            n_reported = solution.influences.rows.shape[1]
+            self.influential_rows_ = np.full((shape[0], n_reported), -1)
+            self.influences_ = np.zeros((shape[0], n_reported))
+            self.influential_rows_[used] = used[solution.influences.rows]
+            self.influences_[used] = solution.influences.values
+        self.distractor_weights_, self.distractor_z_scores_ = dict(selection.weights), dict(selection.z_scores)
+        self.label_changes_ = selection.changes
+        self.n_iter_ = max(len(self.label_changes_), 1)
 
-    def _drawn_rows(self, unlabeled: Mask) -> tuple[Ints | None, Ints | None]:
-        """Return the landmarks, and the labeled rows on which kernels are weighed; None where all rows are taken."""
-        n, random = len(unlabeled), check_random_state(self.random_state)
+    def _sample_landmarks(self, unlabeled: Mask) -> tuple[Ints | None, Ints | None]:
+        """Return the landmarks and the labeled rows on which kernels are weighted; None if the exact form is used."""
+        n, rng = len(unlabeled), check_random_state(self.random_state)
         if self.approximation is None or (
-            self.approximation == "auto" and (n <= MOST_EXACT_ROWS or self._is_precomputed())
+            self.approximation == "auto" and (n <= MAX_EXACT_ROWS or self._is_precomputed())
         ):
             return None, None
-        order = random.permutation(n)
-        return np.sort(order[: int(self.n_components)]), np.sort(order[~unlabeled[order]][:MOST_WEIGHED_ROWS])
+        order = rng.permutation(n)
+        return np.sort(order[: int(self.n_components)]), np.sort(order[~unlabeled[order]][:MAX_STACKING_ROWS])
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._model.scores(rows)
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: Any, *, training: bool) -> Floats:
-        """Take what the rounds of fit settled for its own rows."""
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+        """Return the label distributions of `fit` for its own rows."""
         if training:
             return normalize_within_sets(self.label_distributions_, candidates.mask)
         return masked_softmax(self.inverse_temperature_ * self._finite_scores(rows), candidates.mask)

@@ -3,75 +3,79 @@
 from typing import Any, Literal, Self
 
 from oneof.estimators._graph_base import GraphClassifier
-from oneof.solvers.diffusion import solve_walk
+from oneof.solvers.diffusion import solve_markov_walk
 from oneof.validation import check_positive
 
 
 class MarkovWalk(GraphClassifier):
-    """Classes of the start nodes of random walks that explain the labels where the walks end.
+    """Semi-supervised classifier by random walks on a neighbor graph that take the label of their start node.
 
-    The rows are linked to their nearest neighbors by weights W. A walk takes t steps of P = D^-1 (W + I), D the row
-    sums of W + I, from a start that is as likely any row as any other: found at x, it started at i with probability
+    The rows are connected to their nearest neighbors by edge weights W. A walk takes t steps of P = D^-1 (W + I), with
+    D the row sums of W + I, from a uniformly distributed start. If it ends at x, it started at i with probability
     P_0|t(i | x) = [P^t]_ix / sum_j [P^t]_jx. The start nodes have distributions theta over the classes, and p(k | x) =
-    sum_i theta_ik P_0|t(i | x). EM finds the theta that maximizes sum_x log sum_{k in S_x} p(k | x) over the labeled
-    rows x, which on exact labels is the published likelihood. Each row takes its most probable class.
+    sum_i theta_ik P_0|t(i | x). EM maximizes sum_x log sum_{k in S_x} p(k | x) over theta, with the sum over the
+    labeled rows x. On exact labels this is the published likelihood. Each row gets its most probable class.
 
     Parameters
     ----------
     n_steps : int, default=8
-        t, at least 1: how far labels are felt, 2 t links at most. As t grows all rows become alike. The paper chooses
-        it by cross-validation or by margins.
+        t, at least 1. Labels have a reach of 2 t edges. As t increases, all rows become alike. The paper chooses it by
+        cross-validation or by margins.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
-        Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the
-        five parameters that follow.
+        Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
+        parameters.
     n_neighbors : int, default=5
-        Where there are fewer rows, all are linked.
+        Number of nearest neighbors of each row. If there are fewer rows, all are connected.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbors.
+        Connect all rows within this distance instead of the nearest neighbors.
     bandwidth : "local" or float, default="local"
-        Of Gaussian weights.
+        Bandwidth of Gaussian weights.
     symmetrize : {"union", "mutual", "sum"}, default="union"
+        Whether two rows are connected if either is a neighbor of the other, only if each is, or with the sum of both
+        weights.
     algorithm : {"exact", "approximate"}, default="exact"
+        Neighbor search.
     max_iter : int, default=1000
-        Iterations of EM at most.
+        Largest number of EM iterations.
     tol : float, default=1e-6
-        Above 0: EM ends where an iteration raises the mean log likelihood of the labeled rows by no more.
+        Above 0: EM stops when an iteration increases the mean log likelihood of the labeled rows by no more.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        p(k | x), cut to the set and scaled to sum 1 in rows with several candidates.
+        p(k | x), restricted to the set and scaled to sum 1 in rows with several candidates.
     start_label_posteriors_ : ndarray of shape (n_samples, n_classes)
-        theta; equal shares where no walk leads to a labeled row.
+        theta; uniform if no walk leads to a labeled row.
     transduction_ : ndarray of shape (n_samples,)
-        The labels of the rows of fit: the class of the largest share.
+        Labels of the rows of fit: the most probable class.
     affinity_ : csr_array of shape (n_samples, n_samples)
         W.
     n_iter_ : int
-        Iterations of EM.
+        Number of EM iterations.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        Set if X is a DataFrame.
 
     Warns
     -----
     UserWarning
-        If rows lie further from labels than walks reach, as in parts of the graph without any: they have equal shares.
+        If rows are farther from labels than walks reach, for example in components of the graph without a label: they
+        get uniform distributions.
     ConvergenceWarning
-        If the iterations ended by `max_iter`.
+        If `max_iter` is reached.
 
     Notes
     -----
-    No label is clamped: an exact row may be found to have another. The weight 1 with which a walk stays where it is is
-    that of a link of no length, as in the paper; mind it where an affinity of another scale is given.
+    No label is clamped: an exact row may get another class. The weight 1 with which a walk stays at a node is the
+    weight of an edge of length 0, as in the paper. Consider this if the affinity has another scale.
 
-    One factor for all features changes nothing, unless `radius` or a number for `bandwidth` is given, which are in their
-    units, or `affinity` is a function that knows them; factors of their own do.
+    A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
+    their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
 
-    For rows other than those of fit, `predict` and `predict_proba` take the mean of the shares of their nearest
-    neighbors among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
-    own neighbors, but predicted is the mean: what the method decides of it is `transduction_`.
+    `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
+    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
+    gets the mean: its own label is in `transduction_`.
 
     References
     ----------
@@ -110,7 +114,7 @@ class MarkovWalk(GraphClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Link all rows, and label them.
+        """Build the graph of all rows and label them.
 
         Parameters
         ----------
@@ -125,11 +129,13 @@ class MarkovWalk(GraphClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
         check_positive("n_steps", self.n_steps, integer=True)
-        candidates, graph = self._link(X, y)
+        candidates, graph = self._build_graph(X, y)
         n_steps = int(self.n_steps)  # products of NumPy's small integers overflow
-        found = solve_walk(graph.affinity, candidates.mask, n_steps=n_steps, tol=self.tol, max_iter=self.max_iter)
-        self.start_label_posteriors_ = found.start_posteriors
-        return self._keep(X, y, candidates, graph, found)
+        solution = solve_markov_walk(
+            graph.affinity, candidates.mask, n_steps=n_steps, tol=self.tol, max_iter=self.max_iter
+        )
+        self.start_label_posteriors_ = solution.start_posteriors
+        return self._set_fitted_attributes(X, y, candidates, graph, solution)

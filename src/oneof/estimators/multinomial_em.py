@@ -1,4 +1,4 @@
-"""Naive Bayes on counts, with candidate sets and unlabeled rows, by EM."""
+"""Multinomial naive Bayes on candidate sets and unlabeled rows, by EM."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -13,68 +13,69 @@ from oneof.validation import check_positive
 
 
 class MultinomialEM(GenerativeClassifier):
-    """Multinomial naive Bayes that also learns from rows of several candidates, and of none.
+    """Multinomial naive Bayes for exact, partial and unlabeled rows, fitted by EM.
 
     Maximizes by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i}
     p(x, k) + lambda sum_unlabeled log sum_k p(x, k), where p(x, k) = pi_k prod_j theta_kj^x_j and p(theta) is a
-    Dirichlet prior, prod_kj theta_kj^alpha. With exact labels alone it is scikit-learn's MultinomialNB.
+    Dirichlet prior, prod_kj theta_kj^alpha. With exact labels it is scikit-learn's MultinomialNB.
 
     Parameters
     ----------
     unlabeled_weight : float or "cv", default=1.0
-        lambda, at least 0; at 0 unlabeled rows are passed over. With "cv" it is the smallest of `cv_weights` that is
-        within a standard error of the best by cross-validation.
+        lambda, at least 0; at 0 unlabeled rows are ignored. "cv" selects the smallest of `cv_weights` within one
+        standard error of the best by cross-validation.
     n_components : int, default=1
-        Multinomials per class, each with a share of its own within the class.
+        Multinomials per class, each with its own weight within the class.
     alpha : float, default=1.0
-        Above 0: what is added to every count.
+        Smoothing added to every count, above 0.
     partial_weight : float, default=1.0
-        lambda_partial, at least 0: of rows whose set holds several classes, but not all.
+        lambda_partial, at least 0: the weight of partial rows.
     n_folds : int, default=5
-        With "cv": folds, at most, into which the rows that are not unlabeled are dealt; unlabeled rows are in every
-        training part.
+        Maximum number of folds for "cv". The labeled and partial rows are divided into folds; unlabeled rows are in
+        every training set.
     cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
-        With "cv": what to choose from.
+        Candidates for "cv", at least 0.
     max_iter : int, default=1000
-        Sweeps, at most; a ConvergenceWarning says if they were not enough.
+        Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-4
-        The search ends where a sweep moves no more than this share of the rows' mass from component to component.
+        Stop if an iteration changes the responsibilities by at most this fraction of the total row weight.
     random_state : int, RandomState instance or None, default=None
-        For the random start that several components per class need; without them nothing is random.
+        For the random start with several components per class; with one component nothing is random.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     class_log_prior_ : ndarray of shape (n_classes,)
-        log pi_k, not smoothed; -inf for a class that no labeled row names.
+        log pi_k, not smoothed; -inf for a class without a labeled row.
     feature_log_prob_ : ndarray of shape (n_classes, n_features), or (n_classes, n_components, n_features)
         log theta_kj.
     component_weights_ : ndarray of shape (n_classes, n_components)
-        With several components: their shares of their class.
+        Weights of the components within their class, if there are several.
     unlabeled_weight_ : float
-        lambda, as given or chosen.
+        lambda, as given or selected.
     cv_covering_rates_ : ndarray
-        With "cv", for each of `cv_weights` in ascending order: how often held-out predictions lay in the row's set.
-        NaN where nothing was to be chosen.
+        Covering rate on held-out rows for each of `cv_weights` in ascending order, with "cv". NaN if there was nothing
+        to select.
     transduction_ : ndarray of shape (n_samples,)
-        The likeliest candidate of each row of fit.
-    objective_ : ndarray
-        l(theta), without what does not depend on theta: at the start and after each of the `n_iter_` sweeps. But for
-        rounding it never falls.
+        The most probable candidate of each row of fit.
+    objective_ : float
+        l(theta) at the end, without the terms that do not depend on theta.
+    objective_path_ : ndarray of shape (n_iter_ + 1,)
+        l(theta) at the start and after each iteration; up to rounding it never decreases.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        If the rows of fit were a DataFrame.
 
     Notes
     -----
-    The search starts from the rows that are not unlabeled, equally divided over their candidates. It ends at a
-    stationary point, which need not be the best one. Unlabeled rows help where the components are the classes, and can
-    do harm where they are not; "cv" is for that. It compares weights by the covering rate of held-out rows, for which
-    no true label is needed, and needs some labeled rows of each class: one that is alone in its class is never covered
-    when it is held out. With one labeled row per class all weights cover nothing, and the smallest is taken.
+    EM starts from the labeled and partial rows, divided equally over their candidates. It ends at a stationary point,
+    which may not be the global maximum. Unlabeled rows improve the model if the components are the classes, and can
+    make it worse otherwise, which "cv" detects. It compares weights by the covering rate of held-out rows, for which
+    no true label is needed. It requires several labeled rows of each class: a single one is never covered when it is
+    held out. With one labeled row per class all weights cover nothing, and the smallest is selected.
 
-    A row of zeros is allowed. It says nothing of the features, and is given the shares of the classes.
+    A row of zeros is allowed. It has no information on the features; its class probabilities are the priors.
 
     References
     ----------
@@ -117,19 +118,19 @@ class MultinomialEM(GenerativeClassifier):
         super()._check_parameters()
         check_positive("alpha", self.alpha)
 
-    def _read_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
-        rows = super()._read_rows(X, reset=reset, finite=finite)
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        rows = super()._validate_rows(X, reset=reset, finite=finite)
         check_counts(rows)
         return rows
 
     def _family(self, rows: FeatureMatrix, weight: Floats) -> Family[Floats]:
-        del weight  # the prior is the same whatever the rows
+        del weight  # the prior does not depend on the rows
         return Multinomial(rows.astype(np.float64, copy=False), float(self.alpha))
 
-    def _keep(self, found: EMSolution[Floats], n_classes: int) -> None:
-        super()._keep(found, n_classes)
+    def _set_fitted_attributes(self, solution: EMSolution[Floats], n_classes: int) -> None:
+        super()._set_fitted_attributes(solution, n_classes)
         self.class_log_prior_ = self._class_log_weights(n_classes)
-        self.feature_log_prob_ = self._of_classes(found.parameters)
+        self.feature_log_prob_ = self._by_class(solution.parameters)
 
     def _log_likelihoods(self, rows: FeatureMatrix) -> Floats:
         return multinomial_log_likelihoods(rows, self.feature_log_prob_.reshape(-1, self.n_features_in_))
@@ -137,5 +138,5 @@ class MultinomialEM(GenerativeClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # as MultinomialNB's, which it is on exact labels: shares see no length
+        tags.classifier_tags.poor_score = True  # as MultinomialNB, its equal on exact labels
         return tags

@@ -1,17 +1,17 @@
-"""Pegasos for candidate sets, on the average and on the max prediction hinge."""
+"""Pegasos for candidate sets, with the average or the max prediction hinge."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
-from oneof.estimators._online_base import OnlineLearner
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators._online_base import OnlineClassifier
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.solvers.online import OnlineState, Prediction, pegasos
 from oneof.validation import check_choice, check_positive
 
 
-class _Pegasos(OnlineLearner, LinearScores, CandidateClassifier):
-    """What both Pegasos learners share; a subclass says which candidate score the hinge looks at."""
+class _Pegasos(OnlineClassifier, LinearClassifierMixin, CandidateClassifier):
+    """Base of both Pegasos classifiers; a subclass defines the candidate score in the hinge."""
 
     _prediction: Prediction
 
@@ -34,7 +34,7 @@ class _Pegasos(OnlineLearner, LinearScores, CandidateClassifier):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    def _learner(self) -> Callable[..., OnlineState]:
+    def _make_solver(self) -> Callable[..., OnlineState]:
         self._check_flags()
         check_positive("lam", self.lam)
         check_choice("shrink", self.shrink, ("on_loss", "always"))
@@ -42,26 +42,26 @@ class _Pegasos(OnlineLearner, LinearScores, CandidateClassifier):
 
 
 class AvgPegasos(_Pegasos):
-    """Online Pegasos on the average prediction hinge.
+    """Online Pegasos with the average prediction hinge.
 
-    Descends along lam/2 ||W||^2 + max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) with step 1 / (lam t) and
-    projects on ||W|| <= 1 / sqrt(lam), where t counts all rows seen.
+    Descends along the subgradient of lam/2 ||W||^2 + max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) with step
+    1 / (lam t) and projects on ||W|| <= 1 / sqrt(lam), where t is the number of rows processed.
 
     Parameters
     ----------
     lam : float, default=1e-4
         Regularization, above 0.
     shrink : {"on_loss", "always"}, default="on_loss"
-        Take the step W <- (1 - 1/t) W only on rows with a loss, as the paper's Algorithms 3 and 4 are printed, or on
-        every row, which is the variant that its Theorem 3 holds for.
+        Take the step W <- (1 - 1/t) W only on rows with a loss, as printed in the paper's Algorithms 3 and 4, or on
+        every row, the variant of its Theorem 3.
     n_epochs : int, default=1
-        Passes that `fit` makes over the rows; t runs on.
+        Number of passes of `fit` over the rows; t is not reset.
     shuffle : bool, default=False
-        Draw a new order of the rows for each pass of `fit`.
+        Shuffle the rows before each pass of `fit`.
     average : bool, default=False
-        Predict with the mean of the weights after each row (not in the paper); steadier, and as fast to learn.
+        Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
     fit_intercept : bool, default=False
-        Learn the weight of a constant feature 1 beside the others, shrunk and projected with them (not in the paper).
+        Add a constant feature 1, whose weight is shrunk and projected with the others (not in the paper).
     random_state : int, RandomState or None, default=None
         For `shuffle`.
 
@@ -71,12 +71,12 @@ class AvgPegasos(_Pegasos):
     coef_ : ndarray of shape (n_classes, n_features)
     intercept_ : ndarray of shape (n_classes,)
     t_ : int
-        Rows seen, over all passes.
+        Number of rows processed, over all passes.
     progressive_loss_ : float
-        Share of the rows seen whose prediction, made before learning from the row, lay outside the set.
+        Fraction of the processed rows whose prediction, made before the update, was outside the set.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        If the rows of fit were a DataFrame.
 
     Notes
     -----
@@ -102,32 +102,32 @@ class AvgPegasos(_Pegasos):
 
 
 class MaxPegasos(_Pegasos):
-    """Online Pegasos on the max prediction hinge.
+    """Online Pegasos with the max prediction hinge.
 
-    Descends along lam/2 ||W||^2 + max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x), which is not convex.
-    The bound of `AvgPegasos` does not hold here.
+    Descends along the subgradient of lam/2 ||W||^2 + max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x), which is
+    not convex. The bound of `AvgPegasos` does not hold.
 
     Parameters
     ----------
     lam : float, default=1e-4
         Regularization, above 0.
     shrink : {"on_loss", "always"}, default="on_loss"
-        Take the step W <- (1 - 1/t) W only on rows with a loss, as the paper's algorithm is printed, or on every row.
+        Take the step W <- (1 - 1/t) W only on rows with a loss, as printed in the paper, or on every row.
     n_epochs : int, default=1
-        Passes that `fit` makes over the rows; t runs on.
+        Number of passes of `fit` over the rows; t is not reset.
     shuffle : bool, default=False
-        Draw a new order of the rows for each pass of `fit`.
+        Shuffle the rows before each pass of `fit`.
     average : bool, default=False
-        Predict with the mean of the weights after each row (not in the paper); steadier, and as fast to learn.
+        Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
     fit_intercept : bool, default=False
-        Learn the weight of a constant feature 1 beside the others, shrunk and projected with them (not in the paper).
+        Add a constant feature 1, whose weight is shrunk and projected with the others (not in the paper).
     random_state : int, RandomState or None, default=None
         For `shuffle`.
 
     Attributes
     ----------
     classes_, coef_, intercept_, t_, progressive_loss_, n_features_in_, feature_names_in_
-        As those of `AvgPegasos`.
+        The same as those of `AvgPegasos`.
 
     References
     ----------

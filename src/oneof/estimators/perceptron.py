@@ -1,23 +1,23 @@
-"""The Perceptron for candidate sets, on the average and on the max prediction hinge."""
+"""Perceptron for candidate sets, with the average or the max prediction hinge."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from oneof.estimators._online_base import OnlineLearner
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators._online_base import OnlineClassifier
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.solvers.online import OnlineState, Prediction, perceptron
 from oneof.validation import check_positive
 
 
-class _Perceptron(OnlineLearner, LinearScores, CandidateClassifier):
-    """What both Perceptrons share; a subclass says which candidate score the hinge looks at."""
+class _Perceptron(OnlineClassifier, LinearClassifierMixin, CandidateClassifier):
+    """Base of both Perceptrons; a subclass defines the candidate score in the hinge."""
 
     _prediction: Prediction
 
     def __init__(
         self,
-        eta: float = 1.0,
+        eta0: float = 1.0,
         *,
         n_epochs: int = 1,
         shuffle: bool = False,
@@ -25,37 +25,38 @@ class _Perceptron(OnlineLearner, LinearScores, CandidateClassifier):
         fit_intercept: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.eta = eta
+        self.eta0 = eta0
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.average = average
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    def _learner(self) -> Callable[..., OnlineState]:
+    def _make_solver(self) -> Callable[..., OnlineState]:
         self._check_flags()
-        check_positive("eta", self.eta)
-        return partial(perceptron, prediction=self._prediction, eta=self.eta)
+        check_positive("eta0", self.eta0)
+        return partial(perceptron, prediction=self._prediction, eta0=self.eta0)
 
 
 class AvgPerceptron(_Perceptron):
-    """Online Perceptron on the average prediction hinge.
+    """Online Perceptron with the average prediction hinge.
 
-    Where max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, the weights of the candidates gain eta x / |S|
-    and those of the best class outside the set lose eta x. The weights start at 0.
+    If max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x / |S| is added to the
+    weights of the candidates, and eta0 x is subtracted from those of the best class outside the set. The weights start
+    at 0.
 
     Parameters
     ----------
-    eta : float, default=1.0
-        Step, above 0. Without a margin it would only scale the weights; here it is weighed against the margin 1.
+    eta0 : float, default=1.0
+        Step size, above 0. It matters only relative to the margin 1; without a margin it would only scale the weights.
     n_epochs : int, default=1
-        Passes that `fit` makes over the rows.
+        Number of passes of `fit` over the rows.
     shuffle : bool, default=False
-        Draw a new order of the rows for each pass of `fit`.
+        Shuffle the rows before each pass of `fit`.
     average : bool, default=False
-        Predict with the mean of the weights after each row (not in the paper); steadier, and as fast to learn.
+        Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
     fit_intercept : bool, default=False
-        Learn the weight of a constant feature 1 beside the others (not in the paper).
+        Add a constant feature 1 (not in the paper).
     random_state : int, RandomState or None, default=None
         For `shuffle`.
 
@@ -65,20 +66,20 @@ class AvgPerceptron(_Perceptron):
     coef_ : ndarray of shape (n_classes, n_features)
     intercept_ : ndarray of shape (n_classes,)
     t_ : int
-        Rows seen, over all passes.
+        Number of rows processed, over all passes.
     progressive_loss_ : float
-        Share of the rows seen whose prediction, made before learning from the row, lay outside the set.
+        Fraction of the processed rows whose prediction, made before the update, was outside the set.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        If the rows of fit were a DataFrame.
 
     Notes
     -----
-    With eta = 1, no intercept and no averaging, c = min |S_t| and R = max ||x_t||, let weights of norm 1 separate the
-    stream on average with margin gamma. Then sum L_A <= 2 / gamma^2 + (1/c + 1) R^2 / gamma^2 (Theorem 1). In general,
+    With eta0 = 1, no intercept and no averaging, c = min |S_t| and R = max ||x_t||, let weights of norm 1 separate the
+    rows on average with margin gamma. Then sum L_A <= 2 / gamma^2 + (1/c + 1) R^2 / gamma^2 (Theorem 1). In general,
     with d_t = max(0, gamma - margin_t), D^2 = sum (|S_t| d_t)^2, k = 1/c + 1, Delta = ((D^2 + k D^2 R^2) / k)^(1/4) and
     Z = sqrt(1 + D^2 / Delta^2), the paper prints sum L_A <= 2 Z^2 / gamma^2 + 2 k (R^2 + Delta^2) Z^2 / gamma^2
-    (Theorem 2). Its proof gives the bound without the second factor 2, and that tighter one is what our tests check.
+    (Theorem 2). Its proof gives the bound without the second factor 2; the tests check this tighter bound.
 
     References
     ----------
@@ -97,30 +98,31 @@ class AvgPerceptron(_Perceptron):
 
 
 class MaxPerceptron(_Perceptron):
-    """Online Perceptron on the max prediction hinge.
+    """Online Perceptron with the max prediction hinge.
 
-    Where max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, the weights of the best class in the set gain
-    eta x, and those of the best class outside it lose eta x. The bounds of `AvgPerceptron` do not hold here.
+    If max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x is added to the weights
+    of the best class in the set and subtracted from those of the best class outside it. The bounds of `AvgPerceptron`
+    do not hold.
 
     Parameters
     ----------
-    eta : float, default=1.0
-        Step, above 0. Without a margin it would only scale the weights; here it is weighed against the margin 1.
+    eta0 : float, default=1.0
+        Step size, above 0. It matters only relative to the margin 1; without a margin it would only scale the weights.
     n_epochs : int, default=1
-        Passes that `fit` makes over the rows.
+        Number of passes of `fit` over the rows.
     shuffle : bool, default=False
-        Draw a new order of the rows for each pass of `fit`.
+        Shuffle the rows before each pass of `fit`.
     average : bool, default=False
-        Predict with the mean of the weights after each row (not in the paper); steadier, and as fast to learn.
+        Predict with the mean of the weights after each row (not in the paper). It has less variance, at the same speed.
     fit_intercept : bool, default=False
-        Learn the weight of a constant feature 1 beside the others (not in the paper).
+        Add a constant feature 1 (not in the paper).
     random_state : int, RandomState or None, default=None
         For `shuffle`.
 
     Attributes
     ----------
     classes_, coef_, intercept_, t_, progressive_loss_, n_features_in_, feature_names_in_
-        As those of `AvgPerceptron`.
+        The same as those of `AvgPerceptron`.
 
     References
     ----------

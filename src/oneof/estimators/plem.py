@@ -6,34 +6,34 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators.base import CandidateClassifier, LinearScores
+from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.likelihoods import softmax
 from oneof.solvers.plem import solve_plem
 from oneof.typing import Floats
 from oneof.validation import check_bool, check_positive, check_sample_weight
 
 
-class PLEM(LinearScores, CandidateClassifier):
+class PLEM(LinearClassifierMixin, CandidateClassifier):
     """Logistic regression that maximizes the likelihood of the candidate sets.
 
     Maximizes sum_i w_i log sum_{k in S_i} p(k | x_i) - lam/2 ||W||^2 - entropy_weight sum_i w_i H(q_i), where p is the
-    softmax of the scores X W^T and H(q_i) the entropy of its shares q_i within the set. On exact labels this is
-    multinomial logistic regression. Each class has weights; the penalty makes them unique.
+    softmax of the scores X W^T and H(q_i) the entropy of that softmax normalized within the set. On exact labels this
+    is multinomial logistic regression. Each class has weights; the penalty makes them unique.
 
     Parameters
     ----------
     lam : float, default=1.0
         Weight of the penalty, above 0; scikit-learn's LogisticRegression has C = 1 / lam, or 2 / lam for two classes,
-        for which it keeps one vector of weights.
+        for which it has one weight vector.
     entropy_weight : float, default=0.0
-        At least 0; larger asks for clearer decisions within the sets.
+        Weight of the entropies, at least 0; a larger weight favors more confident predictions within the sets.
     fit_intercept : bool, default=False
-        Add a constant to each class's score, which is not penalized. It has no finite optimum for a class that is in
-        every set, or whose sets are all won by other candidates; there it goes as far as `tol` asks for.
+        Add a constant to each class's score, not penalized. It has no finite optimum for a class that is in every set,
+        or whose sets are all explained by other candidates; it then stops at a value that depends on `tol`.
     max_iter : int, default=1000
-        Newton steps, at most; a ConvergenceWarning says if they were not enough.
+        Maximum number of Newton steps; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-6
-        The search ends at a relative error of about `tol` in the weights, above 0; a last Newton step squares it.
+        Relative error of the weights at which the solver stops, approximately; above 0. A last Newton step squares it.
 
     Attributes
     ----------
@@ -41,25 +41,27 @@ class PLEM(LinearScores, CandidateClassifier):
     coef_ : ndarray of shape (n_classes, n_features)
         Sums to 0 over the classes.
     intercept_ : ndarray of shape (n_classes,)
-    objective_ : ndarray
-        The objective at W = 0, after each step and after a last one; but for rounding it never falls.
+    objective_ : float
+        The objective at the end.
+    objective_path_ : ndarray of shape (n_steps,)
+        The objective at W = 0, after each step and after the last one; up to rounding it never decreases.
     n_iter_ : int
-        Newton steps tried, without the last; 1 where none was.
+        Number of Newton steps tried, without the last one; at least 1.
     transduction_ : ndarray of shape (n_samples,)
-        The likeliest candidate of each row of fit, where `entropy_weight` is above 0, with which unlabeled rows teach.
+        The most probable candidate of each row of fit, if `entropy_weight` is above 0, so that unlabeled rows matter.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        If the rows of fit were a DataFrame.
 
     Notes
     -----
-    Rows whose set holds every class have likelihood 1, so that they teach nothing and are left out, as long as
-    `entropy_weight` is 0. Above 0, their entropy over all classes counts, which pushes the boundaries into gaps between
-    the rows: this is the use that Grandvalet and Bengio make of unlabeled rows.
+    Unlabeled rows have likelihood 1, so that they are ignored if `entropy_weight` is 0. If it is above 0, their entropy
+    over all classes is penalized, which moves the boundaries into gaps between the rows. This is the semi-supervised
+    method of Grandvalet and Bengio.
 
-    Where sets hold several classes the objective is not concave. The search starts from W = 0, at which all candidates
-    are alike, and ends at a stationary point, which need not be the best one. With `entropy_weight` 0 that is a fixed
-    point of the EM algorithm of Jin and Ghahramani.
+    With partial labels the objective is not concave. The solver starts from W = 0, with equal probabilities of all
+    candidates, and ends at a stationary point, which may not be the global maximum. With `entropy_weight` 0 it is a
+    fixed point of the EM algorithm of Jin and Ghahramani.
 
     References
     ----------
@@ -91,7 +93,7 @@ class PLEM(LinearScores, CandidateClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find a maximum.
+        """Fit the model.
 
         Parameters
         ----------
@@ -108,16 +110,16 @@ class PLEM(LinearScores, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
         check_positive("lam", self.lam)
         check_positive("entropy_weight", self.entropy_weight, allow_zero=True)
         check_bool("fit_intercept", self.fit_intercept)
         check_positive("tol", self.tol)
         check_positive("max_iter", self.max_iter, integer=True)
-        rows, candidates = self._read_fit(X, y)
-        weight = check_sample_weight(sample_weight, rows.shape[0], told=~candidates.is_unlabeled)
-        found = solve_plem(
+        rows, candidates = self._validate_fit(X, y)
+        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
+        solution = solve_plem(
             rows,
             candidates.mask,
             lam=self.lam,
@@ -127,21 +129,22 @@ class PLEM(LinearScores, CandidateClassifier):
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        if not found.converged:
+        if not solution.converged:
             warnings.warn(
-                f"PLEM did not converge in {found.n_iter} steps: scale the features, or raise max_iter.",
+                f"PLEM did not converge in {solution.n_iter} steps. Scale the features, or increase max_iter.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._keep_weights(found.weights.astype(rows.dtype, copy=False))
-        self.__dict__.pop("transduction_", None)  # of an earlier fit
+        self._set_coefficients(solution.weights.astype(rows.dtype, copy=False))
+        self.__dict__.pop("transduction_", None)  # from an earlier fit
         if self.entropy_weight > 0:
             self.transduction_ = candidates.classes[
                 np.where(candidates.mask, self._scores(rows), -np.inf).argmax(axis=1)
             ]
-        self.objective_ = found.objective
-        self.n_iter_ = max(found.n_iter, 1)
-        return self._finish_fit(X, y, candidates)
+        self.objective_path_ = solution.objective_path
+        self.objective_ = float(solution.objective_path[-1])
+        self.n_iter_ = max(solution.n_iter, 1)
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes.
@@ -155,4 +158,4 @@ class PLEM(LinearScores, CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
         """
-        return softmax(self._finite_scores(self._read_rows(X)))
+        return softmax(self._finite_scores(self._validate_rows(X)))

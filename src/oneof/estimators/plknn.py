@@ -1,48 +1,49 @@
-"""Nearest neighbors for candidate sets."""
+"""Nearest-neighbor classifier for candidate sets."""
 
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.estimators.base import CandidateClassifier, rows_where
-from oneof.graphs.neighbors import Neighborhood
+from oneof.estimators.base import CandidateClassifier, select_rows
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.neighbor_votes import neighbor_weights, vote_shares
+from oneof.solvers.nearest_neighbors import neighbor_weights, vote_fractions
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_choice, check_positive
 
 
 class PLKNN(CandidateClassifier):
-    """Nearest neighbors that vote for all of their candidates.
+    """Nearest-neighbor classifier in which each neighbor votes for all of its candidates.
 
-    Predicts argmax_k sum_r w_r 1[k in S_r] over the nearest labeled rows r, by Euclidean distance. Rows whose set
-    holds every class are no neighbors.
+    Predicts argmax_k sum_r w_r 1[k in S_r] over the nearest labeled rows r, by Euclidean distance. Unlabeled rows are
+    not used as neighbors.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        At least 1; where there are fewer labeled rows, all of them vote.
+        At least 1; at most the number of labeled rows are used.
     weights : {"distance", "uniform"}, default="distance"
-        w_r = 1 - d_r / sum d over the neighbors of the row (equal weights where that is 0/0, or for one neighbor), or
-        all equal.
+        "distance": w_r = 1 - d_r / sum d over the neighbors of the row (equal weights for 0/0 and for one neighbor);
+        "uniform": equal weights.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        Only if X is a DataFrame.
 
     Notes
     -----
-    One factor for all features changes nothing; factors of their own do: standardize the features first. Which of
-    several rows at the same distance are taken is arbitrary; but for such ties the order of the rows does not matter.
+    One factor for all features does not change the predictions, but one factor for each feature does: standardize the
+    features first. The choice among several rows at the same distance is arbitrary; apart from such ties the order of
+    the rows does not matter.
 
     References
     ----------
-    Hüllermeier & Beringer (2006), Learning from ambiguously labeled examples, Intelligent Data Analysis 10(5); the
-    weights are those of Zhang & Yu (2015), Solving the partial label learning problem, IJCAI.
+    Hüllermeier & Beringer (2006), Learning from ambiguously labeled examples, Intelligent Data Analysis 10(5). Weights:
+    Zhang & Yu (2015), Solving the partial label learning problem, IJCAI.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class PLKNN(CandidateClassifier):
         self.weights = weights
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the labeled rows and index them.
+        """Store and index the labeled rows.
 
         Parameters
         ----------
@@ -73,17 +74,17 @@ class PLKNN(CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
         check_positive("n_neighbors", self.n_neighbors, integer=True)
         check_choice("weights", self.weights, ("distance", "uniform"))
-        rows, candidates = self._read_fit(X, y)
+        rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        self._mask, self._known = candidates.mask[labeled], Neighborhood(rows_where(labeled, rows))
-        return self._finish_fit(X, y, candidates)
+        self._mask, self._index = candidates.mask[labeled], NeighborIndex(select_rows(labeled, rows))
+        return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the shares of the votes.
+        """Return the fractions of the votes.
 
         Parameters
         ----------
@@ -94,26 +95,26 @@ class PLKNN(CandidateClassifier):
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
         """
-        return self._finite_scores(self._read_rows(X))
+        return self._finite_scores(self._validate_rows(X))
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._vote(rows)
 
     def _vote(self, rows: FeatureMatrix | None) -> Floats:
-        """Return the shares of the votes; without rows, those of the index, none of which is its own neighbor."""
-        n_rows = len(self._known) if rows is None else rows.shape[0]
-        distances, neighbors = self._known.nearest(self.n_neighbors, rows).by_row(n_rows)
+        """Return the fractions of the votes; without `rows`, for the indexed rows, each without itself."""
+        n_rows = len(self._index) if rows is None else rows.shape[0]
+        distances, neighbors = self._index.nearest(self.n_neighbors, rows).reshape_by_row(n_rows)
         weights = neighbor_weights(distances) if self.weights == "distance" else np.ones_like(distances)
-        return vote_shares(neighbors, weights, self._mask)
+        return vote_fractions(neighbors, weights, self._mask)
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Leave a training row out of its own neighbors, so that it does not vouch for itself."""
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+        """Exclude a training row from its own neighbors."""
         if not training:
             return normalize_within_sets(self._finite_scores(rows), candidates.mask)
         labeled = ~candidates.is_unlabeled
-        shares = np.ones(candidates.shape)
-        if len(self._known) > 1:
-            shares[labeled] = self._vote(None)
+        votes = np.ones(candidates.shape)
+        if len(self._index) > 1:
+            votes[labeled] = self._vote(None)
         if not labeled.all():
-            shares[~labeled] = self._finite_scores(rows[~labeled])
-        return normalize_within_sets(shares, candidates.mask)
+            votes[~labeled] = self._finite_scores(rows[~labeled])
+        return normalize_within_sets(votes, candidates.mask)

@@ -1,4 +1,4 @@
-"""The support vector machine for partial labels."""
+"""Support vector machine for partial labels."""
 
 import warnings
 from collections.abc import Callable
@@ -7,46 +7,46 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.estimators._svm_base import KernelMachine
+from oneof.estimators._svm_base import KernelSVMMixin
 from oneof.estimators.base import CandidateClassifier
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
 from oneof.validation import check_bool, check_choice, check_positive
 
 
-class PLSVM(KernelMachine, CandidateClassifier):
-    """Support vector machine whose best candidate must beat the best of the other classes.
+class PLSVM(KernelSVMMixin, CandidateClassifier):
+    """Support vector machine with a margin between the best candidate and the best other class.
 
     Minimizes J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik) over the n rows
-    whose set does not hold every class, with scores s_ik = <w_k, Phi(x_i)>. On exact labels this is the multi-class
-    machine of Crammer & Singer with C = 1/(lam n). With partial labels J is not convex: the default solver starts from
-    smoothed forms of it at falling temperatures, and then goes down by the concave-convex procedure.
+    that are not unlabeled, with scores s_ik = <w_k, Phi(x_i)>. On exact labels this is the multi-class SVM of Crammer
+    & Singer with C = 1/(lam n). With partial labels J is not convex: the default solver starts from smoothed forms of
+    it at decreasing temperatures, and then applies the concave-convex procedure.
 
     Parameters
     ----------
     lam : float, default=1e-3
         Regularization, above 0.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
-        As for scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. The paper's polynomial
-        is ``kernel="poly", gamma=1, coef0=0``. All but "linear" hold n x n numbers.
+        The same as for scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. The paper's
+        polynomial is ``kernel="poly", gamma=1, coef0=0``. All kernels but "linear" store an n x n matrix.
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly" and "rbf": 1/(d Var(X)) over the rows that are not full, 1/d, or a number above 0.
+        Coefficient of "poly" and "rbf": 1/(d Var(X)) over the rows that are not unlabeled, 1/d, or a number above 0.
     coef0 : float, default=0.0
-        Of "poly"; at least 0.
+        Constant term of "poly", at least 0.
     solver : {"cccp", "pegasos"}, default="cccp"
         "pegasos" is the published Algorithm 1.
     fit_intercept : bool, default=False
-        Learn the weight of a constant feature 1 beside the others, penalized with them (not in the paper).
+        Add a constant feature 1, whose weight is penalized like the others (not in the paper).
     max_iter : int, default=1000
-        "cccp": outer steps, at most, of up to 100 passes over the rows each; a ConvergenceWarning says if they were not
-        enough, or could not be. "pegasos": T.
+        "cccp": maximum number of outer steps, each of up to 100 passes over the rows; a ConvergenceWarning is issued if
+        they are not sufficient. "pegasos": T.
     tol : float, default=1e-4
-        "cccp": stop where a step lowers J by at most tol J and the duality gap of its convex problem is at most tol J,
-        or what rounding leaves of it (at most 1e-3 J, on features very large beside lam).
-        "pegasos": stop where a step changes W by at most tol ||W||, which is rare before the steps have become short;
-        0 never stops early.
+        "cccp": stop if a step decreases J by at most tol J and the duality gap of its convex problem is at most tol J.
+        A `tol` below the rounding error (at most 1e-3, with features very large compared with lam) is replaced by it.
+        "pegasos": stop if a step changes W by at most tol ||W||, which is rare before the steps become short; 0 never
+        stops early.
 
     Attributes
     ----------
@@ -56,24 +56,26 @@ class PLSVM(KernelMachine, CandidateClassifier):
     dual_coef_ : ndarray of shape (n_samples, n_classes)
         With the other kernels: w_k = sum_i dual_coef_[i, k] Phi(x_i).
     intercept_ : ndarray of shape (n_classes,)
-    objective_ : ndarray
+    objective_ : float
+        J at the end.
+    objective_path_ : ndarray of shape (n_steps,)
         J over time, from W = 0. "cccp": one entry for each step of the start that found a new lowest J, and for each
-        outer step; it never rises. "pegasos": one entry for each iterate.
-    objective_times_ : ndarray
+        outer step; it never increases. "pegasos": one entry for each iterate.
+    objective_times_ : ndarray of shape (n_steps,)
         Seconds after which each entry was reached, without those for the Gram matrix.
     n_iter_ : int
         "cccp": outer steps. "pegasos": iterates after the first.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        If the rows of fit were a DataFrame.
 
     Notes
     -----
-    Standardize the features first: what `lam` means, and how long a fit takes, depend on their scale.
+    Standardize the features first: the effect of `lam` and the time of a fit depend on their scale.
 
-    Scores are no probabilities. scikit-learn makes some of them by calibration on the labels that the machine decided
-    for: ``CalibratedClassifierCV(PLSVM()).fit(X, PLSVM().fit(X, y).disambiguate().labels)``;
-    as these labels are the machine's own decisions, such probabilities are somewhat sure of themselves.
+    Scores are not probabilities. scikit-learn can calibrate them on the disambiguated labels:
+    ``CalibratedClassifierCV(PLSVM()).fit(X, PLSVM().fit(X, y).disambiguate().labels)``. As these labels are predictions
+    of the model itself, such probabilities are somewhat overconfident.
 
     References
     ----------
@@ -114,14 +116,14 @@ class PLSVM(KernelMachine, CandidateClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Find a minimum.
+        """Fit the model.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
             With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets; rows without a label are passed over.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets; unlabeled rows are ignored.
 
         Returns
         -------
@@ -130,21 +132,21 @@ class PLSVM(KernelMachine, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
         self._check_parameters()
-        rows, candidates = self._read_fit(X, y)
-        told = np.flatnonzero(~candidates.is_unlabeled)
-        space, kernel = self._space(rows, told, has_constant=bool(self.fit_intercept))
-        found = self._solve(PLSVMProblem(space, candidates.mask[told], float(self.lam)))
-        self._keep_trace(found)
+        rows, candidates = self._validate_fit(X, y)
+        used = np.flatnonzero(~candidates.is_unlabeled)
+        space, kernel = self._make_space(rows, used, has_constant=bool(self.fit_intercept))
+        solution = self._solve(PLSVMProblem(space, candidates.mask[used], float(self.lam)))
+        self._store_trace(solution)
         if isinstance(space, FeatureSpace):
-            self._keep_linear(found.weights.astype(rows.dtype, copy=False), kernel)
+            self._set_linear(solution.weights.astype(rows.dtype, copy=False), kernel)
         else:
-            coefficients = space.coefficients(found.weights)
+            coefficients = space.coefficients(solution.weights)
             constant = coefficients.sum(axis=0) * bool(self.fit_intercept)
-            self._keep_coefficients(coefficients, constant, kernel, rows, told)
-        return self._finish_fit(X, y, candidates)
+            self._set_dual_coefficients(coefficients, constant, kernel, rows, used)
+        return self._finalize_fit(X, y, candidates)
 
     def _check_parameters(self) -> None:
         check_positive("lam", self.lam)
@@ -153,11 +155,14 @@ class PLSVM(KernelMachine, CandidateClassifier):
         check_bool("fit_intercept", self.fit_intercept)
         check_choice("solver", self.solver, ("cccp", "pegasos"))
 
-    def _keep_trace(self, found: PLSVMSolution) -> None:
-        self.objective_, self.objective_times_, self.n_iter_ = found.objective, found.seconds, found.n_iter
-        if self.solver == "cccp" and not found.converged:
+    def _store_trace(self, solution: PLSVMSolution) -> None:
+        self.objective_path_, self.objective_times_ = solution.objective_path, solution.times
+        self.objective_ = float(solution.objective_path[-1])
+        self.n_iter_ = solution.n_iter
+        if self.solver == "cccp" and not solution.converged:
             warnings.warn(
-                f"PLSVM did not converge in {found.n_iter} steps: scale the features, or raise lam, tol or max_iter.",
+                f"PLSVM did not converge in {solution.n_iter} steps. Scale the features, or increase lam, tol or "
+                "max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -165,5 +170,5 @@ class PLSVM(KernelMachine, CandidateClassifier):
     def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:
         if self.solver == "pegasos":
             return solve_pegasos(problem, max_iter=self.max_iter, tol=self.tol)
-        # Always the same orders of the rows: they decide how fast the minimum is reached, and hardly which.
-        return solve_cccp(problem, random=np.random.default_rng(0), max_iter=self.max_iter, tol=self.tol)
+        # Always the same orders of the rows: they affect the speed, and hardly the minimum that is reached.
+        return solve_cccp(problem, rng=np.random.default_rng(0), max_iter=self.max_iter, tol=self.tol)

@@ -3,91 +3,91 @@
 from typing import Any, Literal, Self
 
 from oneof.estimators._graph_base import GraphClassifier
-from oneof.solvers.transducer import transduce
+from oneof.solvers.transducer import solve_transduction
 from oneof.validation import check_positive
 
 
 class SpectralGraphTransducer(GraphClassifier):
-    """Cuts of a graph of all rows, labeled and not, that separate the labels where few and weak links run.
+    """Semi-supervised classifier by cuts of a neighbor graph of all rows along few and weak edges.
 
-    The rows are linked to their nearest neighbors. With V the eigenvectors 2, ..., d + 1 of the graph's Laplacian
-    I - D^-1/2 W D^-1/2, the smoothest but for the constant one, a class has the scores z = V w that minimize
+    The rows are connected to their nearest neighbors. With V the eigenvectors 2, ..., d + 1 of the graph Laplacian
+    I - D^-1/2 W D^-1/2, the smoothest except the constant one, a class has the scores z = V w that minimize
 
-        sum_j (rank_j w_j)^2 + c (z - gamma)^T C (z - gamma)   over  ||z||^2 = n,
+        sum_j (rank_j w_j)^2 + C (z - gamma)^T Gamma (z - gamma)   over  ||z||^2 = n.
 
-    where gamma_i is gamma_+ = sqrt(l_- / l_+) in the l_+ rows that are known to be of the class, gamma_- =
-    -sqrt(l_+ / l_-) in the l_- rows that are known not to be, and C_ii = l / (2 l_+) in the former, l / (2 l_-) in the
-    latter, 0 elsewhere. The rank of the j-th eigenvector is j, unless several have one eigenvalue (see the notes). The
-    threshold is halfway between the two targets; of more than two classes the one is taken whose score has gone
-    farthest from gamma_- to gamma_+. Every problem is solved exactly.
+    In the l_+ rows labeled as the class, gamma_i is gamma_+ = sqrt(l_- / l_+) and Gamma_ii = l / (2 l_+). In the l_-
+    rows labeled otherwise, gamma_i is gamma_- = -sqrt(l_+ / l_-) and Gamma_ii = l / (2 l_-). Elsewhere Gamma_ii is 0.
+    The rank of the j-th eigenvector is j, unless several have one eigenvalue (see the notes). The threshold is halfway
+    between the two targets. With more than two classes, the class wins whose score is farthest on the way from gamma_-
+    to gamma_+. Every problem is solved exactly.
 
     Parameters
     ----------
     n_eigenvectors : int, default=80
-        d, at least 1; in a graph of n rows there are n - 1 at most. The eigenvectors that tell apart parts of the graph
-        without a link between them are taken even if they are more. Memory is in proportion to n d; from a third of n
-        on, to n^2.
-    c : float, default=3200
+        d, at least 1; a graph of n rows has at most n - 1. The eigenvectors that separate unconnected components of the
+        graph are used even if they are more. Memory is proportional to n d; from a third of n on, to n^2.
+    C : float, default=3200
         Above 0; the larger, the closer the scores are to their targets in labeled rows.
     affinity : {"cosine", "gaussian", "binary"}, callable, array or sparse matrix, default="cosine"
-        Weights of the links, or what gives the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`.
+        Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`.
     n_neighbors : int, default=100
-        Where there are fewer rows, all are linked. Few neighbors do better where classes lie along thin surfaces, and
-        far worse where they are clouds that overlap.
+        Number of nearest neighbors of each row. If there are fewer rows, all are connected. A small number is better
+        if classes lie along thin surfaces, and much worse if they are overlapping clusters.
     radius : float, optional
-        Links within this distance, in place of the nearest neighbors.
+        Connect all rows within this distance instead of the nearest neighbors.
     bandwidth : "local" or float, default="local"
-        Of Gaussian weights.
+        Bandwidth of Gaussian weights.
     symmetrize : {"sum", "union", "mutual"}, default="sum"
-        As published, links have twice the weight where each of two rows is a neighbor of the other.
+        As published, edges between mutual neighbors have twice the weight.
     algorithm : {"exact", "approximate"}, default="exact"
+        Neighbor search.
     max_iter : int, default=100
-        Rounds at most, where rows have several candidates; without such rows there is one.
+        Largest number of iterations if rows have several candidates; without such rows there is one.
     tol : float, default=0.01
-        Above 0. Rounds end where shares of rows with several candidates have no more than this left to change, by the
-        rate at which their changes fall.
+        Above 0: largest remaining change of the distributions of rows with several candidates, estimated from the rate
+        at which the changes shrink.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Of the rows of fit, 0 outside their sets: the distribution nearest to the parts (z - gamma_-) / (gamma_+ -
-        gamma_-) of the way between the targets that the scores of the classes have gone.
+        Distributions of the rows of fit, 0 outside their sets: those nearest to the relative scores
+        (z - gamma_-) / (gamma_+ - gamma_-) of the classes.
     transduction_ : ndarray of shape (n_samples,)
-        The labels of the rows of fit: the class of the largest share.
+        Labels of the rows of fit: the most probable class.
     affinity_ : csr_array of shape (n_samples, n_samples)
         W.
     n_iter_ : int
-        Rounds made.
+        Number of iterations.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        Set if X is a DataFrame.
 
     Warns
     -----
     UserWarning
-        If there are parts of the graph without a label: their rows have equal shares.
+        If components of the graph have no label: their rows get uniform distributions.
     ConvergenceWarning
-        If the rounds ended by `max_iter`.
+        If `max_iter` is reached.
 
     Notes
     -----
-    Eigenvectors of one eigenvalue, as those of eigenvalue 0 in a graph of several parts, all have the lowest of their
-    ranks, where published ranks would go on. Any rotation of such vectors is as good a basis of their space, so that
-    ranks of their own would make the result depend on which of them were found.
+    Eigenvectors with the same eigenvalue, such as those with eigenvalue 0 in a graph of several components, all have
+    the lowest of their ranks, whereas published ranks increase. Any rotation of such vectors is an equivalent basis of
+    their space. With separate ranks, the result would depend on the computed basis.
 
-    A row of several candidates counts for each class as q of a row that is of it and as 1 - q of one that is not, where
-    q is 1/|S| at first, and then the share that came out. It is known not to be of the classes outside its set.
+    A row of several candidates counts for each class as q of a row of the class and as 1 - q of a row of another.
+    At first q is 1/|S|, then the resulting probability. The row is labeled as not of the classes outside its set.
 
-    One factor for all features changes nothing, unless `radius` (but for cosines) or a number for `bandwidth` is given, in
-    their units, or `affinity` is a function that knows them; factors of their own do.
+    A common factor of all features changes nothing, with two exceptions. `radius` (except for cosines) and a numeric
+    `bandwidth` are in their unit, and an `affinity` function may depend on it. Different factors for single features
+    change the result.
 
-    For rows other than those of fit, `predict` and `predict_proba` take the mean of the distributions of their nearest
-    neighbors among the rows of fit, by the weights that the graph would give. A row of fit, given again, is among its
-    own neighbors, but predicted is the mean: what the method decides of it is `transduction_`. Shares are no
-    calibrated probabilities.
+    `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
+    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
+    gets the mean: its own label is in `transduction_`. The probabilities are not calibrated.
 
-    Cosine similarities know where the origin is: features with no natural zero are best standardized first.
+    Cosine similarities depend on the origin: features without a natural zero should be standardized first.
 
     References
     ----------
@@ -108,7 +108,7 @@ class SpectralGraphTransducer(GraphClassifier):
     def __init__(
         self,
         n_eigenvectors: int = 80,
-        c: float = 3200.0,
+        C: float = 3200.0,
         *,
         affinity: Any = "cosine",
         n_neighbors: int = 100,
@@ -120,7 +120,7 @@ class SpectralGraphTransducer(GraphClassifier):
         tol: float = 0.01,
     ) -> None:
         self.n_eigenvectors = n_eigenvectors
-        self.c = c
+        self.C = C
         self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -131,7 +131,7 @@ class SpectralGraphTransducer(GraphClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Link all rows, and label them.
+        """Build the graph of all rows and label them.
 
         Parameters
         ----------
@@ -146,17 +146,17 @@ class SpectralGraphTransducer(GraphClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used, or so many eigenvectors would not fit in memory.
+            If X, y or a parameter is invalid, or the eigenvectors would not fit in memory.
         """
         check_positive("n_eigenvectors", self.n_eigenvectors, integer=True)
-        check_positive("c", self.c)
-        candidates, graph = self._link(X, y)
-        found = transduce(
+        check_positive("C", self.C)
+        candidates, graph = self._build_graph(X, y)
+        solution = solve_transduction(
             graph.affinity,
             candidates.mask,
             n_eigenvectors=self.n_eigenvectors,
-            c=self.c,
+            C=self.C,
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        return self._keep(X, y, candidates, graph, found)
+        return self._set_fitted_attributes(X, y, candidates, graph, solution)

@@ -1,4 +1,4 @@
-"""torch tensors as rows: they stay what they are, on the device where they are."""
+"""torch tensors as feature matrices: results stay tensors on the device of the input."""
 
 from typing import Any
 
@@ -12,29 +12,42 @@ from oneof.typing import Array
 
 
 def read_tensor(estimator: Any, X: Array, *, reset: bool, fitted: Any) -> Array:
-    """Check a tensor of rows, as scikit-learn checks NumPy arrays; with `reset` note how many features there are.
+    """Check a tensor of rows in the way that scikit-learn checks NumPy arrays.
 
-    `fitted` are the rows of fit, whose precision and device the others must have.
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``n_features_in_`` is set if `reset`, and checked otherwise.
+    X : tensor of shape (n_samples, n_features)
+    reset : bool
+        Whether these are the rows of `fit`.
+    fitted : array or None
+        The rows of `fit`, whose precision and device other rows must have.
+
+    Raises
+    ------
+    InputError
+        If the tensor has another shape, type or device, or contains NaN or infinity.
     """
     if not reset:
         check_is_fitted(estimator)
     xp = array_namespace(X)
     if X.ndim != 2 or 0 in X.shape:
-        raise InputError(f"X is a tensor of shape {tuple(X.shape)}: give one of shape (n_samples, n_features).")
+        raise InputError(f"`X` must be a tensor of shape (n_samples, n_features); got shape {tuple(X.shape)}.")
     if X.is_sparse or X.is_complex():
-        raise InputError("X is a sparse or complex tensor: give a dense one of real numbers.")
+        raise InputError("`X` must be a dense tensor of real numbers; got a sparse or complex tensor.")
     if fitted is not None and not is_torch_array(fitted):
-        raise InputError("X is a tensor, but the rows of fit were none: pass X.cpu().numpy().")
+        raise InputError("`X` must be a NumPy array, as in `fit`; got a tensor. Pass X.cpu().numpy().")
     if fitted is not None and X.device != fitted.device:
-        raise InputError(f"X is on {X.device}, but the rows of fit were on {fitted.device}: move X there.")
+        raise InputError(f"`X` must be on {fitted.device}, as in `fit`; got a tensor on {X.device}.")
     X = X.detach()
     if fitted is not None or X.dtype not in (xp.float32, xp.float64):
         X = xp.astype(X, xp.float64 if fitted is None else fitted.dtype)
     if not bool(xp.all(xp.isfinite(X))):
-        raise InputError("X contains NaN or infinity: give finite values.")
+        raise InputError("`X` must be finite; got NaN or infinity.")
     if reset:
         estimator.n_features_in_ = X.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)  # of an earlier fit to a table
+        estimator.__dict__.pop("feature_names_in_", None)  # set by an earlier fit to a DataFrame
     elif X.shape[1] != estimator.n_features_in_:
         raise InputError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
@@ -43,8 +56,8 @@ def read_tensor(estimator: Any, X: Array, *, reset: bool, fitted: Any) -> Array:
     return X
 
 
-def like(array: Any, other: Any) -> Array:
-    """Return a NumPy array in the namespace and on the device of another; floats in its precision too."""
+def to_namespace_of(array: Any, other: Any) -> Array:
+    """Return a NumPy array in the namespace and on the device of another; floats also in its precision."""
     if is_numpy_array(other) or sp.issparse(other):
         return array
     xp = array_namespace(other)
@@ -53,5 +66,5 @@ def like(array: Any, other: Any) -> Array:
 
 
 def as_numpy(array: Array) -> Any:
-    """Return an array of any namespace in NumPy's."""
+    """Return an array of any namespace as a NumPy array."""
     return array if is_numpy_array(array) else array.cpu().numpy()

@@ -1,5 +1,6 @@
-"""The transductive support vector machine."""
+"""Transductive support vector machine."""
 
+import numbers
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self
@@ -8,105 +9,113 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
-from oneof.estimators._svm_base import KernelMachine
+from oneof.errors import InputError
+from oneof.estimators._svm_base import KernelSVMMixin
 from oneof.estimators.base import CandidateClassifier
-from oneof.estimators.transductive_parameters import check_parameters, read_fractions
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.transductive import solve_classes
+from oneof.solvers.transductive import solve_one_vs_rest
 from oneof.typing import FeatureMatrix, Floats
+from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
-_REASONS = {
-    "passes": "a machine was not solved to its tolerance; lower C, scale the features, or raise tol.",
-    "machines": "{} machines were not enough; raise max_iter or tol.",
+_REMEDIES = {
+    "max_epochs": "an SVM was not solved to its tolerance. Lower C, scale the features, or raise tol.",
+    "max_iter": "{} iterations were not enough. Raise max_iter or tol.",
 }
 
 
-class TransductiveSVM(KernelMachine, CandidateClassifier):
-    """Support vector machine that also labels the unlabeled rows, so that its margin is wide among them too.
+class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
+    """Transductive support vector machine: also labels the unlabeled rows so that the margin is wide among them.
 
-    For a class, over w, b and the signs y*_j of the unlabeled rows, of which a given number are positive, it looks for
-    a low value of
+    For a class, over w, b and the signs y*_j of the unlabeled rows, a given number of which are positive, the method
+    searches for a low value of
 
         1/2 ||w||^2 + C sum_i max(0, 1 - y_i f_i) + C* sum_j max(0, 1 - y*_j f_j),   f = <w, Phi(x)> + b,
 
-    the first sum over labeled rows, the second over unlabeled ones. The machine of the labeled rows makes the first
-    guess; the cost of the unlabeled rows then grows from almost nothing to C*, and wherever a positive and a negative
-    one would both do better with the other's sign, they trade. Of more than two classes each is solved for against the
-    others. Without unlabeled rows it is an ordinary machine.
+    with the first sum over labeled rows and the second over unlabeled ones. The SVM of the labeled rows gives the
+    initial signs. The cost of the unlabeled rows then grows from almost nothing to C*. Whenever a positive and a
+    negative row would both have a lower loss with the sign of the other, the two signs are switched. With more than
+    two classes, each is solved against the others. Without unlabeled rows, the method is an ordinary SVM.
 
     Parameters
     ----------
     C : float, optional
-        Cost of the losses of labeled rows, above 0. None: 1 / mean k(x, x) over all rows, which does not depend on the
-        scale of the features.
+        Cost of the losses of labeled rows, above 0. None: 1 / mean k(x, x) over all rows, which makes the result
+        independent of the scale of the features.
     C_unlabeled : float, optional
         C*, above 0. None: C.
     positive_fraction : float or array-like of shape (n_classes,), optional
-        For two classes the share of ``classes_[1]`` in the unlabeled rows, from 0 to 1; for more, the share of each
-        class in the rows that are unlabeled in its problem: other rows for each class, so that the shares need not sum
-        to 1. Of two shares for two classes the second counts. The number of positive rows is this share of them,
-        rounded (halves up). None: the share in the rows that are not full, of which one with several candidates counts
-        as 1/|S| for each. Give it if you know it: an error of this share is one that no machine can mend.
+        For two classes the fraction of ``classes_[1]`` in the unlabeled rows, from 0 to 1. For more, the fraction of
+        each class in the rows that are unlabeled in its problem: different rows for each class, so that the fractions
+        need not sum to 1. Given two fractions for two classes, the second is used. The number of positive rows is this
+        fraction of them, rounded (halves up). None: the fraction in the rows that are not full, where a row of several
+        candidates counts as 1/|S| for each. Pass it if it is known: no SVM can compensate an error of this fraction.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
-        As for scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" hold
-        n x n numbers.
+        As in scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" need
+        memory for n x n numbers.
     degree : int, default=3
-        Of "poly".
+        Degree of the "poly" kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly" and "rbf": 1/(d Var(X)) over all rows, 1/d, or a number above 0.
+        Coefficient of the "poly" and "rbf" kernels: 1/(d Var(X)) over all rows, 1/d, or a number above 0.
     coef0 : float, default=0.0
-        Of "poly"; at least 0.
-    switching : {"multiple", "single"}, default="multiple"
-        Between two machines, trade the signs of as many disjoint pairs as would do better, or, as published, of the
-        pair that does worst.
-    cost_ratio : {"balanced", "printed"}, default="balanced"
-        How the costs of positive and negative unlabeled rows begin, in the ratio (1 - p) / p or p / (1 - p), where p
-        is the positive share. "balanced" weighs both kinds alike and is what the author's program does; "printed" is in
+        Constant of the "poly" kernel; at least 0.
+    label_switching : {"multiple", "single"}, default="multiple"
+        Between two SVMs, switch the signs of as many disjoint pairs as would lower their losses, or, as published, of
+        the worst pair only.
+    cost_ratio : {"balanced", "paper"}, default="balanced"
+        Initial ratio of the costs of positive and negative unlabeled rows: (1 - p) / p or p / (1 - p), where p is the
+        positive fraction. "balanced" weighs both kinds alike and is that of the author's program; "paper" is that of
         his paper.
     fit_intercept : bool, default=True
-        Learn b, which is not penalized; without, b = 0.
+        Whether to fit b, which is not penalized; otherwise b = 0.
     max_iter : int, default=10000
-        Machines of all rows solved for a class, at most; a ConvergenceWarning says if they were not enough.
+        Largest number of SVMs of all rows solved for a class.
     tol : float, default=1e-3
-        Above 0: by how much scores may break a condition of optimality in the end, where the margin is 1; pairs that
-        would do better by no more than that are not traded. Until the end it is sqrt(tol).
+        Above 0: largest final violation of an optimality condition by a score, where the margin is 1; pairs that would
+        gain no more than this are not switched. Before the last step the tolerance is sqrt(tol).
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (n_classes, n_features)
-        With the linear kernel. For two classes, the second row is w and the first -w.
+        Set with the linear kernel. For two classes, the second row is w and the first -w.
     dual_coef_ : ndarray of shape (n_samples, n_classes)
-        With the other kernels: w_k = sum_i dual_coef_[i, k] Phi(x_i).
+        Set with the other kernels: w_k = sum_i dual_coef_[i, k] Phi(x_i).
     intercept_ : ndarray of shape (n_classes,)
     transduction_ : ndarray of shape (n_samples,)
-        A label out of the set of each row of fit. Of two classes, that of the sign that the row ended with, so that
-        exactly the given number of unlabeled rows are positive; of more, that of the highest score.
-    objective_ : list of ndarray
-        For each class solved for (for two classes the second alone), the objective after each machine. It never rises
-        while `C_unlabeled_path_` stay the same.
-    C_unlabeled_path_ : list of ndarray of shape (n_machines, 2)
-        The costs of negative and positive unlabeled rows that belong to it.
+        A candidate of each row of fit. For two classes, that of the final sign of the row, so that exactly the given
+        number of unlabeled rows are positive; for more, that of the highest score.
+    objective_ : float
+        Final objective, summed over the binary problems: one for each class, for two classes that of the second only.
+    objective_path_ : ndarray of shape (n_iter_,)
+        Sum of the objectives of the binary problems after each SVM. A problem that has ended counts with its final
+        value. While the costs of a problem are constant, its objective never increases.
+    C_unlabeled_path_ : list of ndarray of shape (n_svms, 2)
+        For each binary problem, the costs of negative and positive unlabeled rows in each SVM.
     n_iter_ : int
-        Machines solved, without that of the labeled rows alone, for the class that took most.
+        Largest number of SVMs solved for a class, without that of the labeled rows only.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the rows came as a DataFrame.
+        Set if X is a DataFrame.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` is reached, or an SVM was not solved to its tolerance.
 
     Notes
     -----
     Candidate sets: in the problem of a class, a row is positive if its set is that class alone, negative if the class
-    is not in its set, and unlabeled otherwise. Where no row is positive, or none negative, the first guess is by the
-    nearness to the mean of the rows whose sets hold the class, beside that of the others; see
-    `oneof.solvers.transductive.sides_of`. A class in no set of a labeled row gets no row, and the score -1 everywhere,
-    unless `positive_fraction` says that there are rows of it.
+    is not in its set, and unlabeled otherwise. If no row is positive, or none negative, an SVM cannot give
+    the initial signs. They then depend on the distances to the mean of the rows whose sets contain the class, and to
+    the mean of the others: see `oneof.solvers.transductive.binary_labels`. A class in no set of a labeled row gets no
+    row, and the score -1 everywhere, unless `positive_fraction` is above 0 for it.
 
-    For two classes `decision_function` is 2 f, the score of one class less that of the other. A row of fit may end with
-    a sign that is not that of its score, where the number of positive rows demands it: `transduction_` then differs
-    from `predict`.
+    For two classes `decision_function` is 2 f, the score of one class minus that of the other. The final sign of a row
+    of fit may differ from the sign of its score if the number of positive rows requires it: `transduction_` then
+    differs from `predict`.
 
-    The result is a local minimum. What it reaches depends on the labeled rows, and with few of them it can be worse
-    than the machine that ignores the others: `docs/transductive_svm.md` shows how often.
+    The result is a local minimum that depends on the labeled rows. With few of them it can be worse than the SVM of the
+    labeled rows only: `docs/transductive_svm.md` shows how often.
 
     References
     ----------
@@ -135,8 +144,8 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         degree: int = 3,
         gamma: float | Literal["scale", "auto"] = "scale",
         coef0: float = 0.0,
-        switching: Literal["multiple", "single"] = "multiple",
-        cost_ratio: Literal["balanced", "printed"] = "balanced",
+        label_switching: Literal["multiple", "single"] = "multiple",
+        cost_ratio: Literal["balanced", "paper"] = "balanced",
         fit_intercept: bool = True,
         max_iter: int = 10_000,
         tol: float = 1e-3,
@@ -148,14 +157,14 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
-        self.switching = switching
+        self.label_switching = label_switching
         self.cost_ratio = cost_ratio
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Label the rows, and find the machines.
+        """Label the rows and fit the SVMs.
 
         Parameters
         ----------
@@ -171,46 +180,78 @@ class TransductiveSVM(KernelMachine, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter cannot be used.
+            If X, y or a parameter is invalid.
         """
-        check_parameters(self)
-        rows, candidates = self._read_fit(X, y)
-        fractions = read_fractions(self.positive_fraction, len(candidates.classes))
-        every = np.arange(rows.shape[0])
-        space, kernel = self._space(rows, every)
-        found = solve_classes(
+        self._check_parameters()
+        rows, candidates = self._validate_fit(X, y)
+        fractions = _check_positive_fraction(self.positive_fraction, len(candidates.classes))
+        all_rows = np.arange(rows.shape[0])
+        space, kernel = self._make_space(rows, all_rows)
+        solution = solve_one_vs_rest(
             space,
             candidates.mask,
             C=self.C,
             C_unlabeled=self.C_unlabeled,
             positive_fractions=fractions,
-            switching=self.switching,
+            label_switching=self.label_switching,
             cost_ratio=self.cost_ratio,
             fit_intercept=bool(self.fit_intercept),
             tol=self.tol,
             max_iter=self.max_iter,
-            random=np.random.default_rng(0),  # always the same orders of the rows, which decide how fast it goes
+            rng=np.random.default_rng(0),  # fixed orders of the rows, which influence only the speed
         )
-        if found.stopped is not None:
-            reason = _REASONS[found.stopped].format(self.max_iter)
-            warnings.warn(f"TransductiveSVM did not converge: {reason}", ConvergenceWarning, stacklevel=2)
+        if solution.limit is not None:
+            remedy = _REMEDIES[solution.limit].format(self.max_iter)
+            warnings.warn(f"TransductiveSVM did not converge: {remedy}", ConvergenceWarning, stacklevel=2)
         if isinstance(space, FeatureSpace):
-            weights = np.column_stack([space.gather(found.coefficients), found.intercepts])
-            self._keep_linear(weights.astype(rows.dtype, copy=False), kernel)
+            weights = np.column_stack([space.rmatvec(solution.coefficients), solution.intercepts])
+            self._set_linear(weights.astype(rows.dtype, copy=False), kernel)
         else:
-            self._keep_coefficients(found.coefficients, found.intercepts, kernel, rows, every)
-        self.objective_ = [solution.objective for solution in found.solutions]
-        self.C_unlabeled_path_ = [solution.costs for solution in found.solutions]
-        self.n_iter_ = found.n_iter
-        self.transduction_ = candidates.classes[found.labels]
-        return self._finish_fit(X, y, candidates)
+            self._set_dual_coefficients(solution.coefficients, solution.intercepts, kernel, rows, all_rows)
+        self.objective_path_ = solution.objective_path
+        self.objective_ = float(self.objective_path_[-1])
+        self.C_unlabeled_path_ = [problem.cost_path for problem in solution.solutions]
+        self.n_iter_ = solution.n_iter
+        self.transduction_ = candidates.classes[solution.labels]
+        return self._finalize_fit(X, y, candidates)
 
-    def _candidate_shares(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Take the softmax of the scores within each set; for the rows of fit, the label that they got comes first."""
-        shares = super()._candidate_shares(rows, candidates, training=training)
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+        """Return the softmax of the scores within each set; for the rows of fit, `transduction_` comes first."""
+        proba = super()._candidate_proba(rows, candidates, training=training)
         if training:
-            got = self.classes_ == self.transduction_[:, None]
-            # By so little more than the highest that it comes first; a share cannot be too large for the difference.
-            shares = np.where(got, (1.0 + 1e-9) * shares.max(axis=1, keepdims=True), shares)
-            shares /= shares.sum(axis=1, keepdims=True)
-        return shares
+            transduced = self.classes_ == self.transduction_[:, None]
+            # Slightly above the highest, by a relative difference that float64 represents for every probability.
+            proba = np.where(transduced, (1.0 + 1e-9) * proba.max(axis=1, keepdims=True), proba)
+            proba /= proba.sum(axis=1, keepdims=True)
+        return proba
+
+    def _check_parameters(self) -> None:
+        """Raise if a parameter other than those of the kernel and `positive_fraction` is invalid."""
+        for name in ("C", "C_unlabeled"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
+        check_positive("max_iter", self.max_iter, integer=True)
+        check_positive("tol", self.tol)
+        check_bool("fit_intercept", self.fit_intercept)
+        check_choice("label_switching", self.label_switching, ("multiple", "single"))
+        check_choice("cost_ratio", self.cost_ratio, ("balanced", "paper"))
+
+
+def _check_positive_fraction(value: Any, n_classes: int) -> list[float] | None:
+    """Return the fraction of each class, given those of all classes or, for two classes, that of the second."""
+    if value is None:
+        return None
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    kind: Any = numbers.Real
+    if n_classes == 2 and isinstance(value, kind | str | bytes):
+        check_fraction("positive_fraction", value)
+        return [1.0 - float(value), float(value)]
+    fractions = None if isinstance(value, kind | str | bytes) else np.asarray(value)
+    if fractions is None or fractions.shape != (n_classes,) or fractions.dtype.kind not in "iuf":
+        raise InputError(
+            f"`positive_fraction` must have one number for each of the {n_classes} classes; got {value!r}."
+        )
+    for k, fraction in enumerate(fractions):
+        check_fraction(f"positive_fraction[{k}]", fraction)
+    return [float(fraction) for fraction in fractions]

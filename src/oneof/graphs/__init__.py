@@ -1,11 +1,13 @@
-"""Graphs whose vertices are rows: neighbors, affinities, Laplacians and the kernels that these make."""
+"""Graphs whose vertices are rows: neighbors, affinities, Laplacians and graph kernels.
+
+Read in this order: `affinity` (the symmetric weight matrix), `distances` and `neighbors` (nearest neighbors, with
+`approximate` as the fast index), `edge_weights` (weights of the edges), `builder` (`NeighborGraph` and `Graph`),
+`kernels` (Laplacians and kernels).
+"""
 
 from oneof.graphs.affinity import check_affinity
-from oneof.graphs.gaussian_process import PrecomputedKernel
-from oneof.graphs.graph import Graph
-from oneof.graphs.kernels import diffusion_kernel, regularized_laplacian_kernel
-from oneof.graphs.laplacian import laplacian
-from oneof.graphs.rule import NeighborGraph
+from oneof.graphs.builder import Graph, NeighborGraph
+from oneof.graphs.kernels import PrecomputedKernel, diffusion_kernel, laplacian, regularized_laplacian_kernel
 
 __all__ = [
     "Graph",

@@ -1,25 +1,27 @@
-"""Affinities: the weights of an undirected graph, as a symmetric sparse matrix."""
+"""Affinity of an undirected graph: its edge weights as a symmetric sparse matrix."""
 
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from oneof.errors import InputError
-from oneof.typing import Ints
+from oneof.typing import Floats, Ints, Mask
 
-_SYMMETRY = 1e-8  # relative: rounding in a user's own products passes, a directed graph does not
+_SYMMETRY_RTOL = 1e-8  # rounding errors in a product of the user pass, a directed graph does not
 
 
 def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
-    """Return a precomputed affinity as graphs have it, or raise where it cannot be one.
+    """Validate a precomputed affinity and return it in canonical form.
 
     Parameters
     ----------
     affinity : array-like or sparse matrix of shape (n, n)
-        Weights of links, at least 0 and symmetric to 1e-8 of their size; 0 is no link, and the diagonal is dropped.
+        Edge weights, at least 0 and symmetric to a relative difference of 1e-8. A weight of 0 means no edge. The
+        diagonal is ignored.
     n : int, optional
-        The number of rows that it must have; without it, any number.
+        Required number of rows. Without it, any number is accepted.
 
     Returns
     -------
@@ -29,7 +31,8 @@ def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
     Raises
     ------
     InputError
-        If the shape is another, or a weight is no number, infinite, negative or not that of the link's other direction.
+        If the shape is wrong, or a weight is not a number, infinite, negative or different from the weight of the
+        opposite direction.
 
     Examples
     --------
@@ -37,96 +40,116 @@ def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
     array([[0., 2.],
            [2., 0.]])
     """
-    W = _read(affinity)
+    W = _as_csr(affinity)
     if W.shape[0] != W.shape[1] or n not in (None, W.shape[0]):
-        wanted = "square" if n is None else f"of shape ({n}, {n}), one row and column for each row of X"
-        raise InputError(f"the affinity has shape {W.shape}: it must be {wanted}.")
-    _raise_at(W, ~np.isfinite(W.data), "weights must be finite")
-    _raise_at(W, W.data < 0, "weights must be at least 0 (0 is no link)")
-    other = W.T.tocsr()
-    if not _same(W, other):
-        gap = (W - other).tocoo()
-        largest = W.maximum(other).tocsr()[gap.coords]
-        wrong = np.flatnonzero(np.abs(gap.data) > _SYMMETRY * np.asarray(largest).ravel())
+        required = "square" if n is None else f"of shape ({n}, {n}), with one row and one column for each row of X"
+        raise InputError(f"`affinity` must be {required}; got shape {W.shape}.")
+    _raise_at(W, ~np.isfinite(W.data), "Edge weights must be finite.")
+    _raise_at(W, W.data < 0, "Edge weights must be at least 0 (0 means no edge).")
+    transposed = W.T.tocsr()
+    if not _is_equal(W, transposed):
+        gap = (W - transposed).tocoo()
+        largest = W.maximum(transposed).tocsr()[gap.coords]
+        wrong = np.flatnonzero(np.abs(gap.data) > _SYMMETRY_RTOL * np.asarray(largest).ravel())
         if wrong.size:
             i, j = int(gap.coords[0][wrong[0]]), int(gap.coords[1][wrong[0]])
             raise InputError(
-                f"the affinity is not symmetric: it is {W[i, j]:.6g} in row {i}, column {j}, and {W[j, i]:.6g} in row "
-                f"{j}, column {i}; links have no direction, so give for example A.maximum(A.T) or (A + A.T) / 2."
+                f"`affinity` is not symmetric: it is {W[i, j]:.6g} in row {i}, column {j}, and {W[j, i]:.6g} in row "
+                f"{j}, column {i}. Edges have no direction: pass for example A.maximum(A.T) or (A + A.T) / 2."
             )
-        W = 0.5 * W + 0.5 * other
+        W = 0.5 * W + 0.5 * transposed
     if W.diagonal().any() or not W.data.all():
-        W = undirected(W)
-    W = _compact(W)
+        W = as_affinity(W)
+    W = _use_int32(W)
     with np.errstate(over="ignore"):
         if not np.isfinite(W.sum(axis=1)).all():
-            raise InputError(
-                "the weights of a row of the affinity add up to infinity: divide the affinity by its maximum."
-            )
+            raise InputError("the row sums of `affinity` overflow float64. Divide the affinity by its maximum.")
     return W
 
 
-def symmetrized(directed: sp.csr_array, symmetrize: str) -> sp.csr_array:
-    """Return the graph of the links that either of two rows, or both of them ("mutual"), have to the other, or of all.
+def symmetrize_edges(directed: sp.csr_array, symmetrize: str) -> sp.csr_array:
+    """Return the undirected graph of directed edges.
 
-    Of all ("sum"), a link counts twice that both have.
+    "union" keeps an edge if either row has it, "mutual" only if both rows have it. "sum" adds the weights of both
+    directions.
     """
-    other = directed.T.tocsr()
+    transposed = directed.T.tocsr()
     if symmetrize == "sum":
-        return undirected(directed + other)
-    return undirected(directed.maximum(other) if symmetrize == "union" else directed.minimum(other))
+        return as_affinity(directed + transposed)
+    return as_affinity(directed.maximum(transposed) if symmetrize == "union" else directed.minimum(transposed))
 
 
-def affinity_of(source: Ints, target: Ints, weights: Any, shape: tuple[int, int]) -> sp.csr_array:
-    """Return links as a matrix; those of weight 0 are none."""
-    kept = weights > 0
-    return _canonical(sp.csr_array((weights[kept], (source[kept], target[kept])), shape=shape))
+def edges_to_csr(source: Ints, target: Ints, weights: Floats, shape: tuple[int, int]) -> sp.csr_array:
+    """Return the matrix of a list of edges, without the edges of weight 0."""
+    positive = weights > 0
+    return _canonicalize(sp.csr_array((weights[positive], (source[positive], target[positive])), shape=shape))
 
 
-def undirected(W: Any) -> sp.csr_array:
-    """Return a symmetric matrix without its diagonal, in the form that graphs have."""
+def as_affinity(W: Any) -> sp.csr_array:
+    """Return a symmetric matrix in the canonical form of an affinity, without its diagonal."""
     W = sp.coo_array(W)
     i, j = W.coords
-    kept = (i != j) & (W.data != 0)
-    return _canonical(sp.csr_array((W.data[kept], (i[kept], j[kept])), shape=W.shape))
+    off_diagonal = (i != j) & (W.data != 0)
+    return _canonicalize(sp.csr_array((W.data[off_diagonal], (i[off_diagonal], j[off_diagonal])), shape=W.shape))
 
 
-def _canonical(W: sp.csr_array) -> sp.csr_array:
+def unlabeled_components(affinity: sp.csr_array, mask: Mask) -> Mask:
+    """Flag the rows in connected components of the graph that contain unlabeled rows only.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n, n)
+        Symmetric.
+    mask : ndarray of shape (n, K), bool
+        Candidate sets. A row whose set is full is unlabeled.
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+    """
+    n_components, component = connected_components(affinity, directed=False)
+    has_label = np.zeros(n_components, dtype=bool)
+    has_label[component[~mask.all(axis=1)]] = True
+    return ~has_label[component]
+
+
+def _canonicalize(W: sp.csr_array) -> sp.csr_array:
     W.sum_duplicates()
-    return _compact(W)
+    return _use_int32(W)
 
 
-def _same(A: sp.csr_array, B: sp.csr_array) -> bool:
-    """Return whether two matrices with sorted indices are stored alike; most affinities are their own transposes."""
+def _is_equal(A: sp.csr_array, B: sp.csr_array) -> bool:
+    """Return whether two matrices with sorted indices are stored alike; most affinities equal their transpose."""
     return (
         np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices) and np.array_equal(A.data, B.data)
     )
 
 
-def _compact(W: sp.csr_array) -> sp.csr_array:
+def _use_int32(W: sp.csr_array) -> sp.csr_array:
     if W.indices.dtype != np.int32 and max(W.nnz, *W.shape) <= np.iinfo(np.int32).max:
         W = sp.csr_array((W.data, W.indices.astype(np.int32), W.indptr.astype(np.int32)), shape=W.shape)
     return W
 
 
-def _read(affinity: Any) -> sp.csr_array:
-    """Return what was given as CSR of float64, its entries in parts summed, still unchecked."""
+def _as_csr(affinity: Any) -> sp.csr_array:
+    """Convert the input to CSR of float64 with duplicate entries summed; nothing else is checked."""
     try:
         if not sp.issparse(affinity):
             affinity = np.asarray(affinity)
         if affinity.ndim != 2 or affinity.dtype.kind not in "biufO":
-            raise TypeError  # noqa: TRY301 - the same sentence for all that is no matrix of numbers
+            raise TypeError  # noqa: TRY301 - one message for all inputs that are not a numeric matrix
         W = sp.csr_array(affinity.astype(np.float64))
     except (TypeError, ValueError):
         raise InputError(
-            "the affinity cannot be read as a matrix of numbers: give a two-dimensional array or a sparse matrix."
+            "`affinity` cannot be read as a matrix of numbers. Pass a two-dimensional array or a sparse matrix."
         ) from None
     W.sum_duplicates()
     return W
 
 
-def _raise_at(W: sp.csr_array, wrong: Any, complaint: str) -> None:
+def _raise_at(W: sp.csr_array, wrong: Mask, message: str) -> None:
+    """Raise an error that names the first wrong entry, if there is one."""
     if wrong.any():
         at = int(np.argmax(wrong))
         row = int(np.searchsorted(W.indptr, at, side="right")) - 1
-        raise InputError(f"the affinity is {W.data[at]:.6g} in row {row}, column {W.indices[at]}: {complaint}.")
+        raise InputError(f"`affinity` is {W.data[at]:.6g} in row {row}, column {W.indices[at]}. {message}")

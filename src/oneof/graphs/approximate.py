@@ -1,4 +1,7 @@
-"""Nearest neighbors some of which may be missed, by cells of rows."""
+"""Approximate nearest-neighbor index: an inverted file of k-means cells, searched by matrix products.
+
+The search may miss neighbors. It returns the same neighbors for any number of threads.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,41 +13,42 @@ import numpy as np
 from oneof.errors import MissingExtraError
 from oneof.typing import Floats, Ints
 
-_FEW_ROWS = 5_000  # all pairs of which are looked at as fast
-FEW_FEATURES = 5  # in which a tree finds all neighbors in less time
-_CELLS = 0.125  # by the root of the number of rows: few large cells, for products of matrices are fast where large
-_VISITED = 5  # cells whose rows are compared with a row
-_TRAINED_ON = 64  # rows for each cell, from which its center is found
-_BLOCK = 1 << 22  # neighbors, by all cells visited, that stand in memory at once
+_MIN_ROWS = 5_000  # below, the comparison of all pairs is as fast
+MAX_TREE_FEATURES = 5  # up to so many features a tree finds all neighbors in less time
+_CELLS = 0.125  # times the root of the number of rows: few large cells, because large matrix products are fast
+_N_PROBES = 5  # cells whose rows are compared with a query
+_TRAINING_ROWS_PER_CELL = 64  # rows for each cell from which k-means computes the center
+_BLOCK_SIZE = 1 << 22  # neighbors, over all probed cells, that are in memory at the same time
 
 
 def cells_are_faster(points: Floats) -> bool:
-    """Return whether there are enough rows and features for cells to take less time than exact neighbors.
+    """Return whether cells take less time than exact neighbors, by the number of rows and features.
 
     Raises
     ------
     MissingExtraError
-        If faiss is not installed, whatever the rows are.
+        If faiss is not installed, whatever the number of rows.
     """
     _faiss()
     n, d = points.shape
-    return n >= _FEW_ROWS and d > FEW_FEATURES
+    return n >= _MIN_ROWS and d > MAX_TREE_FEATURES
 
 
 class ApproximateIndex:
-    """Rows by cells around the centers of k-means, of which those nearest to a row are searched in full.
+    """Inverted file index: rows are grouped into k-means cells, and the nearest cells of a query are searched in full.
 
-    There are sqrt(n) / 8 cells, of which 5 are visited. Cells are taken in turn: all rows that visit one are compared
-    with its own by one matrix product, in single precision around its center. It finds the same neighbors every time,
-    for any number of threads. How many it misses depends on the rows: 1 % of 10 among 20,000 in blobs of 50 features,
-    34 % where the features are nothing but noise; see `oneof.graphs.NeighborGraph`.
+    There are sqrt(n) / 8 cells, and each query searches 5 of them. Cells are processed one at a time: all queries of
+    a cell are compared with its rows by one matrix product, in single precision around the center of the cell. The
+    result is the same every time, for any number of threads. The recall depends on the rows: of 10 neighbors among
+    20,000 rows the index misses 1 % in blobs of 50 features, and 34 % in isotropic noise; see
+    `oneof.graphs.NeighborGraph`.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     exact : callable
-        Makes the index, from the points, that finds the neighbors of rows whose cells hold too few. It is called when
-        there is such a row.
+        Builds the exact index of the points, for queries whose cells contain too few rows. It is called when the
+        first such query occurs.
 
     Raises
     ------
@@ -55,97 +59,103 @@ class ApproximateIndex:
     def __init__(self, points: Floats, exact: Callable[[Floats], Any]) -> None:
         self._points, self._make_exact = points, exact
         self._origin = np.median(points, axis=0).astype(np.float64)
-        # faiss knows single precision only, whose squares end at features of 1e19.
-        self._power = int(np.frexp(np.abs(points - self._origin).max())[1])
-        self._rows = self._single(points)
+        # faiss has single precision only, in which squares overflow from features of 1e19 on.
+        self._exponent = int(np.frexp(np.abs(points - self._origin).max())[1])
+        self._rows = self._to_float32(points)
         with _workers(1) as worker:
-            self._centers = worker.submit(_centers, self._rows, int(_CELLS * np.sqrt(len(points)))).result()
-            cells = worker.submit(self._visits, self._rows, 1).result().ravel()
-        self._members = _by_cell(cells, len(self._centers))
+            self._centers = worker.submit(_fit_centers, self._rows, int(_CELLS * np.sqrt(len(points)))).result()
+            cells = worker.submit(self._nearest_cells, self._rows, 1).result().ravel()
+        self._members = _group_by_cell(cells, len(self._centers))
 
     def nearest(self, points: Floats | None, k: int) -> Ints:
-        """Return the numbers of k rows near to each of others, (t, k), or of these without themselves."""
+        """Return the row numbers of k near neighbors of each query, (t, k); without queries, of each indexed row.
+
+        An indexed row is not its own neighbor.
+        """
         own = points is None
-        rows = self._rows if points is None else self._single(points)
-        found = np.empty((len(rows), k + own), dtype=np.int64)
-        step = max(1, _BLOCK // (_VISITED * (k + own)))
+        rows = self._rows if points is None else self._to_float32(points)
+        neighbors = np.empty((len(rows), k + own), dtype=np.int64)
+        step = max(1, _BLOCK_SIZE // (_N_PROBES * (k + own)))
         with _workers() as workers:
             for start in range(0, len(rows), step):
-                found[start : start + step] = self._search(rows[start : start + step], k + own, workers)
+                neighbors[start : start + step] = self._search(rows[start : start + step], k + own, workers)
         if own:
-            found = _without_themselves(found, np.arange(len(found)))
-        short = np.flatnonzero((found < 0).any(axis=1))
-        if short.size:
-            found[short] = self._searched(points, short, k)
-        return found
+            neighbors = _drop_self(neighbors, np.arange(len(neighbors)))
+        incomplete = np.flatnonzero((neighbors < 0).any(axis=1))
+        if incomplete.size:
+            neighbors[incomplete] = self._search_exactly(points, incomplete, k)
+        return neighbors
 
     def _search(self, rows: Floats, k: int, workers: ThreadPoolExecutor) -> Ints:
-        """Return the numbers of the k nearest in the visited cells, the nearest first; -1 where there are fewer."""
-        visits = workers.submit(self._visits, rows, _VISITED).result()
-        distances = np.full((visits.size, k), np.inf, dtype=np.float32)
-        numbers = np.full((visits.size, k), -1, dtype=np.int64)
+        """Return the row numbers of the k nearest in the probed cells, the nearest first, padded with -1."""
+        probes = workers.submit(self._nearest_cells, rows, _N_PROBES).result()
+        distances = np.full((probes.size, k), np.inf, dtype=np.float32)
+        indices = np.full((probes.size, k), -1, dtype=np.int64)
 
-        def visit(cell: int, visitors: Ints) -> None:
+        def search_cell(cell: int, queries: Ints) -> None:
             members = self._members[cell]
-            if not len(members) or not len(visitors):
+            if not len(members) or not len(queries):
                 return
-            center, few = self._centers[cell], min(k, len(members))
+            center, n_found = self._centers[cell], min(k, len(members))
             # Around the center of the cell, rows are no larger than distances, and products lose no digits of these.
-            there, here = rows[visitors // visits.shape[1]] - center, self._rows[members] - center
-            distances[visitors, :few], nearest = _faiss().knn(there, here, few)
-            numbers[visitors, :few] = members[nearest]
+            centered_queries, centered = rows[queries // probes.shape[1]] - center, self._rows[members] - center
+            distances[queries, :n_found], nearest = _faiss().knn(centered_queries, centered, n_found)
+            indices[queries, :n_found] = members[nearest]
 
-        visitors = _by_cell(visits.ravel(), len(self._centers))
-        list(workers.map(visit, range(len(self._centers)), visitors))
-        distances, numbers = distances.reshape(len(rows), -1), numbers.reshape(len(rows), -1)
+        queries = _group_by_cell(probes.ravel(), len(self._centers))
+        list(workers.map(search_cell, range(len(self._centers)), queries))
+        distances, indices = distances.reshape(len(rows), -1), indices.reshape(len(rows), -1)
         nearest = np.argpartition(distances, k - 1, axis=1)[:, :k]
         order = np.argsort(np.take_along_axis(distances, nearest, axis=1), axis=1)
-        return np.take_along_axis(numbers, np.take_along_axis(nearest, order, axis=1), axis=1)
+        return np.take_along_axis(indices, np.take_along_axis(nearest, order, axis=1), axis=1)
 
-    def _visits(self, rows: Floats, n_cells: int) -> Ints:
+    def _nearest_cells(self, rows: Floats, n_cells: int) -> Ints:
         """Return the cells nearest to each row, (t, n_cells)."""
         _, cells = _faiss().knn(rows, self._centers, min(n_cells, len(self._centers)))
         return cells
 
-    def _searched(self, points: Floats | None, rows: Ints, k: int) -> Ints:
+    def _search_exactly(self, points: Floats | None, rows: Ints, k: int) -> Ints:
         if points is not None:
             return self._exact.nearest(points[rows], k)
-        return _without_themselves(self._exact.nearest(self._points[rows], k + 1), rows)
+        return _drop_self(self._exact.nearest(self._points[rows], k + 1), rows)
 
     @cached_property
     def _exact(self) -> Any:
         return self._make_exact(self._points)
 
-    def _single(self, points: Floats) -> Floats:
+    def _to_float32(self, points: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
-            single = np.ldexp(points - self._origin, -self._power).astype(np.float32)
-        # Rows far beyond those of fit are near the same of them from as far as single precision reaches.
+            single = np.ldexp(points - self._origin, -self._exponent).astype(np.float32)
+        # Queries far from the rows of fit have the same neighbors as at the limit of single precision.
         return np.ascontiguousarray(np.clip(single, -1e15, 1e15))
 
 
-def _centers(rows: Floats, n_cells: int) -> Floats:
-    means = _faiss().Kmeans(rows.shape[1], n_cells, niter=10, max_points_per_centroid=_TRAINED_ON)
+def _fit_centers(rows: Floats, n_cells: int) -> Floats:
+    means = _faiss().Kmeans(rows.shape[1], n_cells, niter=10, max_points_per_centroid=_TRAINING_ROWS_PER_CELL)
     means.train(rows)
     return np.asarray(means.centroids)
 
 
-def _by_cell(cells: Ints, n_cells: int) -> list[Ints]:
-    """Return the places at which each cell stands."""
+def _group_by_cell(cells: Ints, n_cells: int) -> list[Ints]:
+    """Return, for each cell, the positions at which it occurs."""
     order = np.argsort(cells, kind="stable")
     return np.split(order, np.searchsorted(cells[order], np.arange(1, n_cells)))
 
 
-def _without_themselves(found: Ints, rows: Ints) -> Ints:
-    """Drop each row from those found for it, (t, k + 1); where duplicates crowd it out, the last of them instead."""
-    itself = found == rows[:, None]
-    return np.take_along_axis(found, np.argsort(itself, axis=1, kind="stable"), axis=1)[:, :-1]
+def _drop_self(neighbors: Ints, rows: Ints) -> Ints:
+    """Drop each row from its own neighbors, (t, k + 1); the last neighbor if duplicates have displaced the row."""
+    is_self = neighbors == rows[:, None]
+    return np.take_along_axis(neighbors, np.argsort(is_self, axis=1, kind="stable"), axis=1)[:, :-1]
 
 
-def _workers(number: int | None = None) -> ThreadPoolExecutor:
-    """Return as many threads as faiss would take, in each of which it takes one: products by more round otherwise."""
+def _workers(n_threads: int | None = None) -> ThreadPoolExecutor:
+    """Return a pool of as many threads as faiss uses, with one faiss thread in each.
+
+    Products computed by several faiss threads at once are rounded differently.
+    """
     faiss = _faiss()
     return ThreadPoolExecutor(
-        number or faiss.omp_get_max_threads(), initializer=faiss.omp_set_num_threads, initargs=(1,)
+        n_threads or faiss.omp_get_max_threads(), initializer=faiss.omp_set_num_threads, initargs=(1,)
     )
 
 

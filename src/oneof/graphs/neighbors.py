@@ -1,4 +1,4 @@
-"""Links from rows to those near them."""
+"""Nearest neighbors of rows, as edges with their distances."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,61 +9,62 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from oneof.errors import InputError
-from oneof.graphs.approximate import FEW_FEATURES, ApproximateIndex, cells_are_faster
-from oneof.graphs.points import distances, normalized, products, scale_of, scaled
+from oneof.graphs.approximate import MAX_TREE_FEATURES, ApproximateIndex, cells_are_faster
+from oneof.graphs.distances import normalize_rows, paired_distances, paired_products, scale_exponent, scale_rows
 from oneof.parallel import limit_openmp_after_fork, single_threaded_blas
 from oneof.typing import FeatureMatrix, Floats, Ints
 
-_ROUNDING = 1e-7  # of squared distances that are worked out from products, as a distance between points of norm 1
-_DROWNED = 1e-4  # nearer than this, between points of norm 1, neighbors are not told apart by products
-_BLOCK = 1 << 22  # distances from differences that are held at a time
+_RADIUS_TOL = 1e-7  # rounding error of distances computed from products, between points of norm 1
+_PRODUCT_TOL = 1e-4  # products do not resolve smaller distances, between points of norm 1
+_BLOCK_SIZE = 1 << 22  # distances computed from differences that are in memory at the same time
 
 
 @dataclass(frozen=True)
-class Links:
-    """From rows to those among which their neighbors were sought.
+class EdgeList:
+    """Directed edges from rows to their neighbors.
 
     Attributes
     ----------
-    source, target : ndarray of shape (n_links,)
-        Numbers of rows; the sources ascend.
-    values : ndarray of shape (n_links,)
-        Euclidean distances, or cosine similarities.
+    source, target : ndarray of shape (n_edges,)
+        Row numbers; the sources ascend.
+    values : ndarray of shape (n_edges,)
+        Euclidean distances or cosine similarities.
     """
 
     source: Ints
     target: Ints
     values: Floats
 
-    def by_row(self, n_rows: int) -> tuple[Floats, Ints]:
-        """Return the values and the targets of `n_rows` rows, (n_rows, k) each, where all have k links, as nearest do.
+    def reshape_by_row(self, n_rows: int) -> tuple[Floats, Ints]:
+        """Return the values and the targets of `n_rows` rows, (n_rows, k) each.
 
-        By cosine they need not: rows of zeros have none.
+        All rows must have k edges, as nearest neighbors have. By cosine this can fail: rows of zeros have no edge.
         """
         shape = (n_rows, len(self.values) // max(n_rows, 1))
         return self.values.reshape(shape), self.target.reshape(shape)
 
 
-class Neighborhood:
-    """Rows among which neighbors are sought.
+class NeighborIndex:
+    """Index of rows for neighbor searches.
 
-    The index is made when it is first needed and is no part of the state: its tree holds offsets for compiled code,
-    which a forged model file could misuse.
+    The index is built when it is first needed and is not part of the pickled state: its tree contains offsets for
+    compiled code, which a forged model file could misuse.
 
     Parameters
     ----------
     rows : ndarray or CSR matrix of shape (n, d)
-        They are referred to. A copy is made with the index where distances need one: of dense rows around their mean,
-        of rows of norm 1 for cosines, and of extreme features in another unit.
+        They are referenced. A copy is made with the index if distances need one: of dense rows around their mean, of
+        rows of norm 1 for cosines, and of extreme features in another unit.
     cosine : bool
-        Whether near means a large cosine similarity, or a short Euclidean distance. A row of zeros is then near none.
+        Whether neighbors have a large cosine similarity instead of a short Euclidean distance. A row of zeros then
+        has no neighbor.
     approximate : bool
         Whether nearest neighbors may be missed, for speed.
 
     Attributes
     ----------
     unit : int
-        Distances are in multiples of 2^unit, which is 1 but for extreme features.
+        Distances are in multiples of 2^unit, which is 1 except for extreme features.
 
     Raises
     ------
@@ -73,162 +74,165 @@ class Neighborhood:
 
     def __init__(self, rows: FeatureMatrix, *, cosine: bool = False, approximate: bool = False) -> None:
         self.rows, self.cosine, self.approximate = rows, cosine, approximate
-        scale = scale_of(rows)
-        self.unit = 0 if cosine else scale
-        self._prepared: _Prepared | None = None
+        exponent = scale_exponent(rows)
+        self.unit = 0 if cosine else exponent
+        self._indexed: _IndexedPoints | None = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def nearest(self, n_neighbors: int, rows: FeatureMatrix | None = None) -> Links:
-        """Link each row to its nearest neighbors, where there are fewer to all.
+    def nearest(self, n_neighbors: int, rows: FeatureMatrix | None = None) -> EdgeList:
+        """Connect each query to its nearest neighbors, or to all rows if there are fewer.
 
         Parameters
         ----------
         n_neighbors : int
         rows : ndarray or CSR matrix of shape (t, d), optional
-            Without it these rows, none of which is its own neighbor. Of several at the same distance, any are taken,
-            but always the same.
+            Queries. By default the indexed rows, none of which is its own neighbor. Ties are broken arbitrarily but
+            reproducibly.
 
         Returns
         -------
-        Links
+        EdgeList
         """
-        here = self._points()
-        there, members = (here.points, here.members) if rows is None else self._like(rows)
-        k = min(n_neighbors, len(here.members) - (rows is None))
+        indexed = self._indexed_points()
+        queries, members = (indexed.points, indexed.members) if rows is None else self._convert(rows)
+        k = min(n_neighbors, len(indexed.members) - (rows is None))
         if k <= 0 or len(members) == 0:
-            return Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        targets = here.index.nearest(None if rows is None else there, k)
+            return EdgeList(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        targets = indexed.index.nearest(None if rows is None else queries, k)
         source = np.repeat(np.arange(len(members)), k)
-        return self._measured(there, members, source, np.asarray(targets, dtype=np.int64).ravel())
+        return self._measure(queries, members, source, np.asarray(targets, dtype=np.int64).ravel())
 
-    def within(self, radius: float, rows: FeatureMatrix | None = None) -> Links:
-        """Link each row to all within a distance, or by cosine a distance 1 - cos; parameters as those of `nearest`."""
-        here = self._points()
-        there, members = (here.points, here.members) if rows is None else self._like(rows)
-        if len(here.members) == 0 or len(members) == 0:
-            return Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        limit = radius if self.cosine else self.in_units(radius)
-        reach = np.sqrt(2.0 * limit) if self.cosine else limit
-        found = here.index.within(None if rows is None else there, reach)
-        source = np.repeat(np.arange(len(members)), [len(near) for near in found])
-        links = self._measured(there, members, source, np.concatenate(found).astype(np.int64))
-        kept = (links.values >= 1.0 - limit) if self.cosine else (links.values <= limit)
-        return Links(links.source[kept], links.target[kept], links.values[kept])
+    def within(self, radius: float, rows: FeatureMatrix | None = None) -> EdgeList:
+        """Connect each query to all rows within a distance, or within 1 - cos; parameters as in `nearest`."""
+        indexed = self._indexed_points()
+        queries, members = (indexed.points, indexed.members) if rows is None else self._convert(rows)
+        if len(indexed.members) == 0 or len(members) == 0:
+            return EdgeList(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        limit = radius if self.cosine else self.rescale(radius)
+        euclidean_limit = np.sqrt(2.0 * limit) if self.cosine else limit
+        neighbors = indexed.index.within(None if rows is None else queries, euclidean_limit)
+        source = np.repeat(np.arange(len(members)), [len(row) for row in neighbors])
+        edges = self._measure(queries, members, source, np.concatenate(neighbors).astype(np.int64))
+        selected = (edges.values >= 1.0 - limit) if self.cosine else (edges.values <= limit)
+        return EdgeList(edges.source[selected], edges.target[selected], edges.values[selected])
 
     def points(self, rows: FeatureMatrix | None = None) -> FeatureMatrix:
-        """Return these rows, or others in the form of these, in the unit of the distances; by cosine, of norm 1."""
-        return self._points().points if rows is None else self._like(rows)[0]
+        """Return the indexed rows, or queries in the same form, in the unit of the distances; by cosine, of norm 1."""
+        return self._indexed_points().points if rows is None else self._convert(rows)[0]
 
-    def in_units(self, length: float) -> float:
-        """Return a length in the multiples that distances are in."""
+    def rescale(self, length: float) -> float:
+        """Return a length in the unit of the distances."""
         with np.errstate(over="ignore", under="ignore"):
             return float(np.ldexp(length, -self.unit))
 
-    def _measured(self, there: FeatureMatrix, members: Ints, source: Ints, target: Ints) -> Links:
-        here = self._points()
-        measure = products if self.cosine else distances
-        values = measure(there, source, here.points, target)
-        return Links(members[source], here.members[target], values)
+    def _measure(self, queries: FeatureMatrix, members: Ints, source: Ints, target: Ints) -> EdgeList:
+        indexed = self._indexed_points()
+        measure = paired_products if self.cosine else paired_distances
+        values = measure(queries, source, indexed.points, target)
+        return EdgeList(members[source], indexed.members[target], values)
 
-    def _points(self) -> "_Prepared":
-        if self._prepared is None:
-            points, members = normalized(self.rows) if self.cosine else self._scaled(self.rows)
-            self._prepared = _Prepared(points, members, _index(points, self.approximate))
-        return self._prepared
+    def _indexed_points(self) -> "_IndexedPoints":
+        if self._indexed is None:
+            points, members = normalize_rows(self.rows) if self.cosine else self._scale(self.rows)
+            self._indexed = _IndexedPoints(points, members, _make_index(points, self.approximate))
+        return self._indexed
 
-    def _like(self, rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
-        """Return other rows in the form of these: neither trees nor products mix dense and CSR."""
+    def _convert(self, rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
+        """Return queries in the form of the indexed rows: neither trees nor products mix dense and CSR."""
         if sp.issparse(rows) != sp.issparse(self.rows):
             rows = sp.csr_array(rows) if sp.issparse(self.rows) else rows.toarray()
-        scale_of(rows)  # refuses what is not finite
-        return normalized(rows) if self.cosine else self._scaled(rows)
+        scale_exponent(rows)  # raises if a value is not finite
+        return normalize_rows(rows) if self.cosine else self._scale(rows)
 
-    def _scaled(self, rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
-        return scaled(rows, self.unit), np.arange(rows.shape[0])
+    def _scale(self, rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
+        return scale_rows(rows, self.unit), np.arange(rows.shape[0])
 
     def __getstate__(self) -> dict[str, Any]:
         return {"rows": self.rows, "cosine": self.cosine, "approximate": self.approximate, "unit": self.unit}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._prepared = None
+        self._indexed = None
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _IndexedPoints:
+    """Points, the numbers of their rows, and their index."""
+
     points: FeatureMatrix
-    members: Ints  # the numbers of their rows
+    members: Ints
     index: Any
 
 
 class _ExactIndex:
-    """A tree in few dimensions, and all pairs in more, where a tree hardly leaves any out."""
+    """Exact index: a tree in few dimensions, all pairs in more, where a tree prunes hardly anything."""
 
     def __init__(self, points: FeatureMatrix) -> None:
-        # Distances are worked out from products, which lose digits where points lie far from the origin. No one row
-        # moves a median far from all the others.
+        # Distances are computed from products, which lose digits if points lie far from the origin. A single outlier
+        # does not move the median.
         self._origin = None if sp.issparse(points) else np.median(points, axis=0)
-        few = not sp.issparse(points) and points.shape[1] <= FEW_FEATURES
-        self._by_products = not few and not sp.issparse(points)
-        self._index = NearestNeighbors(algorithm="kd_tree" if few else "brute").fit(self._centered(points))
-        self._size = _largest_norm(self._index._fit_X)
+        use_tree = not sp.issparse(points) and points.shape[1] <= MAX_TREE_FEATURES
+        self._uses_products = not use_tree and not sp.issparse(points)
+        self._index = NearestNeighbors(algorithm="kd_tree" if use_tree else "brute").fit(self._center(points))
+        self._max_norm = _max_norm(self._index._fit_X)
 
     def nearest(self, points: FeatureMatrix | None, k: int) -> Ints:
         limit_openmp_after_fork()
-        centered = self._centered(points)
-        with single_threaded_blas():  # as scikit-learn does, of whose calls two that overlap would leave it so for good
-            found = self._index.kneighbors(centered, k, return_distance=False)
-        if self._by_products:
-            self._settle(centered, found)
-        return found
+        centered = self._center(points)
+        # scikit-learn does the same, but two overlapping calls of it would leave the limit set for good.
+        with single_threaded_blas():
+            neighbors = self._index.kneighbors(centered, k, return_distance=False)
+        if self._uses_products:
+            self._refine(centered, neighbors)
+        return neighbors
 
-    def _settle(self, points: Floats | None, found: Ints) -> None:
-        """Seek anew, by differences, where neighbors are so near beside the norms that products lose them.
+    def _refine(self, points: Floats | None, neighbors: Ints) -> None:
+        """Search again, by differences, if neighbors are too near for products to resolve, relative to the norms.
 
-        So it is between clouds far apart, of which but one can be where the origin is.
+        This occurs between clusters far apart, only one of which can contain the origin.
         """
-        others = self._index._fit_X
-        own = others if points is None else points
-        norms = np.sqrt(np.einsum("ij,ij->i", own, own, dtype=np.float64))
-        source = np.repeat(np.arange(len(own)), found.shape[1])
-        last = distances(own, source, others, found.ravel()).reshape(found.shape).max(axis=1)
-        drowned = np.flatnonzero((last > 0) & (last < _DROWNED * norms))
-        step = max(1, _BLOCK // len(others))
-        for rows in (drowned[start : start + step] for start in range(0, len(drowned), step)):
-            apart = cdist(own[rows], others)
+        indexed = self._index._fit_X
+        queries = indexed if points is None else points
+        norms = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=np.float64))
+        source = np.repeat(np.arange(len(queries)), neighbors.shape[1])
+        last = paired_distances(queries, source, indexed, neighbors.ravel()).reshape(neighbors.shape).max(axis=1)
+        unresolved = np.flatnonzero((last > 0) & (last < _PRODUCT_TOL * norms))
+        step = max(1, _BLOCK_SIZE // len(indexed))
+        for rows in (unresolved[start : start + step] for start in range(0, len(unresolved), step)):
+            distances = cdist(queries[rows], indexed)
             if points is None:  # no row is its own neighbor
-                apart[np.arange(len(rows)), rows] = np.inf
-            near = np.argpartition(apart, found.shape[1] - 1, axis=1)[:, : found.shape[1]]
-            order = np.take_along_axis(apart, near, axis=1).argsort(axis=1, kind="stable")
-            found[rows] = np.take_along_axis(near, order, axis=1)
+                distances[np.arange(len(rows)), rows] = np.inf
+            near = np.argpartition(distances, neighbors.shape[1] - 1, axis=1)[:, : neighbors.shape[1]]
+            order = np.take_along_axis(distances, near, axis=1).argsort(axis=1, kind="stable")
+            neighbors[rows] = np.take_along_axis(near, order, axis=1)
 
     def within(self, points: FeatureMatrix | None, radius: float) -> list[Ints]:
-        points = self._centered(points)
-        size = self._size if points is None else max(self._size, _largest_norm(points))
+        points = self._center(points)
+        max_norm = self._max_norm if points is None else max(self._max_norm, _max_norm(points))
         limit_openmp_after_fork()
         with single_threaded_blas():
-            return list(self._index.radius_neighbors(points, radius + _ROUNDING * size, return_distance=False))
+            return list(self._index.radius_neighbors(points, radius + _RADIUS_TOL * max_norm, return_distance=False))
 
-    def _centered(self, points: FeatureMatrix | None) -> FeatureMatrix | None:
+    def _center(self, points: FeatureMatrix | None) -> FeatureMatrix | None:
         return points if points is None or self._origin is None else points - self._origin
 
 
-def _index(points: FeatureMatrix, approximate: bool) -> Any:
+def _make_index(points: FeatureMatrix, approximate: bool) -> Any:
     if points.shape[0] == 0:
         return None
     if approximate:
         if sp.issparse(points):
             raise InputError(
-                'algorithm="approximate" takes dense rows: pass algorithm="exact", or reduce the features first, for '
-                "example with TruncatedSVD."
+                'algorithm="approximate" requires dense rows. Pass algorithm="exact", or reduce the features first, '
+                "for example with TruncatedSVD."
             )
         if cells_are_faster(points):
             return ApproximateIndex(points, _ExactIndex)
     return _ExactIndex(points)
 
 
-def _largest_norm(points: FeatureMatrix) -> float:
+def _max_norm(points: FeatureMatrix) -> float:
     squares = points.multiply(points) if sp.issparse(points) else points.astype(np.float64) ** 2
     return float(np.sqrt(np.asarray(squares.sum(axis=1)).max(initial=0.0)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from oneof.errors import DataError
-from oneof.text import StopWords, make_vectorizer, stemming_package
+from oneof.text import StopWords, make_vectorizer, stemmer_version
 
 if TYPE_CHECKING:
     import polars as pl
@@ -282,7 +282,7 @@ class TextOptions:
     def to_dict(self) -> dict[str, Any]:
         """Return the options and the version of the stemmer, in the types of JSON."""
         stop_words = list(self.stop_words) if isinstance(self.stop_words, tuple) else self.stop_words
-        stemmer = None if self.stem is None else stemming_package()
+        stemmer = None if self.stem is None else stemmer_version()
         return {"stop_words": stop_words, "stem": self.stem, "stemmer": stemmer}
 
 

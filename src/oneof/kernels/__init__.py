@@ -1,8 +1,11 @@
-"""Kernels, and the Gram matrices k(x_i, y_j) that they make of rows: those of SVC, and those of Gaussian processes."""
+"""Kernels and their Gram matrices k(x_i, y_j).
+
+Reading order: `pairwise` (products, distances and variances of rows, and checks of Gram matrices), `svc` (kernels of
+SVC), `gaussian_process` (kernels of Gaussian processes), `feature_maps` and `mapped` (kernels of transformed features).
+"""
 
 from oneof.kernels.gaussian_process import covariance, is_psd_by_construction, variances
-from oneof.kernels.gram import check_gram, check_square
-from oneof.kernels.spread import total_variance
+from oneof.kernels.pairwise import check_gram, check_square, total_variance
 from oneof.kernels.svc import KERNELS, Kernel
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Kernels of `sklearn.gaussian_process.kernels`, evaluated for rows of any array namespace and for CSR rows.
 
-scikit-learn's own evaluation knows dense NumPy rows alone, takes a distance at a time, and returns double precision.
+scikit-learn's own evaluation supports only dense NumPy rows, computes one distance at a time, and returns float64.
 """
 
 from collections.abc import Callable
@@ -11,14 +11,25 @@ import scipy.sparse as sp
 from array_api_compat import is_numpy_array
 
 from oneof.errors import InputError
-from oneof.kernels.gram import NOT_FINITE, OVERFLOW, check_finite, check_shape
-from oneof.kernels.rows import center, device_of, namespace, of_one_kind, products, squared_distances, squares
+from oneof.kernels.pairwise import (
+    NOT_FINITE,
+    OVERFLOW,
+    align_types,
+    center,
+    check_finite,
+    check_shape,
+    device_of,
+    namespace,
+    products,
+    squared_distances,
+    squares,
+)
 from oneof.typing import Array, FeatureMatrix, Floats
 
-_TILE = 1024  # rows: a product of two tiles is as fast as that of all rows, and what is made on the way stays small
-_PARTS: dict[str, tuple[str, ...]] = {"Sum": ("k1", "k2"), "Product": ("k1", "k2"), "Exponentiation": ("kernel",)}
+_TILE = 1024  # rows: products of two tiles are as fast as that of all rows, and temporaries stay small
+_OPERANDS: dict[str, tuple[str, ...]] = {"Sum": ("k1", "k2"), "Product": ("k1", "k2"), "Exponentiation": ("kernel",)}
 _STATIONARY = ("RBF", "Matern", "RationalQuadratic", "ExpSineSquared")
-_KINDS = ("ConstantKernel", "WhiteKernel", "DotProduct", *_STATIONARY, *_PARTS)
+_NATIVE = ("ConstantKernel", "WhiteKernel", "DotProduct", *_STATIONARY, *_OPERANDS)
 
 
 def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) -> Array:
@@ -27,15 +38,15 @@ def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) ->
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
-        Classes of one's own, and the rarer ones of scikit-learn, are called: they know dense NumPy rows alone.
+        User-defined classes, and the rarer ones of scikit-learn, are called, with dense NumPy rows only.
     X, Y : array of any namespace that can be written to, or CSR matrix, of shape (n, d) and (m, d)
-        Without Y, the rows of X with themselves: only then does a WhiteKernel add its noise.
+        Without Y, the rows of X with themselves; only then a WhiteKernel adds its noise.
 
     Returns
     -------
     array of shape (n, m)
-        In the precision and on the device of the rows (NumPy for CSR); without Y it is exactly symmetric. Beside it,
-        memory is taken for a few tiles only.
+        In the precision and on the device of the rows (NumPy for CSR); without Y it is exactly symmetric. The
+        additional memory is that of a few tiles.
 
     Raises
     ------
@@ -50,47 +61,47 @@ def covariance(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None = None) ->
     array([[2.   , 1.213],
            [1.213, 2.   ]])
     """
-    X, Y = of_one_kind(X, Y)
+    X, Y = align_types(X, Y)
     Z = X if Y is None else Y
     shape = n, m = X.shape[0], Z.shape[0]
-    if not _is_evaluated_here(kernel, X):
-        return _called(kernel, shape, X, Y)
-    origin, complaint = center(X), _complaint(kernel, X)
+    if not _is_native(kernel, X):
+        return _call(kernel, shape, X, Y)
+    origin, message = center(X), _overflow_message(kernel, X)
     gram = namespace(X).empty(shape, dtype=X.dtype, device=device_of(X))
     for top in range(0, n, _TILE):
-        here = slice(top, min(top + _TILE, n))
+        block = slice(top, min(top + _TILE, n))
         for left in range(0, top + 1 if Y is None else m, _TILE):
-            there = slice(left, min(left + _TILE, m))
-            others = None if Y is None and left == top else Z[there, :]
-            with np.errstate(all="ignore"):  # what is not finite in the end is refused
-                gram[here, there] = _values(kernel, X[here, :], others, origin)
-            tile = gram[here, there]
-            check_finite(tile, complaint)
-            if others is None:
-                gram[here, there] = 0.5 * (tile + tile.T)
+            other = slice(left, min(left + _TILE, m))
+            other_rows = None if Y is None and left == top else Z[other, :]
+            with np.errstate(all="ignore"):  # the result is checked
+                gram[block, other] = _values(kernel, X[block, :], other_rows, origin)
+            tile = gram[block, other]
+            check_finite(tile, message)
+            if other_rows is None:
+                gram[block, other] = 0.5 * (tile + tile.T)
             elif Y is None:
-                gram[there, here] = tile.T
+                gram[other, block] = tile.T
     return gram
 
 
 def variances(kernel: Any, X: FeatureMatrix) -> Array:
     """Return k(x_i, x_i), (n,), as `kernel.diag(X)` does; rows, precision and errors are those of `covariance`."""
-    X, _ = of_one_kind(X, None)
-    if not _is_evaluated_here(kernel, X):
-        return _called(kernel.diag, (X.shape[0],), X)
+    X, _ = align_types(X, None)
+    if not _is_native(kernel, X):
+        return _call(kernel.diag, (X.shape[0],), X)
     values = namespace(X).zeros(X.shape[0], dtype=X.dtype, device=device_of(X))
     with np.errstate(all="ignore"):
         values += _variances(kernel, X)
-    check_finite(values, _complaint(kernel, X))
+    check_finite(values, _overflow_message(kernel, X))
     return values
 
 
 def is_psd_by_construction(kernel: Any, n_features: int) -> bool:
-    """Return whether a kernel is positive semi-definite by what it is made of; if not, its Gram matrices need a look.
+    """Return True if a kernel is positive semi-definite by construction; otherwise its Gram matrices must be checked.
 
-    It is made of scikit-learn's classes that are evaluated here, not of subclasses. ExpSineSquared is a kernel of one
+    This requires scikit-learn's classes that are evaluated natively, not subclasses. ExpSineSquared is a kernel of one
     feature only: in a plane, no function of the distance is both periodic and positive semi-definite. A power is a
-    kernel where its exponent is whole.
+    kernel if its exponent is a non-negative integer.
     """
     kind = _kind(kernel)
     if kind == "ConstantKernel":
@@ -103,37 +114,37 @@ def is_psd_by_construction(kernel: Any, n_features: int) -> bool:
         return n_features == 1
     if kind == "Exponentiation" and not (kernel.exponent >= 0 and float(kernel.exponent).is_integer()):
         return False
-    return kind != "" and all(is_psd_by_construction(part, n_features) for part in _parts(kernel))
+    return kind != "" and all(is_psd_by_construction(operand, n_features) for operand in _operands(kernel))
 
 
 def _kind(kernel: Any) -> str:
-    """Return the name of scikit-learn's class that a kernel is of, if that is evaluated here, else ""."""
-    cls = type(kernel)  # a subclass has a module of its own, and scikit-learn's need not be imported to find out
-    if cls.__module__ != "sklearn.gaussian_process.kernels" or cls.__name__ not in _KINDS:
+    """Return the name of the kernel's scikit-learn class if it is evaluated natively, else ""."""
+    cls = type(kernel)  # subclasses are excluded by their module, without an import of scikit-learn's kernels
+    if cls.__module__ != "sklearn.gaussian_process.kernels" or cls.__name__ not in _NATIVE:
         return ""
     return "" if cls.__name__ == "Matern" and kernel.nu not in (0.5, 1.5, 2.5, np.inf) else cls.__name__
 
 
-def _parts(kernel: Any) -> list[Any]:
-    return [getattr(kernel, name) for name in _PARTS.get(_kind(kernel), ())]
+def _operands(kernel: Any) -> list[Any]:
+    return [getattr(kernel, name) for name in _OPERANDS.get(_kind(kernel), ())]
 
 
-def _is_evaluated_here(kernel: Any, X: FeatureMatrix) -> bool:
+def _is_native(kernel: Any, X: FeatureMatrix) -> bool:
     if _kind(kernel) == "" and not (sp.issparse(X) or is_numpy_array(X)):
         raise InputError(
-            f"{type(kernel).__name__} is evaluated for NumPy rows only: give those, or a kernel made of scikit-learn's "
-            "ConstantKernel, WhiteKernel, DotProduct, RBF, Matern (nu = 0.5, 1.5, 2.5 or inf), RationalQuadratic and "
-            "ExpSineSquared."
+            f"{type(kernel).__name__} is evaluated for NumPy rows only: pass NumPy rows, or a kernel made of "
+            "scikit-learn's ConstantKernel, WhiteKernel, DotProduct, RBF, Matern (nu = 0.5, 1.5, 2.5 or inf), "
+            "RationalQuadratic and ExpSineSquared."
         )
-    return _kind(kernel) != "" and all(_is_evaluated_here(part, X) for part in _parts(kernel))
+    return _kind(kernel) != "" and all(_is_native(operand, X) for operand in _operands(kernel))
 
 
-def _complaint(kernel: Any, X: FeatureMatrix) -> str:
+def _overflow_message(kernel: Any, X: FeatureMatrix) -> str:
     return OVERFLOW if is_psd_by_construction(kernel, X.shape[1]) else NOT_FINITE
 
 
-def _called(function: Callable[..., Any], shape: tuple[int, ...], *rows: Any) -> Floats:
-    """Return what a kernel of another kind says itself."""
+def _call(function: Callable[..., Any], shape: tuple[int, ...], *rows: Any) -> Floats:
+    """Return the values of a kernel that is not evaluated natively."""
     values = function(*[R.toarray() if sp.issparse(R) else R for R in rows])
     values = np.asarray(values.toarray() if sp.issparse(values) else values)
     check_shape(values, shape)
@@ -142,10 +153,10 @@ def _called(function: Callable[..., Any], shape: tuple[int, ...], *rows: Any) ->
 
 
 def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array | None) -> Any:
-    """Return k(x_i, y_j) as an array of its own, or as a number where all are the same; without Y, of X with itself."""
+    """Return k(x_i, y_j) as a new array, or as a number if all are equal; without Y, of X with itself."""
     kind, xp = _kind(kernel), namespace(X)
-    if kind in _PARTS:
-        return _together(kernel, [_values(part, X, Y, origin) for part in _parts(kernel)])
+    if kind in _OPERANDS:
+        return _combine(kernel, [_values(operand, X, Y, origin) for operand in _operands(kernel)])
     if kind == "ConstantKernel":
         return float(kernel.constant_value)
     if kind == "WhiteKernel":
@@ -176,8 +187,8 @@ def _values(kernel: Any, X: FeatureMatrix, Y: FeatureMatrix | None, origin: Arra
 
 def _variances(kernel: Any, X: FeatureMatrix) -> Any:
     kind = _kind(kernel)
-    if kind in _PARTS:
-        return _together(kernel, [_variances(part, X) for part in _parts(kernel)])
+    if kind in _OPERANDS:
+        return _combine(kernel, [_variances(operand, X) for operand in _operands(kernel)])
     if kind in _STATIONARY:
         return 1.0
     if kind == "DotProduct":
@@ -185,11 +196,11 @@ def _variances(kernel: Any, X: FeatureMatrix) -> Any:
     return float(kernel.constant_value if kind == "ConstantKernel" else kernel.noise_level)
 
 
-def _together(kernel: Any, values: list[Any]) -> Any:
-    """Return the sum, product or power of values, in the place of their first array."""
+def _combine(kernel: Any, values: list[Any]) -> Any:
+    """Return the sum, product or power of values, stored in their first array."""
     if _kind(kernel) == "Exponentiation":
         base, exponent = values[0], float(kernel.exponent)
-        # np.float64 gives infinity or NaN where a float would raise, or turn complex.
+        # np.float64 gives infinity or NaN in cases in which a float would raise or become complex.
         return float(np.float64(base) ** exponent) if isinstance(base, float) else base**exponent
     one, other = reversed(values) if isinstance(values[0], float) else values
     if _kind(kernel) == "Sum":
@@ -203,7 +214,7 @@ def _length_scale(kernel: Any, n_features: int) -> Floats:
     length = np.squeeze(np.asarray(kernel.length_scale, dtype=np.float64))
     if length.shape != () and (length.shape != (n_features,) or _kind(kernel) not in ("RBF", "Matern")):
         raise InputError(
-            f"length_scale of {_kind(kernel)} has {length.size} values for {n_features} features: give one number, "
-            "or to RBF and Matern one number for each feature."
+            f"length_scale of {_kind(kernel)} has {length.size} values for {n_features} features: pass one number, "
+            "or for RBF and Matern one number for each feature."
         )
     return length

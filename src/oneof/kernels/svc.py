@@ -1,4 +1,4 @@
-"""Kernels with the names and parameters of scikit-learn's SVC, and the Gram matrices k(x_i, y_j) they make of rows."""
+"""Kernels with the names and parameters of scikit-learn's SVC, and their Gram matrices k(x_i, y_j)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 from oneof.errors import InputError
-from oneof.kernels.gram import NOT_FINITE, OVERFLOW, check_finite, check_shape
-from oneof.kernels.spread import scale_gamma
+from oneof.kernels.pairwise import NOT_FINITE, OVERFLOW, check_finite, check_shape, scale_gamma
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_positive
 
@@ -19,7 +18,7 @@ KERNELS = ("linear", "poly", "rbf")
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel whose parameters are numbers."""
+    """A kernel with numeric parameters."""
 
     name: str | Callable[[Any, Any], Any]
     """"linear": x.y; "poly": (gamma x.y + coef0)^degree; "rbf": exp(-gamma ||x - y||^2); or k(X, Y)."""
@@ -28,8 +27,8 @@ class Kernel:
     coef0: float
 
     @classmethod
-    def of(cls, name: Any, X: FeatureMatrix, *, gamma: Any, degree: Any, coef0: Any) -> "Kernel":
-        """Check the parameters, and work out gamma from the rows to be fitted.
+    def from_rows(cls, name: Any, X: FeatureMatrix, *, gamma: Any, degree: Any, coef0: Any) -> "Kernel":
+        """Check the parameters, and compute gamma from the rows of fit.
 
         Parameters
         ----------
@@ -40,7 +39,7 @@ class Kernel:
         degree : int
             At least 1.
         coef0 : float
-            At least 0, without which a polynomial is no kernel.
+            At least 0; with a negative value a polynomial is not a kernel.
         """
         if not callable(name) and not (isinstance(name, str) and name in KERNELS):
             names = ", ".join(KERNELS)
@@ -56,7 +55,7 @@ class Kernel:
         Raises
         ------
         InputError
-            If a value is not finite, or a callable returns something of another shape.
+            If a value is not finite, or a callable returns an array of another shape.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             if callable(self.name):
@@ -78,5 +77,5 @@ def _gamma(gamma: Any | Literal["scale", "auto"], X: FeatureMatrix) -> float:
         return 1.0 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":
         return scale_gamma(X)
-    check_positive("gamma", gamma, others=', "scale" or "auto"')
+    check_positive("gamma", gamma, alternatives=', "scale" or "auto"')
     return float(gamma)

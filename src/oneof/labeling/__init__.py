@@ -1,24 +1,28 @@
-"""The labeling page: asks the most useful question next, and takes "A or B" for an answer.
+"""Labeling sessions: active learning with candidate sets as answers, on a local web page or from Python.
 
-Names are imported on first use, so that what only reads or writes a log of answers starts fast.
+Reading order: `session` (the public class), `answer_api` (its answers), `scheduler` (selection of the next row),
+`learner` (the model), `quality` (its estimated accuracy); below them `answer_store`, `answer_state` and `answer_log`
+(answers in memory and on disk), `importing` and `table` (input and output); on top `server` and `app` (the page).
+
+Names are imported on first use, so that reading or writing a log of answers starts fast.
 """
 
 import importlib
 from typing import Any
 
-_HOME = {
+_LAZY_NAMES = {
     "LabelingSession": "oneof.labeling.session",
     "LabelTable": "oneof.labeling.table",
     "serve": "oneof.labeling.server",
 }
 
-__all__ = [*_HOME]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
+__all__ = [*_LAZY_NAMES]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _LAZY_NAMES:
         raise AttributeError(f"module 'oneof.labeling' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    value = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
     globals()[name] = value
     return value
 

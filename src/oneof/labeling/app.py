@@ -1,4 +1,4 @@
-"""What the server answers: its page, questions, answers, images by the number of their row, and exports."""
+"""HTTP application of the labeling page: static files, questions, answers, images and exports."""
 
 import json
 import tempfile
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -14,27 +15,29 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from oneof.errors import ConflictError, InputError, OneofError
-from oneof.labeling.asking import Question
-from oneof.labeling.images import TYPES, ImageFolder
-from oneof.labeling.log import Entry
+from oneof.labeling import quality
+from oneof.labeling.answer_log import Entry
+from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.view import show_question, show_state
+from oneof.labeling.table import IMAGE_TYPES, ImageFolder
 
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("label.js", "elements.js", "quality.js", "rows.js", "server.js")
 _FILES = {"": "index.html"} | {name: name for name in ("label.css", "icon.svg", *_SCRIPTS)}
-_KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_N_NEIGHBORS, _N_HISTORY, _MAX_SUMMARY, _MAX_CURVE_POINTS = 3, 6, 120, 60
+"""Numbers of neighbors, history entries, characters of an entry's summary, and points of the quality curve."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What is told of the session as a whole.
+class PageOptions:
+    """Options of the page.
 
     Attributes
     ----------
     title : str
     annotator : str
-        The name that is offered.
+        The initial name of the annotator.
     images : ImageFolder or None
     """
 
@@ -43,66 +46,68 @@ class Shown:
     images: ImageFolder | None = None
 
 
-def make_app(session: LabelingSession, shown: Shown) -> Starlette:
-    """Return the application, which `oneof.labeling.guard.Guard` must stand before.
+def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
+    """Return the application, to be wrapped in `oneof.labeling.server.AccessMiddleware`.
 
     Parameters
     ----------
     session : LabelingSession
-    shown : Shown
+    options : PageOptions
     """
-    api = _Api(session, shown)
-    routes = [Route(f"/{path}", _file(name)) for path, name in _FILES.items()]
+    api = _Api(session, options)
+    routes = [Route(f"/{path}", _file_endpoint(name)) for path, name in _FILES.items()]
     routes += [
-        Route("/api/begin", _answering(api.begin, write=False)),
+        Route("/api/session", _json_endpoint(api.session_info, write=False)),
         Route("/api/export.{suffix:str}", api.export),
         Route("/image/{row:int}", api.image),
     ]
     routes += [
-        Route(f"/api/{name}", _answering(function), methods=["POST"])
-        for name, function in (("ask", api.ask), ("answer", api.answer), ("undo", api.undo), ("look", api.look))
+        Route(f"/api/{name}", _json_endpoint(function), methods=["POST"])
+        for name, function in (("ask", api.ask), ("answer", api.answer), ("undo", api.undo), ("open", api.open))
     ]
     return Starlette(routes=routes)
 
 
 class _Api:
-    def __init__(self, session: LabelingSession, shown: Shown) -> None:
-        self._session, self._shown = session, shown
+    """Endpoints of the page."""
 
-    def begin(self, _: dict[str, Any]) -> dict[str, Any]:
+    def __init__(self, session: LabelingSession, options: PageOptions) -> None:
+        self._session, self._options = session, options
+
+    def session_info(self, _: dict[str, Any]) -> dict[str, Any]:
         return {
-            "title": self._shown.title,
-            "annotator": self._shown.annotator,
+            "title": self._options.title,
+            "annotator": self._options.annotator,
             "classes": [str(name) for name in self._session.classes.tolist()],
             "strategy": self._session.strategy,
         }
 
-    def ask(self, sent: dict[str, Any]) -> dict[str, Any]:
-        annotator, window = _text(sent, "annotator"), _text(sent, "window")
-        return self._next(annotator, self._session.ask(annotator, window=window))
+    def ask(self, content: dict[str, Any]) -> dict[str, Any]:
+        annotator, window = _text(content, "annotator"), _text(content, "window")
+        return self._response(annotator, self._session.ask(annotator, window=window))
 
-    def look(self, sent: dict[str, Any]) -> dict[str, Any]:
-        annotator, window = _text(sent, "annotator"), _text(sent, "window")
-        row = _whole(sent, "row")
-        return self._next(annotator, self._session.look(row, annotator, window=window))
+    def open(self, content: dict[str, Any]) -> dict[str, Any]:
+        annotator, window = _text(content, "annotator"), _text(content, "window")
+        row = _integer(content, "row")
+        return self._response(annotator, self._session.question_for(row, annotator, window=window))
 
-    def answer(self, sent: dict[str, Any]) -> dict[str, Any]:
-        question, key = self._session.find(_text(sent, "question")), _text(sent, "key")
+    def answer(self, content: dict[str, Any]) -> dict[str, Any]:
+        question, key = self._session.get_question(_text(content, "question")), _text(content, "key")
         if question is None:
-            raise ConflictError("this question is of an earlier time: here is another.")
-        written = self._give(question, _text(sent, "kind"), sent.get("labels"), key)
+            raise ConflictError("this question has expired; here is another.")
+        written = self._write(question, _text(content, "kind"), content.get("labels"), key)
         following = self._session.ask(question.annotator, window=question.window)
-        return {"written": written.number} | self._next(question.annotator, following)
+        return {"written": written.number} | self._response(question.annotator, following)
 
-    def undo(self, sent: dict[str, Any]) -> dict[str, Any]:
-        annotator, window, key = (_text(sent, name) for name in ("annotator", "window", "key"))
-        number = None if sent.get("number") is None else _whole(sent, "number")
+    def undo(self, content: dict[str, Any]) -> dict[str, Any]:
+        annotator, window, key = (_text(content, name) for name in ("annotator", "window", "key"))
+        number = None if content.get("number") is None else _integer(content, "number")
         undone = self._session.undo(annotator, number=number, key=key)
         if undone is None:
-            return {"undone": None} | self._next(annotator, self._session.ask(annotator, window=window))
-        again = self._session.look(undone.row, annotator, window=window)
-        said = {"number": undone.number, "kind": undone.kind, "labels": list(undone.labels)}
-        return {"undone": said} | self._next(annotator, again)
+            return {"undone": None} | self._response(annotator, self._session.ask(annotator, window=window))
+        question = self._session.question_for(undone.row, annotator, window=window)
+        entry = {"number": undone.number, "kind": undone.kind, "labels": list(undone.labels)}
+        return {"undone": entry} | self._response(annotator, question)
 
     async def export(self, request: Request) -> Response:
         suffix = request.path_params["suffix"]
@@ -112,79 +117,159 @@ class _Api:
             content = await run_in_threadpool(self._exported, suffix)
         except OneofError as error:
             return PlainTextResponse(str(error), 400)
-        kind = "text/csv; charset=utf-8" if suffix == "csv" else "application/vnd.apache.parquet"
+        media_type = "text/csv; charset=utf-8" if suffix == "csv" else "application/vnd.apache.parquet"
         headers = {"content-disposition": f'attachment; filename="labeled.{suffix}"'}
-        return Response(content, media_type=kind, headers=headers)
+        return Response(content, media_type=media_type, headers=headers)
 
     async def image(self, request: Request) -> Response:
-        folder, table, row = self._shown.images, self._session.table, request.path_params["row"]
+        folder, table, row = self._options.images, self._session.table, request.path_params["row"]
         if folder is None or table.show != "image" or row >= self._session.n_rows:
-            return PlainTextResponse("There is no such image.", 404)
+            return PlainTextResponse("Image not found.", 404)
         try:
             path = folder.find(table.item(row)["text"])
             content = await run_in_threadpool(path.read_bytes)
         except (InputError, OSError):
-            return PlainTextResponse("There is no such image.", 404)
-        return Response(content, media_type=TYPES[path.suffix.lower()])
+            return PlainTextResponse("Image not found.", 404)
+        return Response(content, media_type=IMAGE_TYPES[path.suffix.lower()])
 
     def _exported(self, suffix: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="oneof-") as folder:
             return self._session.export(Path(folder) / f"labeled.{suffix}").read_bytes()
 
-    def _give(self, question: Question, kind: str, labels: Any, key: str) -> Entry:
+    def _write(self, question: Question, kind: str, labels: Any, key: str) -> Entry:
+        """Write an answer of the page."""
         if kind == "unknown":
             return self._session.dont_know(question, key=key)
         if kind == "skip":
             return self._session.skip(question, key=key)
         if kind not in ("one of", "none of"):
-            raise InputError(f"{kind!r} is no kind of answer.")
+            raise InputError(f"`kind` must be 'one of', 'none of', 'unknown' or 'skip'; got {kind!r}.")
         classes = self._session.classes.tolist()
         if not isinstance(labels, list) or not all(type(k) is int and 0 <= k < len(classes) for k in labels):
-            raise InputError("labels should be numbers of classes.")
-        give = self._session.answer if kind == "one of" else self._session.reject
-        return give(question, [classes[k] for k in labels], key=key)
+            raise InputError(f"`labels` must be a list of class codes from 0 to {len(classes) - 1}; got {labels!r}.")
+        write = self._session.answer if kind == "one of" else self._session.reject
+        return write(question, [classes[k] for k in labels], key=key)
 
-    def _next(self, annotator: str, question: Question | None) -> dict[str, Any]:
-        return {"question": show_question(self._session, question), "state": show_state(self._session, annotator)}
+    def _response(self, annotator: str, question: Question | None) -> dict[str, Any]:
+        return {
+            "question": question_to_dict(self._session, question),
+            "state": state_to_dict(self._session, annotator),
+        }
 
 
-def _answering(function: Callable[[dict[str, Any]], dict[str, Any]], *, write: bool = True) -> Any:
-    """Return an endpoint that hands JSON to a function, in a thread, and its result back."""
+def question_to_dict(session: LabelingSession, question: Question | None) -> dict[str, Any] | None:
+    """Return a question with its row, the predicted probabilities and the nearest labeled rows, as JSON types."""
+    if question is None:
+        return None
+    current = session.answers.current_answer(question.row, question.annotator)
+    initial = session.answers.start[question.row]
+    return {
+        "id": question.id,
+        "row": question.row,
+        "purpose": question.purpose,
+        "score": question.score,
+        "proba": None if question.proba is None else np.round(question.proba, 4).tolist(),
+        "n_labeled": question.n_labeled,
+        "item": session.table.item(question.row),
+        "candidates": None if initial.all() else np.flatnonzero(initial).tolist(),
+        "current_answer": None if current is None else {"kind": current.kind, "labels": list(current.labels)},
+        "neighbors": [
+            {
+                "row": neighbor.row,
+                "labels": [str(label) for label in neighbor.labels.tolist()],
+                "item": session.table.item(neighbor.row),
+            }
+            for neighbor in session.nearest(question.row, _N_NEIGHBORS)
+        ],
+    }
+
+
+def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
+    """Return the progress of the labeling and the quality of the model, as JSON types."""
+    checks = session.answers.checks()
+    estimate = quality.estimate(checks)
+    snapshot = session.snapshot
+    return {
+        "n_rows": session.n_rows,
+        "n_remaining": session.n_remaining(),
+        "n_labeled": 0 if snapshot is None else snapshot.n_labeled,
+        "last_error": session.last_error,
+        "estimate": {
+            "n_checks": estimate.n_checks,
+            "n_covered": estimate.n_covered,
+            "n_exact": estimate.n_exact,
+            "rate": estimate.rate,
+            "low": estimate.low,
+            "high": estimate.high,
+        },
+        "curve": _quality_curve(checks),
+        "history": [_entry_to_dict(session, entry) for entry in session.answers.history(annotator, _N_HISTORY)],
+    }
+
+
+def _quality_curve(checks: list[tuple[int, bool, bool]]) -> list[dict[str, float | int | None]]:
+    """Return the estimate after each check, at most `_MAX_CURVE_POINTS` of them."""
+    step = -(-len(checks) // _MAX_CURVE_POINTS) or 1
+    ends = list(range(len(checks), 0, -step))[::-1]
+    points = []
+    for end in ends:
+        estimate = quality.estimate(checks[max(0, end - quality.WINDOW) : end])
+        points.append(
+            {"n_answers": checks[end - 1][0], "rate": estimate.rate, "low": estimate.low, "high": estimate.high}
+        )
+    return points
+
+
+def _entry_to_dict(session: LabelingSession, entry: Entry) -> dict[str, Any]:
+    item = session.table.item(entry.row)
+    summary = item.get("text") or ", ".join([cell for _, cell in item.get("cells", []) if cell][:3])
+    return {
+        "number": entry.number,
+        "row": entry.row,
+        "kind": entry.kind,
+        "labels": list(entry.labels),
+        "summary": summary[:_MAX_SUMMARY],
+    }
+
+
+def _json_endpoint(function: Callable[[dict[str, Any]], dict[str, Any]], *, write: bool = True) -> Any:
+    """Return an endpoint that calls a function with the JSON body, in a thread, and returns its result."""
 
     async def endpoint(request: Request) -> Response:
         try:
-            sent = json.loads(await request.body()) if write else {}
-            if not isinstance(sent, dict):
-                raise InputError("expected an object.")
-            return JSONResponse(await run_in_threadpool(function, sent))
+            content = json.loads(await request.body()) if write else {}
+            if not isinstance(content, dict):
+                raise InputError("the body must be a JSON object.")
+            return JSONResponse(await run_in_threadpool(function, content))
         except ConflictError as error:
             return JSONResponse({"error": str(error)}, 409)
         except (OneofError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
             return JSONResponse({"error": str(error)}, 400)
-        except ClientDisconnect:  # or a body that was cut since it is too long
-            return JSONResponse({"error": "That is too long."}, 413)
+        except ClientDisconnect:  # or a body above the limit
+            return JSONResponse({"error": "The request is too long."}, 413)
 
     return endpoint
 
 
-def _file(name: str) -> Any:
-    content, kind = (_PAGE / name).read_bytes(), _KINDS[Path(name).suffix]
+def _file_endpoint(name: str) -> Any:
+    """Return an endpoint for a file of the page."""
+    content, media_type = (_PAGE / name).read_bytes(), _MEDIA_TYPES[Path(name).suffix]
 
     async def endpoint(_: Request) -> Response:
-        return Response(content, media_type=kind)
+        return Response(content, media_type=media_type)
 
     return endpoint
 
 
-def _text(sent: dict[str, Any], name: str) -> str:
-    value = sent.get(name)
+def _text(content: dict[str, Any], name: str) -> str:
+    value = content.get(name)
     if not isinstance(value, str) or not value or len(value) > 200:
-        raise InputError(f"{name} should be text of 1 to 200 characters.")
+        raise InputError(f"`{name}` must be text of 1 to 200 characters.")
     return value
 
 
-def _whole(sent: dict[str, Any], name: str) -> int:
-    value = sent.get(name)
+def _integer(content: dict[str, Any], name: str) -> int:
+    value = content.get(name)
     if type(value) is not int:
-        raise InputError(f"{name} should be a whole number.")
+        raise InputError(f"`{name}` must be an integer.")
     return value

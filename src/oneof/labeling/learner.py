@@ -1,137 +1,144 @@
-"""The model of a labeling session: what it has learned, what it guesses, and which rows it wants labeled."""
+"""Model of a session: fits, prefetched questions, nearest labeled rows, and the background training thread."""
 
+import threading
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.metrics.pairwise import euclidean_distances
 
 from oneof.active import query
 from oneof.candidates import CandidateSets
 from oneof.estimators.graph_logistic import GraphLogisticRegression
 from oneof.graphs import NeighborGraph
 from oneof.likelihoods import softmax
-from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.typing import FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_choice, check_estimator
 
-STRATEGIES = ("auto", "information", "entropy", "margin", "random")
-MOST_FEATURES = 200
-"""Features up to which the default model takes rows as they are."""
-_COMPONENTS = 100
-"""Directions of greatest variance that it takes of more."""
-_TOLERANCE = 1e-2
-"""Of the default model, which is fitted again after a few answers anyway."""
-_MOST_SCORED = 10_000
-"""Rows, drawn at random from the pool, among which the next questions are sought."""
+STRATEGIES = ("auto", "mutual_information", "entropy", "margin", "random")
+MAX_FEATURES = 200
+"""Maximum number of features that the default model uses without dimension reduction."""
+_N_COMPONENTS = 100
+"""Number of principal directions that it uses otherwise."""
+_TOL = 1e-2
+"""Tolerance of the default model, which is fitted again after a few answers."""
+_MAX_POOL_SIZE = 10_000
+"""Maximum number of rows, drawn at random, among which the next questions are selected."""
+_STOP_TIMEOUT = 2.0
+"""Seconds to wait for a running fit when the session is closed."""
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What a model knows at some time.
+class ModelSnapshot:
+    """Fitted model with its predictions and prefetched questions.
 
     Attributes
     ----------
-    last : int
-        Number of the last entry that it has learned from.
-    n_told : int
-        How many rows had a set that says something.
-    shares : ndarray of shape (n_samples, n_classes)
-        What it guesses: probabilities, or of methods without them a softmax of scores.
-    rows, scores : ndarray
-        The rows whose labels it wants most, the most wanted first.
+    last_entry_id : int
+        Number of the last entry that the model was fitted on.
+    n_labeled : int
+        Number of labeled rows that the model was fitted on.
+    proba : ndarray of shape (n_samples, n_classes)
+        Predicted probabilities, or a softmax of scores if the model has no probabilities.
+    rows, scores : ndarray of shape (prefetch,)
+        The selected rows, most informative first, and their utilities.
     model : estimator
     """
 
-    last: int
-    n_told: int
-    shares: Floats
+    last_entry_id: int
+    n_labeled: int
+    proba: Floats
     rows: Ints
     scores: Floats
     model: Any
 
 
 class Learner:
-    """Fits a model to answers, and chooses questions by it.
+    """Fits a model to the answers and selects questions with it.
 
     Parameters
     ----------
     rows : ndarray or CSR matrix of shape (n_samples, n_features)
     estimator : estimator or Pipeline, optional
-        That learns from candidate sets. By default `GraphLogisticRegression`: of more than 200 features it sees their
-        100 directions of greatest variance, scaled to rows of length 1 where they are sparse, as words are.
-    strategy : {"auto", "information", "entropy", "margin", "random"}
-        See `oneof.active.query`. "auto": the first that the estimator can serve of information, entropy and random.
-    n_ahead : int
-        How many questions are chosen at a time.
-    random_state : RandomState
+        Estimator that accepts candidate sets. By default `GraphLogisticRegression`; with more than 200 features it
+        uses their 100 directions of greatest variance, and sparse rows are then scaled to length 1.
+    strategy : {"auto", "mutual_information", "entropy", "margin", "random"}
+        See `oneof.active.query`. "auto" is the first of mutual_information, entropy and random that the estimator
+        supports.
+    prefetch : int
+        Number of questions selected at a time.
+    rng : RandomState
     """
 
-    def __init__(self, rows: FeatureMatrix, estimator: Any, strategy: str, n_ahead: int, random_state: Any) -> None:
+    def __init__(self, rows: FeatureMatrix, estimator: Any, strategy: str, prefetch: int, rng: Any) -> None:
         check_choice("strategy", strategy, STRATEGIES)
         if estimator is not None:
             check_estimator(estimator, ", or None for the default")
-        self.rows = rows if estimator is not None else _condensed(rows)
+        self.rows = rows if estimator is not None else _reduce_dims(rows)
         self.strategy = _best_strategy(estimator) if strategy == "auto" else strategy
-        self.n_ahead, self._estimator, self._random = n_ahead, estimator, random_state
+        self.prefetch, self._estimator, self._rng = prefetch, estimator, rng
 
     def prepare(self) -> Any:
-        """Return the model before it is fitted; the default one's graph is made at the first call.
+        """Return the unfitted model; the graph of the default model is built at the first call.
 
-        That takes a minute where there are 100,000 rows.
+        The graph takes a minute with 100,000 rows.
         """
         if self._estimator is None:
             self._estimator = default_estimator(self.rows)
         return self._estimator
 
-    def learn(self, candidates: CandidateSets, pool: Ints, last: int) -> Learned:
-        """Fit the model, and choose the next questions.
+    def fit(self, candidates: CandidateSets, pool: Ints, last_entry_id: int) -> ModelSnapshot:
+        """Fit the model and select the next questions.
 
         Parameters
         ----------
         candidates : CandidateSets of length n_samples
         pool : ndarray of int
             Rows that may be asked.
-        last : int
+        last_entry_id : int
             Number of the last entry in `candidates`.
         """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of rounds that were not enough: the next answers bring more of them
+            warnings.simplefilter("ignore")  # convergence warnings: the model is fitted again after the next answers
             model = clone(self.prepare()).fit(self.rows, candidates)
-            shares = guesses(model, self.rows)
-            rows, scores = self._choose(model, pool)
-        return Learned(last, int((~candidates.is_unlabeled).sum()), shares, rows, scores, model)
+            proba = predict_proba(model, self.rows)
+            rows, scores = self._select(model, pool)
+        return ModelSnapshot(last_entry_id, int((~candidates.is_unlabeled).sum()), proba, rows, scores, model)
 
-    def score(self, learned: Learned, row: int) -> float | None:
-        """Return the score of a row that was drawn at random; None where rows are always drawn so."""
+    def score(self, snapshot: ModelSnapshot, row: int) -> float | None:
+        """Return the utility of a row; None for the random strategy."""
         if self.strategy == "random":
             return None
-        return float(query(learned.model, self.rows[[row]], 1, self.strategy).scores[0])
+        return float(query(snapshot.model, self.rows[[row]], 1, self.strategy).utilities[0])
 
-    def _choose(self, model: Any, pool: Ints) -> tuple[Ints, Floats]:
+    def _select(self, model: Any, pool: Ints) -> tuple[Ints, Floats]:
+        """Return the next rows to ask and their utilities."""
         if not len(pool):
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        if len(pool) > _MOST_SCORED:
-            pool = np.sort(self._random.choice(pool, _MOST_SCORED, replace=False))
-        n = min(self.n_ahead, len(pool))
-        found = query(model, self.rows[pool], n, self.strategy, random_state=self._random)
-        return pool[found.indices], found.scores
+        if len(pool) > _MAX_POOL_SIZE:
+            pool = np.sort(self._rng.choice(pool, _MAX_POOL_SIZE, replace=False))
+        n = min(self.prefetch, len(pool))
+        result = query(model, self.rows[pool], n, self.strategy, random_state=self._rng)
+        return pool[result.indices], result.utilities
 
 
 def default_estimator(rows: FeatureMatrix) -> GraphLogisticRegression:
-    """Return the default model; the graph of the rows, which do not change, is made once."""
-    return GraphLogisticRegression(affinity=NeighborGraph().graph(rows).affinity, tol=_TOLERANCE)
+    """Return the default model; the graph of the rows is built once, since the rows do not change."""
+    return GraphLogisticRegression(affinity=NeighborGraph().graph(rows).affinity, tol=_TOL)
 
 
 def can_learn(candidates: CandidateSets) -> bool:
-    """Tell whether there is something to learn: two rows of which different things are known."""
-    told = candidates.mask[~candidates.is_unlabeled]
-    return bool(len(told)) and bool((told != told[0]).any())
+    """Return whether at least two labeled rows have different candidate sets."""
+    labeled = candidates.mask[~candidates.is_unlabeled]
+    return bool(len(labeled)) and bool((labeled != labeled[0]).any())
 
 
-def guesses(model: Any, rows: FeatureMatrix) -> Floats:
-    """Return the shares of the classes in what a model says of rows, (n, K)."""
+def predict_proba(model: Any, rows: FeatureMatrix) -> Floats:
+    """Return class probabilities (n, K): predicted ones, a softmax of scores, or the indicator of the prediction."""
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(rows), dtype=np.float64)
     if hasattr(model, "decision_function"):
@@ -140,20 +147,154 @@ def guesses(model: Any, rows: FeatureMatrix) -> Floats:
     return (np.asarray(model.predict(rows))[:, None] == model.classes_).astype(np.float64)
 
 
-def _condensed(rows: FeatureMatrix) -> FeatureMatrix:
-    if rows.shape[1] <= MOST_FEATURES:
+def _reduce_dims(rows: FeatureMatrix) -> FeatureMatrix:
+    """Return dense rows with at most `MAX_FEATURES` features."""
+    if rows.shape[1] <= MAX_FEATURES:
         return rows.toarray() if sp.issparse(rows) else rows
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
 
-    found = TruncatedSVD(min(_COMPONENTS, rows.shape[0]), random_state=0).fit_transform(rows)
-    return normalize(found) if sp.issparse(rows) else found
+    reduced = TruncatedSVD(min(_N_COMPONENTS, rows.shape[0]), random_state=0).fit_transform(rows)
+    return normalize(reduced) if sp.issparse(rows) else reduced
 
 
 def _best_strategy(estimator: Any) -> str:
+    """Return the first strategy of "auto" that the estimator supports."""
     if estimator is None:
-        return "information"
-    last = estimator[-1] if hasattr(estimator, "steps") else estimator
-    if hasattr(last, "posterior_features"):
-        return "information"
-    return "entropy" if hasattr(last, "predict_proba") else "random"
+        return "mutual_information"
+    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    if hasattr(final, "posterior_features"):
+        return "mutual_information"
+    return "entropy" if hasattr(final, "predict_proba") else "random"
+
+
+class Neighbor(NamedTuple):
+    """Labeled row near another row.
+
+    Attributes
+    ----------
+    row : int
+    distance : float
+        Euclidean distance between the features of the model.
+    labels : ndarray
+        Candidates of the row.
+    """
+
+    row: int
+    distance: float
+    labels: Labels
+
+
+def nearest_labeled(rows: FeatureMatrix, candidates: CandidateSets, row: int, n: int) -> list[Neighbor]:
+    """Return the `n` nearest other labeled rows; ties are broken by the lower index."""
+    labeled = np.flatnonzero(~candidates.is_unlabeled)
+    labeled = labeled[labeled != row]
+    if not len(labeled):
+        return []
+    distances = euclidean_distances(rows[[row]], rows[labeled])[0]
+    order = np.argsort(distances, kind="stable")[:n]
+    return [
+        Neighbor(int(labeled[i]), float(distances[i]), candidates.classes[candidates.mask[labeled[i]]]) for i in order
+    ]
+
+
+class TrainingInput(NamedTuple):
+    """Data for a fit.
+
+    Attributes
+    ----------
+    candidates : CandidateSets of length n_samples
+    remaining : ndarray of int
+        Rows that may be asked.
+    last_entry_id : int
+        Number of the last entry in `candidates`.
+    """
+
+    candidates: CandidateSets
+    remaining: Ints
+    last_entry_id: int
+
+
+class TrainingLoop:
+    """Fits the model again after new answers, in a background thread or when a question is asked.
+
+    Parameters
+    ----------
+    learner : Learner
+    get_input : callable
+        Returns the current `TrainingInput`.
+    refit_every : int
+        Number of new entries after which the model is fitted again.
+    background : bool
+        Whether a thread fits the model. Otherwise `fit_now` does.
+
+    Attributes
+    ----------
+    snapshot : ModelSnapshot or None
+        The last fitted model; None if there are too few labeled rows.
+    last_error : str or None
+        The error of the last fit in the thread, as a sentence.
+    """
+
+    def __init__(
+        self, learner: Learner, get_input: Callable[[], TrainingInput], refit_every: int, *, background: bool
+    ) -> None:
+        self.snapshot: ModelSnapshot | None = None
+        self.last_error: str | None = None
+        self._learner, self._get_input, self._refit_every = learner, get_input, refit_every
+        self._wakeup = threading.Event()
+        self._stopping = False
+        self._thread = None
+        if background:
+            self._thread = threading.Thread(target=self._worker, name="oneof-training", daemon=True)
+            self._thread.start()
+
+    def run(self) -> bool:
+        """Fit the model to the current answers; return False if there is nothing new to fit."""
+        data = self._get_input()
+        if self.snapshot is not None and self.snapshot.last_entry_id == data.last_entry_id:
+            return False
+        if not can_learn(data.candidates):
+            self.snapshot = None  # the answers that it was fitted on were undone
+            return False
+        self.snapshot = self._learner.fit(*data)
+        return True
+
+    def fit_now(self, last_entry_id: int) -> None:
+        """Without a thread, fit the model if there are `refit_every` new entries."""
+        if self._thread is None and self._is_due(last_entry_id):
+            self.run()
+
+    def wake(self, last_entry_id: int) -> None:
+        """With a thread, request a fit if there are `refit_every` new entries."""
+        if self._thread is not None and self._is_due(last_entry_id):
+            self._wakeup.set()
+
+    def stop(self) -> None:
+        """Stop the thread; a long fit continues until its end and has no further effect."""
+        self._stopping = True
+        self._wakeup.set()
+        if self._thread is not None:
+            self._thread.join(_STOP_TIMEOUT)
+
+    def _is_due(self, last_entry_id: int) -> bool:
+        return self.snapshot is None or last_entry_id - self.snapshot.last_entry_id >= self._refit_every
+
+    def _worker(self) -> None:
+        """Build the graph, then fit the model at every request."""
+        self._try(self._learner.prepare)
+        while True:
+            self._wakeup.wait()
+            self._wakeup.clear()
+            if self._stopping:
+                return
+            self._try(self.run)
+
+    def _try(self, function: Callable[[], Any]) -> None:
+        """Call a function and store its error, if any."""
+        try:
+            function()
+        except Exception as error:  # of any estimator: labeling continues, and the page shows the error
+            self.last_error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        else:
+            self.last_error = None

@@ -1,9 +1,9 @@
-"""How good the model is, judged by rows that were drawn at random and answered after the model had guessed.
+"""Estimated accuracy of the model, from rows drawn at random that were answered after the model's prediction.
 
-Rows that are asked because they tell most are the hardest ones, and the model's own probabilities are its own opinion:
-neither judges it. So a share of the questions are rows drawn at random from those without an answer. What the model
-says of such a row is kept before anybody answers; the share of these guesses that the answers allow is an estimate for
-all rows that are left, and a cautious one, for the model has learned more since.
+Rows selected by the strategy are the hardest ones, and predicted probabilities are not an independent estimate. Some
+of the questions are therefore rows drawn at random from the remaining rows. The prediction for such a row is stored
+before the row is answered. The fraction of these predictions that the answers allow estimates the rate on all remaining
+rows; the estimate is conservative, since the model has been fitted to more answers since.
 """
 
 from collections.abc import Iterable
@@ -11,30 +11,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.labeling.ledger import Ledger
-from oneof.labeling.log import Entry
-from oneof.labeling.votes import members
+from oneof.labeling.answer_state import AnswerState, allowed_classes
 
 WINDOW = 50
-"""The estimate is over so many of the latest checks, since the model changes."""
-_Z = 1.959963984540054  # of an interval that holds 95 %
+"""Number of latest checks in the estimate, since the model changes."""
+_Z = 1.959963984540054  # 0.975 quantile of the normal distribution
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """How often the model's guesses were allowed by the answers to rows drawn at random.
+    """Fraction of predictions for random rows that the answers allow.
 
     Attributes
     ----------
     n_checks : int
-        Checks that are counted: at most the last 50.
+        Number of checks, at most the last 50.
     n_covered : int
-        Of these, how many answers allowed the guess.
+        Number of checks whose answer allows the prediction.
     n_exact : int
-        Of these, how many answers named one class. Where it is less than `n_checks`, the rate bounds the accuracy
-        from above only.
+        Number of checks whose answer has one class. If it is less than `n_checks`, the rate is only an upper bound of
+        the accuracy.
     low, high : float
-        The ends of Wilson's 95 % interval; 0 and 1 where there is no check.
+        Bounds of Wilson's 95 % interval, in [0, 1]; 0 and 1 without checks.
     """
 
     n_checks: int
@@ -45,7 +43,7 @@ class Estimate:
 
     @property
     def rate(self) -> float | None:
-        """The share; None where there is no check."""
+        """Fraction of covered checks; None without checks."""
         return self.n_covered / self.n_checks if self.n_checks else None
 
 
@@ -59,7 +57,7 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     Returns
     -------
     tuple of float
-        (0, 1) where n is 0.
+        (0, 1) if n is 0.
 
     References
     ----------
@@ -72,43 +70,38 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     """
     if n == 0:
         return 0.0, 1.0
-    share, spread = successes / n, _Z**2 / n
-    center = (share + spread / 2) / (1 + spread)
-    half = _Z / (1 + spread) * np.sqrt(share * (1 - share) / n + spread / (4 * n))
+    rate, correction = successes / n, _Z**2 / n
+    center = (rate + correction / 2) / (1 + correction)
+    half = _Z / (1 + correction) * np.sqrt(rate * (1 - rate) / n + correction / (4 * n))
     return max(0.0, float(center - half)), min(1.0, float(center + half))
 
 
-def judged(ledger: Ledger, n_classes: int) -> list[tuple[int, bool, bool]]:
-    """Return of each check, in order: how many answers there were before it, whether covered, whether exact.
+def collect_checks(state: AnswerState, n_classes: int) -> list[tuple[int, bool, bool]]:
+    """Return for each check, in order, the number of answers so far, whether covered, and whether exact.
 
-    Checks that were taken back, that the annotator could not answer, or before which there was no model, do not count.
-    An answer that was corrected later counts as corrected.
+    Undone checks, "don't know" answers and checks without a model do not count. A corrected answer counts as corrected.
     """
-    found = []
+    checks = []
     n_answers = 0
-    for entry in ledger.entries.values():
-        if entry.kind in ("undo", "skip") or ledger.is_undone(entry.number):
+    for entry in state.entries.values():
+        if entry.kind in ("undo", "skip") or state.is_undone(entry.number):
             continue
         n_answers += 1
         if entry.purpose == "check" and entry.guess is not None:
-            left = members(_standing(ledger, entry), n_classes)
-            if left:
-                found.append((n_answers, entry.guess in left, len(left) == 1))
-    return found
+            allowed = allowed_classes(state.answers(entry.row).get(entry.annotator, entry), n_classes)
+            if allowed:
+                checks.append((n_answers, entry.guess in allowed, len(allowed) == 1))
+    return checks
 
 
 def estimate(checks: Iterable[tuple[int, bool, bool]]) -> Estimate:
-    """Estimate from the last checks.
+    """Estimate the covering rate of the model from the last checks.
 
     Parameters
     ----------
     checks : iterable of (number of answers, covered, exact)
-        As `judged` returns them.
+        Result of `collect_checks`.
     """
     last = list(checks)[-WINDOW:]
     n_covered = sum(covered for _, covered, _ in last)
     return Estimate(len(last), n_covered, sum(exact for _, _, exact in last), *wilson(n_covered, len(last)))
-
-
-def _standing(ledger: Ledger, entry: Entry) -> Entry:
-    return ledger.answers(entry.row).get(entry.annotator, entry)

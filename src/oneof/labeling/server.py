@@ -1,44 +1,180 @@
-"""Serving a session to this machine."""
+"""Server of the labeling page on localhost, and its access control.
+
+Any page in the same browser can send requests to this machine, and a DNS name of an attacker can resolve to it (DNS
+rebinding). Every request must therefore name this server as its host and begin with the secret of the link. A request
+that writes must come from the server's own page, which the browser confirms by `Origin`, and must have a JSON body,
+which a form cannot send. No response may be read by another origin.
+"""
 
 import secrets
 import socket
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import InputError, InputTypeError, MissingExtraError
 from oneof.labeling.session import LabelingSession
 
 if TYPE_CHECKING:
-    from oneof.labeling.images import ImageFolder
+    from oneof.labeling.table import ImageFolder
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MAX_BODY_BYTES = 64 * 1024
+"""Maximum size of a request body."""
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Content security policy: own resources only, no inline code, no HTML from text, no frames."""
+
+HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-embedder-policy": "require-corp",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+
+
+def hosts_at(port: int) -> tuple[str, ...]:
+    """Return the `Host` headers that browsers of this machine send to a port."""
+    names = ("127.0.0.1", "localhost")
+    without_port = names if port == 80 else ()  # browsers omit the default port
+    return (*(f"{name}:{port}" for name in names), *without_port)
+
+
+class AccessMiddleware:
+    """ASGI middleware that accepts only requests of the page itself, and removes the secret from their paths.
+
+    Parameters
+    ----------
+    app : ASGI application
+    token : str
+        The first component of every path.
+    hosts : collection of str
+        Allowed values of the header `Host`.
+    """
+
+    def __init__(self, app: App, token: str, hosts: tuple[str, ...]) -> None:
+        self.app, self._token, self._hosts = app, token.encode(), hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Reject a request, or pass it to the application."""
+        if scope["type"] != "http":
+            raise RuntimeError(f"{scope['type']} requests are not supported.")
+        rejection = self._check(scope)
+        if rejection is not None:
+            await _reject(send, *rejection)
+            return
+        inner = dict(scope)
+        inner["path"] = scope["path"][len(self._token) + 1 :]
+        inner["raw_path"] = scope["raw_path"][len(self._token) + 1 :]
+        await self.app(inner, _limit_body(receive), _with_headers(send))
+
+    def _check(self, scope: Scope) -> tuple[int, str] | None:
+        """Return the status and the reason of a rejection, or None."""
+        headers: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        host = headers.get("host", [])
+        if len(host) != 1 or host[0].lower() not in self._hosts:
+            return 421, "The host name is not the name of this server."
+        first = scope["raw_path"].split(b"?")[0][1:].partition(b"/")
+        if not secrets.compare_digest(first[0], self._token) or not first[1]:
+            return 404, "Not found."
+        if any(origin != f"http://{host[0]}" for origin in headers.get("origin", [])):
+            return 403, "Requests of other pages are not allowed."
+        site = headers.get("sec-fetch-site", ["none"])
+        if scope["method"] in ("GET", "HEAD"):
+            opened = first[2] == b"" and headers.get("sec-fetch-dest") == ["document"]
+            if site not in (["none"], ["same-origin"]) and not opened:
+                return 403, "Other pages may not read from this server."
+            return None
+        if scope["method"] != "POST":
+            return 405, "Only GET and POST are allowed."
+        if len(headers.get("origin", [])) != 1 or site not in (["none"], ["same-origin"]):
+            return 403, "Only the page of this server may write."
+        if headers.get("content-type", [""])[0].split(";")[0].strip().lower() != "application/json":
+            return 415, "The body must be JSON."
+        length = headers.get("content-length", ["0"])[0]
+        if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
+            return 413, "The request is too long."
+        return None
+
+
+async def _reject(send: Send, status: int, sentence: str) -> None:
+    body = sentence.encode()
+    kind = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await _with_headers(send)({"type": "http.response.start", "status": status, "headers": kind})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            other = [
+                (name, value) for name, value in message.get("headers", ()) if name.decode().lower() not in HEADERS
+            ]
+            message["headers"] = other + [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+        await send(message)
+
+    return sending
+
+
+def _limit_body(receive: Receive) -> Receive:
+    """Disconnect when a body exceeds the limit, for example in chunked transfer."""
+    n_bytes = 0
+
+    async def receiving() -> Message:
+        nonlocal n_bytes
+        message = await receive()
+        if message["type"] == "http.request":
+            n_bytes += len(message.get("body", b""))
+            if n_bytes > MAX_BODY_BYTES:
+                return {"type": "http.disconnect"}
+        return message
+
+    return receiving
+
 
 HOST = "127.0.0.1"
-_LAST_PORT = 65_535
+_MAX_PORT = 65_535
 
 
 class LabelingServer:
-    """The labeling page of a session, for this machine alone.
+    """Server of the labeling page of a session, on localhost only.
 
     Parameters
     ----------
     session : LabelingSession
     title : str
     annotator : str
-        The name that is offered to who opens the page.
+        The initial name of the annotator on the page.
     images : ImageFolder, optional
-        From which the images of the session's table are shown.
+        The folder of the images of the session's table.
     port : int, default=0
-        0 takes one that is free.
+        0 selects a free port.
 
     Attributes
     ----------
     link : str
-        Where the page is. It holds a secret that is new for each server; whoever has the link may label.
+        URL of the page. It contains a new secret for each server; everyone with the link may label.
 
     Raises
     ------
     InputError
-        If the port is taken, or is none.
+        If the port is in use or out of range.
     InputTypeError
-        If there is no session.
+        If `session` is not a LabelingSession.
     MissingExtraError
         If starlette or uvicorn is not installed.
     """
@@ -53,25 +189,24 @@ class LabelingServer:
         port: int = 0,
     ) -> None:
         try:
-            import starlette  # noqa: F401 - asked for here, so that its absence is one sentence
+            import starlette  # noqa: F401 - imported here so that a missing starlette is an error of one line
             import uvicorn
         except ImportError as error:
             raise MissingExtraError(error.name or "uvicorn", "web") from None
-        from oneof.labeling.app import Shown, make_app
-        from oneof.labeling.guard import Guard, hosts_at
+        from oneof.labeling.app import PageOptions, make_app
 
         if not isinstance(session, LabelingSession):
-            raise InputTypeError(f"session is a {type(session).__name__}: give a oneof.labeling.LabelingSession.")
+            raise InputTypeError(f"`session` must be a oneof.labeling.LabelingSession; got {type(session).__name__}.")
         self._socket = _listen(port)
         try:
             port = self._socket.getsockname()[1]
             token = secrets.token_urlsafe(24)
             self.link = f"http://{HOST}:{port}/{token}/"
-            app = Guard(make_app(session, Shown(title, annotator, images)), token, hosts_at(port))
+            app = AccessMiddleware(make_app(session, PageOptions(title, annotator, images)), token, hosts_at(port))
             config = uvicorn.Config(
                 app,
                 log_level="warning",
-                access_log=False,  # which would hold the secret
+                access_log=False,  # it would contain the secret
                 lifespan="off",
                 ws="none",
                 http="h11",
@@ -80,19 +215,19 @@ class LabelingServer:
                 timeout_graceful_shutdown=2,
             )
             self._server = uvicorn.Server(config)
-        except BaseException:  # nobody has the server, who could run it to its end
+        except BaseException:  # the caller gets no server to stop
             self._socket.close()
             raise
 
     def run(self) -> None:
-        """Serve until `stop` is called, or the process is interrupted; a KeyboardInterrupt is passed on."""
+        """Serve until `stop` is called or the process is interrupted; a KeyboardInterrupt propagates."""
         try:
             self._server.run(sockets=[self._socket])
         finally:
             self._socket.close()
 
     def stop(self) -> None:
-        """Have `run` end, from another thread."""
+        """Stop `run` from another thread."""
         self._server.should_exit = True
 
 
@@ -110,23 +245,23 @@ def serve(
     Parameters
     ----------
     session : LabelingSession
-        One that learns in the background (``background=True``), or else each answer waits for the model.
+        A session with ``background=True``; otherwise each answer waits for the fit of the model.
     title : str, default="Labeling"
     annotator : str, default="me"
-        The name that is offered to who opens the page.
+        The initial name of the annotator on the page.
     images : ImageFolder, optional
-        From which the images of the session's table are shown.
+        The folder of the images of the session's table.
     port : int, default=0
-        0 takes one that is free.
+        0 selects a free port.
     open_browser : bool, default=True
-        Whether the page is opened at once; the link is written in any case.
+        Whether to open the page; the link is printed in any case.
 
     Raises
     ------
     InputError
-        If the port is taken, or is none.
+        If the port is in use or out of range.
     InputTypeError
-        If there is no session.
+        If `session` is not a LabelingSession.
     MissingExtraError
         If starlette or uvicorn is not installed.
 
@@ -141,25 +276,25 @@ def serve(
     import webbrowser
 
     server = LabelingServer(session, title=title, annotator=annotator, images=images, port=port)
-    print(server.link)  # noqa: T201 - what it is for
+    print(server.link)  # noqa: T201 - the purpose of the function
     if open_browser:
         webbrowser.open(server.link)
     server.run()
 
 
 def _listen(port: Any) -> socket.socket:
-    """Return a socket of this machine that listens, so that who opens the link before `run` waits for it."""
-    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _LAST_PORT:
-        raise InputError(f"`port` must be an integer from 0 to {_LAST_PORT}; got {port!r}.")
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    """Return a listening socket, so that a browser that opens the link before `run` waits."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _MAX_PORT:
+        raise InputError(f"`port` must be an integer from 0 to {_MAX_PORT}; got {port!r}.")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((HOST, int(port)))
-        found.listen()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, int(port)))
+        listener.listen()
     except OSError as error:
-        found.close()
-        raise InputError(f"port {port} cannot be used ({error.strerror}): choose another.") from None
+        listener.close()
+        raise InputError(f"cannot use port {port} ({error.strerror}): choose another.") from None
     except BaseException:
-        found.close()
+        listener.close()
         raise
-    return found
+    return listener

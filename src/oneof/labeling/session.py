@@ -1,4 +1,4 @@
-"""Labeling without a page: what the server, a notebook and a simulation do alike."""
+"""Labeling session: the object behind the page, for notebooks and simulations as well."""
 
 import os
 from pathlib import Path
@@ -7,70 +7,77 @@ from typing import Any, Self
 from oneof.candidates import CandidateSets
 from oneof.files import as_path
 from oneof.labeling import importing, quality
-from oneof.labeling.answering import Answering
-from oneof.labeling.answers import Answers
-from oneof.labeling.asking import Asker, Question
-from oneof.labeling.beginning import describe, read_rows, read_start
-from oneof.labeling.given import check_counts, check_row, check_table, check_text, check_window
-from oneof.labeling.learner import Learned, Learner
-from oneof.labeling.log import AnswerLog
-from oneof.labeling.nearest import Neighbor, nearest_told
-from oneof.labeling.table import LabelTable, rows_by
-from oneof.labeling.training import Known, Training
+from oneof.labeling.answer_api import AnswerAPI
+from oneof.labeling.answer_log import AnswerLog
+from oneof.labeling.answer_store import AnswerStore
+from oneof.labeling.learner import Learner, ModelSnapshot, Neighbor, TrainingInput, TrainingLoop, nearest_labeled
+from oneof.labeling.scheduler import Question, QuestionScheduler
+from oneof.labeling.table import LabelTable, row_index
+from oneof.labeling.validation import (
+    check_counts,
+    check_row,
+    check_rows,
+    check_start,
+    check_table,
+    check_text,
+    check_window,
+    session_metadata,
+)
 from oneof.validation import check_bool, check_positive, check_random_state
 
 
-class LabelingSession(Answering):
-    """Rows, people who label them, and a model that picks the next question.
+class LabelingSession(AnswerAPI):
+    """Rows to be labeled by people, and a model that selects the next question.
 
-    An answer may be one label, several of which one is right, labels of which none is right, or that one cannot tell.
-    It is on the disk before `answer` returns; nothing in the file is ever changed, only added to, and several sessions
-    may write to one file at once.
+    An answer is one label, several labels of which one is true, labels that are excluded, or "don't know". Every
+    answer is on the disk before `answer` returns. The file is append-only, and several sessions may write to one file
+    at the same time.
 
     Parameters
     ----------
     X : array-like or CSR matrix of shape (n_samples, n_features)
-        What the model sees of the rows; finite.
+        Features of the rows for the model; finite.
     y : array-like or CandidateSets of length n_samples, optional
-        What is known beforehand, in any form that `fit` takes. Rows with one label are not asked.
+        Initial candidate sets, in any form that `fit` accepts. Exact rows are not asked.
     classes : array-like of shape (n_classes,), optional
-        The classes, in the order in which they are offered; by default those of `y`.
+        The classes, in the order of the page; by default the classes of `y`.
     path : path-like, optional
-        The file of answers, made where there is none; by default they are kept in memory only.
-    table : oneof.labeling.table.LabelTable, optional
-        What people see of the rows, and what is exported; by default the features.
+        The file of answers, created if it does not exist; by default answers are stored in memory only.
+    table : oneof.labeling.LabelTable, optional
+        The rows as shown to people and exported; by default the features.
     estimator : estimator, optional
-        That learns from candidate sets, and is cloned. By default `GraphLogisticRegression`, on the 100 directions of
-        greatest variance where there are more than 200 features.
-    strategy : {"auto", "information", "entropy", "margin", "random"}, default="auto"
-        See `oneof.active.query`; "auto" is the first of information, entropy and random that the estimator can serve.
-    overlap : int, default=1
-        From how many annotators an answer to each row is wanted.
-    check_every : int, default=5
-        Each how many-th question is a row drawn at random, by which the model is judged; 0 for none.
-    batch : int, default=1
-        After how many answers the model is fitted again.
-    n_ahead : int, default=20
-        How many questions a model chooses at a time.
+        An estimator that accepts candidate sets; it is cloned. By default `GraphLogisticRegression`; with more than
+        200 features it uses their 100 directions of greatest variance.
+    strategy : {"auto", "mutual_information", "entropy", "margin", "random"}, default="auto"
+        See `oneof.active.query`; "auto" is the first of mutual_information, entropy and random that the estimator
+        supports.
+    annotations_per_item : int, default=1
+        Required number of annotators per row.
+    check_interval : int, default=5
+        Every question of this interval is a random row, used to evaluate the model; 0 for none.
+    refit_every : int, default=1
+        Number of answers after which the model is fitted again.
+    prefetch : int, default=20
+        Number of questions that a model selects at a time.
     background : bool, default=False
         Whether a thread fits the model while the next questions are answered. Otherwise `ask` fits it.
     min_votes, top : default=1, 1
         How the answers of several annotators are combined: see `oneof.CandidateSets.from_annotations`. Each answer is
-        a vote for every class that it leaves possible, so that by default answers that agree are intersected.
+        a vote for every class that it leaves possible, so by default consistent answers are intersected.
     random_state : int, RandomState instance or None
 
     Attributes
     ----------
     classes : ndarray of shape (n_classes,)
-    answers : oneof.labeling.answers.Answers
-        What was answered: all entries (`log`), those that stand (`history`, `standing`), and `checks` of the model.
+    answers : oneof.labeling.answer_store.AnswerStore
+        The answers: all entries (`log`), current ones (`history`, `current_answer`), and `checks` of the model.
 
     Raises
     ------
     InputError, InputTypeError
-        If something cannot be used.
+        If an argument is invalid.
     DataError
-        If the file holds answers about other rows or classes.
+        If the file has answers for other rows or classes.
 
     Examples
     --------
@@ -79,7 +86,7 @@ class LabelingSession(Answering):
     >>> session = LabelingSession(X, classes=["finch", "owl", "wren"], random_state=0)
     >>> question = session.ask("Ann")
     >>> _ = session.answer(question, ["finch", "wren"])
-    >>> [sorted(found) for found in session.candidates()[[question.row]]]
+    >>> [sorted(labels) for labels in session.candidates()[[question.row]]]
     [['finch', 'wren']]
     >>> _ = session.undo("Ann")
     >>> session.candidates().is_unlabeled.all()
@@ -96,35 +103,41 @@ class LabelingSession(Answering):
         table: LabelTable | None = None,
         estimator: Any = None,
         strategy: str = "auto",
-        overlap: int = 1,
-        check_every: int = 5,
-        batch: int = 1,
-        n_ahead: int = 20,
+        annotations_per_item: int = 1,
+        check_interval: int = 5,
+        refit_every: int = 1,
+        prefetch: int = 20,
         background: bool = False,
         min_votes: int = 1,
         top: int | None = 1,
         random_state: Any = None,
     ) -> None:
-        check_counts(overlap=overlap, batch=batch, n_ahead=n_ahead, min_votes=min_votes, top=1 if top is None else top)
-        check_positive("check_every", check_every, integer=True, allow_zero=True)
+        check_counts(
+            annotations_per_item=annotations_per_item,
+            refit_every=refit_every,
+            prefetch=prefetch,
+            min_votes=min_votes,
+            top=1 if top is None else top,
+        )
+        check_positive("check_interval", check_interval, integer=True, allow_zero=True)
         check_bool("background", background)
-        rows = read_rows(X)
+        rows = check_rows(X)
         check_table(table, rows.shape[0])
-        start = read_start(y, classes, rows.shape[0])
+        start = check_start(y, classes, rows.shape[0])
         self.classes = start.classes
         self._rows, self._table = rows, table
-        self._random = check_random_state(random_state)
-        self._learner = Learner(rows, estimator, strategy, int(n_ahead), self._random)
-        log = AnswerLog(None if path is None else as_path(path), describe(rows, table, start.classes))
+        rng = check_random_state(random_state)
+        self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
+        log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
-            self.answers = Answers(log, start.mask, start.classes, min_votes=min_votes, top=top)
-            self._asker = Asker(
-                start.mask, self.answers.ledger, self._learner, int(overlap), int(check_every), self._random
+            self.answers = AnswerStore(log, start.mask, start.classes, min_votes=min_votes, top=top)
+            self._scheduler = QuestionScheduler(
+                start.mask, self.answers.state, self._learner, int(annotations_per_item), int(check_interval), rng
             )
-            self.answers.noted = self._asker.note
+            self.answers.on_change = self._scheduler.update
             self.answers.sync()
-            self._training = Training(self._learner, self._known, int(batch), background=background)
-        except BaseException:  # nobody has the session, who could close it
+            self._training = TrainingLoop(self._learner, self._training_input, int(refit_every), background=background)
+        except BaseException:  # the caller gets no session to close
             log.close()
             raise
         self._wake()
@@ -132,14 +145,13 @@ class LabelingSession(Answering):
     # -- questions ---------------------------------------------------------------------------------------------------
 
     def ask(self, annotator: str = "me", *, window: str = "") -> Question | None:
-        """Return the next question, or None where every row is answered.
+        """Return the next question, or None if every row is answered.
 
         Parameters
         ----------
         annotator : str
         window : str
-            Two windows of one annotator are asked different rows. Until it is answered, a window's question is asked
-            again.
+            Two windows of one annotator get different rows. A window gets the same question until it is answered.
 
         Returns
         -------
@@ -148,11 +160,11 @@ class LabelingSession(Answering):
         check_window(annotator, window)
         with self.answers.lock:
             self.answers.sync()
-            self._training.catch_up(self.answers.ledger.last)
-            return self._asker.ask(annotator, window, self.learned)
+            self._training.fit_now(self.answers.state.last)
+            return self._scheduler.ask(annotator, window, self.snapshot)
 
-    def look(self, row: int, annotator: str = "me", *, window: str = "") -> Question:
-        """Return a question about a row of one's choice, answered before or not.
+    def question_for(self, row: int, annotator: str = "me", *, window: str = "") -> Question:
+        """Return a question about a given row, answered or not.
 
         Parameters
         ----------
@@ -168,10 +180,10 @@ class LabelingSession(Answering):
         check_row(row, self.n_rows)
         with self.answers.lock:
             self.answers.sync()
-            return self._asker.look(int(row), annotator, window, self.learned)
+            return self._scheduler.question_for(int(row), annotator, window, self.snapshot)
 
-    def find(self, question: str) -> Question | None:
-        """Return a question by its id; None where this session has not asked it, or too long ago.
+    def get_question(self, question: str) -> Question | None:
+        """Return a question by its id; None if this session has not asked it, or has removed it.
 
         Parameters
         ----------
@@ -183,12 +195,12 @@ class LabelingSession(Answering):
         """
         check_text("question", question)
         with self.answers.lock:
-            return self._asker.find(question)
+            return self._scheduler.get_question(question)
 
-    # -- what is known ----------------------------------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------------------------------
 
     def candidates(self) -> CandidateSets:
-        """Return the candidate sets of all rows: the answers combined, and elsewhere what was known beforehand.
+        """Return the candidate sets of all rows: the combined answers, or the initial set of a row without answers.
 
         Returns
         -------
@@ -197,7 +209,7 @@ class LabelingSession(Answering):
         return self.answers.candidates()
 
     def estimate(self) -> quality.Estimate:
-        """Return an honest estimate of how often the model is right on rows without an answer.
+        """Return an estimate of the covering rate of the model on unanswered rows, from rows drawn at random.
 
         Returns
         -------
@@ -208,11 +220,11 @@ class LabelingSession(Answering):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self._rows.shape[0])
 
-    def n_left(self) -> int:
-        """Return how many rows are still to be answered.
+    def n_remaining(self) -> int:
+        """Return the number of rows that remain to be answered.
 
         Returns
         -------
@@ -220,10 +232,10 @@ class LabelingSession(Answering):
         """
         with self.answers.lock:
             self.answers.sync()
-            return len(self._asker.wanted())
+            return len(self._scheduler.remaining())
 
     def nearest(self, row: int, n: int = 3) -> list[Neighbor]:
-        """Return the nearest other rows of which something is known, with their candidate sets.
+        """Return the nearest other labeled rows with their candidate sets.
 
         Parameters
         ----------
@@ -237,34 +249,34 @@ class LabelingSession(Answering):
         """
         check_row(row, self.n_rows)
         check_positive("n", n, integer=True, allow_zero=True)
-        return nearest_told(self._learner.rows, self.candidates(), int(row), n)
+        return nearest_labeled(self._learner.rows, self.candidates(), int(row), n)
 
     @property
     def table(self) -> LabelTable:
-        """What people see of the rows."""
+        """The rows as shown to people."""
         if self._table is None:
-            self._table = LabelTable.of_rows(self._rows, "label")
+            self._table = LabelTable.from_rows(self._rows, "label")
         return self._table
 
     @property
     def strategy(self) -> str:
-        """By what questions are chosen."""
+        """The strategy that selects questions."""
         return self._learner.strategy
 
     @property
-    def learned(self) -> Learned | None:
-        """What the model knows; None before it was first fitted."""
-        return self._training.learned
+    def snapshot(self) -> ModelSnapshot | None:
+        """The last fitted model and its predictions; None before the first fit."""
+        return self._training.snapshot
 
     @property
-    def trouble(self) -> str | None:
-        """What went wrong when the model was last fitted in the background."""
-        return self._training.trouble
+    def last_error(self) -> str | None:
+        """The error of the last fit in the background, if it failed."""
+        return self._training.last_error
 
     # -- files ------------------------------------------------------------------------------------------------------
 
     def export(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table with the candidate sets as its column of labels, as `oneof fit` reads it.
+        """Write the table with the candidate sets as its label column, in the form that `oneof fit` reads.
 
         Parameters
         ----------
@@ -280,40 +292,41 @@ class LabelingSession(Answering):
     def import_annotations(
         self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str | None
     ) -> int:
-        """Take over answers from elsewhere: a table of items, workers and labels, or a JSON export of Label Studio.
+        """Import answers from a table of items, workers and labels, or from a JSON export of Label Studio.
 
         Parameters
         ----------
         path : path-like
-            A file that ends in .json is an export of Label Studio, any other a table with a line for each answer.
+            A file that ends in .json is an export of Label Studio, any other file a table with one line per answer.
         match : str, optional
-            The column of the session's table that holds what the file names items by; tasks of Label Studio have a
-            field of that name. By default the items of a table are numbers of rows, from 0.
+            The column of the session's table with the item names of the file; tasks of Label Studio need a field of
+            this name. By default the items of a table are row indices, from 0.
         **columns
-            What the file calls things: `item`, `worker`, `label` and `separator` for
+            Column names of the file: `item`, `worker`, `label` and `separator` for
             `oneof.labeling.importing.read_long`, `choice` for `oneof.labeling.importing.read_label_studio`.
 
         Returns
         -------
         int
-            How many answers are new. All are written, or none if one of them cannot be read. An annotator's answer
-            that is already there stays.
+            The number of new answers. If one of them cannot be read, none is written. Existing answers of an annotator
+            are not replaced.
         """
-        read = importing.read_annotations(as_path(path), match, **columns)
-        rows = self.n_rows if match is None else rows_by(self.table.frame, match)
-        entries = importing.as_entries(read, rows, self.classes)
-        n_new = self.answers.take_over(entries)
+        annotations = importing.read_annotations(as_path(path), match, **columns)
+        rows = self.n_rows if match is None else row_index(self.table.frame, match)
+        entries = importing.to_entries(annotations, rows, self.classes)
+        n_new = self.answers.import_entries(entries)
         self._wake()
         return n_new
 
     # -- the model --------------------------------------------------------------------------------------------------
 
     def train(self) -> bool:
-        """Fit the model to what is known now, and choose the next questions; tell whether there was anything new.
+        """Fit the model to the current answers and select the next questions.
 
         Returns
         -------
         bool
+            False if there are no new answers since the last fit.
         """
         return self._training.run()
 
@@ -328,9 +341,7 @@ class LabelingSession(Answering):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- how it is done ---------------------------------------------------------------------------------------------
-
-    def _known(self) -> Known:
-        """Return what there is to learn from."""
+    def _training_input(self) -> TrainingInput:
+        """Return the data for a fit."""
         with self.answers.lock:
-            return Known(self.candidates(), self._asker.wanted(), self.answers.ledger.last)
+            return TrainingInput(self.candidates(), self._scheduler.remaining(), self.answers.state.last)

@@ -1,7 +1,8 @@
-"""The rows that are labeled, as a table: what is shown of a row, and the file that the answers are exported to."""
+"""Rows as shown to annotators (table, text or image), and the export of the labeled table."""
 
 import hashlib
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, InputTypeError, MissingExtraError
 from oneof.files import atomic_write
 from oneof.io import find_column
-from oneof.typing import FeatureMatrix
+from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_choice
 
 if TYPE_CHECKING:
@@ -20,39 +21,52 @@ if TYPE_CHECKING:
 
 SHOWS = ("table", "text", "image")
 EXPORTS = (".csv", ".parquet")
-_LONGEST_CELL = 200
-"""Characters of a cell that are shown where the row is shown as a table, or beside another row."""
+_MAX_CELL = 200
+"""Maximum number of characters of a table cell."""
+IMAGE_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".avif": "image/avif",
+    ".bmp": "image/bmp",
+}
+"""Raster images only, since an SVG can contain scripts."""
+_MAX_IMAGE_BYTES = 100 * 2**20
+"""Maximum size of an image file."""
+_SIDE = 16
 
 
 @dataclass(frozen=True)
 class LabelTable:
-    """The rows to be labeled.
+    """The rows to be labeled, as shown to annotators.
 
     Parameters
     ----------
     frame : polars.DataFrame
     label : str
-        The column of labels: exports hold it, whether or not the table does; it is not shown.
+        The label column. It is part of every export and not shown; the table may lack it.
     show : {"table", "text", "image"}, default="table"
     column : str, optional
-        Of texts, or of the names of image files.
+        The column of texts or of names of image files.
     hidden : tuple of str
-        Columns that are not shown, as the truth.
+        Columns that are not shown, such as true labels.
     separator : str, default="|"
-        What stands between the labels of a set where it is exported as text.
+        Text between the labels of a set in a CSV export.
 
     Raises
     ------
     InputError
-        If `show` is not known or needs a column that is not there.
+        If `show` is unknown or needs a column that the table lacks.
     InputTypeError
-        If there is no polars DataFrame, or the name of a column is no text.
+        If `frame` is not a polars DataFrame, or a column name is not text.
 
     Examples
     --------
     >>> import numpy as np
     >>> from oneof.labeling import LabelTable
-    >>> table = LabelTable.of_rows(np.array([[3.1, 0.2]]), "species")
+    >>> table = LabelTable.from_rows(np.array([[3.1, 0.2]]), "species")
     >>> table.item(0)
     {'kind': 'table', 'cells': [['x0', '3.1'], ['x1', '0.2']]}
     """
@@ -67,20 +81,20 @@ class LabelTable:
     def __post_init__(self) -> None:
         check_choice("show", self.show, SHOWS)
         if not hasattr(self.frame, "columns") or not hasattr(self.frame, "write_ndjson"):
-            raise InputTypeError(f"the table is a {type(self.frame).__name__}: give a polars DataFrame.")
+            raise InputTypeError(f"`frame` must be a polars DataFrame; got {type(self.frame).__name__}.")
         for name in (self.label, *([] if self.column is None else [self.column])):
             if not isinstance(name, str):
-                raise InputTypeError(f"{name!r} is no name of a column: give text.")
+                raise InputTypeError(f"column names must be text; got {name!r}.")
         if not isinstance(self.hidden, tuple | list) or not all(isinstance(name, str) for name in self.hidden):
-            raise InputTypeError(f"`hidden` must be a tuple of names of columns; got {self.hidden!r}.")
+            raise InputTypeError(f"`hidden` must be a tuple of column names; got {self.hidden!r}.")
         if self.show != "table" and self.column is None:
-            raise InputError(f"show={self.show!r} needs the name of a column.")
+            raise InputError(f"`column` must name a column with show={self.show!r}; got None.")
         if self.column is not None:
             find_column(self.column, self.frame.columns, Path("the table"))
 
     @classmethod
-    def of_rows(cls, rows: FeatureMatrix, label: str) -> "LabelTable":
-        """Return rows of numbers as a table of columns x0, x1, ...; of sparse rows only their numbers.
+    def from_rows(cls, rows: FeatureMatrix, label: str) -> "LabelTable":
+        """Make a table of columns x0, x1, ... from dense features, or of row indices from sparse features.
 
         Parameters
         ----------
@@ -97,7 +111,7 @@ class LabelTable:
         return cls(pl.DataFrame({"row": np.arange(rows.shape[0])}), label)
 
     def item(self, row: int) -> dict[str, Any]:
-        """Return what is shown of a row, in the types of JSON; an image is fetched by the row's number.
+        """Return the content of a row as JSON types; the page fetches an image by its row index.
 
         Parameters
         ----------
@@ -120,11 +134,11 @@ class LabelTable:
         -------
         str
         """
-        kept = self.frame.drop(self.label, strict=False)
-        return hashlib.sha256(kept.write_ndjson().encode()).hexdigest()
+        frame = self.frame.drop(self.label, strict=False)
+        return hashlib.sha256(frame.write_ndjson().encode()).hexdigest()
 
     def with_labels(self, candidates: CandidateSets) -> "pl.DataFrame":
-        """Return the table with the candidate sets as a column of lists, null where nothing is known.
+        """Return the table with the candidate sets as a column of lists, null for unlabeled rows.
 
         Parameters
         ----------
@@ -136,35 +150,35 @@ class LabelTable:
         """
         import polars as pl
 
-        silent = candidates.is_unlabeled
+        unlabeled = candidates.is_unlabeled
         classes = candidates.classes
-        sets = [None if silent[i] else classes[row].tolist() for i, row in enumerate(candidates.mask)]
+        sets = [None if unlabeled[i] else classes[row].tolist() for i, row in enumerate(candidates.mask)]
         inner = pl.Int64 if classes.dtype.kind in "iu" else pl.String
         return self.frame.with_columns(pl.Series(self.label, sets, dtype=pl.List(inner)))
 
     def export(self, path: Path, candidates: CandidateSets) -> Path:
-        """Write the table with the candidate sets, in the form that `oneof fit` reads; the file is replaced at once.
+        """Write the table with the candidate sets atomically, in the form that `oneof fit` reads.
 
         Parameters
         ----------
         path : Path
-            .csv, where a set is text such as "a|b" and empty where nothing is known, or .parquet, with lists.
+            .csv, with sets as text such as "a|b" and empty cells for unlabeled rows, or .parquet, with lists.
         candidates : CandidateSets
 
         Returns
         -------
         Path
-            What was written.
+            The path of the file.
 
         Raises
         ------
         InputError
-            If the path ends otherwise, its folder is not there, or CSV cannot hold a column.
+            If the path has another extension or no folder, or if CSV does not support a column.
         """
         if path.suffix.lower() not in EXPORTS:
-            raise InputError(f"{path} cannot be written: give a file that ends in {' or '.join(EXPORTS)}.")
+            raise InputError(f"cannot write {path}: the file name must end in {' or '.join(EXPORTS)}.")
         if not path.parent.is_dir():
-            raise InputError(f"{path} cannot be written: there is no folder {path.parent}.")
+            raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
         import polars as pl
 
         with atomic_write(path) as temporary:
@@ -175,36 +189,37 @@ class LabelTable:
                 frame = self.frame.with_columns(written)
                 nested = [name for name in frame.columns if frame[name].dtype.is_nested()]
                 if nested:
-                    raise InputError(f"column {nested[0]!r} holds lists, which CSV cannot: export to .parquet.")
+                    raise InputError(f"column {nested[0]!r} has lists, which CSV does not support: export to .parquet.")
                 frame.write_csv(temporary)
         return path
 
 
 def _write_parquet(frame: "pl.DataFrame", path: Path) -> None:
-    """Write by way of memory: polars tells of a full disk by an error of its own, of damaged content."""
+    """Write through memory, so that a full disk is an OSError; polars raises an error of its own."""
     content = io.BytesIO()
     frame.write_parquet(content)
     path.write_bytes(content.getbuffer())
 
 
-def rows_by(frame: "pl.DataFrame", column: str) -> dict[str, int]:
-    """Return the row of each value of a column that tells rows apart."""
-    found: dict[str, int] = {}
+def row_index(frame: "pl.DataFrame", column: str) -> dict[str, int]:
+    """Return the row of each value of a column of unique values."""
+    index: dict[str, int] = {}
     for row, cell in enumerate(frame[find_column(column, frame.columns, Path("the table"))].to_list()):
         if cell is None:
             continue
         value = str(cell)
-        if value in found:
+        if value in index:
             raise DataError(
-                f"column {column!r} holds {value!r} in rows {found[value]} and {row}: it tells no rows apart."
+                f"column {column!r} must have unique values; got {value!r} in rows {index[value]} and {row}."
             )
-        found[value] = row
-    return found
+        index[value] = row
+    return index
 
 
 def _as_text(cell: Any) -> str:
+    """Return a cell as text of limited length."""
     text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
-    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"
+    return text if len(text) <= _MAX_CELL else text[: _MAX_CELL - 1] + "…"
 
 
 def _polars() -> Any:
@@ -213,3 +228,79 @@ def _polars() -> Any:
     except ImportError:
         raise MissingExtraError("polars", "web") from None
     return pl
+
+
+class ImageFolder:
+    """Folder of the images that may be shown.
+
+    Parameters
+    ----------
+    root : path-like
+        Image names are relative to this folder. The files must be inside it, even after following links.
+
+    Raises
+    ------
+    DataError
+        If it is not a folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_dir():
+            raise DataError(f"the image folder {root} does not exist.")
+        self.root = root.resolve()
+
+    def find(self, name: str) -> Path:
+        """Return the path of an image.
+
+        Raises
+        ------
+        InputError
+            If the file is outside the folder, has an unsupported type, does not exist, or is too large.
+        """
+        try:
+            path = (self.root / name).resolve()
+            inside = path.is_relative_to(self.root) and path.is_file()
+        except (OSError, ValueError):  # invalid file names
+            inside = False
+        if not inside:
+            raise InputError(f"image {name!r} not found in the folder {self.root}.")
+        if path.suffix.lower() not in IMAGE_TYPES:
+            raise InputError(f"images must be {', '.join(IMAGE_TYPES)}; got {name!r}.")
+        if path.stat().st_size > _MAX_IMAGE_BYTES:
+            raise InputError(f"images must be at most {_MAX_IMAGE_BYTES // 2**20} MiB; {name!r} is larger.")
+        return path
+
+    def features(self, names: Sequence[str | None]) -> Floats:
+        """Return the images as features: 16 by 16 pixels with three colors, in [0, 1].
+
+        Parameters
+        ----------
+        names : sequence of str of length n
+
+        Returns
+        -------
+        ndarray of shape (n, 768)
+
+        Raises
+        ------
+        InputError
+            If an image does not exist or cannot be read; the message has the row.
+        MissingExtraError
+            If Pillow is not installed.
+        """
+        try:
+            from PIL import Image
+        except ImportError:
+            raise MissingExtraError("Pillow", "web") from None
+        features = np.empty((len(names), 3 * _SIDE**2))
+        for row, name in enumerate(names):
+            if name is None:
+                raise InputError(f"row {row} has no image name.")
+            path = self.find(name)
+            try:
+                with Image.open(path) as image:
+                    small = image.convert("RGB").resize((_SIDE, _SIDE), Image.Resampling.BOX)
+            except (OSError, ValueError, Image.DecompressionBombError) as error:
+                raise InputError(f"row {row}: the image {name!r} cannot be read ({error}).") from None
+            features[row] = np.asarray(small, dtype=np.float64).ravel() / 255
+        return features

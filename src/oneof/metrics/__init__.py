@@ -1,8 +1,12 @@
-"""Judging predictions where the true labels are not known, and where they are."""
+"""Metrics of predictions, with and without true labels.
+
+`covering` has the metrics that need only candidate sets, `break_even` a metric of rankings with true labels, and
+`paired_tests` the comparison of two methods over several runs.
+"""
 
 from oneof.metrics.break_even import precision_recall_breakeven_point
 from oneof.metrics.covering import ambiguous_zero_one_loss, approximated_accuracy, covering_rate, exact_accuracy
-from oneof.metrics.differences import WinTieLoss, win_tie_loss
+from oneof.metrics.paired_tests import WinTieLoss, win_tie_loss
 
 __all__ = [
     "WinTieLoss",

@@ -1,4 +1,4 @@
-"""The point of the precision/recall curve where both are equal."""
+"""Break-even point of precision and recall."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from oneof.validation import as_array, as_float_array
 
 
 def precision_recall_breakeven_point(y_true: Any, y_score: Any) -> Any:
-    """Return the point of the precision/recall curve where both are equal.
+    """Return the point of the precision/recall curve at which both are equal.
 
-    With R positives it is the precision among the R highest scores; among equal scores the positives are taken to be
-    spread evenly, so the order of the rows does not matter.
+    With R positives it is the precision among the R highest scores. Positives are assumed to be evenly distributed
+    among tied scores, so that the order of the rows does not matter.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
         1 (or True) for positives, 0 otherwise.
     y_score : array-like of the same shape
-        Higher means more positive.
+        Higher values are more positive.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def precision_recall_breakeven_point(y_true: Any, y_score: Any) -> Any:
     Raises
     ------
     InputError
-        If the shapes differ, a truth is neither 0 nor 1, or a score is NaN.
+        If the shapes differ, a true label is neither 0 nor 1, or a score is NaN.
 
     References
     ----------
@@ -44,11 +44,14 @@ def precision_recall_breakeven_point(y_true: Any, y_score: Any) -> Any:
     """
     truth, scores = as_array(y_true, "y_true"), as_float_array(y_score, "y_score")
     if truth.shape != scores.shape or truth.ndim not in (1, 2):
-        raise InputError(f"y_true has shape {truth.shape} and y_score {scores.shape}: give two arrays of one shape.")
+        raise InputError(
+            f"`y_true` and `y_score` must have the same shape, with one or two dimensions; got shapes {truth.shape} "
+            f"and {scores.shape}."
+        )
     if not np.isin(truth, (0, 1)).all():
-        raise InputError("y_true holds values other than 0 and 1: pass 1 for positives and 0 otherwise.")
+        raise InputError("`y_true` must be 1 for positives and 0 otherwise; got other values.")
     if np.isnan(scores).any():
-        raise InputError(f"y_score is NaN in row {int(np.argwhere(np.isnan(scores))[0][0])}: pass numbers.")
+        raise InputError(f"`y_score` must not be NaN; got NaN in row {int(np.argwhere(np.isnan(scores))[0][0])}.")
     truth = truth.astype(bool)
     if truth.ndim == 1:
         return _break_even(truth, scores)

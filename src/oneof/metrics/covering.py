@@ -1,4 +1,4 @@
-"""How often a prediction lies in the candidate set: all that can be told where the true labels are not known."""
+"""Metrics that need only candidate sets: how often a prediction is a candidate of its row."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ from oneof.validation import as_array, as_float_array, check_sample_weight
 
 
 def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
-    """Return the share of all rows whose prediction lies outside the candidate set.
+    """Return the fraction of all rows whose prediction is outside the candidate set.
 
-    Unlabeled rows count as covered: nothing contradicts their prediction.
+    Unlabeled rows count as covered, since nothing contradicts their prediction.
 
     Parameters
     ----------
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` takes.
     y_pred : array-like of shape (n_samples,)
-        Predicted labels; one that no set names is never covered, except in an unlabeled row.
+        Predicted labels. A label that is in no set is never covered, except in an unlabeled row.
     classes : array-like of shape (n_classes,), optional
-        All classes. Needed where `y` does not carry them: for an indicator whose columns are not 0, 1, ...
+        All classes. Required if `y` does not have them: for an indicator whose columns are not 0, 1, ...
     sample_weight : array-like of shape (n_samples,), optional
 
     Returns
@@ -46,25 +46,26 @@ def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_
 
 
 def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
-    """Return the share of labeled rows whose prediction lies in the candidate set.
+    """Return the fraction of labeled rows whose prediction is in the candidate set.
 
-    Rows whose set holds every class are left out, since any prediction covers them. On exact labels it is the accuracy.
+    Rows whose set contains every class are excluded, since they cover any prediction. On exact labels the covering rate
+    is the accuracy.
 
     Parameters
     ----------
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` takes.
     y_pred : array-like of shape (n_samples,)
-        Predicted labels; one that no set names is never covered.
+        Predicted labels. A label that is in no set is never covered.
     classes : array-like of shape (n_classes,), optional
-        All classes. Needed where `y` does not carry them: for an indicator whose columns are not 0, 1, ...
+        All classes. Required if `y` does not have them: for an indicator whose columns are not 0, 1, ...
     sample_weight : array-like of shape (n_samples,), optional
         At least 0.
 
     Returns
     -------
     float
-        In [0, 1]; higher is better. It bounds the accuracy from above if every set holds its row's true label.
+        In [0, 1]; higher is better. It is an upper bound of the accuracy if every set contains the true label.
 
     Raises
     ------
@@ -78,22 +79,22 @@ def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: An
     0.667
     """
     covered, candidates = _covered(y, y_pred, classes)
-    return _mean_over(covered, ~_says_nothing(candidates), check_sample_weight(sample_weight, len(covered)))
+    return _mean_over(covered, ~_is_uninformative(candidates), check_sample_weight(sample_weight, len(covered)))
 
 
 def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
-    """Return the accuracy over the rows whose set holds one label.
+    """Return the accuracy over the exact rows, whose set contains one label.
 
-    Rows with several candidates are left out.
+    Rows with several candidates are excluded.
 
     Parameters
     ----------
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` takes.
     y_pred : array-like of shape (n_samples,)
-        Predicted labels; one that no set names is never covered.
+        Predicted labels. A label that is in no set is never covered.
     classes : array-like of shape (n_classes,), optional
-        All classes. Needed where `y` does not carry them: for an indicator whose columns are not 0, 1, ...
+        All classes. Required if `y` does not have them: for an indicator whose columns are not 0, 1, ...
     sample_weight : array-like of shape (n_samples,), optional
         At least 0.
 
@@ -105,7 +106,7 @@ def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: A
     Raises
     ------
     LabelError
-        If no row is exactly labeled, or all that are have weight 0.
+        If there is no exact row, or all exact rows have weight 0.
 
     Examples
     --------
@@ -115,24 +116,25 @@ def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: A
     """
     covered, candidates = _covered(y, y_pred, classes)
     if not candidates.is_exact.any():
-        raise LabelError("no row of y is exactly labeled: use the covering rate, which takes every labeled row.")
+        raise LabelError("`y` must have an exact row; got none. Use the covering rate, which uses every labeled row.")
     return _mean_over(covered, candidates.is_exact, check_sample_weight(sample_weight, len(covered)))
 
 
 def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
-    """Return an estimate of the accuracy that uses no true label.
+    """Return an estimate of the accuracy that uses no true labels.
 
-    A row whose predicted class lies in its set counts with that class's share of the probability of the set, any other
-    row with 0:  mean_i 1[argmax_k p_ik in S_i] max_k p_ik / sum_{k in S_i} p_ik, over the labeled rows.
+    A row whose predicted class is in its set counts with the probability of that class, divided by the probability of
+    the set. Any other row counts 0:  mean_i 1[argmax_k p_ik in S_i] max_k p_ik / sum_{k in S_i} p_ik, over the labeled
+    rows.
 
     Parameters
     ----------
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` takes.
     proba : array-like of shape (n_samples, n_classes)
-        Class probabilities, or any scores that are not negative, in the order of `classes`.
+        Class probabilities, or any nonnegative scores, in the order of `classes`.
     classes : array-like of shape (n_classes,), optional
-        What the columns of `proba` mean; by default the classes of `y`. A label that only `y` names has probability 0.
+        Classes of the columns of `proba`; by default those of `y`. A label that is only in `y` has probability 0.
     sample_weight : array-like of shape (n_samples,), optional
 
     Returns
@@ -143,7 +145,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     Raises
     ------
     InputError
-        If the probabilities have another shape, are negative or not finite; the message names the row.
+        If the probabilities have another shape, or are negative or not finite; the message names the row.
     LabelError
         If every row is unlabeled or has weight 0.
 
@@ -163,42 +165,46 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     candidates = expand_to_predicted(y, [], classes)
     expected = (len(candidates), candidates.shape[1] if classes is None else len(classes))
     if proba.shape != expected:
-        raise InputError(f"proba has shape {proba.shape}, expected {expected}: a row a set, a column a class.")
+        raise InputError(
+            f"`proba` must have shape {expected}, a row for each set and a column for each class; got {proba.shape}."
+        )
     if classes is not None:
         union = pack_classes(list(dict.fromkeys([*classes.tolist(), *candidates.classes.tolist()])))
         candidates = align(candidates, union)
         proba = np.pad(proba, ((0, 0), (0, len(union) - proba.shape[1])))
     if (proba < 0).any() or not np.isfinite(proba).all():
         row = int(np.flatnonzero(((proba < 0) | ~np.isfinite(proba)).any(axis=1))[0])
-        raise InputError(f"proba is negative or not finite in row {row}: pass probabilities.")
+        raise InputError(f"`proba` must be nonnegative and finite; row {row} is not.")
     rows = np.arange(len(proba))
     best = proba.argmax(axis=1)
-    inside = np.where(candidates.mask, proba, 0.0).sum(axis=1)
-    hit = candidates.mask[rows, best] & (inside > 0)
-    shares = np.where(hit, proba[rows, best] / np.where(hit, inside, 1.0), 0.0)
-    return _mean_over(shares, ~_says_nothing(candidates), check_sample_weight(sample_weight, len(proba)))
+    set_proba = np.where(candidates.mask, proba, 0.0).sum(axis=1)
+    covered = candidates.mask[rows, best] & (set_proba > 0)
+    values = np.where(covered, proba[rows, best] / np.where(covered, set_proba, 1.0), 0.0)
+    return _mean_over(values, ~_is_uninformative(candidates), check_sample_weight(sample_weight, len(proba)))
 
 
 def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
-    """Return which predictions their sets cover, and the sets."""
+    """Return a mask of the predictions that their sets cover, and the sets."""
     predicted = as_array(y_pred, "y_pred")
-    listed = predicted.ravel().tolist()
-    distinct_labels(listed, range(len(listed)))  # raises for what is no label
-    candidates = expand_to_predicted(y, listed, classes)
+    labels = predicted.ravel().tolist()
+    distinct_labels(labels, range(len(labels)))  # raises if a value is not a label
+    candidates = expand_to_predicted(y, labels, classes)
     if predicted.shape != (len(candidates),):
-        raise InputError(f"y_pred has shape {predicted.shape}, expected ({len(candidates)},): one label for each set.")
+        raise InputError(
+            f"`y_pred` must have shape ({len(candidates)},), one label for each set; got {predicted.shape}."
+        )
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
     codes = np.array([column.get(label, -1) for label in predicted.tolist()], dtype=np.int64)
     covered = candidates.mask[np.arange(len(codes)), codes] & (codes >= 0)
-    return covered | _says_nothing(candidates), candidates
+    return covered | _is_uninformative(candidates), candidates
 
 
-def _says_nothing(candidates: CandidateSets) -> Mask:
+def _is_uninformative(candidates: CandidateSets) -> Mask:
     return candidates.is_unlabeled if candidates.shape[1] > 1 else np.zeros(len(candidates), dtype=bool)
 
 
-def _mean_over(values: Any, told: Mask, weight: Floats) -> float:
-    total = weight[told].sum()
+def _mean_over(values: Any, informative: Mask, weight: Floats) -> float:
+    total = weight[informative].sum()
     if not total > 0:
-        raise LabelError("every row of y is unlabeled or has weight 0: there is nothing to judge the predictions by.")
-    return float((values[told] * weight[told]).sum() / total)
+        raise LabelError("`y` must have a labeled row with weight above 0; every row is unlabeled or has weight 0.")
+    return float((values[informative] * weight[informative]).sum() / total)

@@ -1,7 +1,8 @@
-"""Pictures of candidate sets and of what a method makes of them.
+"""Figures of candidate sets, disambiguated labels and learning curves.
 
-The numbers behind every picture come from `oneof.plots.counts`, which needs no matplotlib; matplotlib itself (the extra
-`plots`) is imported when something is drawn.
+Reading order: `counts` (the numbers of every figure, without matplotlib), `style` (the palette), `figures` and
+`learning_curve` (the figures), `svg` (inline SVG for HTML pages). Matplotlib (the extra `plots`) is imported when a
+figure is drawn.
 """
 
 from oneof.plots.figures import plot_class_frequencies, plot_cooccurrence, plot_decisions, plot_set_sizes

@@ -1,7 +1,7 @@
-"""The numbers behind the pictures: functions from a mask to counts and shares.
+"""Numbers of the figures: functions from a mask to counts and fractions.
 
-Full rows say nothing of their label and would add the same to every class, so all counts leave them out; only rows with
-more than one candidate, but not all, are called partial.
+Unlabeled rows would add the same to every class, so all counts exclude them. A partial row has more than one candidate,
+but not all classes.
 """
 
 from typing import NamedTuple
@@ -10,18 +10,18 @@ import numpy as np
 
 from oneof.typing import Floats, Ints, Mask
 
-_BLOCK = 65_536
+_BLOCK_ROWS = 65_536
 
 
 class SetSizes(NamedTuple):
-    """How many rows have how many candidates.
+    """Numbers of rows by set size.
 
     Attributes
     ----------
     rows : ndarray of shape (K,)
         ``rows[s]`` rows have s candidates, for s = 0..K-1; ``rows[0]`` is 0.
     n_unlabeled : int
-        Rows whose set holds all K classes.
+        Number of rows with all K classes.
     """
 
     rows: Ints
@@ -29,22 +29,22 @@ class SetSizes(NamedTuple):
 
 
 class ClassFrequencies(NamedTuple):
-    """How often each class is named.
+    """Numbers of labeled rows by class.
 
     Attributes
     ----------
     candidate : ndarray of shape (K,)
-        Rows that name the class, alone or beside others.
-    sole : ndarray of shape (K,)
-        Rows that name the class alone.
+        Rows with the class as a candidate.
+    exact : ndarray of shape (K,)
+        Rows with the class as the only candidate.
     """
 
     candidate: Ints
-    sole: Ints
+    exact: Ints
 
 
 class PairOutcome(NamedTuple):
-    """What became of the sets that hold two given classes."""
+    """Disambiguated labels of the sets that contain two given classes."""
 
     first: int
     second: int
@@ -67,14 +67,14 @@ def set_sizes(mask: Mask) -> SetSizes:
 
 
 def class_frequencies(mask: Mask) -> ClassFrequencies:
-    """Count for each class the labeled rows that name it, and those that name it alone."""
+    """Count the labeled rows by candidate and by exact label."""
     sizes = np.count_nonzero(mask, axis=1)
     candidate = np.count_nonzero(mask[sizes < mask.shape[1]], axis=0)
     return ClassFrequencies(candidate, np.count_nonzero(mask[sizes == 1], axis=0))
 
 
 def cooccurrence(mask: Mask) -> Ints:
-    """Return (K, K): in how many labeled rows two classes stand in one set; the diagonal counts each class itself.
+    """Return the (K, K) numbers of labeled rows with both classes in the set; the diagonal counts each class.
 
     Examples
     --------
@@ -85,25 +85,25 @@ def cooccurrence(mask: Mask) -> Ints:
     """
     labeled = mask[~mask.all(axis=1)]
     counts = np.zeros((mask.shape[1], mask.shape[1]), dtype=np.int64)
-    for start in range(0, len(labeled), _BLOCK):  # counts of a block are exact in float32, whose product is BLAS
-        block = labeled[start : start + _BLOCK].astype(np.float32)
+    for start in range(0, len(labeled), _BLOCK_ROWS):  # the counts of a block are exact in float32, which uses BLAS
+        block = labeled[start : start + _BLOCK_ROWS].astype(np.float32)
         counts += (block.T @ block).astype(np.int64)
     return counts
 
 
 def decision_confusion(mask: Mask, decided: Ints) -> Floats:
-    """Return what became of the candidates: C[a, b] = share of the partial sets holding a that were decided as b.
+    """Return C[a, b], the fraction of the partial sets with candidate a whose disambiguated label is b.
 
     Parameters
     ----------
     mask : ndarray of shape (n, K)
     decided : ndarray of shape (n,)
-        The column of the class that was decided for each row.
+        The code of the disambiguated label of each row.
 
     Returns
     -------
     ndarray of shape (K, K)
-        Rows sum to 1; a class that stands in no partial set has a row of NaN.
+        In [0, 1]; rows sum to 1, and the row of a class without a partial set is NaN.
 
     Examples
     --------
@@ -123,28 +123,28 @@ def decision_confusion(mask: Mask, decided: Ints) -> Floats:
 
 
 def top_pairs(counts: Ints, limit: int) -> list[tuple[int, int]]:
-    """Return the pairs (a, b), a < b, that co-occur most, the most frequent first, none that never does."""
+    """Return at most `limit` pairs (a, b), a < b, with the highest counts above 0, most frequent first."""
     first, second = np.triu_indices(len(counts), k=1)
-    found = counts[first, second]
-    order = np.argsort(-found, kind="stable")[:limit]
-    return [(int(first[i]), int(second[i])) for i in order if found[i] > 0]
+    values = counts[first, second]
+    order = np.argsort(-values, kind="stable")[:limit]
+    return [(int(first[i]), int(second[i])) for i in order if values[i] > 0]
 
 
 def pair_outcomes(mask: Mask, decided: Ints, pairs: list[tuple[int, int]]) -> list[PairOutcome]:
-    """Count for each pair of classes the labeled sets that hold both, and how many were decided as each of them."""
+    """Count for each pair the labeled sets with both classes, and the disambiguated labels among the two."""
     labeled = ~mask.all(axis=1)
     outcomes = []
     for a, b in pairs:
-        chosen = decided[labeled & mask[:, a] & mask[:, b]]
-        outcomes.append(PairOutcome(a, b, len(chosen), int((chosen == a).sum()), int((chosen == b).sum())))
+        selected = decided[labeled & mask[:, a] & mask[:, b]]
+        outcomes.append(PairOutcome(a, b, len(selected), int((selected == a).sum()), int((selected == b).sum())))
     return outcomes
 
 
-def largest(weights: Ints, limit: int) -> Ints:
-    """Return the positions of the `limit` largest weights, in ascending order; ties go to the lower position."""
+def argsort_top(weights: Ints, limit: int) -> Ints:
+    """Return the indices of the `limit` largest weights, in ascending order; ties go to the lower index."""
     return np.sort(np.argsort(-weights, kind="stable")[:limit])
 
 
 def most_cooccurring(counts: Ints, limit: int) -> Ints:
-    """Return the `limit` classes that share a set with other classes most often, in the order of the classes."""
-    return largest(counts.sum(axis=1) - np.diagonal(counts), limit)
+    """Return the `limit` classes that cooccur most with other classes, in the order of the classes."""
+    return argsort_top(counts.sum(axis=1) - np.diagonal(counts), limit)

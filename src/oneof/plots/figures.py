@@ -1,30 +1,44 @@
-"""The pictures of candidate sets, and of what was decided for them; each returns the axes drawn on."""
+"""Figures of candidate sets and of disambiguated labels; each function returns the axes."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import encode_labels
-from oneof.errors import LabelError
+from oneof.errors import InputTypeError, LabelError
 from oneof.plots import counts
-from oneof.plots.given import check_sets
-from oneof.plots.heatmap import MAX_CLASSES, draw_heatmap
-from oneof.plots.style import PALETTE, dress, new_axes, say_empty, shorten, write_legend
-from oneof.typing import Ints
+from oneof.plots.style import (
+    FONT_SIZE,
+    HEAT_LEVELS,
+    PALETTE,
+    annotate_empty,
+    new_axes,
+    shorten,
+    style_axes,
+    write_legend,
+)
+from oneof.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MAX_CLASSES = 30
+"""Maximum number of classes in a figure."""
+
+_MAX_ANNOTATED = 12
+"""Maximum number of classes with values in the cells."""
+
 
 def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
-    """Draw how many rows have one candidate, two, three, ...; unlabeled rows stand apart.
+    """Draw the number of rows by set size; unlabeled rows have a separate bar.
 
     Parameters
     ----------
     candidates : CandidateSets
     ax : matplotlib Axes, optional
-        Where to draw; by default a new pyplot figure.
+        Axes to draw on; by default a new pyplot figure.
 
     Returns
     -------
@@ -50,16 +64,16 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
     last = max(int(np.flatnonzero(sizes.rows).max(initial=1)), 1)
     at = np.arange(1, last + 1)
     bars = ax.bar(at, sizes.rows[1 : last + 1], width=0.72, color=PALETTE["accent"])
-    shown = [bars]
+    containers = [bars]
     step = 1 + (last - 1) // 12
     ticks, names = list(range(1, last + 1, step)), [str(size) for size in range(1, last + 1, step)]
     if sizes.n_unlabeled:
-        where = last + 1.3 * max(1.0, last / 14)
-        wide = 0.72 * max(1.0, last / 16)
-        shown.append(ax.bar([where], [sizes.n_unlabeled], width=wide, color=PALETTE["muted"]))
-        ticks, names = [*ticks, where], [*names, "no\nlabel"]  # type: ignore[list-item]  # places are numbers, names text
+        position = last + 1.3 * max(1.0, last / 14)
+        width = 0.72 * max(1.0, last / 16)
+        containers.append(ax.bar([position], [sizes.n_unlabeled], width=width, color=PALETTE["muted"]))
+        ticks, names = [*ticks, position], [*names, "no\nlabel"]  # type: ignore[list-item]  # positions are numbers, names are text
     if last <= 12:
-        for container in shown:
+        for container in containers:
             ax.bar_label(container, fmt="{:,.0f}", padding=2, fontsize=9, color=PALETTE["ink"])
     ax.set_xticks(ticks, names)
     ax.yaxis.set_major_formatter("{x:,.0f}")
@@ -67,20 +81,20 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
     ax.set_ylabel("rows")
     ax.margins(y=0.1)
     ax.locator_params(axis="y", integer=True)
-    dress(ax, grid="y")
+    style_axes(ax, grid="y")
     return ax
 
 
 def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
-    """Draw how often each class is a candidate, and how often the only one; beyond 30 classes the most frequent.
+    """Draw the number of rows by candidate, and by exact label; at most the 30 most frequent classes.
 
-    Unlabeled rows are left out.
+    Unlabeled rows are excluded.
 
     Parameters
     ----------
     candidates : CandidateSets
     ax : matplotlib Axes, optional
-        Where to draw; by default a new pyplot figure.
+        Axes to draw on; by default a new pyplot figure.
 
     Returns
     -------
@@ -102,33 +116,40 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
     """
     check_sets(candidates)
     ax = new_axes() if ax is None else ax
-    found = counts.class_frequencies(candidates.mask)
-    kept = counts.largest(found.candidate, MAX_CLASSES)
-    at = np.arange(len(kept))
-    beside = found.candidate[kept] - found.sole[kept]
-    ax.barh(at, found.sole[kept], height=0.72, color=PALETTE["accent"], label="the only candidate")
-    if beside.any():
-        ax.barh(at, beside, left=found.sole[kept], height=0.72, color=PALETTE["accent-soft"], label="one of several")
-    ax.set_yticks(at, [shorten(name) for name in candidates.classes[kept].tolist()], parse_math=False)
-    ax.set_ylim(len(kept) - 0.5, -0.5)
+    frequencies = counts.class_frequencies(candidates.mask)
+    selected = counts.argsort_top(frequencies.candidate, MAX_CLASSES)
+    at = np.arange(len(selected))
+    partial = frequencies.candidate[selected] - frequencies.exact[selected]
+    ax.barh(at, frequencies.exact[selected], height=0.72, color=PALETTE["accent"], label="the only candidate")
+    if partial.any():
+        ax.barh(
+            at,
+            partial,
+            left=frequencies.exact[selected],
+            height=0.72,
+            color=PALETTE["accent-soft"],
+            label="one of several",
+        )
+    ax.set_yticks(at, [shorten(name) for name in candidates.classes[selected].tolist()], parse_math=False)
+    ax.set_ylim(len(selected) - 0.5, -0.5)
     ax.locator_params(axis="x", nbins=5, integer=True)
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set_xlabel("rows")
-    dress(ax, grid="x")
+    style_axes(ax, grid="x")
     write_legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2, borderpad=0)
     return ax
 
 
 def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
-    """Draw how often two labels stand in one set; beyond 30 classes those that share their sets most.
+    """Draw how often two labels cooccur in a candidate set; at most the 30 classes that cooccur most.
 
-    Unlabeled rows are left out, and so is the diagonal.
+    Unlabeled rows and the diagonal are excluded.
 
     Parameters
     ----------
     candidates : CandidateSets
     ax : matplotlib Axes, optional
-        Where to draw; by default a new pyplot figure.
+        Axes to draw on; by default a new pyplot figure.
 
     Returns
     -------
@@ -150,31 +171,31 @@ def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "A
     """
     check_sets(candidates)
     ax = new_axes() if ax is None else ax
-    together = counts.cooccurrence(candidates.mask)
-    kept = counts.most_cooccurring(together, MAX_CLASSES)
-    values = together[np.ix_(kept, kept)].astype(float)
+    cooccurrence = counts.cooccurrence(candidates.mask)
+    selected = counts.most_cooccurring(cooccurrence, MAX_CLASSES)
+    values = cooccurrence[np.ix_(selected, selected)].astype(float)
     np.fill_diagonal(values, np.nan)
     top = np.nanmax(values, initial=0.0)
     if not top > 0:
-        say_empty(ax, "No two labels share a set.")
+        annotate_empty(ax, "No two labels cooccur.")
         return ax
-    names = candidates.classes[kept].tolist()
+    names = candidates.classes[selected].tolist()
     draw_heatmap(ax, values, names, top=top, write=lambda value: f"{value:,.0f}", what="rows with both")
     return ax
 
 
 def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = None) -> "Axes":
-    """Draw what became of the candidates: the share of partial sets holding a (row) that were decided as b (column).
+    """Draw the fraction of partial sets with candidate a (row) whose disambiguated label is b (column).
 
-    Beyond 30 classes those that stand in the most partial sets are shown.
+    At most the 30 classes with the most partial sets are shown.
 
     Parameters
     ----------
     candidates : CandidateSets
     labels : array-like of shape (n_samples,)
-        The class decided for each row, as `disambiguate` returns it.
+        The disambiguated label of each row, from `disambiguate`.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new pyplot figure.
+        Axes to draw on; by default a new pyplot figure.
 
     Returns
     -------
@@ -183,7 +204,7 @@ def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = N
     Raises
     ------
     LabelError
-        If there is not one label for each row, or a label is missing or not among the classes.
+        If the number of labels differs from the number of rows, or a label is missing or not a class.
     MissingExtraError
         If matplotlib is not installed.
 
@@ -198,32 +219,91 @@ def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = N
     """
     check_sets(candidates)
     ax = new_axes() if ax is None else ax
-    decided = decided_columns(candidates, labels)
-    shares = counts.decision_confusion(candidates.mask, decided)
-    kept = decision_classes(candidates)
-    values = shares[np.ix_(kept, kept)]
+    decided = encode_decisions(candidates, labels)
+    fractions = counts.decision_confusion(candidates.mask, decided)
+    selected = decision_classes(candidates)
+    values = fractions[np.ix_(selected, selected)]
     if not np.isfinite(values).any():
-        say_empty(ax, "No row has several candidates.")
+        annotate_empty(ax, "No row has several candidates.")
         return ax
-    names = candidates.classes[kept].tolist()
-    draw_heatmap(ax, values, names, top=1.0, write=lambda value: f"{100 * value:.0f}%", what="share of the sets")
-    ax.set_xlabel("decided label")
+    names = candidates.classes[selected].tolist()
+    draw_heatmap(ax, values, names, top=1.0, write=lambda value: f"{100 * value:.0f}%", what="fraction of the sets")
+    ax.set_xlabel("disambiguated label")
     ax.set_ylabel("label in the candidate set")
     return ax
 
 
-def decided_columns(candidates: CandidateSets, labels: Any) -> Ints:
-    """Return the column of the class decided for each row."""
+def encode_decisions(candidates: CandidateSets, labels: Any) -> Ints:
+    """Return the code of the disambiguated label of each row."""
     decided, _ = encode_labels(labels, candidates.classes)
     if len(decided) != len(candidates):
-        raise LabelError(f"{len(decided)} decided labels for {len(candidates)} rows: give one label for each row.")
+        raise LabelError(f"`labels` must have one label per row ({len(candidates)}); got {len(decided)}.")
     missing = np.flatnonzero(decided < 0)
     if len(missing):
-        raise LabelError(f"row {missing[0]}: the decided label is missing; give one of the classes.")
+        raise LabelError(f"`labels` must not have missing values; got one in row {missing[0]}.")
     return decided
 
 
 def decision_classes(candidates: CandidateSets) -> Ints:
-    """Return the classes that `plot_decisions` shows: those in the most partial sets."""
+    """Return the classes of `plot_decisions`: the ones with the most partial sets."""
     mask = candidates.mask
-    return counts.largest(np.count_nonzero(mask[counts.partial_rows(mask)], axis=0), MAX_CLASSES)
+    return counts.argsort_top(np.count_nonzero(mask[counts.partial_rows(mask)], axis=0), MAX_CLASSES)
+
+
+def draw_heatmap(
+    ax: "Axes", values: Floats, names: Sequence[Any], *, top: float, write: Callable[[float], str], what: str
+) -> None:
+    """Draw a square matrix as a heat map; 0 is blank, `top` is the full color, and NaN cells have a gray cross.
+
+    With at most 12 classes the cells have the values formatted by `write`; otherwise there is a color bar named `what`.
+    """
+    from matplotlib.colors import ListedColormap, Normalize, to_rgba
+
+    # Opacity instead of lightness: a blank cell has the background of the page, light or dark.
+    ramp = [to_rgba(PALETTE["heat"], level) for level in np.linspace(0.05, 1, HEAT_LEVELS)]
+    colors = ListedColormap(ramp).with_extremes(bad=(0, 0, 0, 0))
+    mesh = ax.pcolormesh(
+        np.ma.masked_where(~(values > 0), values), cmap=colors, norm=Normalize(0, top),
+        edgecolors=PALETTE["paper"], linewidth=1.0,
+    )  # fmt: skip
+    rows, columns = np.nonzero(np.isnan(values))
+    ax.plot(columns + 0.5, rows + 0.5, linestyle="none", marker="x", markersize=4, color=PALETTE["rule"])
+    n = len(values)
+    ax.set_aspect("equal")
+    ax.invert_yaxis()
+    style_axes(ax)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    shown = [shorten(name) for name in names]
+    fits = max(map(len, shown), default=0) <= (3 if n <= 20 else 2)
+    rotation: dict[str, Any] = {} if fits else {"rotation": 55, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(np.arange(n) + 0.5, shown, parse_math=False, **rotation)
+    ax.set_yticks(np.arange(n) + 0.5, shown, parse_math=False)
+    if n <= _MAX_ANNOTATED:
+        for (i, j), value in np.ndenumerate(values):
+            if np.isfinite(value) and value > 0:
+                color = PALETTE["on-heat" if value > 0.62 * top else "ink"]
+                ax.text(j + 0.5, i + 0.5, write(float(value)), ha="center", va="center", color=color, fontsize=9)
+        return
+    bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, aspect=24, pad=0.02, format=lambda value, _: write(value))
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0, labelsize=FONT_SIZE, labelcolor=PALETTE["ink"])
+    bar.set_label(what, color=PALETTE["muted"], fontsize=FONT_SIZE)
+
+
+def heatmap_inches(names: Sequence[Any]) -> tuple[float, float]:
+    """Return the width and height in inches of a readable heat map of these labels."""
+    n = len(names)
+    cell = float(np.clip(5.4 / max(n, 1), 0.29, 0.62))
+    longest = max((len(shorten(name)) for name in names), default=0)
+    margin = 0.5 + 0.085 * longest
+    bar = 0.75 if n > _MAX_ANNOTATED else 0.1
+    return max(n * cell + margin + bar, 3.4), max(n * cell + 0.5 + 0.075 * longest, 2.4)
+
+
+def check_sets(candidates: Any) -> None:
+    """Raise unless `candidates` is a CandidateSets; other forms of labels would leave the classes ambiguous."""
+    if not isinstance(candidates, CandidateSets):
+        raise InputTypeError(
+            f"`candidates` must be a CandidateSets; got {type(candidates).__name__}. Use `CandidateSets.from_sets(y)`."
+        )

@@ -1,4 +1,4 @@
-"""The house style of the pictures: a few colors, thin rules, no frame, and labels that cannot break a picture."""
+"""Style of the figures and pages: the palette, axes without frames, and cleaned labels."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -8,8 +8,8 @@ from oneof.errors import MissingExtraError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Blue and orange stay apart under every common color blindness. Each value occurs once, so that a picture within a
-# page can hand its colors over to the page, whose dark mode then holds for pictures too (see svg.py).
+# Blue and orange are distinguishable under every common color blindness. Each value occurs once, so that svg.py can
+# replace it by a CSS variable of the page, whose dark mode then applies to figures too.
 PALETTE = {
     "ink": "#1b2733",
     "muted": "#5c6975",
@@ -25,17 +25,17 @@ FONT_SIZE = 10.5
 HEAT_LEVELS = 10
 NAME_WIDTH = 22
 
-# What XML cannot hold, and control characters that no reader can see.
+# Characters that are invalid in XML, and invisible control characters.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def clean(value: Any) -> str:
-    """Return a value as one line of text that any page or picture can hold."""
+    """Return a value as one line of text that is valid in every page and figure."""
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", " ".join(str(value).split()))
 
 
 def shorten(value: Any, width: int = NAME_WIDTH) -> str:
-    """Return clean text of at most `width` characters, cut in the middle, since long names often begin alike."""
+    """Return clean text of at most `width` characters, cut in the middle, since long names often share a prefix."""
     text = clean(value)
     if len(text) <= width:
         return text
@@ -44,7 +44,7 @@ def shorten(value: Any, width: int = NAME_WIDTH) -> str:
 
 
 def new_axes() -> "Axes":
-    """Return the axes of a new pyplot figure, as a notebook or a script expects it."""
+    """Return the axes of a new pyplot figure."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -52,8 +52,8 @@ def new_axes() -> "Axes":
     return plt.subplots(layout="constrained")[1]
 
 
-def dress(ax: "Axes", *, grid: str | None = None) -> None:
-    """Give axes the house style; `grid` names the axis ("x" or "y") that values are read from."""
+def style_axes(ax: "Axes", *, grid: str | None = None) -> None:
+    """Apply the style to axes; `grid` is the axis ("x" or "y") with grid lines."""
     ax.set_facecolor("none")
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
@@ -72,9 +72,9 @@ def write_legend(ax: "Axes", **options: Any) -> None:
     ax.legend(frameon=False, fontsize=FONT_SIZE, labelcolor=PALETTE["ink"], handlelength=1.2, **options)
 
 
-def say_empty(ax: "Axes", sentence: str) -> None:
-    """Write a sentence where there is nothing to draw."""
-    dress(ax)
+def annotate_empty(ax: "Axes", sentence: str) -> None:
+    """Write a sentence on axes without data."""
+    style_axes(ax)
     ax.set_xticks([])
     ax.set_yticks([])
     for spine in ax.spines.values():

@@ -1,4 +1,4 @@
-"""A figure as SVG that stands inside a page: no ids that clash, nothing fetched, the page's own colors and font."""
+"""Conversion of a figure to inline SVG: unique ids, no external resources, colors and font of the page."""
 
 import io
 import re
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _VARIABLE = {value: f"var(--{name})" for name, value in PALETTE.items()}
-_PIXELS = 1.15
-"""Pixels of the page for a point of the figure: its text is then a little smaller than the page's own."""
-_SMALLEST = 0.66
+_PIXELS_PER_POINT = 1.15
+"""Scale of the figure; its text is then slightly smaller than the text of the page."""
+_MIN_SCALE = 0.66
 _HEX = re.compile(r"#[0-9a-f]{6}\b")
 _LONG_DECIMAL = re.compile(r"(\.\d\d)\d+")
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
@@ -30,9 +30,9 @@ def to_svg(figure: "Figure", *, prefix: str, title: str, description: str) -> st
     ----------
     figure : matplotlib Figure
     prefix : str
-        Put before every id; give each picture of a page its own.
+        Prefix of every id, unique within the page.
     title, description : str
-        What a screen reader says of the picture.
+        Texts for screen readers.
 
     Returns
     -------
@@ -41,13 +41,13 @@ def to_svg(figure: "Figure", *, prefix: str, title: str, description: str) -> st
     import matplotlib as mpl
 
     buffer = io.StringIO()
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "oneof"}), warnings.catch_warnings():
-        # The browser's fonts, not matplotlib's, will draw the text: a glyph matplotlib lacks is no loss.
+        # The browser draws the text with its own fonts, so a glyph missing in matplotlib's fonts is harmless.
         warnings.filterwarnings("ignore", message=".*Glyph .* missing from", category=UserWarning)
         warnings.filterwarnings("ignore", message=".*Matplotlib currently does not support", category=UserWarning)
         warnings.filterwarnings("ignore", message=".*constrained_layout not applied", category=UserWarning)
-        figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
+        figure.savefig(buffer, format="svg", transparent=True, metadata=no_metadata)
     root = ET.fromstring(buffer.getvalue())
     _strip_namespaces(root)
     _drop_invisible(root)
@@ -61,12 +61,12 @@ def to_svg(figure: "Figure", *, prefix: str, title: str, description: str) -> st
         if element.tag not in ("text", "tspan"):
             element.text = None
         element.tail = None
-    _name(root, prefix, title, description)
+    _set_title(root, prefix, title, description)
     return ET.tostring(root, encoding="unicode")
 
 
 def _strip_namespaces(root: ET.Element) -> None:
-    # Within HTML an <svg> needs none, and no address of any kind stays in the page.
+    # An <svg> within HTML needs no namespaces, and the page must not contain URLs.
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         for key in list(element.attrib):
@@ -78,9 +78,9 @@ def _drop_invisible(root: ET.Element) -> None:
     for parent in list(root.iter()):
         for child in list(parent):
             style = re.sub(r"\s", "", child.get("style", ""))
-            # A frame without paint, and a blank cell of a heat map, of which only the gap around it would be drawn.
+            # An unpainted frame, or a blank cell of a heat map, of which only the border would be drawn.
             blank = child.tag == "path" and style in ("fill:none", f"fill:none;stroke:{PALETTE['paper']}")
-            # matplotlib's own style sheet says `*`, which would hold for the whole page: page.css says it for svg.
+            # The style sheet of matplotlib selects `*`, which would apply to the whole page; page.css has its own.
             if blank or child.tag in ("style", "metadata"):
                 parent.remove(child)
 
@@ -104,17 +104,17 @@ def _rename_ids(root: ET.Element, prefix: str) -> None:
 
 
 def _page_style(style: str) -> str:
-    kept = (part.strip() for part in style.split(";") if not part.strip().startswith("font-family"))
-    return _HEX.sub(lambda match: _VARIABLE.get(match[0], match[0]), "; ".join(kept))
+    declarations = (text.strip() for text in style.split(";") if not text.strip().startswith("font-family"))
+    return _HEX.sub(lambda match: _VARIABLE.get(match[0], match[0]), "; ".join(declarations))
 
 
-def _name(root: ET.Element, prefix: str, title: str, description: str) -> None:
+def _set_title(root: ET.Element, prefix: str, title: str, description: str) -> None:
     width, height = (float(root.get(side, "0").removesuffix("pt")) for side in ("width", "height"))
     root.attrib.clear()
     root.attrib.update({"viewBox": f"0 0 {width:g} {height:g}", "role": "img"})
-    root.attrib.update({"width": f"{_PIXELS * width:.0f}", "height": f"{_PIXELS * height:.0f}"})
-    # On a narrow screen a picture shrinks, but scrolls rather than becoming too small to read.
-    root.set("style", f"min-width: {_SMALLEST * _PIXELS * width:.0f}px")
+    root.attrib.update({"width": f"{_PIXELS_PER_POINT * width:.0f}", "height": f"{_PIXELS_PER_POINT * height:.0f}"})
+    # On a narrow screen a figure shrinks to a minimum size and then scrolls.
+    root.set("style", f"min-width: {_MIN_SCALE * _PIXELS_PER_POINT * width:.0f}px")
     root.set("aria-labelledby", f"{prefix}-title {prefix}-desc")
     for position, (tag, text) in enumerate((("title", title), ("desc", description))):
         element = ET.Element(tag, {"id": f"{prefix}-{tag}"})

@@ -1,4 +1,7 @@
-"""The report of a fit: one HTML file that needs nothing else, for readers who are new to partial labels."""
+"""Report of a fit: one self-contained HTML file for readers who are new to partial labels.
+
+Reading order: `data` (the input), `statistics` (its numbers), `templating` (their format), `page` (the HTML file).
+"""
 
 from oneof.report.data import ReportData
 from oneof.report.page import render_report, write_report

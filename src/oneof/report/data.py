@@ -1,4 +1,4 @@
-"""What a report is made of."""
+"""Data of a report."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from oneof.plots import LearningCurveLike
 from oneof.typing import Floats, Labels
 
 Preview = Sequence[Mapping[str, str]] | Callable[[int], Mapping[str, str]]
-"""The cells of the table to show for a row (counted from 0), by column name."""
+"""Table cells to show for a row (counted from 0), by column name."""
 
 
 class MethodResultLike(Protocol):
-    """What the report reads of one method's result; rates in [0, 1], None or NaN where they are not known."""
+    """Result of one method as read by the report; rates are in [0, 1], None or NaN if unknown."""
 
     @property
     def method(self) -> str:
@@ -43,7 +43,7 @@ class MethodResultLike(Protocol):
 
     @property
     def accuracy(self) -> float | None:
-        """Mean over the held-out folds, where the true labels are known."""
+        """Mean over the held-out folds, if the true labels are known."""
 
     @property
     def accuracy_std(self) -> float | None:
@@ -51,19 +51,19 @@ class MethodResultLike(Protocol):
 
     @property
     def error(self) -> str | None:
-        """Why the method failed, if it did."""
+        """Error message, if the method failed."""
 
 
 class ComparisonLike(Protocol):
-    """What the report reads of a comparison of methods."""
+    """Comparison of methods as read by the report."""
 
     @property
     def results(self) -> Sequence[MethodResultLike]:
-        """One result a method, the best first."""
+        """One result per method, the best first."""
 
     @property
-    def winner(self) -> str:
-        """Name of the method that was chosen."""
+    def best_method(self) -> str:
+        """Name of the best method."""
 
     @property
     def n_folds(self) -> int:
@@ -71,20 +71,20 @@ class ComparisonLike(Protocol):
 
 
 class DisambiguationLike(Protocol):
-    """What the report reads of `disambiguate`."""
+    """Result of `disambiguate` as read by the report."""
 
     @property
     def labels(self) -> Labels:
-        """(n_samples,): the decided label of each row."""
+        """(n_samples,): the disambiguated label of each row."""
 
     @property
     def confidence(self) -> Floats:
-        """(n_samples,): its share among the row's candidates."""
+        """(n_samples,): its probability among the row's candidates, in [0, 1]."""
 
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything that a report says, as values: rendering reads no clock, no file and no random number.
+    """All data of a report: rendering uses no clock, no other file and no random number.
 
     Parameters
     ----------
@@ -95,29 +95,29 @@ class ReportData:
     candidates : CandidateSets
         The candidate sets of the training rows.
     comparison : Comparison or None
-        All methods that were tried; None where there was one alone.
+        All compared methods; None for a single method.
     method : str
-        The method in use.
+        The fitted method.
     estimate : MethodResult
         Out-of-sample result of that method.
     learning_curve : LearningCurve or None
     decisions : Disambiguation
-        Decided label and confidence of every training row.
+        Disambiguated label and confidence of every training row.
     truth : array-like of shape (n_samples,) or None
-        True labels, where a column of them was named; a missing one is None or NaN.
+        True labels, if known; a missing one is None or NaN.
     preview : sequence of mappings, or callable
-        For row i (counted from 0) some of the table's cells by column name, to recognize the row by.
+        For row i (counted from 0) some table cells by column name, to identify the row.
     command : str or None
-        Command line that makes this report again.
+        Command line that reproduces this report.
     version, date : str
         Version of oneof, and the date to print.
     named : bool, default=True
-        Without a comparison, whether the user named the method; otherwise it was the first choice for the table.
+        Without a comparison, whether the user requested the method; otherwise it is the default method.
 
     Raises
     ------
     InputError
-        If decisions or truth have not one entry for each row.
+        If decisions or truth do not have one entry per row.
     """
 
     title: str
@@ -136,16 +136,14 @@ class ReportData:
     named: bool = True
 
     def __post_init__(self) -> None:
-        given = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}
+        arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}
         if self.truth is not None:
             object.__setattr__(self, "truth", label_vector(self.truth))
-            given["truth"] = self.truth
-        for name, values in given.items():
+            arrays["truth"] = self.truth
+        for name, values in arrays.items():
             if len(values) != len(self.candidates):
-                raise InputError(
-                    f"{name} has {len(values)} entries for {len(self.candidates)} rows: give one for each row."
-                )
+                raise InputError(f"`{name}` must have one entry per row ({len(self.candidates)}); got {len(values)}.")
 
     def cells(self, row: int) -> Mapping[str, str]:
-        """Return the previewed cells of a row, counted from 0."""
+        """Return the preview cells of a row, counted from 0."""
         return self.preview(row) if callable(self.preview) else self.preview[row]

@@ -1,25 +1,38 @@
-"""Putting the report together, and writing it so that no reader ever sees half of it."""
+"""Rendering of a report as one HTML page with inline figures, and its atomic file write."""
 
 import os
+from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from oneof.files import atomic_write
-from oneof.pages import environment
-from oneof.plots.heatmap import MAX_CLASSES
+from oneof.plots import (
+    counts,
+    plot_class_frequencies,
+    plot_cooccurrence,
+    plot_decisions,
+    plot_learning_curve,
+    plot_set_sizes,
+)
+from oneof.plots.figures import MAX_CLASSES, decision_classes, heatmap_inches
 from oneof.plots.style import clean
-from oneof.report import facts, pictures, words
+from oneof.plots.svg import to_svg
+from oneof.report import statistics, templating
 from oneof.report.data import ReportData
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from matplotlib.axes import Axes
 
 
 def render_report(data: ReportData) -> str:
-    """Return the report as one HTML page that needs nothing from elsewhere.
+    """Return the report as one self-contained HTML page.
 
-    The page holds its style sheet and its pictures, and a policy that forbids the browser to fetch or run anything.
-    Equal data give equal text. Without matplotlib the numbers are there, and the pictures are not.
+    The page contains its style sheet and figures, and its security policy forbids the browser to load or run anything.
+    Equal data give equal text. Without matplotlib the page has the numbers but no figures.
 
     Parameters
     ----------
@@ -32,40 +45,39 @@ def render_report(data: ReportData) -> str:
     Raises
     ------
     LabelError
-        If a decided label is not one of the classes.
+        If a disambiguated label is not a class.
     MissingExtraError
         If jinja2 is not installed.
     """
     template = _template()
     from markupsafe import Markup
 
-    known_counts = facts.supervision(data.candidates)
-    columns, unsure = facts.unsure_rows(data)
-    drawn = pictures.draw_all(data) if pictures.can_draw() else {}
-    results = facts.method_rows(data)
+    columns, uncertain = statistics.uncertain_rows(data)
+    figures = draw_figures(data) if can_draw() else {}
+    results = statistics.method_rows(data)
     return template.render(
         title=clean(data.title),
         source=clean(data.source),
         method=clean(data.method),
         estimate=data.estimate,
         n_folds=None if data.comparison is None else data.comparison.n_folds,
-        n_tried=len(results),
+        n_methods=len(results),
         compared=data.comparison is not None,
         named=data.named,
-        winner=None if data.comparison is None else clean(data.comparison.winner),
+        best_method=None if data.comparison is None else clean(data.comparison.best_method),
         results=results,
-        accuracy_known=facts.accuracy_known(data),
-        rows=known_counts,
-        baseline=facts.baseline(data.candidates),
-        sizes=facts.size_rows(data.candidates),
-        classes=facts.class_rows(data.candidates),
-        pairs=facts.pair_rows(data),
+        accuracy_known=statistics.accuracy_known(data),
+        rows=statistics.label_summary(data.candidates),
+        baseline=statistics.baseline(data.candidates),
+        sizes=statistics.size_rows(data.candidates),
+        classes=statistics.class_rows(data.candidates),
+        pairs=statistics.pair_rows(data),
         curve=_curve(data),
         truth=_truth(data),
         columns=columns,
-        unsure=unsure,
-        pictures={name: Markup(svg) for name, svg in drawn.items()},
-        can_draw=pictures.can_draw(),
+        uncertain=uncertain,
+        figures={name: Markup(svg) for name, svg in figures.items()},
+        can_draw=can_draw(),
         max_classes=MAX_CLASSES,
         command=None if data.command is None else clean(data.command),
         version=clean(data.version),
@@ -74,7 +86,7 @@ def render_report(data: ReportData) -> str:
 
 
 def write_report(path: str | os.PathLike[str], data: ReportData) -> None:
-    """Write the report to a file, which is replaced at once or not at all.
+    """Write the report to a file atomically.
 
     Parameters
     ----------
@@ -92,25 +104,79 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> None:
 
 
 def _curve(data: ReportData) -> dict[str, Any] | None:
+    """Return the points of the learning curve and their description."""
     curve = data.learning_curve
     if curve is None:
         return None
-    n = len(curve.n_rows)
+    n = len(curve.train_sizes)
     absent = [None] * n
-    columns = [curve.n_rows, curve.covering_rate, curve.covering_rate_std, curve.accuracy, curve.accuracy_std]
+    columns = [curve.train_sizes, curve.covering_rate, curve.covering_rate_std, curve.accuracy, curve.accuracy_std]
     points = list(zip(*(absent if column is None else list(column) for column in columns), strict=True))
-    return {"sentence": words.read_curve(curve), "points": points, "accuracy": curve.accuracy is not None}
+    sentence = templating.describe_learning_curve(curve)
+    return {"sentence": sentence, "points": points, "accuracy": curve.accuracy is not None}
 
 
-def _truth(data: ReportData) -> facts.TruthFacts | None:
+def _truth(data: ReportData) -> statistics.TruthComparison | None:
     if data.truth is None:
         return None
-    return facts.compare_with_truth(data.candidates, data.decisions.labels.tolist(), data.truth.tolist())
+    return statistics.compare_with_truth(data.candidates, data.decisions.labels.tolist(), data.truth.tolist())
 
 
 @cache
 def _template() -> "Template":
-    templates = environment("oneof.report")
-    templates.filters.update(percent=words.percent, spread=words.spread, seconds=words.seconds)
-    templates.globals.update(count=words.count, is_known=words.is_known)
-    return templates.get_template("report.html")
+    environment = templating.environment("oneof.report")
+    environment.filters.update(
+        percent=templating.format_percent, std=templating.format_std, seconds=templating.format_seconds
+    )
+    environment.globals.update(pluralize=templating.pluralize, is_known=templating.is_known)
+    return environment.get_template("report.html")
+
+
+def can_draw() -> bool:
+    """Return whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
+
+
+def draw_figures(data: ReportData) -> dict[str, str]:
+    """Return the figures as SVG by name; empty figures are omitted."""
+    sets = data.candidates
+    labels = data.candidates.classes
+    n_bars = min(sets.shape[1], MAX_CLASSES)
+    figures = {
+        "sizes": _svg(
+            "sizes", (5.6, 3.6), lambda ax: plot_set_sizes(sets, ax),
+            "Sizes of the candidate sets", "A bar chart of the number of rows with one candidate, two, and so on.",
+        ),
+        "classes": _svg(
+            "classes", (5.6, max(0.24 * n_bars + 1.0, 2.0)), lambda ax: plot_class_frequencies(sets, ax),
+            "Class frequencies", "A bar chart of the rows per class, split by exact and partial rows.",
+        ),
+    }  # fmt: skip
+    if counts.partial_rows(sets.mask).any():
+        selected = counts.most_cooccurring(counts.cooccurrence(sets.mask), MAX_CLASSES)
+        figures["cooccurrence"] = _svg(
+            "cooccurrence", heatmap_inches(labels[selected].tolist()), lambda ax: plot_cooccurrence(sets, ax),
+            "Cooccurring labels", "A heat map of labels against labels: the number of rows with both candidates.",
+        )  # fmt: skip
+        figures["decisions"] = _svg(
+            "decisions", heatmap_inches(labels[decision_classes(sets)].tolist()),
+            lambda ax: plot_decisions(sets, data.decisions.labels, ax),
+            "Candidates and disambiguated labels",
+            "A heat map: the fraction of the sets with the label of the row that get the label of the column.",
+        )  # fmt: skip
+    curve = data.learning_curve
+    if curve is not None and np.isfinite(np.asarray(curve.covering_rate, dtype=float)).any():
+        figures["curve"] = _svg(
+            "curve", (6.4, 4.0), lambda ax: plot_learning_curve(curve, ax),
+            "Learning curve", "A line chart of the held-out covering rate by the number of labeled rows.",
+        )  # fmt: skip
+    return figures
+
+
+def _svg(name: str, inches: tuple[float, float], draw: "Callable[[Axes], Any]", title: str, description: str) -> str:
+    """Draw a figure outside pyplot, so that the caller's session keeps no open figure, and return its SVG."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=inches, layout="constrained")
+    draw(figure.subplots())
+    return to_svg(figure, prefix=name, title=title, description=description)

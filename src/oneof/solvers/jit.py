@@ -1,4 +1,4 @@
-"""How loops are compiled: one set of options for all, and a cache where one can be kept."""
+"""Compilation of loops by numba: one set of options, and a cache on disk if one can be written."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +12,8 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on its first call; later processes read it from numba's cache.
 
-    Where no folder for the cache can be written (a read-only installation without a home, say), every process compiles
-    anew instead of failing. Loops release the interpreter lock.
+    If no cache folder is writable, as in a read-only installation without a home folder, every process compiles anew
+    instead of failing. Loops release the interpreter lock.
     """
     try:
         return njit(cache=True, fastmath=FASTMATH, nogil=True)(function)

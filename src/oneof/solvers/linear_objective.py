@@ -1,4 +1,4 @@
-"""Objectives over weights of linear scores: products with X, an intercept that is not penalized, blocks of a Hessian.
+"""Base of objectives over linear scores: products with X, an unpenalized intercept, blocks of the Hessian.
 
 The weights are (K, D): D = d, or d + 1 with the intercept in the last column. The penalty is 1/2 ||W||_F^2 without that
 column.
@@ -13,7 +13,7 @@ from scipy.linalg import cholesky, solve_triangular
 from oneof.errors import InputError
 from oneof.typing import FeatureMatrix, Floats
 
-OVERFLOW = "the objective overflows: scale the features, for example with StandardScaler."
+OVERFLOW = "The objective overflows float64. Scale the features, for example with StandardScaler."
 
 
 def penalized(weights: Floats, *, has_intercept: bool) -> Floats:
@@ -34,10 +34,10 @@ def penalized_diagonal(loss_diagonal: Floats, *, has_intercept: bool) -> Floats:
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """What objectives of linear scores have in common; a subclass adds its losses."""
+    """Base of the objectives of linear scores; a subclass adds its losses."""
 
     X: FeatureMatrix
-    """(n, d): in float64."""
+    """(n, d), float64."""
     n_classes: int
     has_intercept: bool
 
@@ -46,14 +46,14 @@ class LinearProblem:
         """(K, D)."""
         return self.n_classes, self.X.shape[1] + self.has_intercept
 
-    def scores(self, weights: Floats) -> Floats:
-        """Return the (n, K) scores."""
+    def matvec(self, weights: Floats) -> Floats:
+        """Return the (n, K) scores [X, 1] W^T."""
         if self.has_intercept:
             return np.asarray(self.X @ weights[:, :-1].T) + weights[:, -1]
         return np.asarray(self.X @ weights.T)
 
-    def gather(self, values: Floats, X: FeatureMatrix) -> Floats:
-        """Return values^T [X, 1], which is the adjoint of `scores`."""
+    def rmatvec(self, values: Floats, X: FeatureMatrix) -> Floats:
+        """Return values^T [X, 1], the adjoint of `matvec`."""
         out = np.asarray(X.T @ values).T
         return np.column_stack([out, values.sum(axis=0)]) if self.has_intercept else out
 
@@ -62,44 +62,44 @@ class LinearProblem:
         return penalized(weights, has_intercept=self.has_intercept)
 
     def diagonal(self, curvatures: Floats) -> Floats:
-        """Return the Hessian's diagonal, (K, D), where the losses have these (n, K) second derivatives."""
+        """Return the Hessian's diagonal, (K, D), for losses with these (n, K) second derivatives."""
         return penalized_diagonal(self.loss_diagonal(curvatures), has_intercept=self.has_intercept)
 
     def loss_diagonal(self, curvatures: Floats) -> Floats:
-        """Return what the losses alone give to it, a sum over the rows."""
-        return self.gather(curvatures, self.X.power(2) if sp.issparse(self.X) else self.X**2)
+        """Return the diagonal of the Hessian of the losses alone, a sum over the rows."""
+        return self.rmatvec(curvatures, self.X.power(2) if sp.issparse(self.X) else self.X**2)
 
-    def block(self, curvature: Floats) -> "Block":
-        """Return the Hessian's block of one class, where its losses have these second derivatives, (n,)."""
-        return Block.of(self.squares(curvature), has_intercept=self.has_intercept)
+    def block(self, curvature: Floats) -> "HessianBlock":
+        """Return the Hessian's block of one class, for losses with these second derivatives, (n,)."""
+        return HessianBlock.from_gram(self.weighted_gram(curvature), has_intercept=self.has_intercept)
 
-    def squares(self, curvature: Floats) -> Floats:
+    def weighted_gram(self, curvature: Floats) -> Floats:
         """Return sum_i curvature_i [x_i, 1] [x_i, 1]^T, (D, D)."""
         active = np.flatnonzero(curvature)
         X, curvature, d = self.X[active], curvature[active], self.X.shape[1]
         weighted = X.multiply(curvature[:, None]).tocsr() if sp.issparse(X) else X * curvature[:, None]
         product = X.T @ weighted
-        squares = np.zeros((self.shape[1], self.shape[1]))
-        squares[:d, :d] = product.toarray() if sp.issparse(product) else product
+        gram = np.zeros((self.shape[1], self.shape[1]))
+        gram[:d, :d] = product.toarray() if sp.issparse(product) else product
         if self.has_intercept:
-            squares[d, d] = curvature.sum()
-            squares[:d, d] = squares[d, :d] = np.asarray(weighted.sum(axis=0)).ravel()
-        return squares
+            gram[d, d] = curvature.sum()
+            gram[:d, d] = gram[d, :d] = np.asarray(weighted.sum(axis=0)).ravel()
+        return gram
 
 
 @dataclass(frozen=True)
-class Block:
-    """A positive (D, D) matrix B = L L^T with L = diag(1 / scale) `factor`."""
+class HessianBlock:
+    """A positive definite (D, D) matrix B = L L^T with L = diag(1 / scale) `factor`."""
 
     factor: Floats | None
-    """(D, D): the lower Cholesky factor of B scaled to a diagonal of ones; None where B is diagonal."""
+    """(D, D): the lower Cholesky factor of B scaled to a diagonal of ones; None if B is diagonal."""
     scale: Floats
     """(D,)."""
 
     @classmethod
-    def of(cls, squares: Floats, *, has_intercept: bool) -> "Block":
-        """Add the penalty to what the losses give, (D, D), and factorize."""
-        block, d = squares.copy(), len(squares) - has_intercept
+    def from_gram(cls, gram: Floats, *, has_intercept: bool) -> "HessianBlock":
+        """Add the penalty to the (D, D) Hessian of the losses, and factorize the sum."""
+        block, d = gram.copy(), len(gram) - has_intercept
         block[np.arange(d), np.arange(d)] += 1.0
         if has_intercept and block[d, d] == 0.0:
             block[d, d] = 1.0  # no loss depends on the intercept

@@ -5,8 +5,8 @@ For rows x_1 .. x_k and a target x, with G = (x_a . x_b), c = (x_a . x) and s = 
     min_{w >= 0} ||x - sum_a w_a x_a||^2  =  min_{w >= 0}  w^T G w - 2 w^T c + s
 
 by the active-set method of Lawson & Hanson (1974), Solving least squares problems, chapter 23, in the form that needs
-G and c alone (Bro & De Jong 1997, A fast non-negativity-constrained least squares algorithm, J. Chemometrics 11). A
-Cholesky factor of G on the rows with a weight grows and shrinks with them.
+only G and c (Bro & De Jong 1997, A fast non-negativity-constrained least squares algorithm, J. Chemometrics 11). A
+Cholesky factor of G on the passive rows, which have a positive weight, is updated as they change.
 """
 
 import numpy as np
@@ -14,29 +14,29 @@ import numpy as np
 from oneof.solvers.jit import compiled
 from oneof.typing import Floats, Ints, Mask
 
-# A cosine below SLACK is taken for 0, since products of rows are no more accurate; so is the square of a sine below
-# PIVOT, the share of a row that those before it do not explain.
-_SLACK = 1e-12
-_PIVOT = 1e-14
-_TINY = np.finfo(np.float64).tiny
+# A cosine below _COSINE_TOL counts as 0, since products of rows are not more accurate. So does a squared sine below
+# _PIVOT_RTOL: the fraction of a row that the previous rows do not explain.
+_COSINE_TOL = 1e-12
+_PIVOT_RTOL = 1e-14
+_PIVOT_TOL = np.finfo(np.float64).tiny
 
 
 def nonnegative_least_squares(gram: Floats, cross: Floats, square: Floats) -> Floats:
     """Solve n problems of k weights each.
 
-    Rows enter one at a time, the one with the largest product with what is left of the target first (the first of
-    equals). Where G is singular, as it always is for k > d, many weights may be optimal: this order of entry chooses
-    among them, so that the order of the rows matters for ties alone, and no more than rank(G) weights are above 0. The
-    sum of squares is the least all the same, to some 1e-12 of s. Rows that almost depend on each other, at angles of
-    1e-7, can cost up to 1e-7 of s, since a Gram matrix squares the condition of its rows.
+    Rows enter one at a time: the row with the largest product with the residual (the first of equals). If G is
+    singular, as it always is for k > d, many weights may be optimal. The order of entry selects among them, so that the
+    order of the rows matters only for ties, and at most rank(G) weights are positive. The sum of squares is minimal in
+    any case, to about 1e-12 of s. Nearly dependent rows, at angles of 1e-7, can cost up to 1e-7 of s, since a Gram
+    matrix squares the condition number of its rows.
 
     Parameters
     ----------
     gram : ndarray of shape (n, k, k), float64
-        Symmetric, positive semi-definite but for rounding, and finite.
+        Symmetric, positive semi-definite up to rounding, and finite.
     cross : ndarray of shape (n, k), float64
     square : ndarray of shape (n,), float64
-        The size of the targets, against which rounding is told from zero.
+        Squared norms of the targets, the scale of the rounding errors.
 
     Returns
     -------
@@ -52,18 +52,18 @@ def nonnegative_least_squares(gram: Floats, cross: Floats, square: Floats) -> Fl
 def _solve(gram: Floats, cross: Floats, square: Floats, weights: Floats) -> None:
     n, k = cross.shape
     factor, solution = np.zeros((k, k)), np.zeros(k)
-    passive, barred = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.bool_)
+    passive, excluded = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.bool_)
     for i in range(n):
         G, c, w = gram[i], cross[i], weights[i]
-        size = 0  # how many rows have a weight: passive[:size], in the order in which they came
-        barred[:] = False
-        for _ in range(10 * k):  # a bound that rounding cannot pass; some 2 k steps are many
+        size = 0  # number of passive rows: passive[:size], in the order of entry
+        excluded[:] = False
+        for _ in range(10 * k):  # an upper bound; 2 k steps are rarely needed
             if size == k:
                 break
-            entering = _steepest(G, c, square[i], w, passive[:size], barred)
+            entering = _steepest(G, c, square[i], w, passive[:size], excluded)
             if entering < 0:
                 break
-            barred[entering] = True  # until the weights change: rounding may yet refuse it
+            excluded[entering] = True  # until the weights change, since rounding may reject it below
             passive[size] = entering
             if not _append(factor, G, passive, size):
                 continue
@@ -71,40 +71,40 @@ def _solve(gram: Floats, cross: Floats, square: Floats, weights: Floats) -> None
             if not solution[size] > 0.0:
                 continue
             size = _descend(factor, G, c, w, passive, size + 1, solution)
-            barred[:] = False
+            excluded[:] = False
 
 
 @compiled
-def _steepest(G: Floats, c: Floats, square: float, w: Floats, passive: Ints, barred: Mask) -> int:
-    """Return the row without a weight whose product with the residual is largest, or -1 if none is above 0."""
+def _steepest(G: Floats, c: Floats, square: float, w: Floats, passive: Ints, excluded: Mask) -> int:
+    """Return the row outside the passive set with the largest product with the residual, or -1 if none is positive."""
     best, largest = -1, 0.0
     for a in range(c.shape[0]):
-        if w[a] > 0.0 or barred[a]:
+        if w[a] > 0.0 or excluded[a]:
             continue
         product = c[a]
         for b in passive:
             product -= G[a, b] * w[b]
-        slack = _SLACK * np.sqrt(G[a, a]) * np.sqrt(square)
-        if product > largest + slack:
+        tolerance = _COSINE_TOL * np.sqrt(G[a, a]) * np.sqrt(square)
+        if product > largest + tolerance:
             best, largest = a, product
     return best
 
 
 @compiled
-def _append(factor: Floats, G: Floats, passive: Ints, place: int) -> bool:
-    """Write the row of the Cholesky factor that belongs to passive[place]; False if it depends on those before."""
-    a = passive[place]
+def _append(factor: Floats, G: Floats, passive: Ints, index: int) -> bool:
+    """Write the row of the Cholesky factor for passive[index]; return False if it depends on the previous rows."""
+    a = passive[index]
     pivot = G[a, a]
-    for p in range(place):
+    for p in range(index):
         entry = G[a, passive[p]]
         for q in range(p):
-            entry -= factor[place, q] * factor[p, q]
+            entry -= factor[index, q] * factor[p, q]
         entry /= factor[p, p]
-        factor[place, p] = entry
+        factor[index, p] = entry
         pivot -= entry * entry
-    if not pivot > max(_PIVOT * G[a, a], _TINY):
+    if not pivot > max(_PIVOT_RTOL * G[a, a], _PIVOT_TOL):
         return False
-    factor[place, place] = np.sqrt(pivot)
+    factor[index, index] = np.sqrt(pivot)
     return True
 
 
@@ -126,7 +126,7 @@ def _back_substitute(factor: Floats, c: Floats, passive: Ints, solution: Floats)
 
 @compiled
 def _descend(factor: Floats, G: Floats, c: Floats, w: Floats, passive: Ints, size: int, solution: Floats) -> int:
-    """Move w to the least squares weights, leaving out each row whose weight meets 0; return how many remain."""
+    """Move w toward the least squares weights and remove rows whose weight becomes 0; return the number of the rest."""
     while size > 0:
         step, blocking = 1.0, -1
         for p in range(size):
@@ -141,16 +141,16 @@ def _descend(factor: Floats, G: Floats, c: Floats, w: Floats, passive: Ints, siz
         if blocking < 0:
             break
         w[passive[blocking]] = 0.0
-        kept = 0
+        n_passive = 0
         for p in range(size):
             if w[passive[p]] > 0.0:
-                passive[kept] = passive[p]
-                # Rows of the factor before the first that left stay as they are. One after it may be found to depend on
-                # those before it only by rounding; it then leaves too.
-                if kept == p or _append(factor, G, passive, kept):
-                    kept += 1
+                passive[n_passive] = passive[p]
+                # Rows of the factor before the first removed row do not change. A later row may now depend on the
+                # previous ones because of rounding; then it is removed too.
+                if n_passive == p or _append(factor, G, passive, n_passive):
+                    n_passive += 1
                 else:
-                    w[passive[kept]] = 0.0
-        size = kept
+                    w[passive[n_passive]] = 0.0
+        size = n_passive
         _back_substitute(factor, c, passive[:size], solution)
     return size

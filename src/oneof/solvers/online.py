@@ -1,14 +1,22 @@
-"""Online learners for candidate sets: Perceptron and Pegasos, on the average or the max prediction hinge.
+"""Online classifiers for candidate sets: Perceptron and Pegasos, on the average or the max prediction hinge.
 
 Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithms 1 to 4.
+The compiled loop is in `oneof.solvers.online_loop`.
 
-The weights are W = scale * V. The shrink and the projection of Pegasos touch the scale alone, the steps touch the rows
-of V whose classes the loss names, and ||V||^2 is kept from the scores that are known anyway: no row costs K x D beyond
-its scores, but for renormalizations and recounts, which are rare unless lam is so small that every step is projected.
+The weights are W = scale * V. The shrink and the projection of Pegasos change the scale only. A step changes only the
+rows of V whose classes are in the loss, and ||V||^2 is updated from the scores. So no row costs K x D in addition to
+its scores, except for renormalizations and recounts, which are rare unless lam is so small that every step is
+projected.
 
-For the mean of all W_t, U is kept beside V such that  sum_t W_t = total_scale * V - U  (each step delta to V is added
-to U times the sum of the scales before it), which again touches the same rows only. Where a projection would leave the
-scale far below its mean, digits would cancel in that difference: then U takes in the whole sum first.
+For the mean of all W_t, U is stored beside V such that  sum_t W_t = total_scale * V - U: each step delta to V is added
+to U times the sum of the scales before it, which again changes the same rows only. If a projection would leave the
+scale far below its mean, digits would cancel in that difference. In that case the full sum is first moved into U.
+
+Over several blocks of rows the solver is iterative parameter mixing (McDonald, Hall & Mann 2010, Distributed training
+strategies for the structured perceptron, NAACL, figure 3): one epoch in each block from the averaged weights, which
+gives W_b, then the mean sum_b (n_b / n) W_b, with n_b the labeled rows of the block. For the Perceptron their theorem 3
+extends the bound on mistakes to such means, whose coefficients sum to 1. The step of Pegasos is proportional to 1/t;
+here t counts the rows that the block itself has processed, over all iterations.
 """
 
 from dataclasses import dataclass, replace
@@ -17,45 +25,46 @@ from typing import Any, Literal
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.online_loop import pass_over
-from oneof.solvers.row_accessors import SparseRows, read_only, view_rows, weights_order
+from oneof.solvers.online_loop import run_epoch
+from oneof.solvers.row_accessors import SparseRows, as_row_view, memory_order, read_only, total_square
 from oneof.typing import FeatureMatrix, Floats, Ints, Mask
 from oneof.validation import check_finite
 
 Prediction = Literal["average", "max"]
-"""Which candidate score the hinge looks at: the mean over the set, or its largest."""
+"""The candidate score in the hinge: the mean over the set, or the maximum."""
 
 
 @dataclass(frozen=True)
 class OnlineState:
-    """Where an online learner stands after some rows; passing it on as `initial` continues the same run bit by bit."""
+    """State of an online classifier after some rows; given as `initial`, it continues the same run bit by bit."""
 
     V: Floats
-    """(K, D) weights without their scale; D = d, or d + 1 with an intercept in the last column."""
+    """(K, D): weights without their scale; D = d, or d + 1 with an intercept in the last column."""
     scale: float
     square: float
     """||V||_F^2."""
     U: Floats
-    """(K, D) float64: correction for the mean of the weights; (0, 0) where the mean is not kept."""
+    """(K, D), float64: correction for the mean of the weights; (0, 0) if the mean is not stored."""
     total_scale: float
     n_summed: int
-    """Rows whose scale is in `total_scale`."""
+    """Number of rows whose scale is in `total_scale`."""
     n_rows: int
-    """Rows seen, t; those of weight 0 are not counted."""
+    """Number of rows processed, t; those of weight 0 are not counted."""
     n_mistakes: int
-    """Rows whose prediction, made before the update, lay outside the set: the sum of L_A."""
+    """Number of rows whose prediction before the update was outside the set: the sum of L_A."""
     n_updates: int
+    """Number of rows with a positive loss."""
 
     @classmethod
-    def start(cls, n_classes: int, n_columns: int, *, dtype: Any, average: bool, order: Any = "C") -> "OnlineState":
-        """Return the start W = 0."""
+    def zeros(cls, n_classes: int, n_columns: int, *, dtype: Any, average: bool, order: Any = "C") -> "OnlineState":
+        """Return the initial state W = 0."""
         V = np.zeros((n_classes, n_columns), dtype=dtype, order=order)
         U = np.zeros_like(V if average else V[:0, :0], dtype=np.float64)
         return cls(V, 1.0, 0.0, U, 0.0, 0, 0, 0, 0)
 
     @property
-    def keeps_mean(self) -> bool:
-        """Whether the mean of the weights is kept."""
+    def has_mean(self) -> bool:
+        """Whether the mean of the weights is stored."""
         return self.U.shape == self.V.shape
 
     @property
@@ -65,12 +74,12 @@ class OnlineState:
 
     @property
     def mean_weights(self) -> Floats:
-        """(K, D): the mean of W over all rows seen, each W taken after its row."""
+        """(K, D): the mean of W over all rows processed, each W taken after its row."""
         V, U = self.V.astype(np.float64), self.U.astype(np.float64)
         return np.ascontiguousarray(((self.total_scale * V - U) / max(self.n_rows, 1)).astype(self.V.dtype))
 
     def weights_at(self, columns: Ints, *, mean: bool) -> Floats:
-        """(K, len(columns)): the weights of some columns, or their mean over all rows seen."""
+        """Return the weights of some columns, (K, len(columns)), or their mean over all rows processed."""
         V = self.V[:, columns]
         if not mean:
             return np.asarray(V * V.dtype.type(self.scale))
@@ -84,15 +93,16 @@ def perceptron(
     *,
     prediction: Prediction,
     initial: OnlineState,
-    eta: float = 1.0,
+    eta0: float = 1.0,
     order: Ints | None = None,
     sample_weight: Floats | None = None,
     predicted: Ints | None = None,
     in_place: bool = False,
 ) -> OnlineState:
-    """Pass once over the rows: where the hinge is > 0, add eta times the negative subgradient (Algorithms 1 and 2).
+    """Run one epoch of the Perceptron: if the hinge is > 0, step by eta0 along the negative subgradient.
 
-    X need not be known to be finite: a NaN or an infinity is met in its row's scores, which saves a pass over X.
+    These are Algorithms 1 and 2 of the paper. X need not be checked for finite values: NaN or infinity is found in the
+    scores of its row, which saves a pass over X.
 
     Parameters
     ----------
@@ -100,18 +110,18 @@ def perceptron(
     mask : ndarray of shape (n, K), bool
     prediction : {"average", "max"}
     initial : OnlineState
-        Where to go on from; it is not changed.
-    eta : float
-        Step, > 0.
+        The state to continue from; it is not changed.
+    eta0 : float
+        Step size, > 0.
     order : ndarray of shape (n,), int64, optional
-        The order in which the rows come.
+        The order of the rows.
     sample_weight : ndarray of shape (n,), optional
-        Multiplies a row's step; a row of weight 0 is as good as none, but that it is predicted and must be finite.
+        Multiplies the step of a row. A row of weight 0 is only predicted, and must be finite.
     predicted : ndarray of shape (n,), int64, optional
-        Filled with the class that each row was given before its update; rows that are not in `order` keep their entry.
+        Filled with the class predicted for each row before its update; rows that are not in `order` keep their entry.
     in_place : bool
-        Let go of `initial`, whose arrays are changed: for one row a call, a copy of the weights costs more than all
-        else. Where that row overflows, they stay as they are.
+        Change the arrays of `initial`, which must not be used again. For one row per call, a copy of the weights would
+        dominate the cost. If that row overflows, the arrays are left unchanged.
 
     Returns
     -------
@@ -120,11 +130,11 @@ def perceptron(
     Raises
     ------
     InputError
-        If a row holds NaN or infinity, or its scores overflow.
+        If a row contains NaN or infinity, or its scores overflow.
     """
     return _run(
         X, mask, prediction, initial, order, sample_weight, predicted, in_place,
-        eta=eta, lam=0.0, shrink_always=False,
+        eta0=eta0, lam=0.0, shrink_always=False,
     )  # fmt: skip
 
 
@@ -141,14 +151,14 @@ def pegasos(
     predicted: Ints | None = None,
     in_place: bool = False,
 ) -> OnlineState:
-    """Pass once over the rows: W <- (1 - 1/t) W, a step of 1/(lam t), projection on ||W|| <= 1/sqrt(lam).
+    """Run one epoch of Pegasos: W <- (1 - 1/t) W, a step of 1/(lam t), projection on ||W|| <= 1/sqrt(lam).
 
-    With `shrink_always` the shrink is taken on every row, which is the variant that the regret bound holds for; else
-    only where the hinge is > 0, as Algorithms 3 and 4 print it. The other parameters are those of `perceptron`.
+    With `shrink_always` every row shrinks the weights, the variant of the regret bound. Otherwise only rows with a
+    hinge > 0 do, as printed in Algorithms 3 and 4. The other parameters are those of `perceptron`.
     """
     return _run(
         X, mask, prediction, initial, order, sample_weight, predicted, in_place,
-        eta=0.0, lam=lam, shrink_always=shrink_always,
+        eta0=0.0, lam=lam, shrink_always=shrink_always,
     )  # fmt: skip
 
 
@@ -162,37 +172,38 @@ def _run(
     predicted: Ints | None,
     in_place: bool,
     *,
-    eta: float,
+    eta0: float,
     lam: float,
     shrink_always: bool,
 ) -> OnlineState:
     n, d = X.shape
     order = np.arange(n) if order is None else np.asarray(order, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    # Without predictions to keep, an empty array stands in.
+    # An empty array stands for no predictions to store.
     predicted = np.empty(0, dtype=np.int64) if predicted is None else predicted
     _check_shapes(initial, mask.shape, weight.shape, (n, d), order)
     if predicted.shape not in ((n,), (0,)) or predicted.dtype != np.int64:
-        raise InputError(f"predicted is {predicted.dtype} of shape {predicted.shape}, expected int64 of shape ({n},).")
-    rows = view_rows(X)
-    memory = weights_order(X)
-    V = np.array(initial.V, dtype=X.dtype, order=memory, copy=None if in_place else True)
-    keep_mean = initial.keeps_mean
-    # Without the mean, a small array of U's type stands in unused, for which numba need not compile anew.
-    U = initial.U if keep_mean else np.zeros((2, 2))
-    U = np.array(U, dtype=np.float64, order=memory, copy=None if in_place else True)
+        raise InputError(
+            f"`predicted` must be int64 of shape ({n},); got {predicted.dtype} of shape {predicted.shape}."
+        )
+    rows = as_row_view(X)
+    layout = memory_order(X)
+    V = np.array(initial.V, dtype=X.dtype, order=layout, copy=None if in_place else True)
+    has_mean = initial.has_mean
+    # Without the mean, a small unused array has the type of U, so that numba need not compile anew.
+    U = initial.U if has_mean else np.zeros((2, 2))
+    U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
     reals = (initial.scale, initial.square, initial.total_scale)
     counts = (initial.n_summed, initial.n_rows, initial.n_mistakes, initial.n_updates)
-    reals, counts, overflowed = pass_over(
+    reals, counts, overflowed = run_epoch(
         rows, read_only(mask), order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), reals, counts,
-        prediction == "average", eta, lam, shrink_always, V.shape[1] > d, keep_mean, predicted,
+        prediction == "average", eta0, lam, shrink_always, V.shape[1] > d, has_mean, predicted,
     )  # fmt: skip
     if overflowed >= 0:
         check_finite(X)
-        row = int(overflowed)
-        raise InputError("the scores overflow; scale the features, for example with StandardScaler.", row=row)
+        raise InputError(f"row {overflowed}: the scores overflow. Scale the features, for example with StandardScaler.")
     return replace(
-        initial, V=V, U=U if keep_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],
+        initial, V=V, U=U if has_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],
         n_summed=counts[0], n_rows=counts[1], n_mistakes=counts[2], n_updates=counts[3],
     )  # fmt: skip
 
@@ -200,7 +211,7 @@ def _run(
 def _check_shapes(
     state: OnlineState, mask: tuple[int, ...], weight: tuple[int, ...], rows: tuple[int, int], order: Ints
 ) -> None:
-    """Raise unless everything fits together: compiled loops do not look where they read and write."""
+    """Raise unless all shapes agree: compiled loops do not check bounds."""
     n, d = rows
     fits = (
         state.V.shape in ((mask[1], d), (mask[1], d + 1))
@@ -211,6 +222,62 @@ def _check_shapes(
     )
     if not fits:
         raise InputError(
-            f"rows of shape {rows}, a mask of shape {mask}, weights of shape {weight}, an order of {len(order)} rows "
-            f"and a state of shape {state.V.shape} do not fit together: start anew with a state for these rows."
+            f"`initial` must be a state for these rows; got rows of shape {rows}, a mask of shape {mask}, weights of "
+            f"shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."
         )
+
+
+@dataclass(frozen=True)
+class MixUpdate:
+    """Contribution of one epoch in a block of rows, or in several, to the averaged weights."""
+
+    weights: Floats
+    """(K, D), float64: sum of n_b W_b."""
+    total: Floats
+    """(K, D), float64: sum of the weights after each row; (0, 0) if the mean over rows is not stored."""
+    n_labeled: int
+    n_rows: int
+    n_mistakes: int
+    n_updates: int
+
+    def __add__(self, other: "MixUpdate") -> "MixUpdate":
+        """Return the contribution of both sets of blocks."""
+        return MixUpdate(
+            self.weights + other.weights,
+            self.total + other.total,
+            self.n_labeled + other.n_labeled,
+            self.n_rows + other.n_rows,
+            self.n_mistakes + other.n_mistakes,
+            self.n_updates + other.n_updates,
+        )
+
+
+def local_state(mix: OnlineState, n_processed: int) -> OnlineState:
+    """Return the initial state of an epoch in a block that has processed some rows itself; sums start at 0."""
+    V = np.array(mix.weights)
+    return OnlineState(V, 1.0, total_square(V.ravel()), np.zeros_like(mix.U), 0.0, 0, n_processed, 0, 0)
+
+
+def weighted_update(end: OnlineState, n_labeled: int, n_rows: int) -> MixUpdate:
+    """Return the contribution of a block of `n_rows` rows, of which `n_labeled` are not unlabeled."""
+    total = end.total_scale * end.V.astype(np.float64) - end.U if end.has_mean else np.zeros((0, 0))
+    return MixUpdate(
+        n_labeled * end.weights.astype(np.float64), total, n_labeled, n_rows, end.n_mistakes, end.n_updates
+    )
+
+
+def average_updates(before: OnlineState, update: MixUpdate) -> OnlineState:
+    """Return the next averaged state, from which the sequential classifier can also continue."""
+    V = (update.weights / update.n_labeled).astype(before.V.dtype)
+    return OnlineState(
+        V,
+        1.0,
+        total_square(V.ravel()),
+        # With a sum of scales of 0, the sum of the weights so far is -U.
+        before.U - update.total if before.has_mean else before.U,
+        0.0,
+        0,
+        before.n_rows + update.n_rows,
+        before.n_mistakes + update.n_mistakes,
+        before.n_updates + update.n_updates,
+    )

@@ -1,18 +1,18 @@
 """Logistic regression on candidate sets (Jin & Ghahramani 2003; Grandvalet & Bengio 2004), by Newton steps.
 
-With s = X W^T + b, p_i the softmax of s_i and q_i its shares within S_i, minimize
+With s = X W^T + b, p_i the softmax of s_i and q_i that softmax normalized within S_i, minimize
 
     F(W, b) = 1/2 ||W||_F^2 + 1/lam sum_i w_i [ -log sum_{k in S_i} p_ik + mu H(q_i) ].
 
-The literal algorithm is EM: the responsibilities q, then a logistic regression on them as soft targets, whose Hessian
-is that of F without the terms of q. Where sets are large those terms nearly cancel the others, and EM takes hundreds of
-rounds. With them F is not convex, which scipy's trust region copes with, and near the minimum a step squares the error.
+The original algorithm is EM: the responsibilities q, then a logistic regression on them as soft targets, whose Hessian
+is that of F without the terms of q. If sets are large those terms nearly cancel the others, and EM takes hundreds of
+iterations. With them F is not convex, which scipy's trust region handles. Near the minimum a step squares the error.
 
-What is scipy's works in a metric, a matrix M close to the Hessian's block of a class: the weights are W = V L^-1, with
-L L^T = M, so that the scales of the features do not matter. M is either that block or its diagonal, at the curvature
-where the search stands. The block is good where features go together, as with large means; the diagonal where there are
-about as many features as rows, of which few matter once the classes are apart. So rounds of a few steps take one and
-the other in turn. One M for all classes treats them alike: the weights sum to 0 over the classes throughout.
+The trust region works on preconditioned weights. The preconditioner M is close to the Hessian's block of a class: the
+weights are W = V L^-1, with L L^T = M, so that the scales of the features do not matter. M is either that block or its
+diagonal, at the current curvature. The block is better for correlated features, for example with large means. The
+diagonal is better if there are about as many features as rows, few of which matter once the classes are separated. So
+restarts of a few steps alternate between them. One M for all classes keeps the weights at sum 0 over the classes.
 """
 
 from dataclasses import dataclass
@@ -33,38 +33,38 @@ from oneof.likelihoods import (
     softmax,
     softmax_jvp,
 )
-from oneof.solvers.linear_objective import OVERFLOW, Block, LinearProblem
+from oneof.solvers.linear_objective import OVERFLOW, HessianBlock, LinearProblem
 from oneof.typing import FeatureMatrix, Floats, Mask
 
-STEPS_A_ROUND = 10
-LARGEST_BLOCK = 4e6
-"""Most numbers in a block for which it is factorized; beyond, every round takes the diagonal."""
-NEARLY_NOTHING = 1e-6
-"""Share of F(0) below which the accuracy is no longer relative to F, which can be 0 with an intercept alone."""
-MOST_PRODUCTS = 500
-"""Most Hessian products for the last Newton step."""
+STEPS_PER_RESTART = 10
+MAX_BLOCK_ENTRIES = 4e6
+"""Maximum number of entries in a block for a factorization; above, every restart uses the diagonal."""
+OBJECTIVE_RTOL = 1e-6
+"""Fraction of F(0) below which the accuracy is not relative to F, which can be 0 with an intercept alone."""
+MAX_CG_ITER = 500
+"""Maximum number of Hessian products for the last Newton step."""
 
 
 @dataclass(frozen=True)
 class PLEMSolution:
-    """The stationary point that `solve_plem` found."""
+    """Stationary point found by `solve_plem`."""
 
     weights: Floats
     """(K, D): D = d, or d + 1 with the intercept b in the last column; sums to 0 over the classes."""
-    objective: Floats
-    """-lam F at the start and after each step, which does not fall but for rounding."""
+    objective_path: Floats
+    """(n_steps,): -lam F at the start and after each step; it never decreases, up to rounding."""
     gradient: Floats
-    """(K, D): of F."""
+    """(K, D): gradient of F."""
     n_iter: int
-    """Steps of the trust region, those included that were not taken as F would have risen."""
+    """Steps of the trust region, including rejected steps, which would have increased F."""
     converged: bool
 
 
 @dataclass(frozen=True)
-class Point:
-    """What the derivatives need of the scores at one W."""
+class Evaluation:
+    """Class probabilities at one W, from which the derivatives are computed."""
 
-    shares: Floats
+    proba: Floats
     """p, (n, K)."""
     inside: Floats
     """q, (n, K)."""
@@ -72,7 +72,7 @@ class Point:
 
 @dataclass(frozen=True)
 class PLEMProblem(LinearProblem):
-    """The objective F over weights of shape (K, D), for rows that have some weight and say something."""
+    """Objective F over weights of shape (K, D), for rows with a positive weight and a likelihood or an entropy."""
 
     mask: Mask
     cost: Floats
@@ -80,7 +80,7 @@ class PLEMProblem(LinearProblem):
     entropy_weight: float
 
     @classmethod
-    def of(
+    def from_mask(
         cls,
         X: FeatureMatrix,
         mask: Mask,
@@ -90,118 +90,119 @@ class PLEMProblem(LinearProblem):
         *,
         fit_intercept: bool,
     ) -> "PLEMProblem":
-        """Leave out rows without weight and, where entropies do not count, full rows."""
-        told = sample_weight > 0
+        """Return the problem without rows of weight 0 and, if `entropy_weight` is 0, without unlabeled rows."""
+        used = sample_weight > 0
         if entropy_weight == 0:
-            told &= ~mask.all(axis=1)
+            used &= ~mask.all(axis=1)
         return cls(
-            X=(X if told.all() else X[told]).astype(np.float64, copy=False),
+            X=(X if used.all() else X[used]).astype(np.float64, copy=False),
             n_classes=mask.shape[1],
             has_intercept=fit_intercept,
-            mask=mask[told],
-            cost=sample_weight[told][:, None] / lam,
+            mask=mask[used],
+            cost=sample_weight[used][:, None] / lam,
             entropy_weight=entropy_weight,
         )
 
-    def point(self, scores: Floats) -> Point:
-        """Return the shares at these scores."""
-        return Point(softmax(scores), masked_softmax(scores, self.mask))
+    def evaluate(self, scores: Floats) -> Evaluation:
+        """Return the class probabilities at these scores."""
+        return Evaluation(softmax(scores), masked_softmax(scores, self.mask))
 
-    def objective(self, weights: Floats, scores: Floats, at: Point) -> float:
+    def objective(self, weights: Floats, scores: Floats, at: Evaluation) -> float:
         """Return F."""
         losses = -log_likelihoods(scores, self.mask)
         if self.entropy_weight:
             losses += self.entropy_weight * entropy(at.inside)
         return 0.5 * float((self.penalized(weights) ** 2).sum()) + float(self.cost[:, 0] @ losses)
 
-    def gradient(self, weights: Floats, at: Point) -> Floats:
+    def gradient(self, weights: Floats, at: Evaluation) -> Floats:
         """Return the (K, D) gradient of F."""
-        slopes = -log_likelihood_gradient(at.shares, at.inside, self.mask)
+        by_score = -log_likelihood_gradient(at.proba, at.inside, self.mask)
         if self.entropy_weight:
-            slopes += self.entropy_weight * entropy_gradient(at.inside)
-        return self.penalized(weights) + self.gather(self.cost * slopes, self.X)
+            by_score += self.entropy_weight * entropy_gradient(at.inside)
+        return self.penalized(weights) + self.rmatvec(self.cost * by_score, self.X)
 
-    def product(self, direction: Floats, at: Point) -> Floats:
+    def hvp(self, direction: Floats, at: Evaluation) -> Floats:
         """Return the Hessian of F times a direction, both (K, D)."""
-        moves = self.scores(direction)
-        bends = softmax_jvp(at.shares, moves) - softmax_jvp(at.inside, moves)
+        score_step = self.matvec(direction)
+        by_score = softmax_jvp(at.proba, score_step) - softmax_jvp(at.inside, score_step)
         if self.entropy_weight:
-            bends += self.entropy_weight * entropy_hvp(at.inside, moves)
-        return self.penalized(direction) + self.gather(self.cost * bends, self.X)
+            by_score += self.entropy_weight * entropy_hvp(at.inside, score_step)
+        return self.penalized(direction) + self.rmatvec(self.cost * by_score, self.X)
 
-    def metric(self, at: Point, *, whole: bool) -> Block:
-        """Return the metric: the Hessian's block of a class, or its diagonal, by the traces of the rows' Hessians."""
-        missed = np.where(self.mask, 0.0, at.shares).sum(axis=1)
-        curvature = np.minimum((at.shares * (1.0 - at.shares)).sum(axis=1), 2.0 * missed)  # diag p - p p^T, less q's
+    def preconditioner(self, at: Evaluation, *, full: bool) -> HessianBlock:
+        """Return the Hessian's block of a class, or its diagonal, from the traces of the rows' Hessians."""
+        outside = np.where(self.mask, 0.0, at.proba).sum(axis=1)
+        curvature = np.minimum((at.proba * (1.0 - at.proba)).sum(axis=1), 2.0 * outside)  # diag p - p p^T, less q's
         curvature += self.entropy_weight * (at.inside * (1.0 - at.inside)).sum(axis=1)
         curvature *= self.cost[:, 0]
-        if whole and self.shape[1] ** 2 <= LARGEST_BLOCK:
+        if full and self.shape[1] ** 2 <= MAX_BLOCK_ENTRIES:
             return self.block(curvature)
-        return Block(None, 1.0 / np.sqrt(self.diagonal(curvature[:, None])[0]))
+        return HessianBlock(None, 1.0 / np.sqrt(self.diagonal(curvature[:, None])[0]))
 
 
-class Search:
-    """F as scipy sees it in one round: over v, the move from the start in the metric, in units of F at the start."""
+class NewtonObjective:
+    """F of one restart for scipy: over v, the preconditioned step from the start, relative to F at the start."""
 
-    def __init__(self, problem: PLEMProblem, start: Floats, *, whole: bool) -> None:
-        scores = problem.scores(start)
-        point = problem.point(scores)
-        self.problem, self.start, self.metric = problem, start, problem.metric(point, whole=whole)
-        self.unit = self._finite(problem.objective(start, scores, point))
+    def __init__(self, problem: PLEMProblem, start: Floats, *, full: bool) -> None:
+        scores = problem.matvec(start)
+        at = problem.evaluate(scores)
+        self.problem, self.start, self.preconditioner = problem, start, problem.preconditioner(at, full=full)
+        self.scale = self._finite(problem.objective(start, scores, at))
         self.trace: list[float] = []
-        self._last: tuple[bytes, Floats, float, Point] | None = None
+        self._last: tuple[bytes, Floats, float, Evaluation] | None = None
 
     def weights(self, v: Floats) -> Floats:
         """Return the (K, D) weights."""
-        return self.start + np.sqrt(self.unit) * self.metric.backward(v.reshape(self.start.shape))
+        return self.start + np.sqrt(self.scale) * self.preconditioner.backward(v.reshape(self.start.shape))
 
     def value(self, v: Floats) -> float:
         """Return F."""
         return self._at(v)[1]
 
     def gradient(self, v: Floats) -> Floats:
-        """Return its gradient."""
-        weights, _, point = self._at(v)
-        return self._finite(self.metric.forward(self.problem.gradient(weights, point)) / np.sqrt(self.unit)).ravel()
+        """Return the gradient of F."""
+        weights, _, at = self._at(v)
+        gradient = self.preconditioner.forward(self.problem.gradient(weights, at)) / np.sqrt(self.scale)
+        return self._finite(gradient).ravel()
 
-    def product(self, v: Floats, move: Floats) -> Floats:
-        """Return its Hessian times a move."""
-        direction = self.metric.backward(move.reshape(self.start.shape))
-        return self._finite(self.metric.forward(self.problem.product(direction, self._at(v)[2]))).ravel()
+    def hvp(self, v: Floats, step: Floats) -> Floats:
+        """Return the Hessian of F times a step."""
+        direction = self.preconditioner.backward(step.reshape(self.start.shape))
+        return self._finite(self.preconditioner.forward(self.problem.hvp(direction, self._at(v)[2]))).ravel()
 
     def record(self, intermediate_result: OptimizeResult) -> None:
-        """Note F after a step."""
-        self.trace.append(self.unit * intermediate_result.fun)
+        """Append F after a step to the trace."""
+        self.trace.append(self.scale * intermediate_result.fun)
 
     def newton(self, v: Floats) -> Floats:
-        """Return v after one whole Newton step, if that lowers the gradient and, but for rounding, does not raise F."""
-        slope = self.gradient(v)
-        hessian = LinearOperator((v.size, v.size), matvec=lambda move: self.product(v, move), dtype=np.float64)
+        """Return v after a full Newton step, if that reduces the gradient and, up to rounding, does not increase F."""
+        gradient = self.gradient(v)
+        hessian = LinearOperator((v.size, v.size), matvec=lambda step: self.hvp(v, step), dtype=np.float64)
         try:
             with np.errstate(divide="ignore"):
-                ahead = v + cg(hessian, -slope, atol=0.0, maxiter=MOST_PRODUCTS)[0]
-            closer = np.linalg.norm(self.gradient(ahead)) < np.linalg.norm(slope)
-        except InputError:  # an intercept without a finite optimum has no curvature left, and so no whole step
+                proposal = v + cg(hessian, -gradient, atol=0.0, maxiter=MAX_CG_ITER)[0]
+            closer = np.linalg.norm(self.gradient(proposal)) < np.linalg.norm(gradient)
+        except InputError:  # an intercept without a finite optimum has no curvature left, and so no full step
             return v
-        return ahead if closer and self.value(ahead) <= self.value(v) * (1.0 + 1e-13) else v
+        return proposal if closer and self.value(proposal) <= self.value(v) * (1.0 + 1e-13) else v
 
-    def _at(self, v: Floats) -> tuple[Floats, float, Point]:
-        """Return the weights, the value and the shares; those of the last v are kept."""
+    def _at(self, v: Floats) -> tuple[Floats, float, Evaluation]:
+        """Return the weights, the value and the probabilities; those of the last v are cached."""
         key = v.tobytes()
         if self._last is None or self._last[0] != key:
             weights = self.weights(v)
-            scores = self.problem.scores(weights)
-            point = self.problem.point(scores)
-            self._last = (key, weights, self._finite(self.problem.objective(weights, scores, point)) / self.unit, point)
+            scores = self.problem.matvec(weights)
+            at = self.problem.evaluate(scores)
+            self._last = (key, weights, self._finite(self.problem.objective(weights, scores, at)) / self.scale, at)
         return self._last[1:]
 
-    def _finite(self, numbers: Any) -> Any:
-        if not np.isfinite(numbers).all():
+    def _finite(self, values: Any) -> Any:
+        if not np.isfinite(values).all():
             raise InputError(OVERFLOW)
-        return numbers
+        return values
 
 
-@np.errstate(over="ignore", invalid="ignore")  # overflow is looked for, and said in one sentence
+@np.errstate(over="ignore", invalid="ignore")  # overflow is checked, and reported in one message
 def solve_plem(
     X: FeatureMatrix,
     mask: Mask,
@@ -214,13 +215,13 @@ def solve_plem(
     tol: float = 1e-6,
     initial: Floats | None = None,
 ) -> PLEMSolution:
-    """Find a stationary point of F, which for exact labels is its minimum.
+    """Find a stationary point of F; with exact labels it is the minimum.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n, d)
     mask : ndarray of shape (n, K), bool
-        With some row that is not full and has a weight above 0.
+        At least one row that is not unlabeled has a weight above 0.
     lam : float
         Weight of the penalty, > 0.
     entropy_weight : float
@@ -230,61 +231,62 @@ def solve_plem(
     fit_intercept : bool
         Add a constant to each class's score, not penalized.
     max_iter : int
-        Steps, at most.
+        Maximum number of steps.
     tol : float
-        The search ends where the gradient g has g^T M^-1 g <= tol^2 max(F, 1e-6 F(0)). As M is about the Hessian, this
-        is a relative error of about `tol` in W; one more Newton step then squares it, as far as rounding allows.
+        Stop if the gradient g has g^T M^-1 g <= tol^2 max(F, 1e-6 F(0)). As M approximates the Hessian, this is a
+        relative error of about `tol` in W; one more Newton step then squares it, as far as rounding allows.
     initial : ndarray of shape (K, D), optional
-        The start, in place of 0.
+        The start; 0 by default.
 
     Returns
     -------
     PLEMSolution
     """
-    problem = PLEMProblem.of(X, mask, lam, entropy_weight, sample_weight, fit_intercept=fit_intercept)
+    problem = PLEMProblem.from_mask(X, mask, lam, entropy_weight, sample_weight, fit_intercept=fit_intercept)
     weights: Floats = np.zeros(problem.shape) if initial is None else np.array(initial, dtype=np.float64)
-    nothing = np.zeros((len(problem.cost), problem.n_classes))
-    least = NEARLY_NOTHING * problem.objective(np.zeros(problem.shape), nothing, problem.point(nothing))
-    n_iter, n_passes = 0, 0
+    zero_scores = np.zeros((len(problem.cost), problem.n_classes))
+    at_zero = problem.objective(np.zeros(problem.shape), zero_scores, problem.evaluate(zero_scores))
+    min_objective = OBJECTIVE_RTOL * at_zero
+    n_iter, n_restarts = 0, 0
     trace: list[float] = []
     while True:
-        search = Search(problem, weights, whole=n_passes % 2 == 1)
-        found = minimize(
-            search.value,
+        objective = NewtonObjective(problem, weights, full=n_restarts % 2 == 1)
+        result = minimize(
+            objective.value,
             np.zeros(weights.size),
-            jac=search.gradient,
-            hessp=search.product,
+            jac=objective.gradient,
+            hessp=objective.hvp,
             method="trust-ncg",
-            callback=search.record,
+            callback=objective.record,
             options={
-                "gtol": tol * np.sqrt(max(1.0, least / search.unit)),
-                "maxiter": min(STEPS_A_ROUND, max_iter - n_iter),
+                "gtol": tol * np.sqrt(max(1.0, min_objective / objective.scale)),
+                "maxiter": min(STEPS_PER_RESTART, max_iter - n_iter),
             },
         )
-        trace += search.trace if trace else [search.unit, *search.trace]
-        n_iter += found.nit
-        n_passes += 1
-        goal = tol * np.sqrt(max(found.fun, least / search.unit))
-        converged = bool(np.linalg.norm(search.gradient(found.x)) <= goal)
-        if converged and search.metric.factor is None and problem.shape[1] ** 2 <= LARGEST_BLOCK:
-            # By the diagonal alone, slopes look small along features that nearly depend on each other.
-            looked = Search(problem, search.weights(found.x), whole=True)
-            goal = tol * np.sqrt(max(1.0, least / looked.unit))
-            converged = bool(np.linalg.norm(looked.gradient(np.zeros(weights.size))) <= goal)
+        trace += objective.trace if trace else [objective.scale, *objective.trace]
+        n_iter += result.nit
+        n_restarts += 1
+        goal = tol * np.sqrt(max(result.fun, min_objective / objective.scale))
+        converged = bool(np.linalg.norm(objective.gradient(result.x)) <= goal)
+        if converged and objective.preconditioner.factor is None and problem.shape[1] ** 2 <= MAX_BLOCK_ENTRIES:
+            # With the diagonal alone, the gradient looks small along nearly collinear features.
+            check = NewtonObjective(problem, objective.weights(result.x), full=True)
+            goal = tol * np.sqrt(max(1.0, min_objective / check.scale))
+            converged = bool(np.linalg.norm(check.gradient(np.zeros(weights.size))) <= goal)
             if not converged and n_iter < max_iter:
-                weights = looked.start
+                weights = check.start
                 continue
-        if converged or n_iter >= max_iter or found.nit == 0:
+        if converged or n_iter >= max_iter or result.nit == 0:
             break
-        weights = search.weights(found.x)
-    v = search.newton(found.x) if converged else found.x
-    weights = search.weights(v)
+        weights = objective.weights(result.x)
+    v = objective.newton(result.x) if converged else result.x
+    weights = objective.weights(v)
     if fit_intercept:
-        weights[:, -1] -= weights[:, -1].mean()  # to rounding it is 0 already
+        weights[:, -1] -= weights[:, -1].mean()  # it is 0 already, up to rounding
     return PLEMSolution(
         weights=weights,
-        objective=-lam * np.array([*trace, search.unit * search.value(v)]),
-        gradient=problem.gradient(weights, problem.point(problem.scores(weights))),
+        objective_path=-lam * np.array([*trace, objective.scale * objective.value(v)]),
+        gradient=problem.gradient(weights, problem.evaluate(problem.matvec(weights))),
         n_iter=n_iter,
         converged=converged,
     )

@@ -1,8 +1,8 @@
-"""Rows of a feature matrix inside compiled loops: one text for dense and CSR, through four accessors.
+"""Accessors to the rows of a feature matrix in compiled loops, so that one loop serves dense and CSR matrices.
 
 A loop is written once over `DenseRows` or `SparseRows`; numba picks the accessor by the type. Weights are (K, D) for
-both, in the memory order that the accessors read along: rows of weights beside dense rows, columns beside sparse ones.
-Where D is one more than the number of features, the last column is the weight of a constant feature 1.
+both, in the memory order that the accessors read along: C order for dense rows, Fortran order for sparse rows. If D is
+one more than the number of features, the last column is the weight of a constant feature 1.
 """
 
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class DenseRows(NamedTuple):
 
 
 class SparseRows(NamedTuple):
-    """The arrays of an (n, d) CSR matrix, with d; where rows come one by one, it is made without that matrix."""
+    """The arrays of an (n, d) CSR matrix, with d; a single row can be made without such a matrix."""
 
     data: Any
     indices: Any
@@ -41,27 +41,32 @@ class SparseRows(NamedTuple):
 
     @property
     def dtype(self) -> Any:
-        """That of the values."""
+        """Data type of the values."""
         return self.data.dtype
 
     def of(self, i: int) -> Floats:
-        """Return the values of row i that are not 0."""
+        """Return the stored values of row i."""
         return np.asarray(self.data[self.indptr[i] : self.indptr[i + 1]])
 
 
 class GramRows(NamedTuple):
-    """An (n, n) Gram matrix K, for loops that ask for scores and sums alone.
+    """An (n, n) Gram matrix K, for loops that need scores and sums only.
 
-    In place of the weights W = A^T Phi stand the scores of all rows, (K A)^T, of shape (n_classes, n).
+    The scores of all rows, (K A)^T of shape (n_classes, n), represent the weights W = A^T Phi.
     """
 
     values: Any
 
 
-def view_rows(X: FeatureMatrix | SparseRows) -> DenseRows | SparseRows:
-    """See a dense array or a CSR matrix as rows for a compiled loop, without a copy where the types allow it.
+def as_row_view(X: FeatureMatrix | SparseRows) -> DenseRows | SparseRows:
+    """Return a view of a dense array or a CSR matrix for compiled loops, without a copy if the types allow it.
 
-    All views are read-only, so that a writeable and a memory-mapped X share one compiled loop.
+    All views are read-only, so that a writable and a memory-mapped X share one compiled loop.
+
+    Raises
+    ------
+    InputError
+        If a column index of a CSR matrix is out of range.
     """
     if isinstance(X, SparseRows):
         return X
@@ -69,19 +74,22 @@ def view_rows(X: FeatureMatrix | SparseRows) -> DenseRows | SparseRows:
         index = np.int32 if max(X.shape[1], 1) <= np.iinfo(np.int32).max else np.int64
         arrays = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(np.int64, copy=False))
         if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
-            raise InputError(f"a sparse row names a column outside the {X.shape[1]} of X: rebuild the matrix.")
+            raise InputError(
+                f"Column indices of a sparse `X` must be from 0 to {X.shape[1] - 1}; got {X.indices.min()} to "
+                f"{X.indices.max()}. Rebuild the matrix."
+            )
         data, indices, indptr = (read_only(array) for array in arrays)
         return SparseRows(data, indices, indptr, X.shape[1])
     return DenseRows(read_only(np.ascontiguousarray(X)))
 
 
-def weights_order(X: FeatureMatrix | SparseRows) -> Any:
-    """Return the memory order of (K, D) weights that suits the rows: "C" for dense ones, "F" for sparse ones."""
+def memory_order(X: FeatureMatrix | SparseRows) -> Any:
+    """Return the memory order of (K, D) weights for these rows: "C" for dense ones, "F" for sparse ones."""
     return "F" if sp.issparse(X) or isinstance(X, SparseRows) else "C"
 
 
 def read_only(array: Any) -> Any:
-    """Return a view that cannot be written to."""
+    """Return a read-only view."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -102,8 +110,8 @@ def row_square(rows: Any, i: int, constant: bool) -> float:
     raise NotImplementedError("only inside compiled loops")
 
 
-def row_product(rows: Any, i: int, others: Any, j: int) -> float:
-    """Return the product of row i with row j of others, in float64.
+def row_product(rows: Any, i: int, other_rows: Any, j: int) -> float:
+    """Return the inner product of row i with row j of `other_rows`, in float64.
 
     Both must be dense or both sparse, of the same width; sparse rows must be in canonical format.
     """
@@ -111,22 +119,22 @@ def row_product(rows: Any, i: int, others: Any, j: int) -> float:
 
 
 @overload(row_scores, jit_options={"fastmath": FASTMATH})
-def _row_scores(rows, i, weights, out):  # noqa: ARG001 - numba reads the types alone
+def _row_scores(rows, i, weights, out):  # noqa: ARG001 - numba reads the types only
     return {DenseRows: _dense_scores, SparseRows: _sparse_scores, GramRows: _gram_scores}[rows.instance_class]
 
 
 @overload(row_add, jit_options={"fastmath": FASTMATH})
-def _row_add(rows, i, weights, k, step):  # noqa: ARG001 - numba reads the types alone
+def _row_add(rows, i, weights, k, step):  # noqa: ARG001 - numba reads the types only
     return {DenseRows: _dense_add, SparseRows: _sparse_add, GramRows: _gram_add}[rows.instance_class]
 
 
 @overload(row_square, jit_options={"fastmath": FASTMATH})
-def _row_square(rows, i, constant):  # noqa: ARG001 - numba reads the types alone
+def _row_square(rows, i, constant):  # noqa: ARG001 - numba reads the types only
     return {DenseRows: _dense_square, SparseRows: _sparse_square}[rows.instance_class]
 
 
 @overload(row_product, jit_options={"fastmath": FASTMATH})
-def _row_product(rows, i, others, j):  # noqa: ARG001 - numba reads the types alone
+def _row_product(rows, i, other_rows, j):  # noqa: ARG001 - numba reads the types only
     return {DenseRows: _dense_product, SparseRows: _sparse_product}[rows.instance_class]
 
 
@@ -135,8 +143,8 @@ def _dense_scores(rows, i, weights, out):
     d = x.shape[0]
     n_classes = weights.shape[0]
     constant = weights.shape[1] > d
-    # Four classes at a time: each feature is loaded once for four products. The last four may overlap those before
-    # them, so that every class is summed in the same order and equal weights keep equal scores.
+    # Four classes at a time: each feature is loaded once for four products. The last four may overlap the previous
+    # four, so that every class is summed in the same order and equal weights keep equal scores.
     block = 0
     while n_classes >= 4 and block < n_classes:
         k = min(block, n_classes - 4)
@@ -218,22 +226,22 @@ def _sparse_square(rows, i, constant):
     return total
 
 
-def _dense_product(rows, i, others, j):
-    x, y = rows.values[i], others.values[j]
+def _dense_product(rows, i, other_rows, j):
+    x, y = rows.values[i], other_rows.values[j]
     total = 0.0
     for c in range(x.shape[0]):
         total += np.float64(x[c]) * np.float64(y[c])
     return total
 
 
-def _sparse_product(rows, i, others, j):
+def _sparse_product(rows, i, other_rows, j):
     p, end = rows.indptr[i], rows.indptr[i + 1]
-    q, stop = others.indptr[j], others.indptr[j + 1]
+    q, stop = other_rows.indptr[j], other_rows.indptr[j + 1]
     total = 0.0
     while p < end and q < stop:
-        a, b = rows.indices[p], others.indices[q]
+        a, b = rows.indices[p], other_rows.indices[q]
         if a == b:
-            total += np.float64(rows.data[p]) * np.float64(others.data[q])
+            total += np.float64(rows.data[p]) * np.float64(other_rows.data[q])
         p += a <= b
         q += b <= a
     return total
@@ -263,7 +271,7 @@ def total_square(numbers: Floats) -> float:
 
 @compiled
 def multiply(numbers: Floats, factor: float) -> None:
-    """Multiply a vector by a number."""
+    """Multiply a vector by a number, in place."""
     a = numbers.dtype.type(factor)
     for i in range(numbers.shape[0]):
         numbers[i] *= a
@@ -271,7 +279,7 @@ def multiply(numbers: Floats, factor: float) -> None:
 
 @compiled
 def add_multiple(target: Floats, factor: float, numbers: Floats) -> None:
-    """Add a multiple of a vector to another."""
+    """Add a multiple of one vector to another, in place."""
     a = target.dtype.type(factor)
     for i in range(numbers.shape[0]):
         target[i] += a * numbers[i]

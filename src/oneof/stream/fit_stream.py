@@ -7,7 +7,7 @@ from typing import Any
 
 from oneof.candidates.columns import LabelReader, resolve_classes
 from oneof.errors import DataError, InputError, InputTypeError
-from oneof.estimators._online_base import OnlineLearner, check_online
+from oneof.estimators._online_base import OnlineClassifier, check_online
 from oneof.io import (
     Column,
     Overrides,
@@ -240,7 +240,7 @@ def fit_stream(
 class _StreamFit:
     """One fit, whose state `run` is replaced after each batch."""
 
-    def __init__(self, source: Source, estimator: OnlineLearner, options: StreamOptions, run: RunState) -> None:
+    def __init__(self, source: Source, estimator: OnlineClassifier, options: StreamOptions, run: RunState) -> None:
         self.source = source
         self.estimator = estimator
         self.options = options
@@ -281,11 +281,11 @@ class _StreamFit:
             run = replace(run, classes=classes)
         mask = LabelReader(options.labels, options.separator, run.classes).mask(batch.labels)
         encoder_after, rows = _encode(run, batch)
-        state = self.estimator.advance(run.state, rows, mask)
+        state = self.estimator._advance(run.state, rows, mask)
         mistakes = state.n_mistakes - (0 if run.state is None else run.state.n_mistakes)
         validation = run.validation
         if run.epoch == 0:
-            predicted = None if run.state is None else self.estimator.predict_at(run.state, rows)
+            predicted = None if run.state is None else self.estimator._predict_at(run.state, rows)
             validation = validation.update(mask, mistakes, predicted, time.perf_counter() - start)
         return replace(
             run,
@@ -395,7 +395,7 @@ def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at:
     if run.validation.total.labeled == 0:
         raise DataError("every row is unlabeled, so there is nothing to learn from.")
     n_features = state.V.shape[1] - bool(estimator.fit_intercept)
-    classifier = clone(estimator).take(state, run.classes, n_features)
+    classifier = clone(estimator)._load_state(state, run.classes, n_features)
     steps = [("columns", run.encoder)] if run.encoder is not None else []
     # Classes named by the user are not suspicious.
     class_notes = suspicious_labels(run.classes, options.separator) if options.classes is None else []

@@ -93,7 +93,7 @@ class RiverClassifier:
         columns, values = self._row(x)
         ends = np.array([0, len(columns)], dtype=np.int64)
         row = SparseRows(read_only(values), read_only(columns), read_only(ends), 2**self.hash_bits)
-        self._state = self.estimator.advance(self._state, row, self._mask(y), in_place=True)
+        self._state = self.estimator._advance(self._state, row, self._mask(y), in_place=True)
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
@@ -144,7 +144,7 @@ class RiverClassifier:
 
         if self._state is None:
             raise NotFittedError("This RiverClassifier is not fitted. Call learn_one first.")
-        return clone(self.estimator).take(deepcopy(self._state), self.classes, 2**self.hash_bits)
+        return clone(self.estimator)._load_state(deepcopy(self._state), self.classes, 2**self.hash_bits)
 
     def _scores(self, state: OnlineState, x: Mapping[str, Any]) -> Floats:
         columns, values = self._row(x)

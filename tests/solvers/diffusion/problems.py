@@ -1,4 +1,4 @@
-"""Small graphs with labels on some of their rows."""
+"""Small partially labeled graphs."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,7 +8,7 @@ from tests.estimators.panel import table
 
 
 def graph(X, k=6):
-    """Return a connected symmetric graph of Gaussian weights: nearest neighbors, and a chain through all rows."""
+    """Return a connected graph with Gaussian weights, of nearest neighbors and a chain through all rows."""
     n = len(X)
     near = kneighbors_graph(X, min(k, n - 1)).toarray() > 0
     near |= near.T
@@ -21,28 +21,30 @@ def graph(X, k=6):
     return sp.csr_array(W)
 
 
-def problem(kind="exact", n=60, K=3, share=0.2, seed=0):
-    """Return a graph and sets: exact rows with the others full, or a third of the others given several candidates."""
+def problem(kind="exact", n=60, K=3, fraction=0.2, seed=0):
+    """Return a graph with exact and full sets; with "partial", a third of the others have several candidates."""
     X, _ = table(n, 4, K, seed)
-    random = np.random.default_rng(seed + 1)
+    rng = np.random.default_rng(seed + 1)
     centers = np.array([X[k] for k in range(K)])
     truth = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
     mask = np.ones((n, K), dtype=bool)
-    labeled = random.random(n) < share
+    labeled = rng.random(n) < fraction
     labeled[:K] = True
     mask[labeled] = np.eye(K, dtype=bool)[truth[labeled]]
     if kind == "partial":
-        some = ~labeled & (random.random(n) < 1 / 3)
+        some = ~labeled & (rng.random(n) < 1 / 3)
         mask[some, (truth[some] + 1) % K] = False
     return graph(X), mask
 
 
-def blocks(*parts):
-    """Return the graph of several that are not linked, and their sets."""
-    return sp.csr_array(sp.block_diag([W for W, _ in parts], format="csr")), np.vstack([mask for _, mask in parts])
+def blocks(*components):
+    """Return the graph of several unconnected components, and their sets."""
+    return sp.csr_array(sp.block_diag([W for W, _ in components], format="csr")), np.vstack(
+        [mask for _, mask in components]
+    )
 
 
 def grid(side):
-    """Return a square grid with weights of 1, large enough for conjugate gradients."""
+    """Return a square grid with edge weights of 1, large enough for conjugate gradients."""
     line = sp.diags_array([np.ones(side - 1), np.ones(side - 1)], offsets=[-1, 1])
     return sp.csr_array(sp.kron(line, sp.eye_array(side)) + sp.kron(sp.eye_array(side), line))

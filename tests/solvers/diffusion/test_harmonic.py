@@ -1,4 +1,4 @@
-"""The harmonic field: its definition, its principle, its limits."""
+"""Harmonic functions: definition, maximum principle, limits, class mass normalization."""
 
 import numpy as np
 import pytest
@@ -12,41 +12,41 @@ TIGHT = {"tol": 1e-13, "max_iter": 20_000}
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_clamped_shares_are_those_of_the_paper(seed):
+def test_clamped_distributions_are_those_of_the_paper(seed):
     """With exact labels F_U is L_UU^-1 W_UL Y_L, and labeled rows keep their labels."""
     W, mask = problem(seed=seed)
     labeled = mask.sum(axis=1) == 1
-    found = solve_harmonic(W, mask)
-    np.testing.assert_allclose(found.distributions, oracle.harmonic(W.toarray(), labeled, mask), atol=1e-10)
-    assert found.converged
-    assert not len(found.unreached)
+    solution = solve_harmonic(W, mask)
+    np.testing.assert_allclose(solution.distributions, oracle.harmonic(W.toarray(), labeled, mask), atol=1e-10)
+    assert solution.converged
+    assert not len(solution.unreachable)
 
 
 @pytest.mark.parametrize(("penalty", "ridge"), [(0.3, 0.0), (2.0, 0.05), (1e-3, 1.0)])
-def test_soft_shares_minimize_their_criterion(penalty, ridge):
-    """Scaled to sum 1, the shares are those of the normal equations, and every move away from these costs."""
+def test_soft_distributions_minimize_their_criterion(penalty, ridge):
+    """Scaled to sum 1, they solve the normal equations, and every perturbation has a higher criterion."""
     W, mask = problem()
     labeled, Y = mask.sum(axis=1) == 1, mask.astype(float)
     F = oracle.soft_harmonic(W.toarray(), labeled, Y, penalty, ridge)
-    found = solve_harmonic(W, mask, label_penalty=penalty, ridge=ridge).distributions
-    np.testing.assert_allclose(found, F / F.sum(axis=1, keepdims=True), atol=1e-10)
-    least = oracle.criterion(W.toarray(), labeled, Y, penalty, ridge, F)
-    random = np.random.default_rng(0)
+    solution = solve_harmonic(W, mask, label_penalty=penalty, ridge=ridge).distributions
+    np.testing.assert_allclose(solution, F / F.sum(axis=1, keepdims=True), atol=1e-10)
+    minimum = oracle.criterion(W.toarray(), labeled, Y, penalty, ridge, F)
+    rng = np.random.default_rng(0)
     for _ in range(5):
-        moved = F + 1e-3 * random.normal(size=F.shape)
-        assert oracle.criterion(W.toarray(), labeled, Y, penalty, ridge, moved) > least
+        perturbed = F + 1e-3 * rng.normal(size=F.shape)
+        assert oracle.criterion(W.toarray(), labeled, Y, penalty, ridge, perturbed) > minimum
 
 
 def test_a_large_penalty_clamps():
-    """As the penalty grows the soft criterion becomes the hard one."""
+    """As the penalty grows, the soft criterion converges to the hard one."""
     W, mask = problem()
     hard = solve_harmonic(W, mask).distributions
     for penalty, within in ((1e3, 1e-2), (1e6, 1e-5)):
         assert np.abs(solve_harmonic(W, mask, label_penalty=penalty).distributions - hard).max() < within
 
 
-def test_a_ridge_leaves_class_mass_alone():
-    """Far from the labels rows keep the shares of the little that reaches them, and no class gets mass for nothing."""
+def test_a_ridge_adds_no_class_mass():
+    """Rows far from the labels keep the proportions of the small mass that reaches them."""
     W, mask = problem()
     labeled = mask.sum(axis=1) == 1
     far = solve_harmonic(W, mask, ridge=1e9).distributions
@@ -58,7 +58,7 @@ def test_a_ridge_leaves_class_mass_alone():
 
 @pytest.mark.parametrize("kind", ["exact", "partial"])
 def test_the_maximum_principle(kind):
-    """A row that is neither clamped nor cut to a set lies between the least and the largest of its neighbors."""
+    """A row that is neither clamped nor constrained lies between the smallest and the largest of its neighbors."""
     W, mask = problem(kind)
     F = solve_harmonic(W, mask, **TIGHT).distributions
     dense = W.toarray()
@@ -70,22 +70,22 @@ def test_the_maximum_principle(kind):
 
 @pytest.mark.parametrize("options", [{}, {"label_penalty": 0.5}, {"label_penalty": 0.5, "ridge": 0.1}, {"ridge": 0.2}])
 @pytest.mark.parametrize("seed", range(2))
-def test_rows_with_sets_rest_where_plain_sweeps_rest(seed, options):
-    """With several candidates in some rows the literal sweeps, many of them, end at the same shares."""
+def test_rows_with_sets_converge_to_the_fixed_point_of_plain_sweeps(seed, options):
+    """With several candidates in some rows, many plain sweeps converge to the same distributions."""
     W, mask = problem("partial", n=30, seed=seed)
-    found = solve_harmonic(W, mask, **options, **TIGHT)
+    solution = solve_harmonic(W, mask, **options, **TIGHT)
     renamed = {"c": options.get("label_penalty"), "ridge": options.get("ridge", 0.0)}
     np.testing.assert_allclose(
-        found.distributions, oracle.sweep_harmonic(W.toarray(), mask, 1500, **renamed), atol=1e-8
+        solution.distributions, oracle.sweep_harmonic(W.toarray(), mask, 1500, **renamed), atol=1e-8
     )
-    assert found.converged
+    assert solution.converged
     sizes = mask.sum(axis=1)
-    assert not found.distributions[~mask & (sizes > 1)[:, None]].any()
-    np.testing.assert_allclose(found.distributions.sum(axis=1), 1)
+    assert not solution.distributions[~mask & (sizes > 1)[:, None]].any()
+    np.testing.assert_allclose(solution.distributions.sum(axis=1), 1)
 
 
 def test_conjugate_gradients_reach_the_direct_solution():
-    """Large enough to iterate, the shares are those of one factorization, to the tolerance that was asked for."""
+    """On a graph large enough for iterations, the result is that of a factorization, to the tolerance."""
     W = grid(40)
     mask = np.ones((1600, 4), dtype=bool)
     corners = [0, 39, 1560, 1599]
@@ -99,18 +99,18 @@ def test_conjugate_gradients_reach_the_direct_solution():
     assert not solve_harmonic(W, mask, max_iter=3).converged
 
 
-def test_parts_without_a_label_have_equal_shares_and_are_named():
-    """Components and single rows that no label reaches are uniform, reported, and change nothing elsewhere."""
-    first, lonely = problem(), (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
-    W, mask = blocks(lonely, first, (sp.csr_array((1, 1)), np.ones((1, 3), dtype=bool)))
-    found = solve_harmonic(W, mask)
-    np.testing.assert_array_equal(found.unreached, [*range(7), 67])
-    np.testing.assert_allclose(found.distributions[found.unreached], 1 / 3)
-    np.testing.assert_allclose(found.distributions[7:67], solve_harmonic(*first).distributions, atol=1e-12)
+def test_components_without_a_label_are_uniform_and_reported():
+    """Components and single rows that no label reaches are uniform, reported, and do not change other rows."""
+    first, unlabeled = problem(), (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
+    W, mask = blocks(unlabeled, first, (sp.csr_array((1, 1)), np.ones((1, 3), dtype=bool)))
+    solution = solve_harmonic(W, mask)
+    np.testing.assert_array_equal(solution.unreachable, [*range(7), 67])
+    np.testing.assert_allclose(solution.distributions[solution.unreachable], 1 / 3)
+    np.testing.assert_allclose(solution.distributions[7:67], solve_harmonic(*first).distributions, atol=1e-12)
 
 
-def test_a_row_with_candidates_alone_keeps_them_equally():
-    """An isolated row of several candidates has them in equal shares, and an isolated exact row its label."""
+def test_an_isolated_row_is_uniform_on_its_candidates():
+    """An isolated row of several candidates is uniform on them, and an isolated exact row keeps its label."""
     mask = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]], dtype=bool)
     W = sp.csr_array(np.array([[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], dtype=float))
     expected = [[0.5, 0.5, 0], [1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]]
@@ -120,7 +120,7 @@ def test_a_row_with_candidates_alone_keeps_them_equally():
 
 @pytest.mark.parametrize("kind", ["exact", "partial"])
 def test_rows_and_classes_have_no_order(kind):
-    """Permuting rows or classes permutes the shares."""
+    """Permuting rows or classes permutes the distributions."""
     W, mask = problem(kind)
     F = solve_harmonic(W, mask, **TIGHT).distributions
     rows, classes = np.random.default_rng(0).permutation(60), [2, 0, 1]
@@ -129,7 +129,7 @@ def test_rows_and_classes_have_no_order(kind):
 
 
 def test_class_mass_is_the_formula_of_the_paper():
-    """Each class is scaled to its part of the exact rows; exact rows stay, and a class without mass is no NaN."""
+    """Each class is scaled to its fraction of the exact rows; exact rows are unchanged; no mass gives no NaN."""
     W, mask = problem()
     F = solve_harmonic(W, mask).distributions
     balanced = balance_mass(F, mask)
@@ -142,62 +142,62 @@ def test_class_mass_is_the_formula_of_the_paper():
     np.testing.assert_allclose(empty[:, :3], balanced)
 
 
-@pytest.mark.parametrize("left", [1e-9, 1e-189, 1e-310, 5e-324])
-def test_class_mass_raises_no_class_that_died_out(left):
-    """Of a class that sweeps leave ever less of, what is left at their end is not scaled to what it never had."""
+@pytest.mark.parametrize("remainder", [1e-9, 1e-189, 1e-310, 5e-324])
+def test_class_mass_does_not_scale_up_a_vanishing_class(remainder):
+    """The remaining mass of a class that decays with every sweep is not scaled up."""
     W, mask = problem()
     F = solve_harmonic(W, mask).distributions
     wide = np.column_stack([mask, mask.all(axis=1)])
-    dying = balance_mass(np.column_stack([F, np.full(len(F), left)]), wide)
-    np.testing.assert_allclose(dying, np.column_stack([balance_mass(F, mask), np.zeros(len(F))]), atol=2e-9)
+    vanishing = balance_mass(np.column_stack([F, np.full(len(F), remainder)]), wide)
+    np.testing.assert_allclose(vanishing, np.column_stack([balance_mass(F, mask), np.zeros(len(F))]), atol=2e-9)
 
 
 @pytest.mark.parametrize("seed", [1, 4])
-def test_many_classes_of_few_rows_are_not_all_one(seed):
-    """Sets in which classes die out, of 30 classes and 40 rows: class mass is that over the classes that live."""
-    random = np.random.default_rng(seed)
-    truth, known = random.integers(30, size=40), random.random(40) < 0.5
+def test_many_classes_of_few_rows_ignore_classes_without_mass(seed):
+    """With 30 classes and 40 rows, some lose all mass: class mass is that over the remaining classes."""
+    rng = np.random.default_rng(seed)
+    truth, known = rng.integers(30, size=40), rng.random(40) < 0.5
     mask = np.ones((40, 30), dtype=bool)
-    mask[known] = random.random((known.sum(), 30)) < 0.15
+    mask[known] = rng.random((known.sum(), 30)) < 0.15
     mask[np.arange(40), truth] = True
-    W = graph(random.normal(size=(40, 3)))
+    W = graph(rng.normal(size=(40, 3)))
     F = solve_harmonic(W, mask, tol=1e-12).distributions
-    balanced, living = balance_mass(F, mask, tol=1e-12), F[mask.all(axis=1)].sum(axis=0) > 1e-6
-    told = ~mask.all(axis=1)
-    q = (F[told].sum(axis=0) + 1.0) * living
-    shares = F[~told] * np.divide(q, F[~told].sum(axis=0), out=np.zeros(30), where=living)
-    np.testing.assert_allclose(balanced[~told], shares / shares.sum(axis=1, keepdims=True), atol=1e-6)
+    balanced, has_mass = balance_mass(F, mask, tol=1e-12), F[mask.all(axis=1)].sum(axis=0) > 1e-6
+    labeled = ~mask.all(axis=1)
+    q = (F[labeled].sum(axis=0) + 1.0) * has_mass
+    proba = F[~labeled] * np.divide(q, F[~labeled].sum(axis=0), out=np.zeros(30), where=has_mass)
+    np.testing.assert_allclose(balanced[~labeled], proba / proba.sum(axis=1, keepdims=True), atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{"label_penalty": 0.3}, {"label_penalty": 0.3, "ridge": 0.5}])
 def test_class_mass_counts_exact_rows(options):
-    """A class has one for each of its exact rows, also where a penalty in place of clamping moves their shares."""
+    """A class has mass 1 for each of its exact rows, even if a penalty instead of clamping changes their values."""
     W, mask = problem("partial")
     F = solve_harmonic(W, mask, **options).distributions
     exact, full = mask.sum(axis=1) == 1, mask.all(axis=1)
     assert np.abs(F[exact] - mask[exact]).max() > 0.1
     q = mask[exact].sum(axis=0) + F[~exact & ~full].sum(axis=0) + 1.0
-    shares = F[full] * q / F[full].sum(axis=0)
+    proba = F[full] * q / F[full].sum(axis=0)
     balanced = balance_mass(F, mask)
-    np.testing.assert_allclose(balanced[full], shares / shares.sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(balanced[full], proba / proba.sum(axis=1, keepdims=True), rtol=1e-12)
     np.testing.assert_array_equal(balanced[~full], F[~full])
 
 
-def test_long_chains_are_no_end_of_iterations_too_early():
-    """Between two labels at the ends of a chain of 3,000 rows, where sweeps hardly move, shares are a straight line."""
+def test_iterations_do_not_stop_too_early_on_long_chains():
+    """Between two labels at the ends of a chain of 3,000 rows, the probabilities are linear."""
     n = 3000
     W = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
     mask = np.ones((n, 2), dtype=bool)
     mask[[0, -1]] = np.eye(2, dtype=bool)
-    found = solve_harmonic(W, mask, max_iter=5000)
-    assert found.converged
-    np.testing.assert_allclose(found.distributions[:, 1], np.linspace(0, 1, n), atol=1e-5)
+    solution = solve_harmonic(W, mask, max_iter=5000)
+    assert solution.converged
+    np.testing.assert_allclose(solution.distributions[:, 1], np.linspace(0, 1, n), atol=1e-5)
     assert not solve_harmonic(W, mask, max_iter=1000).converged
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e-12, 1e-25, 1e-200])
-def test_rows_that_hang_on_one_row_have_its_shares(size):
-    """However faint the only link to the rest is, a walk that takes long enough goes on from where it leads."""
+def test_rows_connected_by_one_edge_have_the_distribution_of_its_end(size):
+    """However weak the only edge to the rest is, a long walk takes it."""
     first, mask = problem()
     W = sp.lil_array((64, 64))
     W[:60, :60] = first
@@ -211,7 +211,7 @@ def test_rows_that_hang_on_one_row_have_its_shares(size):
 
 @pytest.mark.parametrize("size", [1e-280, 1e-3, 1e280])
 def test_the_unit_of_the_weights_is_immaterial(size):
-    """Weights, penalty and ridge scaled together leave the shares."""
+    """Weights, penalty and ridge scaled together do not change the distributions."""
     W, mask = problem("partial")
     options = {"label_penalty": 2.0, "ridge": 0.1}
     expected = solve_harmonic(W, mask, **options, **TIGHT).distributions
@@ -219,8 +219,8 @@ def test_the_unit_of_the_weights_is_immaterial(size):
     np.testing.assert_allclose(solve_harmonic(size * W, mask, **scaled, **TIGHT).distributions, expected, atol=1e-9)
 
 
-def test_a_class_that_no_label_speaks_for_has_no_row():
-    """Neither the shares nor class mass give it any, be its rows ever so far from the labels."""
+def test_a_class_without_label_has_no_row():
+    """Its probability is 0 with and without class mass, however far rows are from the labels."""
     X = np.concatenate([np.linspace(0, 1, 40), np.linspace(9, 10, 40)])[:, None]
     W = graph(X) + sp.csr_array(([1e-9, 1e-9], ([39, 40], [40, 39])), shape=(80, 80))
     mask = np.ones((80, 3), dtype=bool)
@@ -230,16 +230,16 @@ def test_a_class_that_no_label_speaks_for_has_no_row():
     assert (balance_mass(F, mask)[:, 2] == 0).all()
 
 
-def test_class_mass_is_of_rows_that_nothing_else_speaks_of():
-    """Rows with sets keep their shares and are counted among the told; rows that no label reaches stay uniform."""
-    lonely = (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
-    W, mask = blocks(problem("partial"), lonely)
-    found = solve_harmonic(W, mask)
-    F, told = found.distributions, ~mask.all(axis=1)
-    balanced = balance_mass(F, mask, found.unreached)
-    np.testing.assert_array_equal(balanced[told], F[told])
-    np.testing.assert_allclose(balanced[found.unreached], 1 / 3)
-    part = F[told].sum(axis=0) + 1
-    free = np.flatnonzero(~told)[: -len(found.unreached)]
-    ratio = balanced[free] / (F[free] * part / F[free].sum(axis=0))
+def test_class_mass_changes_reachable_unlabeled_rows_only():
+    """Rows with sets are unchanged and counted as labeled; rows that no label reaches stay uniform."""
+    unlabeled = (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
+    W, mask = blocks(problem("partial"), unlabeled)
+    solution = solve_harmonic(W, mask)
+    F, labeled = solution.distributions, ~mask.all(axis=1)
+    balanced = balance_mass(F, mask, solution.unreachable)
+    np.testing.assert_array_equal(balanced[labeled], F[labeled])
+    np.testing.assert_allclose(balanced[solution.unreachable], 1 / 3)
+    q = F[labeled].sum(axis=0) + 1
+    free = np.flatnonzero(~labeled)[: -len(solution.unreachable)]
+    ratio = balanced[free] / (F[free] * q / F[free].sum(axis=0))
     np.testing.assert_allclose(ratio, ratio[:, :1] * np.ones(3), rtol=1e-9)

@@ -1,4 +1,4 @@
-"""The laws of EM: it is the literal algorithm, its objective never falls, and where it ends nothing is to be gained."""
+"""Tests of EM: iterations equal the oracle, the objective never decreases, and the solution is stationary."""
 
 from typing import ClassVar
 
@@ -7,17 +7,27 @@ import pytest
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.solvers.generative.covariances import FORMS
-from oneof.solvers.generative.em import IMPOSSIBLE, class_scores, expect, row_weights, solve_em, start_shares
-from oneof.solvers.generative.gaussian import Gaussian
+from oneof.solvers.generative.em import (
+    IMPOSSIBLE,
+    class_scores,
+    e_step,
+    initial_responsibilities,
+    row_weights,
+    solve_em,
+)
+from oneof.solvers.generative.gaussian import COVARIANCE_TYPES, Gaussian
 from oneof.solvers.generative.multinomial import Multinomial
 from tests.oracles import generative as oracle
 from tests.solvers.generative.problems import clouds, documents
 
-WEIGHTS = {"all alike": (1.0, 1.0), "unlabeled count little": (0.2, 0.7), "unlabeled count more": (3.0, 1.0)}
+WEIGHTS = {
+    "equal weights": (1.0, 1.0),
+    "small weight of unlabeled": (0.2, 0.7),
+    "large weight of unlabeled": (3.0, 1.0),
+}
 weights = pytest.mark.parametrize(("unlabeled_weight", "partial_weight"), WEIGHTS.values(), ids=WEIGHTS)
 components = pytest.mark.parametrize("C", [1, 2])
-forms = pytest.mark.parametrize("form", FORMS)
+covariance_types = pytest.mark.parametrize("form", COVARIANCE_TYPES)
 
 
 def row_weight(mask, unlabeled_weight=1.0, partial_weight=1.0, seed=0):
@@ -28,14 +38,14 @@ def row_weight(mask, unlabeled_weight=1.0, partial_weight=1.0, seed=0):
 
 
 def start(mask, C):
-    return start_shares(mask, C, np.random.default_rng(1))
+    return initial_responsibilities(mask, C, np.random.default_rng(1))
 
 
 def as_matrices(parameters):
     """Return covariances as (M, d, d), in the units of X."""
-    values = parameters.covariances_of_features()
+    values = parameters.feature_covariances()
     M, d = parameters.means.shape
-    form = parameters.covariances.form
+    form = parameters.covariances.covariance_type
     if form == "tied":
         return np.array([values] * M)
     if form == "full":
@@ -44,8 +54,8 @@ def as_matrices(parameters):
 
 
 @weights
-def test_rows_weigh_by_their_sets(unlabeled_weight, partial_weight):
-    """Exact rows count as they are, partial and full ones by their factors, also where two classes leave no partial."""
+def test_row_weights_depend_on_the_sets(unlabeled_weight, partial_weight):
+    """Exact rows have their own weight, partial and unlabeled rows their factors, also with two classes."""
     _, mask = documents()
     w = np.arange(1.0, len(mask) + 1)
     expected = [
@@ -58,46 +68,48 @@ def test_rows_weigh_by_their_sets(unlabeled_weight, partial_weight):
 
 @components
 def test_the_start_is_uniform_over_the_sets(C):
-    """Rows that are not full start with equal shares of their classes, however these deal them on; full rows wait."""
+    """Labeled rows start uniformly over their classes, for any number of components; unlabeled rows have no mass."""
     _, mask = documents()
-    shares = start(mask, C).reshape(len(mask), 3, C).sum(axis=2)
+    responsibilities = start(mask, C).reshape(len(mask), 3, C).sum(axis=2)
     full = mask.all(axis=1)
-    np.testing.assert_array_equal(shares[full], 0.0)
-    np.testing.assert_allclose(shares[~full], (mask / mask.sum(axis=1, keepdims=True))[~full])
+    np.testing.assert_array_equal(responsibilities[full], 0.0)
+    np.testing.assert_allclose(responsibilities[~full], (mask / mask.sum(axis=1, keepdims=True))[~full])
 
 
 @weights
 @components
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_sweeps_of_the_multinomial_are_the_literal_ones(unlabeled_weight, partial_weight, C, sparse):
-    """Start, three sweeps and the objective after each agree with loops over entries."""
+def test_iterations_of_the_multinomial_equal_the_oracle(unlabeled_weight, partial_weight, C, sparse):
+    """Start, three iterations and the objective after each agree with loops over entries."""
     X, mask = documents(sparse=sparse, n=25)
     rows = X.toarray() if sparse else X
     c = row_weight(mask, unlabeled_weight, partial_weight)
-    found = solve_em(Multinomial(X, 0.7), mask, c, start(mask, C), max_iter=3, tol=1e-300)
+    solution = solve_em(Multinomial(X, 0.7), mask, c, start(mask, C), max_iter=3, tol=1e-300)
     pi, theta = oracle.multinomial_step(rows, c, start(mask, C), 0.7)
     trace = []
-    for sweep in range(4):
+    for iteration in range(4):
 
         def density(x, m, theta=theta):
             return oracle.log_multinomial(x, theta[m])
 
         trace.append(oracle.log_likelihood(rows, mask, c, pi, density) + 0.7 * theta.sum())
-        if sweep < 3:
+        if iteration < 3:
             pi, theta = oracle.multinomial_step(rows, c, oracle.responsibilities(rows, mask, pi, density), 0.7)
-    np.testing.assert_allclose(found.objective, trace, rtol=1e-12)
-    np.testing.assert_allclose(found.parameters, theta, rtol=1e-9)
-    np.testing.assert_allclose(np.exp(found.log_weights), pi, rtol=1e-9)
+    np.testing.assert_allclose(solution.objective_path, trace, rtol=1e-12)
+    np.testing.assert_allclose(solution.parameters, theta, rtol=1e-9)
+    np.testing.assert_allclose(np.exp(solution.log_weights), pi, rtol=1e-9)
 
 
 @weights
 @components
-@forms
-def test_sweeps_of_the_gaussian_are_the_literal_ones(unlabeled_weight, partial_weight, C, form):
-    """Start, three sweeps and the objective after each agree with loops over rows, in the units of X."""
+@covariance_types
+def test_iterations_of_the_gaussian_equal_the_oracle(unlabeled_weight, partial_weight, C, form):
+    """Start, three iterations and the objective after each agree with loops over rows, in the units of X."""
     X, mask = clouds(n=30)
     c = row_weight(mask, unlabeled_weight, partial_weight)
-    found = solve_em(Gaussian.of(X, c, form=form, shrinkage=1.5), mask, c, start(mask, C), max_iter=3, tol=1e-300)
+    solution = solve_em(
+        Gaussian.from_rows(X, c, covariance_type=form, shrinkage=1.5), mask, c, start(mask, C), max_iter=3, tol=1e-300
+    )
     T = oracle.target(X, c, form)
     r = start(mask, C)
     trace = []
@@ -111,154 +123,165 @@ def test_sweeps_of_the_gaussian_are_the_literal_ones(unlabeled_weight, partial_w
             oracle.log_likelihood(X, mask, c, pi, density) + oracle.gaussian_log_prior(covariances, T, form, 1.5)
         )
         r = oracle.responsibilities(X, mask, pi, density)
-    np.testing.assert_allclose(found.objective, trace, rtol=1e-10)
-    np.testing.assert_allclose(found.parameters.means_of_features(), means, rtol=1e-8)
-    np.testing.assert_allclose(as_matrices(found.parameters), covariances, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(solution.objective_path, trace, rtol=1e-10)
+    np.testing.assert_allclose(solution.parameters.feature_means(), means, rtol=1e-8)
+    np.testing.assert_allclose(as_matrices(solution.parameters), covariances, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("kind", ["counts", "tfidf"])
-def test_the_objective_of_documents_never_falls(seed, kind):
-    """But for rounding l(theta) rises at every sweep, for all weights, smoothings and numbers of components."""
-    random = np.random.default_rng(seed)
+def test_the_objective_of_documents_never_decreases(seed, kind):
+    """Up to rounding l(theta) increases in every iteration, for all weights, smoothings and numbers of components."""
+    rng = np.random.default_rng(seed)
     X, mask = documents(seed, kind=kind, sparse=bool(seed % 2), K=2 + seed % 3)
-    c = row_weight(mask, random.choice([0.01, 1.0, 5.0]), random.choice([0.1, 1.0, 2.0]), seed)
-    family = Multinomial(X, float(random.choice([1e-3, 1.0, 10.0])))
-    trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective
+    c = row_weight(mask, rng.choice([0.01, 1.0, 5.0]), rng.choice([0.1, 1.0, 2.0]), seed)
+    family = Multinomial(X, float(rng.choice([1e-3, 1.0, 10.0])))
+    trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective_path
     assert np.diff(trace).min() >= -1e-12 * np.abs(trace).max()
     assert trace[-1] > trace[0]
 
 
 @pytest.mark.parametrize("seed", range(8))
-@forms
-def test_the_objective_of_clouds_never_falls(seed, form):
-    """But for rounding l(theta) rises at every sweep, for all forms, weights, shrinkages and numbers of components."""
-    random = np.random.default_rng(seed)
+@covariance_types
+def test_the_objective_of_clusters_never_decreases(seed, form):
+    """Up to rounding l(theta) increases in every iteration, for all covariance types, weights and shrinkages."""
+    rng = np.random.default_rng(seed)
     X, mask = clouds(seed, K=2 + seed % 3)
-    c = row_weight(mask, random.choice([0.01, 1.0, 5.0]), random.choice([0.1, 1.0, 2.0]), seed)
-    family = Gaussian.of(X, c, form=form, shrinkage=float(random.choice([1e-2, 1.0, 20.0])))
-    trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective
+    c = row_weight(mask, rng.choice([0.01, 1.0, 5.0]), rng.choice([0.1, 1.0, 2.0]), seed)
+    family = Gaussian.from_rows(X, c, covariance_type=form, shrinkage=float(rng.choice([1e-2, 1.0, 20.0])))
+    trace = solve_em(family, mask, c, start(mask, 1 + seed % 3), max_iter=200, tol=1e-10).objective_path
     assert np.diff(trace).min() >= -1e-11 * np.abs(trace).max()
     assert trace[-1] > trace[0]
 
 
-def slopes(value, size, step=1e-5):
+def derivatives(value, size, step=1e-5):
     """Return the derivatives of a function of a vector at 0 by central differences."""
     return np.array([(value(step * e) - value(-step * e)) / (2 * step) for e in np.eye(size)])
 
 
-def test_documents_end_where_the_gradient_is_zero():
-    """In logarithms of shares the derivatives of the literal objective are 0 at the end, and were not at the start."""
+def test_the_solution_for_documents_is_stationary():
+    """In log-probabilities the derivatives of the oracle's objective are 0 at the end, and not at the start."""
     X, mask = documents(n=25)
     c = row_weight(mask, 0.5, 1.0)
 
-    def gradient(found):
-        M, d = found.parameters.shape
+    def gradient(solution):
+        M, d = solution.parameters.shape
 
         def value(v):
-            theta = found.parameters + v[: M * d].reshape(M, d)
+            theta = solution.parameters + v[: M * d].reshape(M, d)
             theta = theta - np.log(np.exp(theta).sum(axis=1, keepdims=True))
-            logs = found.log_weights + v[M * d :]
+            logs = solution.log_weights + v[M * d :]
             pi = np.exp(logs) / np.exp(logs).sum()
             return oracle.log_likelihood(X, mask, c, pi, lambda x, m: oracle.log_multinomial(x, theta[m])) + theta.sum()
 
-        return np.abs(slopes(value, M * d + M)).max()
+        return np.abs(derivatives(value, M * d + M)).max()
 
     family = Multinomial(X, 1.0)
     assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=2000, tol=1e-13)) < 1e-5
     assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=1)) > 1e-2
 
 
-@forms
-def test_clouds_end_where_the_gradient_is_zero(form):
-    """Neither means nor covariances, within their form, have a derivative of the literal objective at the end."""
+@covariance_types
+def test_the_solution_for_clusters_is_stationary(form):
+    """The derivatives of the oracle's objective by means and covariances are 0 at the end, for each type."""
     X, mask = clouds(n=30, d=2)
     c = row_weight(mask, 0.5, 1.0)
     T = oracle.target(X, c, form)
     unit = np.sqrt(np.diag(T))
 
-    def gradient(found):
-        means, matrices = found.parameters.means_of_features(), as_matrices(found.parameters)
-        pi = np.exp(found.log_weights)
+    def gradient(solution):
+        means, matrices = solution.parameters.feature_means(), as_matrices(solution.parameters)
+        pi = np.exp(solution.log_weights)
         M = len(means)
 
         def value(v):
-            moved = means + unit * v[: M * 2].reshape(M, 2)
+            shifted = means + unit * v[: M * 2].reshape(M, 2)
             changes = v[M * 2 :].reshape(M, 3)
             changes = np.broadcast_to(changes[:1], (M, 3)) if form == "tied" else changes
             covariances = []
             for S, (a, b, both) in zip(matrices, changes, strict=True):
-                move = {"diagonal": [[a, 0], [0, b]], "spherical": [[a, 0], [0, a]]}.get(form, [[a, both], [both, b]])
-                covariances.append(S + np.array(move) * np.outer(unit, unit))
+                step = {"diagonal": [[a, 0], [0, b]], "spherical": [[a, 0], [0, a]]}.get(form, [[a, both], [both, b]])
+                covariances.append(S + np.array(step) * np.outer(unit, unit))
 
             def density(x, m):
-                return oracle.log_gaussian(x, moved[m], covariances[m])
+                return oracle.log_gaussian(x, shifted[m], covariances[m])
 
             prior = oracle.gaussian_log_prior(np.array(covariances), T, form, 2.0)
             return oracle.log_likelihood(X, mask, c, pi, density) + prior
 
-        return np.abs(slopes(value, M * 5)).max()
+        return np.abs(derivatives(value, M * 5)).max()
 
-    family = Gaussian.of(X, c, form=form, shrinkage=2.0)
+    family = Gaussian.from_rows(X, c, covariance_type=form, shrinkage=2.0)
     assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=5000, tol=1e-13)) < 1e-4
     assert gradient(solve_em(family, mask, c, start(mask, 1), max_iter=1)) > 1e-2
 
 
 def test_long_documents_do_not_underflow():
-    """Documents of 10^5 words, whose likelihoods are below e^-100000, have responsibilities that are numbers."""
-    random = np.random.default_rng(0)
-    shares = random.dirichlet(np.ones(50), 2)
-    X = np.array([random.multinomial(100_000, shares[i % 2]) for i in range(20)], dtype=float)
+    """Documents of 10^5 words, with likelihoods below e^-100000, have finite responsibilities."""
+    rng = np.random.default_rng(0)
+    responsibilities = rng.dirichlet(np.ones(50), 2)
+    X = np.array([rng.multinomial(100_000, responsibilities[i % 2]) for i in range(20)], dtype=float)
     mask = np.ones((20, 2), dtype=bool)
     mask[:2] = np.eye(2)
-    found = solve_em(Multinomial(sp.csr_array(X), 1.0), mask, np.ones(20), start_shares(mask, 1))
-    assert found.joint.max() < -1e5
-    assert np.isfinite(found.objective).all()
-    shares, evidence = expect(found.joint, mask)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(shares.argmax(axis=1), np.arange(20) % 2)
+    solution = solve_em(Multinomial(sp.csr_array(X), 1.0), mask, np.ones(20), initial_responsibilities(mask, 1))
+    assert solution.joint.max() < -1e5
+    assert np.isfinite(solution.objective_path).all()
+    responsibilities, evidence = e_step(solution.joint, mask)
+    np.testing.assert_allclose(responsibilities.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(responsibilities.argmax(axis=1), np.arange(20) % 2)
     assert np.isfinite(evidence).all()
 
 
 @components
-@pytest.mark.parametrize("family", ["multinomial", *FORMS])
-def test_a_class_without_mass_stays_without(family, C):
-    """A class that no labeled row names has share 0, finite parameters, and no NaN anywhere."""
+@pytest.mark.parametrize("family", ["multinomial", *COVARIANCE_TYPES])
+def test_a_class_without_mass_keeps_none(family, C):
+    """A class without a labeled row has weight 0 and finite parameters, without NaN."""
     X, mask = documents() if family == "multinomial" else clouds()
     mask = np.column_stack([mask, mask.all(axis=1)])
     c = np.ones(len(mask))
-    of = Multinomial(X, 1.0) if family == "multinomial" else Gaussian.of(X, c, form=family, shrinkage=1.0)
-    found = solve_em(of, mask, c, start(mask, C))
-    assert (found.log_weights[3 * C :] == IMPOSSIBLE).all()
-    assert np.isfinite(found.joint).all()
-    assert (class_scores(found.joint, 4)[:, 3] <= 0.5 * IMPOSSIBLE).all()
-    shares, _ = expect(found.joint, np.tile([False] * 3 * C + [True] * C, (len(mask), 1)))
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0)  # a set of this class alone is still a set
+    of = (
+        Multinomial(X, 1.0)
+        if family == "multinomial"
+        else Gaussian.from_rows(X, c, covariance_type=family, shrinkage=1.0)
+    )
+    solution = solve_em(of, mask, c, start(mask, C))
+    assert (solution.log_weights[3 * C :] == IMPOSSIBLE).all()
+    assert np.isfinite(solution.joint).all()
+    assert (class_scores(solution.joint, 4)[:, 3] <= 0.5 * IMPOSSIBLE).all()
+    responsibilities, _ = e_step(solution.joint, np.tile([False] * 3 * C + [True] * C, (len(mask), 1)))
+    np.testing.assert_allclose(responsibilities.sum(axis=1), 1.0)  # also for a set of this class alone
 
 
-@forms
-def test_classes_do_not_collapse_onto_a_row(form):
-    """Variances stay above nu / (N + nu) of the target where a class has one row; without shrinkage it is refused."""
+@covariance_types
+def test_classes_do_not_degenerate_to_a_row(form):
+    """Variances are at least nu / (N + nu) of the target if a class has one row; without shrinkage it is an error."""
     X = np.array([[0.0, 0.0], [5.0, 1.0], [5.2, 1.3], [4.9, 0.5], [5.1, 2.0]])
     mask = np.array([[True, False], *[[False, True]] * 4])
     c = np.ones(5)
-    found = solve_em(Gaussian.of(X, c, form=form, shrinkage=0.5), mask, c, start_shares(mask, 1))
-    ratio = np.linalg.eigvals(np.linalg.inv(oracle.target(X, c, form)) @ as_matrices(found.parameters)).real
+    solution = solve_em(
+        Gaussian.from_rows(X, c, covariance_type=form, shrinkage=0.5), mask, c, initial_responsibilities(mask, 1)
+    )
+    ratio = np.linalg.eigvals(np.linalg.inv(oracle.target(X, c, form)) @ as_matrices(solution.parameters)).real
     assert ratio.min() >= 0.5 / 5.5 - 1e-9
     if form != "tied":
         np.testing.assert_allclose(ratio[0], 0.5 / 1.5)
-        with pytest.raises(InputError, match=r"component 0 .* is singular.*raise shrinkage"):
-            solve_em(Gaussian.of(X, c, form=form, shrinkage=0.0), mask, c, start_shares(mask, 1))
+        with pytest.raises(InputError, match=r"component 0 .* is singular.*Increase `shrinkage`"):
+            solve_em(
+                Gaussian.from_rows(X, c, covariance_type=form, shrinkage=0.0),
+                mask,
+                c,
+                initial_responsibilities(mask, 1),
+            )
 
 
 def test_several_components_need_a_generator():
-    """They start at random, or they would stay alike."""
-    with pytest.raises(InputError, match="generator"):
-        start_shares(np.eye(2, dtype=bool), 2)
+    """Several components start at random, since equal components would stay equal."""
+    with pytest.raises(InputError, match="Generator"):
+        initial_responsibilities(np.eye(2, dtype=bool), 2)
 
 
 class Counted(Multinomial):
-    """A family that notes its M-steps."""
+    """A family that records its M-steps."""
 
     made: ClassVar[list[int]] = []
 
@@ -268,13 +291,13 @@ class Counted(Multinomial):
 
 
 @pytest.mark.parametrize("n_partial", [0, 1])
-def test_one_m_step_is_enough_where_each_row_has_one_candidate(n_partial):
-    """Sweeps that could change nothing are not made, and one row of two candidates is reason enough to make them."""
+def test_one_m_step_suffices_for_exact_rows(n_partial):
+    """EM takes one M-step with exact rows, and more with a single partial row."""
     X, y = np.random.default_rng(0).poisson(1.0, (12, 5)).astype(float), np.arange(12) % 3
     mask = np.eye(3, dtype=bool)[y]
     mask[:n_partial] |= np.eye(3, dtype=bool)[(y[:n_partial] + 1) % 3]
     Counted.made.clear()
-    found = solve_em(Counted(X, 1.0), mask, np.ones(12), start_shares(mask, 1))
-    assert found.converged
-    assert len(found.objective) == found.n_iter + 1
+    solution = solve_em(Counted(X, 1.0), mask, np.ones(12), initial_responsibilities(mask, 1))
+    assert solution.converged
+    assert len(solution.objective_path) == solution.n_iter + 1
     assert (len(Counted.made) == 1) == (n_partial == 0)

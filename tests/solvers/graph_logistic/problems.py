@@ -1,17 +1,17 @@
-"""Problems for the solver: a table with a constant column, its graph's matrix, its labels."""
+"""Problems for the solver: a table with a constant column, its smoothness matrix, and its labels."""
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
-from oneof.solvers.graph_logistic import Term
+from oneof.solvers.graph_logistic import PriorTerm
 
 
-def problem(m=60, d=6, K=3, seed=0, n=150):
-    """Return m labeled instances (the last column constant), exact labels as a mask, A and the ridge's matrix."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, d))
-    y = (X @ random.normal(size=(d, K)) + random.gumbel(size=(n, K))).argmax(axis=1)
+def make_problem(m=60, d=6, K=3, seed=0, n=150):
+    """Return m labeled instances (the last column constant), exact labels as a mask, A and the matrix of the ridge."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = (X @ rng.normal(size=(d, K)) + rng.gumbel(size=(n, K))).argmax(axis=1)
     y[:K] = np.arange(K)
     X = np.hstack([X, np.ones((n, 1))])
     affinity = sp.csr_array(kneighbors_graph(X[:, :-1], 5))
@@ -23,31 +23,34 @@ def problem(m=60, d=6, K=3, seed=0, n=150):
     return X[:m], np.eye(K, dtype=bool)[y[:m]], A, ridge
 
 
-def terms_of(prior, A, ridge):
-    """Return the terms of a named prior with precisions that suit them."""
+def make_terms(prior, A, ridge):
+    """Return the terms of a named prior."""
     per_class = prior.endswith("per class")
     if prior.startswith("graph+ridge"):
-        return [Term("graph", A, per_class=per_class), Term("ridge", ridge, per_class=per_class)]
+        return [PriorTerm("graph", A, per_class=per_class), PriorTerm("ridge", ridge, per_class=per_class)]
     if prior.startswith("graph+ard"):
-        return [Term("graph", A, per_class=per_class), Term("ard", ridge, per_weight=True, per_class=per_class)]
-    return [Term("graph", A, per_class=per_class)] if prior.startswith("graph") else [Term("ridge", ridge)]
+        return [
+            PriorTerm("graph", A, per_class=per_class),
+            PriorTerm("ard", ridge, per_weight=True, per_class=per_class),
+        ]
+    return [PriorTerm("graph", A, per_class=per_class)] if prior.startswith("graph") else [PriorTerm("ridge", ridge)]
 
 
-def some_precisions(terms, n_vectors, seed=0):
-    """Return precisions of the right shapes."""
-    random = np.random.default_rng(seed)
-    found = {}
+def draw_precisions(terms, n_vectors, seed=0):
+    """Return random precisions of the right shapes."""
+    rng = np.random.default_rng(seed)
+    precisions = {}
     for term in terms:
-        value = random.uniform(0.3, 3.0, size=term.shape(n_vectors)) * (0.01 if term.name == "graph" else 1.0)
-        found[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else np.asarray(value)
-    return found
+        value = rng.uniform(0.3, 3.0, size=term.shape(n_vectors)) * (0.01 if term.name == "graph" else 1.0)
+        precisions[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else np.asarray(value)
+    return precisions
 
 
 def soften(mask, seed=0):
     """Widen some exact labels to candidate sets, one of them full."""
-    wider = mask.copy()
-    random = np.random.default_rng(seed)
-    rows = random.permutation(len(mask))[: len(mask) // 3]
-    wider[rows, random.integers(mask.shape[1], size=len(rows))] = True
-    wider[rows[0]] = True
-    return wider
+    widened = mask.copy()
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(mask))[: len(mask) // 3]
+    widened[rows, rng.integers(mask.shape[1], size=len(rows))] = True
+    widened[rows[0]] = True
+    return widened

@@ -1,24 +1,23 @@
-"""The three M-steps: one optimum, every step upwards, sparse as dense."""
+"""Laws of the three M-steps: one optimum, monotone steps, equality of sparse and dense rows."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from oneof.solvers.graph_logistic import Term, newton, sequential, solve, solve_graph_logistic
-from oneof.solvers.graph_logistic.block import block
-from oneof.solvers.graph_logistic.openings import Openings
-from oneof.solvers.graph_logistic.prior import Prior
-from oneof.solvers.graph_logistic.problem import Likelihood
+from oneof.solvers.graph_logistic import PriorTerm, newton, solve, solve_graph_logistic
+from oneof.solvers.graph_logistic.bohning import bohning_mstep, coordinate_mstep
+from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
+from oneof.solvers.graph_logistic.prior import Prior, UnpenalizedDirections
 from tests.oracles import graph_logistic as oracle
-from tests.solvers.graph_logistic.problems import problem, soften, some_precisions, terms_of
+from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
 
 MSTEPS = ("newton", "block", "sequential")
 msteps = pytest.mark.parametrize("solver", MSTEPS)
 priors = pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ard", "graph+ard per class"])
 
 
-def fixed(X, mask, terms, precisions, **options):
+def solve_fixed(X, mask, terms, precisions, **options):
     return solve_graph_logistic(X, mask, terms, precision="fixed", precisions=precisions, **options)
 
 
@@ -31,43 +30,46 @@ def penalized(X, mask, W, terms, precisions):
 @priors
 @pytest.mark.parametrize(("m", "d", "K"), [(60, 6, 3), (60, 4, 2), (9, 15, 4)])
 def test_the_optimum_is_that_of_scipy(solver, prior, m, d, K):
-    """Each M-step ends at the optimum that scipy finds, on dense rows and on sparse ones."""
-    X, mask, A, ridge = problem(m, d, K)
-    terms = terms_of(prior, A, ridge)
-    precisions = some_precisions(terms, K - 1)
+    """Each M-step converges to the optimum of scipy, on dense and on sparse rows."""
+    X, mask, A, ridge = make_problem(m, d, K)
+    terms = make_terms(prior, A, ridge)
+    precisions = draw_precisions(terms, K - 1)
     Lambda = oracle.precision_matrix(terms, precisions, K - 1)
     expected = oracle.mode(X, mask, Lambda, np.zeros((K - 1, d + 1)))
     for rows in (X, sp.csr_array(X)):
-        found = fixed(rows, mask, terms, precisions, solver=solver).weights
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * max(1.0, np.abs(expected).max()))
-        gradient = oracle.gradient(X, mask, found).ravel() - Lambda @ found.ravel()
+        weights = solve_fixed(rows, mask, terms, precisions, solver=solver).weights
+        np.testing.assert_allclose(weights, expected, rtol=0, atol=1e-6 * max(1.0, np.abs(expected).max()))
+        gradient = oracle.gradient(X, mask, weights).ravel() - Lambda @ weights.ravel()
         assert np.abs(gradient).max() <= 1e-5
 
 
 @msteps
-def test_candidate_sets_end_at_a_stationary_point(solver):
-    """With candidate sets the gradient of the penalized likelihood vanishes, and full rows change nothing."""
-    X, mask, A, ridge = problem(80, 5, 4, seed=3)
-    wider, terms = soften(mask), terms_of("graph+ridge", A, ridge)
-    precisions = some_precisions(terms, 3)
-    found = fixed(X, wider, terms, precisions, solver=solver).weights
+def test_candidate_sets_converge_to_a_stationary_point(solver):
+    """With candidate sets the gradient of the penalized likelihood vanishes, and full sets have no effect."""
+    X, mask, A, ridge = make_problem(80, 5, 4, seed=3)
+    sets, terms = soften(mask), make_terms("graph+ridge", A, ridge)
+    precisions = draw_precisions(terms, 3)
+    weights = solve_fixed(X, sets, terms, precisions, solver=solver).weights
     Lambda = oracle.precision_matrix(terms, precisions, 3)
-    assert np.abs(oracle.gradient(X, wider, found).ravel() - Lambda @ found.ravel()).max() <= 1e-5
-    told = ~wider.all(axis=1)
-    np.testing.assert_array_equal(fixed(X[told], wider[told], terms, precisions, solver=solver).weights, found)
+    assert np.abs(oracle.gradient(X, sets, weights).ravel() - Lambda @ weights.ravel()).max() <= 1e-5
+    labeled = ~sets.all(axis=1)
+    selected = solve_fixed(X[labeled], sets[labeled], terms, precisions, solver=solver).weights
+    np.testing.assert_array_equal(selected, weights)
 
 
-@pytest.mark.parametrize("solver", [block, sequential.sequential])
+@pytest.mark.parametrize("solver", [bohning_mstep, coordinate_mstep])
 @pytest.mark.parametrize("sets", [False, True])
 @pytest.mark.parametrize("prior", ["graph+ridge", "graph+ridge per class"])
-def test_each_step_of_the_bound_raises_q(solver, sets, prior):
-    """A step of the bound, in one block or one sweep, never lowers the penalized likelihood, from any start."""
-    X, mask, A, ridge = problem(50, 5, 4, seed=1)
+def test_each_step_of_the_bound_increases_the_objective(solver, sets, prior):
+    """A step of the bound, in one block or one sweep, never decreases the penalized likelihood, from any start."""
+    X, mask, A, ridge = make_problem(50, 5, 4, seed=1)
     mask = soften(mask) if sets else mask
-    terms = terms_of(prior, A, ridge)
-    precisions = some_precisions(terms, 3)
-    likelihood = Likelihood.of(X, mask, None)
-    own = Prior(tuple(terms), 3, Openings.of(tuple(terms), likelihood.features, likelihood.row_weight))
+    terms = make_terms(prior, A, ridge)
+    precisions = draw_precisions(terms, 3)
+    likelihood = CandidateLikelihood.from_mask(X, mask, None)
+    own = Prior(
+        tuple(terms), 3, UnpenalizedDirections.from_terms(tuple(terms), likelihood.features, likelihood.row_weight)
+    )
     W = np.random.default_rng(2).normal(size=(3, 6)) * 3
     values = [penalized(X, mask, W, terms, precisions)]
     for _ in range(60):
@@ -78,66 +80,71 @@ def test_each_step_of_the_bound_raises_q(solver, sets, prior):
 
 
 def test_conjugate_gradients_and_factorized_steps_agree(monkeypatch):
-    """Both ways of a Newton step end at the same optimum, in the weights' space and in the rows'."""
+    """Both kinds of Newton steps reach the same optimum, in coordinates of weights and of rows."""
     for m, d in ((60, 6), (8, 20)):
-        X, mask, A, ridge = problem(m, d, 4)
+        X, mask, A, ridge = make_problem(m, d, 4)
         for prior in ("graph+ridge", "graph+ard per class"):
-            terms = terms_of(prior, A, ridge)
-            precisions = some_precisions(terms, 3)
-            monkeypatch.setattr(newton, "FACTORizED", 10_000)
-            expected = fixed(X, mask, terms, precisions).weights
-            monkeypatch.setattr(newton, "FACTORizED", 0)
-            np.testing.assert_allclose(fixed(X, mask, terms, precisions).weights, expected, rtol=1e-6, atol=1e-7)
+            terms = make_terms(prior, A, ridge)
+            precisions = draw_precisions(terms, 3)
+            monkeypatch.setattr(newton, "MAX_FACTORIZED", 10_000)
+            expected = solve_fixed(X, mask, terms, precisions).weights
+            monkeypatch.setattr(newton, "MAX_FACTORIZED", 0)
+            np.testing.assert_allclose(solve_fixed(X, mask, terms, precisions).weights, expected, rtol=1e-6, atol=1e-7)
 
 
 @msteps
-def test_two_classes_are_scikit_learns(solver):
-    """With two classes and a ridge it is scikit-learn's logistic regression, intercept included."""
-    X, mask, _, ridge = problem(60, 5, 2)
-    found = fixed(X, mask, [Term("ridge", ridge)], {"ridge": np.array(0.7)}, solver=solver).weights
+def test_two_classes_equal_scikit_learn(solver):
+    """With two classes and a ridge the solution is scikit-learn's logistic regression, including the intercept."""
+    X, mask, _, ridge = make_problem(60, 5, 2)
+    weights = solve_fixed(X, mask, [PriorTerm("ridge", ridge)], {"ridge": np.array(0.7)}, solver=solver).weights
     model = LogisticRegression(C=1 / 0.7, tol=1e-12, max_iter=10_000).fit(X[:, :-1], mask[:, 0])
-    np.testing.assert_allclose(found[0], np.append(model.coef_, model.intercept_), atol=1e-6)
+    np.testing.assert_allclose(weights[0], np.append(model.coef_, model.intercept_), atol=1e-6)
 
 
-def test_more_classes_are_scikit_learns_where_nothing_is_penalized():
-    """Without a penalty to speak of the probabilities are scikit-learn's: how w^(K) = 0 is counted does not matter."""
-    X, mask, _, ridge = problem(150, 3, 3)
-    found = fixed(X, mask, [Term("ridge", ridge)], {"ridge": np.array(1e-7)}).weights
+def test_more_classes_without_a_penalty_equal_scikit_learn():
+    """With a negligible penalty the probabilities are scikit-learn's: the reference class has no effect."""
+    X, mask, _, ridge = make_problem(150, 3, 3)
+    weights = solve_fixed(X, mask, [PriorTerm("ridge", ridge)], {"ridge": np.array(1e-7)}).weights
     model = LogisticRegression(C=1e7, tol=1e-12, max_iter=10_000).fit(X[:, :-1], mask.argmax(axis=1))
-    np.testing.assert_allclose(oracle.probabilities(X, found), model.predict_proba(X[:, :-1]), atol=1e-5)
+    np.testing.assert_allclose(oracle.probabilities(X, weights), model.predict_proba(X[:, :-1]), atol=1e-5)
 
 
 @msteps
 def test_a_weight_is_a_repetition(solver):
-    """A sample weight of 2 is the same as the row twice, of 0 as its absence."""
-    X, mask, A, ridge = problem(40, 5, 3)
-    terms = terms_of("graph+ridge", A, ridge)
-    times = np.random.default_rng(0).integers(0, 4, size=40)
-    precisions = some_precisions(terms, 2)
-    weighted = fixed(X, mask, terms, precisions, solver=solver, sample_weight=times.astype(float)).weights
-    repeated = fixed(np.repeat(X, times, axis=0), np.repeat(mask, times, axis=0), terms, precisions, solver=solver)
+    """A sample weight of 2 is equivalent to the row twice, and 0 to its absence."""
+    X, mask, A, ridge = make_problem(40, 5, 3)
+    terms = make_terms("graph+ridge", A, ridge)
+    counts = np.random.default_rng(0).integers(0, 4, size=40)
+    precisions = draw_precisions(terms, 2)
+    weighted = solve_fixed(X, mask, terms, precisions, solver=solver, sample_weight=counts.astype(float)).weights
+    repeated = solve_fixed(
+        np.repeat(X, counts, axis=0), np.repeat(mask, counts, axis=0), terms, precisions, solver=solver
+    )
     np.testing.assert_allclose(weighted, repeated.weights, atol=2e-6)
 
 
 @msteps
 def test_separable_rows_and_a_class_without_rows_have_a_finite_optimum(solver, monkeypatch):
-    """Where the intercept or the labels could run away, the weights stay finite and fit; bounds creep there."""
-    monkeypatch.setattr(solve, "MOST_STEPS", {"newton": 200, "block": 500, "sequential": 500})
-    X, mask, _, ridge = problem(12, 3, 3)
+    """With separable classes or an empty class the weights are finite and fit the labels; bounds converge slowly."""
+    monkeypatch.setattr(solve, "MAX_STEPS", {"newton": 200, "block": 500, "sequential": 500})
+    X, mask, _, ridge = make_problem(12, 3, 3)
     mask = np.eye(3, dtype=bool)[(X[:, 0] > 0).astype(int)]
-    solution = fixed(X, mask, [Term("ridge", ridge)], {"ridge": np.array(1e-2)}, solver=solver)
+    solution = solve_fixed(X, mask, [PriorTerm("ridge", ridge)], {"ridge": np.array(1e-2)}, solver=solver)
     assert solution.converged == (solver == "newton")
-    found = solution.weights
-    assert np.isfinite(found).all()
-    assert np.array_equal(oracle.probabilities(X, found).argmax(axis=1), mask.argmax(axis=1))
-    assert oracle.probabilities(X, found)[:, 2].max() < 1e-2
+    weights = solution.weights
+    assert np.isfinite(weights).all()
+    assert np.array_equal(oracle.probabilities(X, weights).argmax(axis=1), mask.argmax(axis=1))
+    assert oracle.probabilities(X, weights)[:, 2].max() < 1e-2
 
 
 def test_many_sparse_columns_and_few_labels():
-    """With 5,000 sparse columns and 60 labels, sweeps and Newton agree, without a matrix over the classes."""
-    random = np.random.default_rng(0)
-    X = sp.random_array((60, 5000), density=0.01, rng=random, format="csr")
-    mask = np.eye(4, dtype=bool)[random.integers(4, size=60)]
-    terms = [Term("ridge", sp.csr_array(sp.eye_array(5000)))]
-    found = [fixed(X, mask, terms, {"ridge": np.array(0.1)}, solver=own).weights for own in ("newton", "sequential")]
-    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+    """With 5,000 sparse columns and 60 labels, sweeps and Newton's method agree."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 5000), density=0.01, rng=rng, format="csr")
+    mask = np.eye(4, dtype=bool)[rng.integers(4, size=60)]
+    terms = [PriorTerm("ridge", sp.csr_array(sp.eye_array(5000)))]
+    precisions = {"ridge": np.array(0.1)}
+    newton_weights, sequential_weights = (
+        solve_fixed(X, mask, terms, precisions, solver=solver).weights for solver in ("newton", "sequential")
+    )
+    np.testing.assert_allclose(sequential_weights, newton_weights, atol=1e-6)

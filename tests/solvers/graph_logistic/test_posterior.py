@@ -1,16 +1,18 @@
-"""The Laplace posterior against dense matrices formed by kron, whichever coordinates it is worked out in."""
+"""Equality of the Laplace posterior with dense matrices formed by kron, in both coordinate systems; leave-one-out."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oneof.solvers.graph_logistic import LaplacePosterior, Term, curvature
-from oneof.solvers.graph_logistic.problem import Likelihood
-from oneof.solvers.graph_logistic.spaces import DirectSpace, RowSpace
+from oneof.solvers.graph_logistic import LogisticPosterior, PriorTerm, newton, solve_graph_logistic
+from oneof.solvers.graph_logistic.coordinates import SampleCoordinates, WeightCoordinates
+from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
+from oneof.solvers.graph_logistic.posterior import leave_one_out_scores, predictive_gain
+from tests.estimators.panel import table
 from tests.oracles import graph_logistic as oracle
-from tests.solvers.graph_logistic.problems import problem, soften, some_precisions, terms_of
+from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
 
-sizes = pytest.mark.parametrize(("m", "space"), [(40, DirectSpace), (6, RowSpace)])
+sizes = pytest.mark.parametrize(("m", "coordinates"), [(40, WeightCoordinates), (6, SampleCoordinates)])
 priors = pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ard per class"])
 
 
@@ -21,79 +23,117 @@ def covariances(H, left, right, n_vectors):
     return np.einsum("tr,crks,us->tuck", left, inverse, right)
 
 
-def setting(m, prior, K=4, d=9):
-    X, _, A, ridge = problem(m, d, K)
-    terms = terms_of(prior, A, ridge)
+def make_posterior_problem(m, prior, K=4, d=9):
+    X, _, A, ridge = make_problem(m, d, K)
+    terms = make_terms(prior, A, ridge)
     W = np.random.default_rng(1).normal(size=(K - 1, d + 1)) * 0.3
-    return X, W, terms, some_precisions(terms, K - 1), np.random.default_rng(2).normal(size=(7, d + 1))
+    return X, W, terms, draw_precisions(terms, K - 1), np.random.default_rng(2).normal(size=(7, d + 1))
 
 
 @sizes
 @priors
-def test_covariance_and_determinant(m, space, prior):
-    """They are those of the dense H, outside what neither prior nor rows see."""
-    X, W, terms, precisions, new = setting(m, prior)
+def test_covariance_and_determinant(m, coordinates, prior):
+    """Covariances and determinant equal those of the dense H, outside the unobserved directions."""
+    X, W, terms, precisions, new = make_posterior_problem(m, prior)
     H = oracle.precision_matrix(terms, precisions, 3) + oracle.data_hessian(X, W)
     expected = covariances(H, new, new, 3)
-    for rows, asked in ((X, new), (sp.csr_array(X), sp.csr_array(new))):
-        posterior = LaplacePosterior.of(rows, W, terms, precisions)
-        assert isinstance(posterior.space, space)
-        pairs, other = posterior.covariance(asked), posterior.covariance(asked[:3], asked[3:6])
+    for rows, instances in ((X, new), (sp.csr_array(X), sp.csr_array(new))):
+        posterior = LogisticPosterior.from_mode(rows, W, terms, precisions)
+        assert isinstance(posterior.coordinates, coordinates)
+        pairs, other = posterior.covariance(instances), posterior.covariance(instances[:3], instances[3:6])
         np.testing.assert_allclose(pairs, np.einsum("ttck->tck", expected), atol=1e-6 * expected.max())
         np.testing.assert_allclose(other, expected[[0, 1, 2], [3, 4, 5]], atol=1e-6 * expected.max())
-        np.testing.assert_allclose(posterior.cross_covariance(asked, asked), expected, atol=1e-6 * expected.max())
+        cross = posterior.cross_covariance(instances, instances)
+        np.testing.assert_allclose(cross, expected, atol=1e-6 * expected.max())
         assert posterior.log_determinant == pytest.approx(oracle.log_determinant(H), abs=1e-5)
 
 
 @pytest.mark.parametrize("m", [40, 2])
-def test_directions_that_nothing_sees_are_left_out(m):
-    """Where the graph's matrix and the rows leave directions open, inverse and determinant are those of the rest."""
-    X, W, terms, precisions, new = setting(m, "graph")
-    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(10, 4)))[0]
-    across = np.eye(10) - turn @ turn.T
-    terms = [Term("graph", across @ terms[0].matrix @ across)]
+def test_unobserved_directions_are_excluded(m):
+    """In a common null space of prior and rows, inverse and determinant are those of the other directions."""
+    X, W, terms, precisions, new = make_posterior_problem(m, "graph")
+    directions = np.linalg.qr(np.random.default_rng(3).normal(size=(10, 4)))[0]
+    across = np.eye(10) - directions @ directions.T
+    terms = [PriorTerm("graph", across @ terms[0].matrix @ across)]
     H = oracle.precision_matrix(terms, precisions, 3) + oracle.data_hessian(X, W)
     expected = covariances(H, new, new, 3)
-    posterior = LaplacePosterior.of(X, W, terms, precisions)
+    posterior = LogisticPosterior.from_mode(X, W, terms, precisions)
     np.testing.assert_allclose(posterior.cross_covariance(new, new), expected, atol=1e-5 * np.abs(expected).max())
     assert posterior.log_determinant == pytest.approx(oracle.log_determinant(H), abs=1e-5)
 
 
-def test_large_problems_have_the_block_of_each_class(monkeypatch):
-    """Beyond the size that is worked out whole, it is the inverse of each class's block of H, and nothing between."""
-    monkeypatch.setattr(curvature, "MOST_COORDINATES", 0)
-    X, W, terms, precisions, new = setting(40, "graph+ridge")
+def test_large_problems_use_the_block_of_each_class(monkeypatch):
+    """Above the size limit the covariance is the inverse of each class's block of H, and 0 between classes."""
+    monkeypatch.setattr(newton, "MAX_COORDINATES", 0)
+    X, W, terms, precisions, new = make_posterior_problem(40, "graph+ridge")
     H = oracle.precision_matrix(terms, precisions, 3) + oracle.data_hessian(X, W)
-    found = LaplacePosterior.of(X, W, terms, precisions).covariance(new)
+    covariance = LogisticPosterior.from_mode(X, W, terms, precisions).covariance(new)
     for c in range(3):
         own = np.linalg.inv(H[c * 10 : c * 10 + 10, c * 10 : c * 10 + 10])
-        np.testing.assert_allclose(found[:, c, c], np.einsum("tr,rs,ts->t", new, own, new), rtol=1e-6)
-    assert not found[:, ~np.eye(3, dtype=bool)].any()
+        np.testing.assert_allclose(covariance[:, c, c], np.einsum("tr,rs,ts->t", new, own, new), rtol=1e-6)
+    assert not covariance[:, ~np.eye(3, dtype=bool)].any()
 
 
 def test_curvature_of_candidate_sets():
-    """A full set has none, an exact label diag p - p p^T, others are positive semi-definite and no more than that."""
-    X, mask, _, _ = problem(30, 5, 4)
-    wider = soften(mask)
-    told = Likelihood.of(X, wider, None)
-    at = told.point(np.random.default_rng(0).normal(size=(len(told.mask), 3)))
-    exact = Likelihood.of(X, mask, None)
-    curved = told.curvatures(at, convex=True)
-    p = at.shares[:, :-1]
-    whole = np.eye(3) * p[:, None, :] - p[:, :, None] * p[:, None, :]
-    single = told.mask.sum(axis=1) == 1
-    np.testing.assert_allclose(curved[single], whole[single], atol=1e-12)
-    assert np.linalg.eigvalsh(curved).min() >= -1e-12
-    assert len(told.mask) < len(exact.mask)
-    posterior = LaplacePosterior.of(X, np.zeros((3, 6)), [Term("r", np.eye(6))], {"r": np.array(1.0)}, mask=wider)
-    firmer = LaplacePosterior.of(X, np.zeros((3, 6)), [Term("r", np.eye(6))], {"r": np.array(1.0)})
-    assert posterior.log_determinant < firmer.log_determinant
+    """The curvature is 0 for a full set, diag p - p p^T for an exact label, and in between for other sets."""
+    X, mask, _, _ = make_problem(30, 5, 4)
+    sets = soften(mask)
+    likelihood = CandidateLikelihood.from_mask(X, sets, None)
+    at = likelihood.evaluate(np.random.default_rng(0).normal(size=(len(likelihood.mask), 3)))
+    exact = CandidateLikelihood.from_mask(X, mask, None)
+    curvature = likelihood.curvatures(at, convex=True)
+    p = at.proba[:, :-1]
+    expected = np.eye(3) * p[:, None, :] - p[:, :, None] * p[:, None, :]
+    single = likelihood.mask.sum(axis=1) == 1
+    np.testing.assert_allclose(curvature[single], expected[single], atol=1e-12)
+    assert np.linalg.eigvalsh(curvature).min() >= -1e-12
+    assert len(likelihood.mask) < len(exact.mask)
+    terms, precisions, W = [PriorTerm("r", np.eye(6))], {"r": np.array(1.0)}, np.zeros((3, 6))
+    partial = LogisticPosterior.from_mode(X, W, terms, precisions, mask=sets)
+    labeled = LogisticPosterior.from_mode(X, W, terms, precisions)
+    assert partial.log_determinant < labeled.log_determinant
 
 
 def test_without_labeled_rows_it_is_the_prior():
-    """No rows leave the prior."""
-    X, W, terms, precisions, new = setting(40, "ridge")
+    """Without rows the covariance is that of the prior."""
+    X, W, terms, precisions, new = make_posterior_problem(40, "ridge")
     inside = new * np.append(np.ones(9), 0.0)
-    found = LaplacePosterior.of(X[:0], W, terms, precisions).covariance(inside)
+    covariance = LogisticPosterior.from_mode(X[:0], W, terms, precisions).covariance(inside)
     expected = (inside**2).sum(axis=1) / precisions["ridge"]
-    np.testing.assert_allclose(found, expected[:, None, None] * np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(covariance, expected[:, None, None] * np.eye(3), atol=1e-12)
+
+
+def solve_fixed(X, mask, weight, terms, precisions):
+    """Return the weights at fixed precisions."""
+    return solve_graph_logistic(
+        X, mask, terms, precision="fixed", precisions=precisions, sample_weight=weight, tol=1e-10
+    ).weights
+
+
+def test_leave_one_out_scores_are_close_to_those_of_a_fit_without_the_row():
+    """One Newton step approximates the fit without the row ten times better than the fit with it."""
+    X, mask = table(60)
+    weight = np.ones(len(X))
+    weight[:5] = 2.0
+    labeled = ~mask.all(axis=1)
+    X, mask, weight = X[labeled], mask[labeled], weight[labeled]
+    terms, precisions = [PriorTerm("ridge", np.eye(4))], {"ridge": np.array(1.0)}
+    W = solve_fixed(X, mask, weight, terms, precisions)
+    posterior = LogisticPosterior.from_mode(X, W, terms, precisions, weight, mask)
+    scores = leave_one_out_scores(posterior, X, mask, weight)
+    exact = np.empty_like(scores)
+    for i in range(len(X)):
+        reduced = weight.copy()
+        reduced[i] -= 1.0
+        exact[i] = X[i] @ solve_fixed(X, mask, reduced, terms, precisions).T
+    assert np.abs(scores - exact).mean() < 0.1 * np.abs(X @ W.T - exact).mean()
+
+
+def test_predictive_gain_is_relative_to_class_frequencies():
+    """Random scores have no gain, however large; correct ones have a gain of up to the entropy of the classes."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    mask = np.eye(3, dtype=bool)[y]
+    correct = 40.0 * (mask[:, :2] * 1.0 - mask[:, 2:])
+    assert predictive_gain(5.0 * rng.normal(size=(300, 2)), mask, np.ones(300)) < 0.02
+    assert predictive_gain(correct, mask, np.ones(300)) == pytest.approx(np.log(3), abs=1e-3)

@@ -1,20 +1,18 @@
-"""Posterior covariances of further rows: the cheap forms against the published one, and its bound."""
+"""Posterior covariances of further rows: the low-rank form against the reference form, and its bound."""
 
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from oneof.kernels import covariance, variances
-from oneof.solvers.laplace import reduced as reduced_module
-from oneof.solvers.laplace.covariance import LatentCovariance
-from oneof.solvers.laplace.expectation import draw_normals, expected_shares, sample, symmetric_roots
-from oneof.solvers.laplace.lanczos import large_eigenpairs
-from oneof.solvers.laplace.landmarks import NystroemFeatures
+from oneof.kernels.nystroem import NystroemFeatures
+from oneof.solvers.laplace import low_rank_covariance
+from oneof.solvers.laplace.low_rank_covariance import LowRankCovariance, large_eigenpairs
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.posterior import in_single_precision
-from oneof.solvers.laplace.prior import FeaturePrior, GramPrior
-from oneof.solvers.laplace.reduced import ReducedCovariance
-from oneof.solvers.laplace.weights import WeightCovariance
+from oneof.solvers.laplace.model import FeaturePrior, GramPrior
+from oneof.solvers.laplace.posterior import to_float32_if_precise
+from oneof.solvers.laplace.posterior_covariance import LatentCovariance, WeightCovariance
+from oneof.solvers.laplace.predictive import draw_normals, expected_softmax, sample_latents, symmetric_roots
 from tests.estimators.panel import table
 
 KERNELS = {
@@ -25,88 +23,90 @@ KERNELS = {
 
 
 @pytest.fixture(autouse=True)
-def _few_rows(monkeypatch):
-    """Allow as many features as there may be: with the few rows of these tests the published form would be taken."""
-    monkeypatch.setattr(reduced_module, "LARGEST_SPACE", 0.5)
-    monkeypatch.setattr(reduced_module, "MOST_FEATURES", 2.0)
-    monkeypatch.setattr(reduced_module, "MOST_FOR_EACH", 0.5)
+def _raise_limits(monkeypatch):
+    """Raise the limits of the low-rank form, which few rows would otherwise exceed."""
+    monkeypatch.setattr(low_rank_covariance, "MAX_KRYLOV_FRACTION", 0.5)
+    monkeypatch.setattr(low_rank_covariance, "MAX_FEATURES_FRACTION", 2.0)
+    monkeypatch.setattr(low_rank_covariance, "MAX_FEATURES_FRACTION_PER_CLASS", 0.5)
 
 
 def problem(kernel, n=300, K=4):
-    """Return the prior and the probabilities at the mode, and further rows' covariances and variances."""
+    """Return the prior and the probabilities at the mode, and the covariances and variances of further rows."""
     X, mask = table(n, K=K)
-    told = ~mask.all(axis=1)
+    labeled = ~mask.all(axis=1)
     further = np.random.default_rng(1).normal(size=(40, X.shape[1])) * 2
-    prior = GramPrior.of(covariance(kernel, X[told]))
-    mode = find_mode(prior, mask[told], np.inf)
-    return prior, mode.shares.overall, covariance(kernel, further, X[told]), variances(kernel, further)
+    prior = GramPrior.from_gram(covariance(kernel, X[labeled]))
+    mode = find_mode(prior, mask[labeled], np.inf)
+    return prior, mode.derivatives.proba, covariance(kernel, further, X[labeled]), variances(kernel, further)
 
 
-def in_order(lower, upper, share=1.0):
-    """Return whether lower <= share upper for each row's matrices, but for rounding."""
-    gaps = np.linalg.eigvalsh(share * upper - lower)
+def is_below(lower, upper, factor=1.0):
+    """Return whether lower <= factor upper for the matrices of each row, up to rounding errors."""
+    gaps = np.linalg.eigvalsh(factor * upper - lower)
     return gaps.min() >= -1e-9 * np.abs(upper).max()
 
 
 @pytest.mark.parametrize("eps", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("name", KERNELS)
-def test_the_cheap_form_keeps_its_bounds(name, eps):
-    """In every direction it is off by a share of about sqrt(eps) at most."""
-    prior, shares, cross, own = problem(KERNELS[name])
-    published = LatentCovariance.of(prior, shares).of_rows(cross, own)
-    cheap = ReducedCovariance.of(prior, shares, np.random.default_rng(0), eps=eps).of_rows(cross, own)
-    assert in_order((1 - np.sqrt(eps)) * cheap, published)
-    assert in_order(published, cheap, 1 + np.sqrt(eps) + eps)
+def test_low_rank_form_satisfies_its_bounds(name, eps):
+    """Its relative error is at most about sqrt(eps) in every direction."""
+    prior, proba, cross, prior_variances = problem(KERNELS[name])
+    reference = LatentCovariance.from_prior(prior, proba).covariances(cross, prior_variances)
+    low_rank = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0), eps=eps).covariances(
+        cross, prior_variances
+    )
+    assert is_below((1 - np.sqrt(eps)) * low_rank, reference)
+    assert is_below(reference, low_rank, 1 + np.sqrt(eps) + eps)
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_the_cheap_form_is_close(name):
-    """As it is used, variances are right to 3e-3 of themselves, in single precision too."""
-    prior, shares, cross, own = problem(KERNELS[name])
-    published = LatentCovariance.of(prior, shares).of_rows(cross, own)
-    reduced = ReducedCovariance.of(prior, shares, np.random.default_rng(0))
-    single = in_single_precision(reduced, cross, own)
+def test_low_rank_form_is_accurate(name):
+    """At the default eps, the relative error of the variances is at most 3e-3, also in single precision."""
+    prior, proba, cross, prior_variances = problem(KERNELS[name])
+    reference = LatentCovariance.from_prior(prior, proba).covariances(cross, prior_variances)
+    low_rank = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0))
+    single = to_float32_if_precise(low_rank, cross, prior_variances)
     assert single.roots[0].dtype == np.float32
-    for form in (reduced, single):
-        cheap = form.of_rows(cross, own)
-        each = np.arange(cheap.shape[1])
-        np.testing.assert_allclose(cheap[:, each, each], published[:, each, each], rtol=3e-3)
+    for form in (low_rank, single):
+        covariances = form.covariances(cross, prior_variances)
+        diagonal = np.arange(covariances.shape[1])
+        np.testing.assert_allclose(covariances[:, diagonal, diagonal], reference[:, diagonal, diagonal], rtol=3e-3)
 
 
-def test_the_cheap_form_is_given_up_where_it_would_not_be_cheap():
-    """Where the kernel falls off at once no few features hold it."""
-    prior, shares, _, _ = problem(ConstantKernel(10.0) * RBF(0.05))
-    assert ReducedCovariance.of(prior, shares, np.random.default_rng(0)) is None
+def test_low_rank_form_is_rejected_if_it_needs_many_features():
+    """A kernel of short length has no low-rank approximation."""
+    prior, proba, _, _ = problem(ConstantKernel(10.0) * RBF(0.05))
+    assert LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0)) is None
 
 
 def test_a_class_without_probability_needs_no_features():
-    """Its latents keep their prior."""
-    prior, shares, cross, own = problem(KERNELS["smooth"], K=3)
-    shares = np.stack([shares[:, 0] + shares[:, 1], shares[:, 2], 0 * shares[:, 0]], axis=1)
-    form = ReducedCovariance.of(prior, shares, np.random.default_rng(0))
+    """Its latents have their prior covariance."""
+    prior, proba, cross, prior_variances = problem(KERNELS["smooth"], K=3)
+    proba = np.stack([proba[:, 0] + proba[:, 1], proba[:, 2], 0 * proba[:, 0]], axis=1)
+    form = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0))
     assert [root.shape[1] > 0 for root in form.roots] == [True, True, False]
-    found = form.of_rows(cross, own)
-    np.testing.assert_allclose(found[:, 2, 2], own)
+    found = form.covariances(cross, prior_variances)
+    np.testing.assert_allclose(found[:, 2, 2], prior_variances)
     np.testing.assert_array_equal(found[:, 2, :2], 0.0)
 
 
-def test_single_precision_is_declined_where_it_would_lose():
-    """With prior variances 1e10 times those of the posterior, double precision is kept."""
-    prior, shares, cross, own = problem(ConstantKernel(1e8) * DotProduct(1.0), n=100)
-    published = LatentCovariance.of(prior, shares)
-    assert in_single_precision(published, cross, own) is published
+def test_single_precision_is_rejected_if_it_is_inaccurate():
+    """With prior variances 1e10 times those of the posterior, the result is in double precision."""
+    prior, proba, cross, prior_variances = problem(ConstantKernel(1e8) * DotProduct(1.0), n=100)
+    reference = LatentCovariance.from_prior(prior, proba)
+    assert to_float32_if_precise(reference, cross, prior_variances) is reference
 
 
 def spectral(spectrum):
-    """Return a matrix with this spectrum, and what draws blocks of directions."""
-    random = np.random.default_rng(0)
-    turn, _ = np.linalg.qr(random.normal(size=(len(spectrum), len(spectrum))))
-    return (turn * spectrum) @ turn.T, lambda: random.normal(size=(len(spectrum), 8))
+    """Return a matrix with this spectrum, and a function that draws blocks of directions."""
+    rng = np.random.default_rng(0)
+    rotation, _ = np.linalg.qr(rng.normal(size=(len(spectrum), len(spectrum))))
+    return (rotation * spectrum) @ rotation.T, lambda: rng.normal(size=(len(spectrum), 8))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_large_eigenvalues_are_found(dtype):
-    """Of a matrix with a known spectrum: all above eps, and nearly their vectors."""
+    """All eigenvalues above eps of a matrix with a known spectrum are found, with accurate vectors."""
     spectrum = 100.0 * 0.8 ** np.arange(200)
     matrix, draw = spectral(spectrum)
     matrix = matrix.astype(dtype)
@@ -118,88 +118,90 @@ def test_large_eigenvalues_are_found(dtype):
     assert large_eigenpairs(lambda V: matrix @ V, lambda: draw().astype(dtype), 0.1, 20) is None
 
 
-@pytest.mark.parametrize("wide", [0.0, 1e-3])
-def test_eigenvalues_that_recur_are_found(wide):
-    """More often than a block is wide, or in a cluster: no direction of them is missed."""
-    spectrum = np.concatenate([np.full(40, 2.0) + wide * np.arange(40), np.zeros(160)])
+@pytest.mark.parametrize("spacing", [0.0, 1e-3])
+def test_repeated_eigenvalues_are_found(spacing):
+    """No direction is missed if the multiplicity exceeds the block size, or eigenvalues form a cluster."""
+    spectrum = np.concatenate([np.full(40, 2.0) + spacing * np.arange(40), np.zeros(160)])
     matrix, draw = spectral(spectrum)
     values, vectors = large_eigenpairs(lambda V: matrix @ V, draw, 0.1, 150)
     assert len(values) == 40
     assert np.linalg.norm(matrix - (vectors * values) @ vectors.T, 2) <= 0.1
 
 
-def test_rows_that_recur_keep_the_bounds():
-    """Groups of equal rows, whose kernel has the same eigenvalue for all of them."""
+def test_duplicated_rows_satisfy_the_bounds():
+    """Groups of equal rows, for which the kernel has a repeated eigenvalue, satisfy the bounds."""
     eps = 0.01
     groups = np.kron(np.eye(20), np.ones((10, 10)))
-    prior, shares = GramPrior.of(groups), np.full((200, 2), 0.5)
-    published = LatentCovariance.of(prior, shares).of_rows(groups, np.ones(200))
-    found = ReducedCovariance.of(prior, shares, np.random.default_rng(0), eps=eps)
+    prior, proba = GramPrior.from_gram(groups), np.full((200, 2), 0.5)
+    reference = LatentCovariance.from_prior(prior, proba).covariances(groups, np.ones(200))
+    found = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0), eps=eps)
     assert found is not None
-    cheap = found.of_rows(groups, np.ones(200))
-    assert in_order((1 - np.sqrt(eps)) * cheap, published)
-    assert in_order(published, cheap, 1 + np.sqrt(eps) + eps)
+    low_rank = found.covariances(groups, np.ones(200))
+    assert is_below((1 - np.sqrt(eps)) * low_rank, reference)
+    assert is_below(reference, low_rank, 1 + np.sqrt(eps) + eps)
 
 
 def test_features_give_the_covariances_of_their_kernel():
-    """In the space of weights the same covariances come out, to which is added what the features miss."""
+    """The weight space gives the same covariances, plus the variance that the features do not explain."""
     X, mask = table(200, K=3)
-    told = ~mask.all(axis=1)
-    features = np.tanh(X[told] @ np.random.default_rng(0).normal(size=(4, 7)))
+    labeled = ~mask.all(axis=1)
+    features = np.tanh(X[labeled] @ np.random.default_rng(0).normal(size=(4, 7)))
     further = np.tanh(np.random.default_rng(1).normal(size=(20, 7)))
-    exact, low_rank = GramPrior.of(features @ features.T), FeaturePrior.of(features)
-    shares = find_mode(low_rank, mask[told], np.inf).shares.overall
-    own = (further**2).sum(axis=1)
-    published = LatentCovariance.of(exact, shares).of_rows(further @ features.T, own)
-    by_weights = WeightCovariance.of([features] * 3, shares)
-    np.testing.assert_allclose(by_weights.of_rows(further, own), published, atol=1e-9)
-    more = by_weights.of_rows(further, own + 2.0) - published
+    exact, low_rank = GramPrior.from_gram(features @ features.T), FeaturePrior.from_features(features)
+    proba = find_mode(low_rank, mask[labeled], np.inf).derivatives.proba
+    prior_variances = (further**2).sum(axis=1)
+    reference = LatentCovariance.from_prior(exact, proba).covariances(further @ features.T, prior_variances)
+    by_weights = WeightCovariance.from_features([features] * 3, proba)
+    np.testing.assert_allclose(by_weights.covariances(further, prior_variances), reference, atol=1e-9)
+    more = by_weights.covariances(further, prior_variances + 2.0) - reference
     np.testing.assert_allclose(more, np.broadcast_to(2.0 * np.eye(3), more.shape), atol=1e-9)
 
 
 def test_a_kernel_for_each_class():
-    """Equal kernels for all classes give the covariances of a shared one, in both forms."""
-    prior, shares, cross, own = problem(KERNELS["smooth"], K=3)
-    each = GramPrior.of(np.stack([prior.gram] * 3))
-    crosses, owns = np.stack([cross] * 3), np.stack([own] * 3)
-    shared = LatentCovariance.of(prior, shares).of_rows(cross, own)
-    np.testing.assert_allclose(LatentCovariance.of(each, shares).of_rows(crosses, owns), shared, atol=1e-9)
-    cheap = ReducedCovariance.of(each, shares, np.random.default_rng(0))
-    np.testing.assert_allclose(cheap.of_rows(crosses, owns), shared, atol=2e-3 * shared.max())
+    """Equal kernels for all classes give the covariances of a shared kernel, in both forms."""
+    prior, proba, cross, prior_variances = problem(KERNELS["smooth"], K=3)
+    each = GramPrior.from_gram(np.stack([prior.gram] * 3))
+    stacked_cross, stacked_variances = np.stack([cross] * 3), np.stack([prior_variances] * 3)
+    shared = LatentCovariance.from_prior(prior, proba).covariances(cross, prior_variances)
+    np.testing.assert_allclose(
+        LatentCovariance.from_prior(each, proba).covariances(stacked_cross, stacked_variances), shared, atol=1e-9
+    )
+    low_rank = LowRankCovariance.from_prior(each, proba, np.random.default_rng(0))
+    np.testing.assert_allclose(low_rank.covariances(stacked_cross, stacked_variances), shared, atol=2e-3 * shared.max())
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_as_many_landmarks_as_rows_give_the_kernel(name):
-    """Inner products of the features of all rows are their kernel; those of some never exceed its diagonal."""
+    """Inner products of features with all rows as landmarks equal the kernel; with some they are at most the kernel."""
     X, _ = table(60)
     kernel = KERNELS[name]
-    features = NystroemFeatures.of(kernel, X).of_rows(X)
+    features = NystroemFeatures.fit(kernel, X).transform(X)
     np.testing.assert_allclose(features @ features.T, covariance(kernel, X), atol=1e-6 * variances(kernel, X).max())
-    some = NystroemFeatures.of(kernel, X[:20]).of_rows(X)
+    some = NystroemFeatures.fit(kernel, X[:20]).transform(X)
     gap = covariance(kernel, X) - some @ some.T
     assert np.linalg.eigvalsh(gap).min() >= -1e-6 * variances(kernel, X).max()
 
 
-def test_draws_have_the_moments_they_should():
+def test_samples_have_the_posterior_moments():
     """Sampled latents have the means exactly, by pairs of opposite sign, and the covariances in the limit."""
-    random = np.random.default_rng(0)
-    root = random.normal(size=(5, 3, 3))
-    means, covariances = random.normal(size=(5, 3)), root @ root.mT
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(5, 3, 3))
+    means, covariances = rng.normal(size=(5, 3)), root @ root.mT
     np.testing.assert_allclose(symmetric_roots(covariances) @ symmetric_roots(covariances), covariances, atol=1e-12)
-    drawn = sample(means, covariances, draw_normals(200_000, 3, random))
+    drawn = sample_latents(means, covariances, draw_normals(200_000, 3, rng))
     np.testing.assert_allclose(drawn.mean(axis=1), means, atol=1e-12)
     centered = drawn - means[:, None]
     found = np.einsum("tsk,tsj->tkj", centered, centered) / drawn.shape[1]
     np.testing.assert_allclose(found, covariances, atol=0.05 * np.abs(covariances).max())
 
 
-def test_expected_shares_are_the_mean_of_the_softmax():
-    """For two classes they are the mean of the logistic function of a normal; without spread, the softmax."""
+def test_expected_softmax_is_the_mean_of_the_softmax():
+    """For two classes it is the mean of the logistic function of a normal; with covariance 0 it is the softmax."""
     means, covariances = np.array([[0.3, -0.4]]), np.array([[[1.5, 0.2], [0.2, 0.8]]])
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
-    spread = np.sqrt(1.5 + 0.8 - 2 * 0.2)
-    exact = (weights / (1 + np.exp(-(0.7 + spread * nodes)))).sum() / weights.sum()
+    std = np.sqrt(1.5 + 0.8 - 2 * 0.2)
+    exact = (weights / (1 + np.exp(-(0.7 + std * nodes)))).sum() / weights.sum()
     normals = draw_normals(100_001, 2, np.random.default_rng(0))
-    np.testing.assert_allclose(expected_shares(means, covariances, normals)[0], [exact, 1 - exact], atol=2e-3)
-    certain = expected_shares(means, 0 * covariances, normals)
-    np.testing.assert_allclose(certain[0, 0], 1 / (1 + np.exp(-0.7)))
+    np.testing.assert_allclose(expected_softmax(means, covariances, normals)[0], [exact, 1 - exact], atol=2e-3)
+    exact_softmax = expected_softmax(means, 0 * covariances, normals)
+    np.testing.assert_allclose(exact_softmax[0, 0], 1 / (1 + np.exp(-0.7)))

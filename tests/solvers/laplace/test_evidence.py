@@ -1,34 +1,34 @@
-"""The evidence of Gaussian processes on candidate sets: by its definition; its gradient by differences; the search."""
+"""Evidence of Gaussian processes on candidate sets: its definition, its gradient, and its optimization."""
 
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 
 from oneof.errors import InputError
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.evidence import evidence, evidence_gradient
-from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.mode import find_mode
-from oneof.solvers.laplace.prior import GramPrior
+from oneof.solvers.laplace.model import GramPrior
 from tests.estimators.panel import table
 from tests.oracles import laplace_evidence as oracle
 
 SHARPNESSES = [1.0, 2.0, np.inf]
 KERNELS = {
     "RBF": 2.0 * RBF(1.5),
-    "RBF with a width a feature": 1.5 * RBF([1.0, 2.0, 3.0]),
-    "of several parts": 1.0 * DotProduct(1.0) + 2.0 * RBF(1.0) + WhiteKernel(0.1),
-    "of low rank": 0.5 * DotProduct(1.0),
-    "one a class": [(k + 1.0) * RBF(1.0 + k) + WhiteKernel(0.2) for k in range(4)],
+    "RBF with a length per feature": 1.5 * RBF([1.0, 2.0, 3.0]),
+    "sum of kernels": 1.0 * DotProduct(1.0) + 2.0 * RBF(1.0) + WhiteKernel(0.1),
+    "low rank": 0.5 * DotProduct(1.0),
+    "one per class": [(k + 1.0) * RBF(1.0 + k) + WhiteKernel(0.2) for k in range(4)],
 }
 
 
 @pytest.fixture(scope="module")
 def rows():
-    """Return some 35 rows of 4 classes, exact and partial."""
+    """Return about 35 rows of 4 classes, exact and partial."""
     X, mask = table(40, d=3, K=4)
-    told = ~mask.all(axis=1)
-    return X[told], mask[told]
+    labeled = ~mask.all(axis=1)
+    return X[labeled], mask[labeled]
 
 
 def with_theta(kernel, theta):
@@ -41,15 +41,15 @@ def grams(kernel, X):
     """Return the prior and the derivatives of its Gram matrices."""
     if not isinstance(kernel, list):
         gram, gradients = kernel(X, eval_gradient=True)
-        return GramPrior.of(gram), gradients
+        return GramPrior.from_gram(gram), gradients
     pairs = [part(X, eval_gradient=True) for part in kernel]
-    return GramPrior.of(np.stack([gram for gram, _ in pairs])), [gradients for _, gradients in pairs]
+    return GramPrior.from_gram(np.stack([gram for gram, _ in pairs])), [gradients for _, gradients in pairs]
 
 
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_the_evidence_is_that_of_the_definition(rows, kernel, sharpness):
-    """Psi less half the log determinant, with the nK x nK matrices written out, is the evidence."""
+def test_evidence_equals_its_definition(rows, kernel, sharpness):
+    """The evidence is Psi minus half the log determinant of the explicit nK x nK matrices."""
     X, mask = rows
     prior, _ = grams(kernel, X)
     mode = find_mode(prior, mask, sharpness)
@@ -60,13 +60,13 @@ def test_the_evidence_is_that_of_the_definition(rows, kernel, sharpness):
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_the_gradient_is_the_derivative_of_the_evidence(rows, kernel, sharpness):
-    """It is what central differences say, where each mode is found anew from the same basin."""
+    """The gradient equals central differences, with each mode result again in the same basin."""
     X, mask = rows
 
     def evaluate(theta, initial=None):
         prior, gradients = grams(with_theta(kernel, theta), X)
         mode = find_mode(prior, mask, sharpness, initial=initial, tol=1e-12)
-        factors = Factors.of(prior, mode.shares.overall)
+        factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
         return evidence(prior, mode, factors), prior, mode, factors, gradients
 
     theta = np.concatenate([part.theta for part in kernel]) if isinstance(kernel, list) else kernel.theta
@@ -79,14 +79,14 @@ def test_the_gradient_is_the_derivative_of_the_evidence(rows, kernel, sharpness)
     np.testing.assert_allclose(gradient, numerical, rtol=1e-5, atol=1e-7 * np.abs(numerical).max())
 
 
-def test_probabilities_that_vanish_leave_the_gradient_finite(rows):
-    """Where latents are so far apart that probabilities underflow to 0, those add nothing to evidence or gradient."""
+def test_underflowing_probabilities_keep_the_gradient_finite(rows):
+    """Probabilities that underflow to 0 do not contribute to the evidence or its gradient."""
     X, _ = rows
     mask = np.eye(4, dtype=bool)[np.arange(len(X)) % 2]
     prior, gradients = grams(ConstantKernel(1e8, "fixed") * RBF(0.01) + WhiteKernel(1e8), X)
     mode = find_mode(prior, mask, 1.0, initial=np.where(mask, 1e-5, -1e-5))
     mode = find_mode(prior, mask, 1.0, initial=mode.coefficients)
-    factors = Factors.of(prior, mode.shares.overall)
+    factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
     assert np.isfinite(evidence(prior, mode, factors))
     assert np.isfinite(evidence_gradient(prior, mode, factors, gradients)).all()
 
@@ -97,54 +97,52 @@ def value(kernel, rows, sharpness):
 
 
 @pytest.mark.parametrize("sharpness", [1.0, np.inf])
-@pytest.mark.parametrize("kernel", [2.0 * RBF(1.5), [RBF(1.0 + k) for k in range(4)]], ids=["shared", "one a class"])
-def test_the_search_ends_higher_than_its_start_and_tells_the_truth(rows, kernel, sharpness):
-    """The evidence rises, is that of the kernel and the mode returned, and the kernel given stays as it was."""
+@pytest.mark.parametrize("kernel", [2.0 * RBF(1.5), [RBF(1.0 + k) for k in range(4)]], ids=["shared", "one per class"])
+def test_search_increases_the_evidence_that_it_reports(rows, kernel, sharpness):
+    """The evidence increases, is that of the returned kernel and mode, and the given kernel does not change."""
     before = repr(kernel)
-    found = search_hyperparameters(*rows, kernel, sharpness)
-    assert found.evidence > value(kernel, rows, sharpness)
-    prior, _ = grams(found.kernel, rows[0])
-    mode = find_mode(prior, rows[1], sharpness, initial=found.coefficients, tol=1e-8)
-    assert evidence(prior, mode) == pytest.approx(found.evidence)
+    result = search_hyperparameters(*rows, kernel, sharpness)
+    assert result.evidence > value(kernel, rows, sharpness)
+    prior, _ = grams(result.kernel, rows[0])
+    mode = find_mode(prior, rows[1], sharpness, initial=result.coefficients, tol=1e-8)
+    assert evidence(prior, mode) == pytest.approx(result.evidence)
     assert repr(kernel) == before
-    assert isinstance(found.kernel, list) == isinstance(kernel, list)
+    assert isinstance(result.kernel, list) == isinstance(kernel, list)
 
 
-def test_further_starts_never_end_lower(rows):
-    """They add tries to those from the first start, and the same Generator draws the same."""
+def test_restarts_never_decrease_the_evidence(rows):
+    """Restarts add evaluations to those of the first start, and equal generators give equal results."""
     kernel = 1.0 * RBF(1.0, (1e-2, 1e2))
     one = search_hyperparameters(*rows, kernel, 1.0)
-    several = [
-        search_hyperparameters(*rows, kernel, 1.0, n_restarts=2, random=np.random.default_rng(0)) for _ in range(2)
-    ]
+    several = [search_hyperparameters(*rows, kernel, 1.0, n_restarts=2, rng=np.random.default_rng(0)) for _ in range(2)]
     assert several[0].evidence >= one.evidence
     assert several[0].n_evaluations > one.n_evaluations
     assert several[0].kernel == several[1].kernel
 
 
-def test_an_optimizer_of_ones_own_minimizes_the_evidence_with_a_minus(rows):
-    """It sees the start, the bounds and the gradient; of all that it tries the best is kept, whatever it returns."""
-    kernel, seen = 2.0 * RBF(1.5), []
+def test_a_custom_optimizer_minimizes_the_negative_evidence(rows):
+    """It receives the start, the bounds and the gradient; the best of its evaluations is returned."""
+    kernel, calls = 2.0 * RBF(1.5), []
 
     def optimizer(objective, initial_theta, bounds):
-        minus, slope = objective(initial_theta)
-        seen.append((minus, objective(initial_theta, eval_gradient=False), initial_theta, bounds))
-        step = initial_theta - 0.1 * slope / np.abs(slope).max()
-        seen.append(objective(step))
+        loss, gradient = objective(initial_theta)
+        calls.append((loss, objective(initial_theta, eval_gradient=False), initial_theta, bounds))
+        step = initial_theta - 0.1 * gradient / np.abs(gradient).max()
+        calls.append(objective(step))
         return np.array([9.0, -9.0]), 0.0
 
-    found = search_hyperparameters(*rows, kernel, 2.0, optimizer=optimizer)
-    minus, again, theta, bounds = seen[0]
-    assert minus == pytest.approx(-value(kernel, rows, 2.0))
-    assert again == pytest.approx(minus)
+    result = search_hyperparameters(*rows, kernel, 2.0, optimizer=optimizer)
+    loss, again, theta, bounds = calls[0]
+    assert loss == pytest.approx(-value(kernel, rows, 2.0))
+    assert again == pytest.approx(loss)
     np.testing.assert_array_equal(theta, kernel.theta)
     np.testing.assert_array_equal(bounds, kernel.bounds)
-    assert found.evidence == pytest.approx(-seen[1][0])
-    assert found.evidence > -minus
+    assert result.evidence == pytest.approx(-calls[1][0])
+    assert result.evidence > -loss
 
 
 class Wide(RBF):
-    """A kernel that is not finite where it is wider than 2."""
+    """Kernel that is NaN if its length is above 2."""
 
     def __call__(self, X, Y=None, eval_gradient=False):
         values = super().__call__(X, Y, eval_gradient)
@@ -153,43 +151,43 @@ class Wide(RBF):
         return (values[0] * np.nan, values[1]) if eval_gradient else values * np.nan
 
 
-def test_tries_that_fail_count_as_the_worst(rows):
-    """A kernel that is not finite ends neither the search nor its rise; where every try fails, it says so."""
-    found = search_hyperparameters(*rows, 1.0 * Wide(0.3), 1.0)
-    assert found.evidence > value(1.0 * RBF(0.3), rows, 1.0) + 1
+def test_failed_evaluations_count_as_the_worst(rows):
+    """An infinite kernel does not stop the search; if every evaluation fails, the evidence is -inf."""
+    result = search_hyperparameters(*rows, 1.0 * Wide(0.3), 1.0)
+    assert result.evidence > value(1.0 * RBF(0.3), rows, 1.0) + 1
     failed = search_hyperparameters(*rows, 1.0 * Wide(3.0), 1.0)
     assert failed.evidence == -np.inf
     assert failed.coefficients is None
     np.testing.assert_allclose(failed.kernel.theta, (1.0 * Wide(3.0)).theta)
 
 
-def test_nothing_to_search_returns_the_kernel(rows):
-    """Without free hyper-parameters, the evidence of the kernel is all there is."""
+def test_fixed_hyperparameters_return_the_kernel(rows):
+    """Without free hyperparameters the search has one evaluation."""
     kernel = ConstantKernel(2.0, "fixed") * RBF(1.5, "fixed")
-    found = search_hyperparameters(*rows, kernel, 1.0, n_restarts=3)
-    assert found.kernel == kernel
-    assert found.evidence == pytest.approx(value(kernel, rows, 1.0))
-    assert found.n_evaluations == 1
+    result = search_hyperparameters(*rows, kernel, 1.0, n_restarts=3)
+    assert result.kernel == kernel
+    assert result.evidence == pytest.approx(value(kernel, rows, 1.0))
+    assert result.n_evaluations == 1
 
 
-class Silent(RBF):
-    """A kernel of one's own, that nobody taught its derivatives."""
+class NoGradient(RBF):
+    """User-defined kernel without derivatives."""
 
     def __call__(self, X, Y=None):
         return super().__call__(X, Y)
 
 
-def test_searches_that_cannot_be_are_refused(rows):
-    """Unknown optimizers, starts drawn from bounds without end, and kernels without derivatives."""
-    with pytest.raises(InputError, match="optimizer='newton'"):
+def test_invalid_searches_raise(rows):
+    """Unknown optimizers, restarts within infinite bounds, and kernels without derivatives raise errors."""
+    with pytest.raises(InputError, match=r"`optimizer` must be .*'newton'"):
         search_hyperparameters(*rows, RBF(), 1.0, optimizer="newton")
     with pytest.raises(InputError, match="within the kernel's bounds"):
         search_hyperparameters(*rows, RBF(1.0, (1e-5, np.inf)), 1.0, n_restarts=1)
-    with pytest.raises(InputError, match="does not give its derivatives"):
-        search_hyperparameters(*rows, Silent(), 1.0)
+    with pytest.raises(InputError, match="does not provide derivatives"):
+        search_hyperparameters(*rows, NoGradient(), 1.0)
 
 
 def test_a_matrix_that_is_no_covariance_has_no_mode(rows):
     """Squares below 0, which rounding makes of kernels that are nearly singular, end the ascent without an error."""
     _, mask = rows
-    assert not find_mode(GramPrior.of(-100.0 * np.eye(len(mask))), mask, 1.0, max_iter=3).converged
+    assert not find_mode(GramPrior.from_gram(-100.0 * np.eye(len(mask))), mask, 1.0, max_iter=3).converged

@@ -1,4 +1,4 @@
-"""Made-up rows of blobs with scenes or even distractors."""
+"""Synthetic blobs with candidate sets."""
 
 import numpy as np
 
@@ -7,18 +7,20 @@ from oneof.datasets import make_partial_labels
 
 def blobs(n=60, K=4, d=3, seed=0, frequencies=None, spread=2.0):
     """Return rows around K centers, and their classes."""
-    random = np.random.default_rng(seed)
-    truth = random.choice(K, n, p=frequencies)
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(K, n, p=frequencies)
     truth[:K] = np.arange(K)
-    return random.normal(size=(K, d))[truth] * spread + random.normal(size=(n, d)), truth
+    return rng.normal(size=(K, d))[truth] * spread + rng.normal(size=(n, d)), truth
 
 
 def gram_of(X, Y=None):
-    """Return an RBF kernel's matrix."""
+    """Return the Gram matrix of an RBF kernel."""
     Y = X if Y is None else Y
     return np.exp(-0.3 * ((X[:, None] - Y[None]) ** 2).sum(axis=2) / X.shape[1])
 
 
-def sets_of(truth, kind="uniform", extra=1, seed=0):
-    """Return a mask; a scene shows the labels of extra + 1 rows."""
-    return make_partial_labels(truth, extra=extra, kind=kind, random_state=seed).mask.copy()
+def sets_of(truth, distractors="uniform", n_distractors=1, seed=0):
+    """Return the mask of candidate sets; a scene has n_distractors + 1 rows."""
+    return make_partial_labels(
+        truth, n_distractors=n_distractors, distractors=distractors, random_state=seed
+    ).mask.copy()

@@ -1,4 +1,4 @@
-"""Small problems for the tests of the partial-label SVM's solvers."""
+"""Small problems for the tests of the solvers of the partial-label SVM."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,7 @@ SPACES = ("dense", "sparse", "constant", "kernel")
 
 
 def problem(space="dense", *, lam=0.01, n=60, K=4, seed=0, X=None, mask=None):
-    """Return a problem over rows that are not full, with exact and partial rows mixed."""
+    """Return a problem with exact and partial rows."""
     if X is None:
         X, mask = table(n, K=K, seed=seed)
     X, mask = X[~mask.all(axis=1)], mask[~mask.all(axis=1)]
@@ -25,8 +25,8 @@ def problem(space="dense", *, lam=0.01, n=60, K=4, seed=0, X=None, mask=None):
 
 
 def random_weights(problem, seed=0):
-    """Return weights whose scores are about 1."""
-    random = np.random.default_rng(seed)
-    slopes = random.normal(size=problem.mask.shape)
-    weights = problem.space.gather(slopes)
-    return weights / np.abs(problem.space.scores(weights)).mean()
+    """Return weights with scores of mean absolute value 1."""
+    rng = np.random.default_rng(seed)
+    coefficients = rng.normal(size=problem.mask.shape)
+    weights = problem.space.rmatvec(coefficients)
+    return weights / np.abs(problem.space.matvec(weights)).mean()

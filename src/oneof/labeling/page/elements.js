@@ -1,15 +1,14 @@
-// What the page is made of: elements, numbers in words, and the two sentences that tell of what happened.
-// Text goes into the page as text, never as markup.
+// DOM elements, number formats and messages. Text is always inserted as text, never as markup.
 
 export const $ = (id) => document.getElementById(id);
 
-// Shown, and told to screen readers, which would not notice a label that is ticked by its digit.
-export function say(sentence) {
-  $("said").textContent = sentence;
+// Show a message and announce it to screen readers, which do not notice a label selected by its digit key.
+export function announce(sentence) {
+  $("message").textContent = sentence;
   $("status").textContent = sentence;
 }
 
-export function alertOf(sentence) {
+export function showAlert(sentence) {
   $("alert").textContent = sentence;
   $("alert").hidden = !sentence;
 }
@@ -28,10 +27,10 @@ export function draw(name, attributes, text = "") {
   return element;
 }
 
-export function count(n, what) {
-  return `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+export function count(n, noun) {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
-export function percent(share) {
-  return share > 0 && share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`;
+export function percent(fraction) {
+  return fraction > 0 && fraction < 0.005 ? "<1 %" : `${Math.round(100 * fraction)} %`;
 }

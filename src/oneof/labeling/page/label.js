@@ -1,37 +1,37 @@
-// The labeling page: shows a question, takes an answer, shows the next one.
+// Labeling page: show a question, send the answer, show the next question.
 
-import { $, alertOf, count, make, percent, say } from "./elements.js";
-import { curve, qualityWords } from "./quality.js";
-import { itemWords, neighbor, table, whole } from "./rows.js";
-import { Refused, newKey, remembered, send } from "./server.js";
+import { $, announce, count, make, percent, showAlert } from "./elements.js";
+import { curve, qualityText } from "./quality.js";
+import { content, itemText, neighborItem, table } from "./rows.js";
+import { Conflict, newKey, stored, send } from "./server.js";
 
-const WITH_DIGITS = 10; // labels that have a digit; where there are more, these are the ten that the model thinks likeliest
+const N_DIGIT_KEYS = 10; // labels with a digit key; with more labels, the ten most probable ones
 
-let session; // what is told once: title, classes, strategy
-let question = null; // what is before the annotator
-let history = []; // the annotator's last entries, the latest first
-let chosen = new Set(); // codes of the labels that are ticked
-let order = []; // codes in the order in which they are shown
+let session; // title, classes, strategy
+let question = null; // the open question
+let history = []; // the annotator's last entries, latest first
+let selected = new Set(); // codes of the selected labels
+let order = []; // codes in display order
 let busy = false;
 
-const annotator = remembered(() => localStorage, "oneof-annotator", () => session.annotator);
-const ownWindow = remembered(() => sessionStorage, "oneof-window", newKey);
+const annotator = stored(() => localStorage, "oneof-annotator", () => session.annotator);
+const ownWindow = stored(() => sessionStorage, "oneof-window", newKey);
 
-// -- asking and answering
+// -- questions and answers
 
-// One thing at a time: what is pressed while an answer is on its way is not for the next question.
-async function during(work) {
+// Run one request at a time: keys pressed during a request must not answer the next question.
+async function exclusive(request) {
   if (busy) return;
   busy = true;
   document.body.setAttribute("aria-busy", "true");
   try {
-    await work();
+    await request();
   } catch (error) {
-    if (error instanceof Refused) {
+    if (error instanceof Conflict) {
       await next();
-      alertOf(`Not written: ${error.message}`);
+      showAlert(`Not saved: ${error.message}`);
     } else {
-      alertOf(error.message);
+      showAlert(error.message);
     }
   } finally {
     busy = false;
@@ -39,162 +39,162 @@ async function during(work) {
   }
 }
 
-function who() {
+function identity() {
   return { annotator: annotator.get(), window: ownWindow.get() };
 }
 
 async function next() {
-  show(await send("ask", who()));
+  show(await send("ask", identity()));
 }
 
 function answer(kind) {
   if (!question) return;
-  const labels = [...chosen].sort((a, b) => a - b);
+  const labels = [...selected].sort((a, b) => a - b);
   const named = kind === "one of" || kind === "none of";
-  if (named && !labels.length) return say(`Tick one label or more first, or press d if you don’t know.`);
-  if (kind === "none of" && labels.length === session.classes.length) return say("That would rule out every label.");
-  return during(async () => {
+  if (named && !labels.length) return announce(`Select one or more labels first, or press d for “don’t know”.`);
+  if (kind === "none of" && labels.length === session.classes.length) return announce("This would exclude every label.");
+  return exclusive(async () => {
     const content = { question: question.id, kind, labels: named ? labels : [], key: newKey() };
-    const told = await send("answer", content);
-    show(told, `Written: ${words(kind, content.labels)}.`);
+    const response = await send("answer", content);
+    show(response, `Saved: ${answerText(kind, content.labels)}.`);
   });
 }
 
 function undo() {
-  return during(async () => {
+  return exclusive(async () => {
     const last = history[0];
-    const told = await send("undo", { ...who(), key: newKey(), number: last ? last.number : null });
-    show(told);
-    if (told.undone) tick(told.undone.labels);
-    say(told.undone ? `Taken back: ${words(told.undone.kind, told.undone.labels)}. Row ${question.row} again.` : "There is nothing to take back.");
+    const response = await send("undo", { ...identity(), key: newKey(), number: last ? last.number : null });
+    show(response);
+    if (response.undone) select(response.undone.labels);
+    announce(response.undone ? `Undone: ${answerText(response.undone.kind, response.undone.labels)}. Row ${question.row} is open again.` : "There is nothing to undo.");
   });
 }
 
-function look(row) {
-  return during(async () => show(await send("look", { ...who(), row }), `Row ${row} again.`));
+function openRow(row) {
+  return exclusive(async () => show(await send("open", { ...identity(), row }), `Row ${row} is open again.`));
 }
 
-// -- showing
+// -- display
 
-function show(told, sentence = "") {
-  question = told.question;
-  history = told.state.history;
-  chosen = new Set();
+function show(response, sentence = "") {
+  question = response.question;
+  history = response.state.history;
+  selected = new Set();
   $("question").hidden = !question;
   $("done").hidden = Boolean(question);
   if (question) showQuestion();
-  showState(told.state);
-  $("status").textContent = `${sentence} ${question ? `Row ${question.row}. ${itemWords(question.item)}` : "Every row has its answer."}`;
-  $("said").textContent = sentence;
+  showState(response.state);
+  $("status").textContent = `${sentence} ${question ? `Row ${question.row}. ${itemText(question.item)}` : "All rows are labeled."}`;
+  $("message").textContent = sentence;
   window.scrollTo({ top: 0 });
 }
 
 function showQuestion() {
   $("reason").textContent = reason();
-  const beside = question.item.kind === "table";
-  $("item").replaceChildren(beside ? table(question.item, question.near) : whole(question.item, question.row));
-  $("near").hidden = beside || !question.near.length;
-  $("near-rows").classList.toggle("pictures", question.item.kind === "image");
-  $("near-rows").replaceChildren(...(beside ? [] : question.near.map(neighbor)));
-  order = arranged();
-  $("find").hidden = session.classes.length <= WITH_DIGITS;
+  const isTable = question.item.kind === "table";
+  $("item").replaceChildren(isTable ? table(question.item, question.neighbors) : content(question.item, question.row));
+  $("neighbors").hidden = isTable || !question.neighbors.length;
+  $("neighbors-rows").classList.toggle("pictures", question.item.kind === "image");
+  $("neighbors-rows").replaceChildren(...(isTable ? [] : question.neighbors.map(neighborItem)));
+  order = displayOrder();
+  $("find").hidden = session.classes.length <= N_DIGIT_KEYS;
   $("filter").value = "";
-  $("candidates").replaceChildren(...order.map(candidate));
+  $("candidates").replaceChildren(...order.map(candidateButton));
   filter();
-  tick(question.standing ? question.standing.labels : []);
+  select(question.current_answer ? question.current_answer.labels : []);
 }
 
 function reason() {
-  const told = question.learned ? `Learned from ${count(question.learned, "row")}.` : "The model has learned nothing yet.";
-  const score = question.score === null ? "" : scoreWords(question.score);
-  if (question.purpose === "check") return `Row ${question.row}, drawn at random to check the model. ${score} ${told}`;
-  if (question.purpose === "free") return `Row ${question.row}, opened by you. ${told}`;
-  return question.score === null ? `Row ${question.row}, drawn at random. ${told}` : `Row ${question.row}, asked because its label tells most. ${score} ${told}`;
+  const fitted = question.n_labeled ? `The model was fitted on ${count(question.n_labeled, "row")}.` : "The model is not fitted yet.";
+  const score = question.score === null ? "" : scoreText(question.score);
+  if (question.purpose === "check") return `Row ${question.row}, drawn at random to evaluate the model. ${score} ${fitted}`;
+  if (question.purpose === "free") return `Row ${question.row}, opened by you. ${fitted}`;
+  return question.score === null ? `Row ${question.row}, drawn at random. ${fitted}` : `Row ${question.row}, selected as the most informative row. ${score} ${fitted}`;
 }
 
-function scoreWords(score) {
-  const names = { information: "Information score", entropy: "Entropy", margin: "Closeness of the two likeliest" };
-  const unit = session.strategy === "entropy" ? " nats" : ""; // information is approximate, and may exceed what a label can tell
+function scoreText(score) {
+  const names = { mutual_information: "Information score", entropy: "Entropy", margin: "Similarity of the top two" };
+  const unit = session.strategy === "entropy" ? " nats" : ""; // information is an approximation and may exceed the entropy of a label
   return names[session.strategy] ? `${names[session.strategy]} ${score.toFixed(2)}${unit}.` : "";
 }
 
-function arranged() {
+function displayOrder() {
   const codes = session.classes.map((_, code) => code);
-  if (codes.length > WITH_DIGITS && question.shares) codes.sort((a, b) => question.shares[b] - question.shares[a] || a - b);
+  if (codes.length > N_DIGIT_KEYS && question.proba) codes.sort((a, b) => question.proba[b] - question.proba[a] || a - b);
   return codes;
 }
 
-function candidate(code, place) {
+function candidateButton(code, index) {
   const button = make("button", "candidate");
   button.type = "button";
   button.dataset.code = code;
   button.setAttribute("aria-pressed", "false");
-  const digit = place < WITH_DIGITS ? String((place + 1) % 10) : "";
-  const share = question.shares ? question.shares[code] : null;
-  const outside = question.possible !== null && !question.possible.includes(code);
+  const digit = index < N_DIGIT_KEYS ? String((index + 1) % 10) : "";
+  const proba = question.proba ? question.proba[code] : null;
+  const outside = question.candidates !== null && !question.candidates.includes(code);
   button.classList.toggle("outside", outside);
-  if (share !== null) {
+  if (proba !== null) {
     const bar = make("span", "bar");
-    bar.style.width = `${100 * share}%`;
+    bar.style.width = `${100 * proba}%`;
     button.append(bar);
   }
   const key = digit ? make("kbd", "", digit) : make("span");
   const label = make("span", "label", session.classes[code]);
-  label.title = session.classes[code]; // long ones are cut
+  label.title = session.classes[code]; // long labels are truncated
   key.setAttribute("aria-hidden", "true");
-  button.append(key, label, make("span", "share", share === null ? "" : percent(share)));
-  button.setAttribute("aria-label", `${session.classes[code]}${share === null ? "" : `, guess ${percent(share)}`}${outside ? ", not among the labels of the table" : ""}`);
+  button.append(key, label, make("span", "proba", proba === null ? "" : percent(proba)));
+  button.setAttribute("aria-label", `${session.classes[code]}${proba === null ? "" : `, probability ${percent(proba)}`}${outside ? ", not a candidate in the table" : ""}`);
   if (digit) button.setAttribute("aria-keyshortcuts", digit);
   button.addEventListener("click", () => toggle(code));
   return button;
 }
 
 function toggle(code) {
-  if (chosen.has(code)) chosen.delete(code); else chosen.add(code);
-  tick([...chosen]);
+  if (selected.has(code)) selected.delete(code); else selected.add(code);
+  select([...selected]);
 }
 
-function tick(codes) {
-  chosen = new Set(codes);
-  for (const button of $("candidates").children) button.setAttribute("aria-pressed", String(chosen.has(Number(button.dataset.code))));
-  $("accept").disabled = !chosen.size;
-  $("reject").disabled = !chosen.size || chosen.size === session.classes.length;
-  $("accept").firstChild.textContent = chosen.size === 1 ? "It is this " : "It is one of these ";
-  $("reject").firstChild.textContent = chosen.size === 1 ? "It is not this " : "None of these ";
-  if (chosen.size) say(words("one of", [...chosen].sort((a, b) => a - b)) + "?");
-  else if ($("said").textContent.endsWith("?")) say("Nothing is ticked.");
+function select(codes) {
+  selected = new Set(codes);
+  for (const button of $("candidates").children) button.setAttribute("aria-pressed", String(selected.has(Number(button.dataset.code))));
+  $("accept").disabled = !selected.size;
+  $("reject").disabled = !selected.size || selected.size === session.classes.length;
+  $("accept").firstChild.textContent = selected.size === 1 ? "It is this " : "It is one of these ";
+  $("reject").firstChild.textContent = selected.size === 1 ? "It is not this " : "None of these ";
+  if (selected.size) announce(answerText("one of", [...selected].sort((a, b) => a - b)) + "?");
+  else if ($("message").textContent.endsWith("?")) announce("No label is selected.");
 }
 
 function showState(state) {
-  const answered = state.rows - state.left;
-  $("progress").max = state.rows;
+  const answered = state.n_rows - state.n_remaining;
+  $("progress").max = state.n_rows;
   $("progress").value = answered;
-  $("progress-words").textContent = `${answered.toLocaleString("en")} of ${count(state.rows, "row")}`;
-  const found = state.estimate;
-  $("rate").textContent = found.rate === null ? "–" : percent(found.rate);
-  $("interval").textContent = found.rate === null ? "" : `95 %: ${Math.round(100 * found.low)} to ${percent(found.high)}`;
-  $("quality").textContent = qualityWords(found);
+  $("progress-words").textContent = `${answered.toLocaleString("en")} of ${count(state.n_rows, "row")}`;
+  const estimate = state.estimate;
+  $("rate").textContent = estimate.rate === null ? "–" : percent(estimate.rate);
+  $("interval").textContent = estimate.rate === null ? "" : `95 %: ${Math.round(100 * estimate.low)} to ${percent(estimate.high)}`;
+  $("quality").textContent = qualityText(estimate);
   $("curve").replaceChildren(...(state.curve.length > 1 ? [curve(state.curve)] : []));
-  $("model").textContent = state.trouble ? `The model could not be fitted: ${state.trouble}` : "";
-  $("history").replaceChildren(...history.map(past));
+  $("model").textContent = state.last_error ? `The model could not be fitted: ${state.last_error}` : "";
+  $("history").replaceChildren(...history.map(historyItem));
   $("history-none").hidden = history.length > 0;
   $("undo").disabled = !history.length;
 }
 
-function past(entry) {
+function historyItem(entry) {
   const button = make("button");
   button.type = "button";
-  button.append(make("span", "", words(entry.kind, entry.labels)), make("span", "about", entry.about || `row ${entry.row}`));
-  button.setAttribute("aria-label", `${words(entry.kind, entry.labels)}, row ${entry.row}: open again`);
-  button.addEventListener("click", () => look(entry.row));
+  button.append(make("span", "", answerText(entry.kind, entry.labels)), make("span", "summary", entry.summary || `row ${entry.row}`));
+  button.setAttribute("aria-label", `${answerText(entry.kind, entry.labels)}, row ${entry.row}: open again`);
+  button.addEventListener("click", () => openRow(entry.row));
   const line = make("li");
   line.append(button);
   return line;
 }
 
-// -- words
+// -- texts
 
-function words(kind, codes) {
+function answerText(kind, codes) {
   const names = codes.map((code) => session.classes[code]).join(" or ");
   return { "one of": names, "none of": `not ${names}`, unknown: "don’t know", skip: "skipped" }[kind];
 }
@@ -202,8 +202,8 @@ function words(kind, codes) {
 // -- keys
 
 function filter() {
-  const wanted = $("filter").value.trim().toLowerCase();
-  for (const button of $("candidates").children) button.hidden = !session.classes[Number(button.dataset.code)].toLowerCase().includes(wanted);
+  const query = $("filter").value.trim().toLowerCase();
+  for (const button of $("candidates").children) button.hidden = !session.classes[Number(button.dataset.code)].toLowerCase().includes(query);
 }
 
 const keys = {
@@ -212,10 +212,10 @@ const keys = {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
-  const at = event.target;
-  if (at.tagName === "INPUT") return;
-  // Enter on a label accepts what is ticked, as everywhere (the space bar ticks it); other buttons and links do their own.
-  if (event.key === "Enter" && at.closest("button:not(.candidate), a")) return;
+  const target = event.target;
+  if (target.tagName === "INPUT") return;
+  // Enter on a label submits the selection (the space bar selects); other buttons and links keep their own action.
+  if (event.key === "Enter" && target.closest("button:not(.candidate), a")) return;
   if (event.key === "/" && !$("find").hidden) {
     event.preventDefault();
     $("filter").focus();
@@ -247,11 +247,11 @@ $("annotator").addEventListener("change", () => {
   if (!name) { $("annotator").value = annotator.get(); return; }
   annotator.set(name);
   $("annotator").blur();
-  during(next);
+  exclusive(next);
 });
 
-await during(async () => {
-  session = await send("begin");
+await exclusive(async () => {
+  session = await send("session");
   document.title = session.title;
   $("title").textContent = session.title;
   $("annotator").value = annotator.get();

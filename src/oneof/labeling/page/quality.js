@@ -1,31 +1,31 @@
-// How often the model was right: in words, and as a curve over the answers.
+// Estimated quality of the model, as text and as a curve over the answers.
 
 import { count, draw, percent } from "./elements.js";
 
-export function qualityWords(found) {
-  if (!found.checks) return "Not known yet. Some questions are rows drawn at random: they tell, as the model guesses before you answer.";
-  const partial = found.checks - found.exact;
-  const guessed = partial ? "what your answers allow" : "right";
-  const right = `Before you answered, the model guessed ${guessed} in ${found.covered} of the last ${count(found.checks, "row")} drawn at random.`;
-  return partial ? `${right} ${count(partial, "answer")} left several labels, so it may be less.` : right;
+export function qualityText(estimate) {
+  if (!estimate.n_checks) return "Not known yet. It is estimated on questions drawn at random, predicted before you answer.";
+  const partial = estimate.n_checks - estimate.n_exact;
+  const result = partial ? "a label that your answer allows" : "the right label";
+  const text = `The model predicted ${result} for ${estimate.n_covered} of the last ${count(estimate.n_checks, "random row")}, before you answered.`;
+  return partial ? `${text} ${count(partial, "answer")} had several labels, so the accuracy may be lower.` : text;
 }
 
 export function curve(points) {
-  const [wide, high, left, foot] = [300, 120, 38, 18];
-  const last = points.at(-1).answers;
-  const first = points[0].answers;
-  const x = (n) => left + ((wide - left - 6) * (n - first)) / Math.max(1, last - first);
-  const y = (rate) => 6 + (high - foot - 6) * (1 - rate);
-  const drawing = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `Estimate over time: ${percent(points[0].rate)} after ${count(first, "answer")}, ${percent(points.at(-1).rate)} after ${last}.` });
+  const [width, height, left, bottom] = [300, 120, 38, 18];
+  const last = points.at(-1).n_answers;
+  const first = points[0].n_answers;
+  const x = (n) => left + ((width - left - 6) * (n - first)) / Math.max(1, last - first);
+  const y = (rate) => 6 + (height - bottom - 6) * (1 - rate);
+  const drawing = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Estimate over time: ${percent(points[0].rate)} after ${count(first, "answer")}, ${percent(points.at(-1).rate)} after ${last}.` });
   for (const rate of [0, 0.5, 1]) {
-    drawing.append(draw("line", { class: "axis", x1: left, x2: wide - 6, y1: y(rate), y2: y(rate) }));
+    drawing.append(draw("line", { class: "axis", x1: left, x2: width - 6, y1: y(rate), y2: y(rate) }));
     drawing.append(draw("text", { x: left - 5, y: y(rate) + 4, "text-anchor": "end" }, percent(rate).replace(" ", "")));
   }
-  const there = points.map((p) => `${x(p.answers)},${y(p.high)}`);
-  const back = points.map((p) => `${x(p.answers)},${y(p.low)}`).reverse();
-  drawing.append(draw("polygon", { class: "band", points: [...there, ...back].join(" ") }));
-  drawing.append(draw("polyline", { class: "line", points: points.map((p) => `${x(p.answers)},${y(p.rate)}`).join(" ") }));
-  drawing.append(draw("text", { x: left, y: high - 3 }, count(first, "answer")));
-  drawing.append(draw("text", { x: wide - 6, y: high - 3, "text-anchor": "end" }, String(last)));
+  const upper = points.map((p) => `${x(p.n_answers)},${y(p.high)}`);
+  const lower = points.map((p) => `${x(p.n_answers)},${y(p.low)}`).reverse();
+  drawing.append(draw("polygon", { class: "band", points: [...upper, ...lower].join(" ") }));
+  drawing.append(draw("polyline", { class: "line", points: points.map((p) => `${x(p.n_answers)},${y(p.rate)}`).join(" ") }));
+  drawing.append(draw("text", { x: left, y: height - 3 }, count(first, "answer")));
+  drawing.append(draw("text", { x: width - 6, y: height - 3, "text-anchor": "end" }, String(last)));
   return drawing;
 }

@@ -1,29 +1,29 @@
-// Talking to the server, and what the browser remembers of who talks. Whatever is fetched comes from the page's own server.
+// Requests to the page's own server, and values stored in the browser.
 
-import { alertOf } from "./elements.js";
+import { showAlert } from "./elements.js";
 
-const TRIES = 4; // of a request that got no response, one a second; its key keeps an answer from being written twice
+const MAX_TRIES = 4; // of a request without response, one per second; its key prevents a second entry
 
 export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 }
 
-export function remembered(storage, name, initial) {
-  let value = null; // kept here too, for browsers that keep nothing
+export function stored(storage, name, initial) {
+  let value = null; // fallback for browsers without storage
   return {
     get() {
       try { value = storage().getItem(name) ?? value; } catch { /* not allowed */ }
       if (value === null) this.set(initial());
       return value;
     },
-    set(other) {
-      value = other;
-      try { storage().setItem(name, other); } catch { /* not allowed */ }
+    set(newValue) {
+      value = newValue;
+      try { storage().setItem(name, newValue); } catch { /* not allowed */ }
     },
   };
 }
 
-export class Refused extends Error {}
+export class Conflict extends Error {}
 
 export async function send(path, content) {
   for (let tried = 1; ; tried += 1) {
@@ -36,15 +36,15 @@ export async function send(path, content) {
         cache: "no-store", credentials: "omit", redirect: "error",
       });
     } catch {
-      if (tried === TRIES) throw new Error("The server does not answer. Start it again, and open its new link: every answer that was confirmed is kept.");
-      alertOf("The server does not answer. Trying again …");
+      if (tried === MAX_TRIES) throw new Error("The server does not respond. Restart it and open its new link; every confirmed answer is saved.");
+      showAlert("The server does not respond. Trying again …");
       await new Promise((done) => setTimeout(done, 1000));
       continue;
     }
-    alertOf("");
+    showAlert("");
     if (response.ok) return response.json();
-    const told = (response.headers.get("Content-Type") ?? "").startsWith("application/json") ? (await response.json()).error : await response.text();
-    if (response.status === 409) throw new Refused(told);
-    throw new Error(told);
+    const message = (response.headers.get("Content-Type") ?? "").startsWith("application/json") ? (await response.json()).error : await response.text();
+    if (response.status === 409) throw new Conflict(message);
+    throw new Error(message);
   }
 }

@@ -1,19 +1,19 @@
-"""The convex loss for partial labels, its derivatives and their sums, over rows that are at hand."""
+"""Convex loss for partial labels: the objective and its derivatives, over rows in memory."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.solvers.linear_objective import Block, LinearProblem
+from oneof.solvers.linear_objective import HessianBlock, LinearProblem
 from oneof.typing import FeatureMatrix, Floats, Mask
 
-LARGEST_BLOCKS = 2e7
-"""Most numbers in the Hessian's K blocks (160 MB) for which they are factorized."""
+MAX_BLOCK_ENTRIES = 2e7
+"""Maximum number of entries in the Hessian's K blocks (160 MB) for a factorization."""
 
 
 @dataclass(frozen=True)
 class CLPLProblem(LinearProblem):
-    """The objective over weights of shape (K, D), for rows that are not full and have some weight."""
+    """Objective over weights of shape (K, D), for rows that are not unlabeled and have a positive weight."""
 
     inside: Floats
     """(n, K): 1/|S_i| in the set and 0 outside, so that the mean over the set is a sum."""
@@ -23,17 +23,19 @@ class CLPLProblem(LinearProblem):
     """(n, 1): C w_i."""
 
     @classmethod
-    def of(cls, X: FeatureMatrix, mask: Mask, C: float, sample_weight: Floats, *, fit_intercept: bool) -> "CLPLProblem":
-        """Leave out the rows without a loss."""
-        told = ~mask.all(axis=1) & (sample_weight > 0)
-        mask = mask[told]
+    def from_mask(
+        cls, X: FeatureMatrix, mask: Mask, C: float, sample_weight: Floats, *, fit_intercept: bool
+    ) -> "CLPLProblem":
+        """Return the problem of the rows that have a loss."""
+        labeled = ~mask.all(axis=1) & (sample_weight > 0)
+        mask = mask[labeled]
         return cls(
-            X=(X if told.all() else X[told]).astype(np.float64, copy=False),
+            X=(X if labeled.all() else X[labeled]).astype(np.float64, copy=False),
             n_classes=mask.shape[1],
             has_intercept=fit_intercept,
             inside=mask / np.count_nonzero(mask, axis=1)[:, None],
             outside=(~mask).astype(np.float64),
-            cost=C * sample_weight[told][:, None],
+            cost=C * sample_weight[labeled][:, None],
         )
 
     @property
@@ -55,84 +57,84 @@ class CLPLProblem(LinearProblem):
         inner, outer = self.hinges(scores)
         return float(self.cost[:, 0] @ (inner[:, 0] ** 2 + (outer**2).sum(axis=1)))
 
-    def slopes(self, scores: Floats) -> Floats:
+    def score_gradient(self, scores: Floats) -> Floats:
         """Return the (n, K) derivatives of the losses by the scores."""
         inner, outer = self.hinges(scores)
         return 2.0 * self.cost * (outer - self.inside * inner)
 
     def gradient(self, weights: Floats, scores: Floats) -> Floats:
         """Return the (K, D) gradient of f."""
-        return self.penalized(weights) + self.gather(self.slopes(scores), self.X)
+        return self.penalized(weights) + self.rmatvec(self.score_gradient(scores), self.X)
 
     def curvatures(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the second derivatives by the mean over the set, (n, 1), and by each score outside it, (n, K)."""
         inner, outer = self.hinges(scores)
         return 2.0 * self.cost * (inner > 0), 2.0 * self.cost * (outer > 0)
 
-    def bend(self, curvatures: tuple[Floats, Floats], moved: Floats) -> Floats:
-        """Return the (n, K) change of the slopes along a move of the scores."""
+    def hvp_scores(self, curvatures: tuple[Floats, Floats], score_step: Floats) -> Floats:
+        """Return the Hessian of the losses by the scores times a step of the scores, (n, K)."""
         inner, outer = curvatures
-        mean = (self.inside * moved).sum(axis=1, keepdims=True)
-        return self.inside * (inner * mean) + outer * moved
+        mean = (self.inside * score_step).sum(axis=1, keepdims=True)
+        return self.inside * (inner * mean) + outer * score_step
 
-    def bent(self, curvatures: tuple[Floats, Floats], direction: Floats) -> Floats:
-        """Return the Hessian of the losses' sum times a direction, (K, D)."""
-        return self.gather(self.bend(curvatures, self.scores(direction)), self.X)
+    def loss_hvp(self, curvatures: tuple[Floats, Floats], direction: Floats) -> Floats:
+        """Return the Hessian of the sum of the losses times a direction, (K, D)."""
+        return self.rmatvec(self.hvp_scores(curvatures, self.matvec(direction)), self.X)
 
-    def hessian_product(self, curvatures: tuple[Floats, Floats], direction: Floats) -> Floats:
+    def hvp(self, curvatures: tuple[Floats, Floats], direction: Floats) -> Floats:
         """Return the Hessian of f times a direction, (K, D)."""
-        return self.penalized(direction) + self.bent(curvatures, direction)
+        return self.penalized(direction) + self.loss_hvp(curvatures, direction)
 
-    def by_class(self, curvatures: tuple[Floats, Floats]) -> Floats:
-        """Return the second derivatives of the losses by one score each, (n, K)."""
+    def curvature_by_class(self, curvatures: tuple[Floats, Floats]) -> Floats:
+        """Return the second derivatives of the losses by each single score, (n, K)."""
         inner, outer = curvatures
         return self.inside**2 * inner + outer
 
     def hessian_diagonal(self, curvatures: tuple[Floats, Floats]) -> Floats:
         """Return the diagonal of the Hessian of f, (K, D)."""
-        return self.diagonal(self.by_class(curvatures))
+        return self.diagonal(self.curvature_by_class(curvatures))
 
-    def hessian_blocks(self, curvatures: tuple[Floats, Floats]) -> list[Block]:
-        """Return its blocks, one a class."""
-        each = self.by_class(curvatures)
+    def hessian_blocks(self, curvatures: tuple[Floats, Floats]) -> list[HessianBlock]:
+        """Return the diagonal blocks of the Hessian of f, one per class."""
+        each = self.curvature_by_class(curvatures)
         return [self.block(each[:, k]) for k in range(self.n_classes)]
 
     def loss_hessian(self, curvatures: tuple[Floats, Floats]) -> Floats:
-        """Return the whole Hessian of the losses' sum, (K, D, K, D)."""
+        """Return the full Hessian of the sum of the losses, (K, D, K, D)."""
         inner, outer = curvatures
         n_classes, size = self.shape
         hessian = np.empty((n_classes, size, n_classes, size))
         for k in range(n_classes):
             for j in range(k + 1):
-                both = inner[:, 0] * self.inside[:, k] * self.inside[:, j]
-                hessian[k, :, j] = self.squares(both + outer[:, k] if j == k else both)
+                coupling = inner[:, 0] * self.inside[:, k] * self.inside[:, j]
+                hessian[k, :, j] = self.weighted_gram(coupling + outer[:, k] if j == k else coupling)
                 hessian[j, :, k] = hessian[k, :, j]
         return hessian
 
-    def line(self, scores: Floats, moved: Floats) -> "RowsLine":
-        """Return the losses where the scores move."""
-        return RowsLine(self, scores, moved)
+    def line(self, scores: Floats, score_step: Floats) -> "LocalLineFunction":
+        """Return the losses along a step of the scores."""
+        return LocalLineFunction(self, scores, score_step)
 
 
 @dataclass(frozen=True)
-class RowsLine:
-    """The losses of rows whose scores are `scores` + length * `moved`."""
+class LocalLineFunction:
+    """Losses of rows in memory at the scores `scores` + length * `score_step`."""
 
     problem: CLPLProblem
     scores: Floats
-    moved: Floats
+    score_step: Floats
 
-    def slope(self, length: float) -> float:
-        """Return the first derivative of the losses' sum."""
-        return float((self.problem.slopes(self.scores + length * self.moved) * self.moved).sum())
+    def derivative(self, length: float) -> float:
+        """Return the first derivative of the sum of the losses."""
+        return float((self.problem.score_gradient(self.scores + length * self.score_step) * self.score_step).sum())
 
     def curvature(self, length: float) -> float:
-        """Return the second."""
-        curvatures = self.problem.curvatures(self.scores + length * self.moved)
-        return float((self.problem.bend(curvatures, self.moved) * self.moved).sum())
+        """Return the second derivative of the sum of the losses."""
+        curvatures = self.problem.curvatures(self.scores + length * self.score_step)
+        return float((self.problem.hvp_scores(curvatures, self.score_step) * self.score_step).sum())
 
 
 def blocks_fit(shape: tuple[int, int]) -> bool:
     """Return whether K blocks of D x D numbers are small enough to be factorized."""
     n_classes, size = shape
-    return n_classes * size**2 <= LARGEST_BLOCKS
+    return n_classes * size**2 <= MAX_BLOCK_ENTRIES

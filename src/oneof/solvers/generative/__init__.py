@@ -1,5 +1,5 @@
-"""Generative models by EM (Nigam et al. 2000), on candidate sets.
+"""Generative models on candidate sets, by EM (Nigam et al. 2000).
 
-`em` is the algorithm, which knows of the rows what a `Family` tells it; `multinomial` and `gaussian` are the families,
-`covariances` the forms of the second; `weighting` chooses the weight of unlabeled rows.
+Read `em` (the algorithm for any `Family`, and the weight of unlabeled rows), then the families `gaussian` and
+`multinomial`.
 """

@@ -1,22 +1,31 @@
 """EM for a mixture whose components belong to classes, on candidate sets (Nigam et al. 2000).
 
-Class k has the components m = k C, ..., k C + C - 1. Row i may come from the components A_i of the classes in its set,
-and counts with the weight c_i. What rises is
+Class k has the components m = k C, ..., k C + C - 1. Row i has the components A_i of the classes in its set, and the
+weight c_i. EM maximizes
 
     l(theta) = log p(theta) + sum_i c_i log sum_{m in A_i} pi_m p(x_i | theta_m).
 
-A weight says what a row is worth: c_i = w_i for exact rows, w_i lambda for unlabeled ones, and so on; `row_weights`
-has the rule. Each step is
+The weights are c_i = w_i for exact rows, w_i lambda for unlabeled rows and w_i lambda_partial for partial rows. Each
+iteration is
 
     E:  r_im = pi_m p(x_i | theta_m) / sum_{j in A_i} pi_j p(x_i | theta_j),  0 outside A_i,
     M:  pi_m = sum_i c_i r_im / sum_i c_i,  theta_m the mode of p(theta) prod_i p(x_i | theta_m)^(c_i r_im).
+
+Cross-validation can select lambda: the labeled and partial rows are divided into folds, and unlabeled rows are in every
+training set. The score of a weight is its covering rate on the held-out rows, which needs no true label. The result is
+the smallest weight within one standard error of the best (Breiman et al. 1984): with d_i = 1, 0, -1 if only the best
+weight, both or neither, or only the smaller weight covers row i, that is sum_i w_i d_i <= sqrt(sum_i w_i d_i^2). So
+unlabeled rows are used only if held-out rows support them more clearly than chance would. Labeled rows are few if
+unlabeled rows are needed, so that differences of a row or two are not significant.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError
 from oneof.likelihoods import uniform_within_sets
 from oneof.typing import Floats, Mask
@@ -24,99 +33,101 @@ from oneof.typing import Floats, Mask
 P = TypeVar("P")
 
 IMPOSSIBLE = -1e300
-"""Stands for the logarithm of 0, the share of a component without mass: below all others, yet equal to itself."""
+"""Represents the logarithm of 0, the weight of a component without mass: finite, and below all other values."""
 
 
 class Family(Protocol[P]):
-    """What EM must know of the rows of fit: p(x | theta_m), its mode given responsibilities, and the prior."""
+    """Family of distributions over the rows of fit: p(x | theta_m), its mode given responsibilities, and the prior."""
 
     def maximize(self, mass: Floats) -> P:
-        """Return the theta that is the mode for rows of mass c_i r_im, (n, M)."""
+        """Return the posterior mode of theta for rows of mass c_i r_im, (n, M)."""
 
     def log_likelihoods(self, parameters: P) -> Floats:
         """Return log p(x_i | theta_m), (n, M)."""
 
     def log_prior(self, parameters: P) -> float:
-        """Return log p(theta), but for a constant."""
+        """Return log p(theta), up to a constant."""
 
 
 @dataclass(frozen=True)
 class EMSolution(Generic[P]):
-    """Where `solve_em` ended."""
+    """Result of `solve_em`."""
 
     log_weights: Floats
     """log pi, (M,); `IMPOSSIBLE` for a component without mass."""
     parameters: P
     joint: Floats
-    """log pi_m p(x_i | theta_m), (n, M), of all rows, those of weight 0 too."""
-    objective: Floats
-    """l at the start and after each sweep, which does not fall but for rounding."""
+    """log pi_m p(x_i | theta_m), (n, M), of all rows, including those of weight 0."""
+    objective_path: Floats
+    """(n_iter + 1,): l at the start and after each iteration; it never decreases, up to rounding."""
     n_iter: int
-    """Sweeps."""
     converged: bool
 
 
 def row_weights(mask: Mask, sample_weight: Floats, unlabeled_weight: float, partial_weight: float) -> Floats:
-    """Return c_i: w_i for rows of one candidate, times lambda where the set is full, times lambda_partial else."""
+    """Return c_i: w_i for exact rows, times lambda for unlabeled rows, or times lambda_partial for partial rows."""
     size = mask.sum(axis=1)
-    worth = np.where(size == 1, 1.0, partial_weight)
-    worth[size == mask.shape[1]] = unlabeled_weight
-    return sample_weight * worth
+    factor = np.where(size == 1, 1.0, partial_weight)
+    factor[size == mask.shape[1]] = unlabeled_weight
+    return sample_weight * factor
 
 
-def start_shares(mask: Mask, n_components: int, random: np.random.Generator | None = None) -> Floats:
-    """Return the responsibilities to start from, (n, M): equal over each row's set, 0 for rows of full sets.
+def initial_responsibilities(mask: Mask, n_components: int, rng: np.random.Generator | None = None) -> Floats:
+    """Return the responsibilities of the start, (n, M): equal over each row's set, 0 for unlabeled rows.
 
-    With several components per class, each row's share of a class is dealt to them at random, uniformly over the ways
-    to divide it.
+    With several components per class, each row's probability of a class is divided among them at random, uniformly over
+    the simplex.
     """
-    shares = np.where(mask.all(axis=1, keepdims=True), 0.0, uniform_within_sets(mask))
+    responsibilities = np.where(mask.all(axis=1, keepdims=True), 0.0, uniform_within_sets(mask))
     if n_components == 1:
-        return shares
-    if random is None:
-        raise InputError("several components per class start at random: give a generator.")
-    parts = random.dirichlet(np.ones(n_components), size=mask.shape)
-    return (shares[:, :, None] * parts).reshape(len(mask), -1)
+        return responsibilities
+    if rng is None:
+        raise InputError("`rng` must be a Generator if there are several components per class; got None.")
+    fractions = rng.dirichlet(np.ones(n_components), size=mask.shape)
+    return (responsibilities[:, :, None] * fractions).reshape(len(mask), -1)
 
 
-def expect(joint: Floats, allowed: Mask) -> tuple[Floats, Floats]:
-    """Return the responsibilities r, (n, M), and log sum_{m in A_i} pi_m p(x_i | theta_m), (n,), all in logarithms."""
-    inside = np.where(allowed, joint, -np.inf)
+def e_step(joint: Floats, mask: Mask) -> tuple[Floats, Floats]:
+    """Return the responsibilities r, (n, M), and log sum_{m in A_i} pi_m p(x_i | theta_m), (n,).
+
+    `joint` has the logarithms log pi_m p(x_i | theta_m), and `mask` is True for the components A_i, both (n, M).
+    """
+    inside = np.where(mask, joint, -np.inf)
     top = inside.max(axis=1, keepdims=True)
-    shares = np.exp(inside - top)
-    total = shares.sum(axis=1, keepdims=True)
-    shares /= total
-    return shares, (top + np.log(total))[:, 0]
+    responsibilities = np.exp(inside - top)
+    total = responsibilities.sum(axis=1, keepdims=True)
+    responsibilities /= total
+    return responsibilities, (top + np.log(total))[:, 0]
 
 
 def class_scores(joint: Floats, n_classes: int) -> Floats:
     """Return log p(x_i, class k), (n, K), from those of the components."""
     if joint.shape[1] == n_classes:
         return joint
-    parts = joint.reshape(len(joint), n_classes, -1)
-    top = parts.max(axis=2)
-    return top + np.log(np.exp(parts - top[:, :, None]).sum(axis=2))
+    components = joint.reshape(len(joint), n_classes, -1)
+    top = components.max(axis=2)
+    return top + np.log(np.exp(components - top[:, :, None]).sum(axis=2))
 
 
-@np.errstate(over="ignore", invalid="ignore")  # overflow is looked for, and said in one sentence
+@np.errstate(over="ignore", invalid="ignore")  # overflow is checked, and reported in one message
 def solve_em(
     family: Family[P], mask: Mask, weight: Floats, start: Floats, *, max_iter: int = 1000, tol: float = 1e-4
 ) -> EMSolution[P]:
-    """Climb to a stationary point of l, which for rows of one candidate each, and C = 1, is the maximum at once.
+    """Maximize l to a stationary point; with exact rows and C = 1, one iteration reaches the maximum.
 
     Parameters
     ----------
     family : Family
-        Holds the n rows.
+        The family over the n rows.
     mask : ndarray of shape (n, K), bool
     weight : ndarray of shape (n,)
-        c, at least 0 and not all 0. Rows of weight 0 are passed over, but have their `joint` in the solution.
+        c, at least 0 and not all 0. Rows of weight 0 are ignored, but are included in the `joint` of the solution.
     start : ndarray of shape (n, M)
-        Responsibilities of the first M-step, M = K C; see `start_shares`. Rows of zeros are not in it.
+        Responsibilities of the first M-step, M = K C, from `initial_responsibilities`. Rows of zeros are not used.
     max_iter : int
-        Sweeps, at most.
+        Maximum number of iterations.
     tol : float
-        The search ends where sum_i c_i sum_m |change of r_im| <= tol sum_i c_i in a sweep.
+        Stop if sum_i c_i sum_m |change of r_im| <= tol sum_i c_i in an iteration.
 
     Returns
     -------
@@ -127,39 +138,102 @@ def solve_em(
     InputError
         If likelihoods overflow.
     """
-    allowed = np.repeat(mask, start.shape[1] // mask.shape[1], axis=1)
-    counted = weight > 0
+    component_mask = np.repeat(mask, start.shape[1] // mask.shape[1], axis=1)
+    used = weight > 0
     trace = []
 
-    def maximize(shares: Floats) -> tuple[Floats, P]:
-        mass = weight[:, None] * shares
+    def maximize(responsibilities: Floats) -> tuple[Floats, P]:
+        mass = weight[:, None] * responsibilities
         total = mass.sum(axis=0)
-        return log_shares(total), family.maximize(mass)
+        return log_proportions(total), family.maximize(mass)
 
-    def climb(log_weights: Floats, parameters: P) -> tuple[Floats, Floats]:
+    def expect(log_weights: Floats, parameters: P) -> tuple[Floats, Floats]:
         joint = family.log_likelihoods(parameters) + log_weights
-        shares, evidence = expect(joint, allowed)
-        trace.append(float(weight[counted] @ evidence[counted]) + family.log_prior(parameters))
+        responsibilities, evidence = e_step(joint, component_mask)
+        trace.append(float(weight[used] @ evidence[used]) + family.log_prior(parameters))
         if not (np.isfinite(trace[-1]) and np.isfinite(joint).all()):
-            raise InputError("the likelihood overflows: scale the features.")
-        return joint, shares
+            raise InputError("The likelihood overflows float64. Scale the features, for example with StandardScaler.")
+        return joint, responsibilities
 
     log_weights, parameters = maximize(start)
-    joint, shares = climb(log_weights, parameters)
+    joint, responsibilities = expect(log_weights, parameters)
     n_iter, converged = 0, False
-    if np.array_equal(shares, start):  # a sweep would repeat the first M-step, as where each row has one candidate
+    if np.array_equal(responsibilities, start):  # an iteration would repeat the first M-step, as with exact rows
         trace.append(trace[-1])
         n_iter, converged = 1, True
     while n_iter < max_iter and not converged:
-        log_weights, parameters = maximize(shares)
-        before = shares
-        joint, shares = climb(log_weights, parameters)
-        moved = np.abs(shares - before).sum(axis=1)
-        n_iter, converged = n_iter + 1, bool(weight @ moved <= tol * weight.sum())
+        log_weights, parameters = maximize(responsibilities)
+        before = responsibilities
+        joint, responsibilities = expect(log_weights, parameters)
+        change = np.abs(responsibilities - before).sum(axis=1)
+        n_iter, converged = n_iter + 1, bool(weight @ change <= tol * weight.sum())
     return EMSolution(log_weights, parameters, joint, np.array(trace), n_iter, converged)
 
 
-def log_shares(total: Floats) -> Floats:
-    """Return log(N_m / sum_j N_j), `IMPOSSIBLE` where N_m = 0."""
+def log_proportions(total: Floats) -> Floats:
+    """Return log(N_m / sum_j N_j), or `IMPOSSIBLE` if N_m = 0."""
     logs: Any = np.log(np.where(total > 0, total, 1.0)) - np.log(total.sum())
     return np.where(total > 0, logs, IMPOSSIBLE)
+
+
+@dataclass(frozen=True)
+class WeightSelection:
+    """Result of `select_weight`."""
+
+    weight: float
+    covering_rates: Floats
+    """Held-out covering rate of each weight; NaN if nothing could be held out."""
+
+
+def select_weight(
+    scores: Callable[[float, Floats], Floats],
+    mask: Mask,
+    sample_weight: Floats,
+    *,
+    weights: Sequence[float],
+    n_folds: int,
+) -> WeightSelection:
+    """Select the weight of unlabeled rows by cross-validation.
+
+    Parameters
+    ----------
+    scores : callable
+        Maps a weight of unlabeled rows and sample weights, (n,), 0 for held-out rows, to (n, K) class scores of all
+        rows; NaN, which covers nothing, if the model cannot be fitted.
+    mask : ndarray of shape (n, K), bool
+    sample_weight : ndarray of shape (n,)
+    weights : sequence of float
+        Ascending.
+    n_folds : int
+        Maximum number of folds; with fewer labeled rows, each row is a fold. With one fold the smallest weight is
+        returned.
+
+    Returns
+    -------
+    WeightSelection
+    """
+    labeled = np.flatnonzero(~mask.all(axis=1) & (sample_weight > 0))
+    n_folds = min(n_folds, len(labeled))
+    unlabeled = mask.all(axis=1) & (sample_weight > 0)
+    if n_folds < 2 or not unlabeled.any() or len(weights) < 2:
+        return WeightSelection(weights[0], np.full(len(weights), np.nan))
+    fold = stratified_folds(mask[labeled], n_folds)
+    covered = np.zeros((len(weights), len(labeled)), dtype=bool)
+    for f in range(n_folds):
+        held_out = labeled[fold == f]
+        training = sample_weight.copy()
+        training[held_out] = 0.0
+        for w, weight in enumerate(weights):
+            predicted = scores(weight, training)[held_out]
+            missed = ~mask[held_out, predicted.argmax(axis=1)]
+            covered[w, fold == f] = ~missed & np.isfinite(predicted).all(axis=1)
+    return one_standard_error_rule(covered, sample_weight[labeled], weights)
+
+
+def one_standard_error_rule(covered: Mask, row_weight: Floats, weights: Sequence[float]) -> WeightSelection:
+    """Return the smallest weight within one standard error of the best, from the (n_weights, n) covered rows."""
+    covering_rates = covered @ row_weight / row_weight.sum()
+    difference = covered[covering_rates.argmax()].astype(np.float64) - covered
+    gain, error = difference @ row_weight, np.sqrt(difference**2 @ row_weight)
+    first = int(np.flatnonzero(gain <= error)[0])
+    return WeightSelection(float(weights[first]), covering_rates)

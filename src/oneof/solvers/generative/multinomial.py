@@ -1,4 +1,4 @@
-"""The multinomial family: rows of counts, or of other numbers of at least 0, as naive Bayes sees text."""
+"""Multinomial family: rows of counts or other nonnegative numbers, as in naive Bayes on text."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.typing import FeatureMatrix, Floats
 
-MOST_WORDS = 1e12
-"""Beyond this total of a row, rounding in its log likelihood is no longer small against 1."""
+MAX_ROW_TOTAL = 1e12
+"""Total of a row above which the rounding error of its log-likelihood is not small compared with 1."""
 
 
 @dataclass(frozen=True)
 class Multinomial:
-    """log p(x | theta_m) = sum_j x_j theta_mj, but for the multinomial coefficient, with theta_m logarithms of shares.
+    """Multinomial family: log p(x | theta_m) = sum_j x_j theta_mj, up to a constant, with log-probabilities theta_m.
 
-    The prior of each component is Dirichlet's with exponents alpha: log p(theta) = alpha sum_mj theta_mj, of which
-    log((alpha + sum_i c_i r_im x_ij) / sum_j ...) is the mode.
+    The prior of each component is a Dirichlet distribution with exponents alpha: log p(theta) = alpha sum_mj theta_mj.
+    The posterior mode is log((alpha + sum_i c_i r_im x_ij) / sum_j ...).
     """
 
     X: FeatureMatrix
@@ -26,7 +26,7 @@ class Multinomial:
     """> 0."""
 
     def maximize(self, mass: Floats) -> Floats:
-        """Return the logarithms of the smoothed shares, (M, d)."""
+        """Return the logarithms of the smoothed probabilities, (M, d)."""
         smoothed = np.asarray(self.X.T @ mass).T + self.alpha
         return np.log(smoothed) - np.log(smoothed.sum(axis=1)[:, None])
 
@@ -39,36 +39,36 @@ class Multinomial:
         return self.alpha * float(parameters.sum())
 
 
-def multinomial_log_likelihoods(X: FeatureMatrix, log_shares: Floats) -> Floats:
+def multinomial_log_likelihoods(X: FeatureMatrix, log_proba: Floats) -> Floats:
     """Return sum_j x_ij theta_mj, (n, M)."""
-    return np.asarray(X @ log_shares.T)
+    return np.asarray(X @ log_proba.T)
 
 
 def check_counts(X: FeatureMatrix) -> None:
-    """Raise at an entry below 0, or a row so long that the arithmetic could not compare its likelihoods.
+    """Raise if an entry is below 0, or if a row's total is too large to compare its likelihoods in float64.
 
-    Rows of zeros are allowed: they say nothing, and classes have their prior shares there.
+    Rows of zeros are allowed: they have no information, and their classes have the prior probabilities.
     """
     lowest = X.min() if X.shape[0] else 0.0
     if lowest < 0:
         row, column = _first_negative(X)
         raise InputError(
-            f"Negative values in data: row {row}, column {column} holds {X[row, column]:g}, and a multinomial takes "
-            "counts or other numbers of at least 0; scale the features with MinMaxScaler, or take another method."
+            f"Negative values in data: row {row}, column {column}: `X` must be counts or other numbers of at least 0; "
+            f"got {X[row, column]:g}. Scale the features with MinMaxScaler, or choose another method."
         )
     with np.errstate(over="ignore"):
         total = np.asarray(X.sum(axis=1)).ravel()
-    long = np.flatnonzero(~(total <= MOST_WORDS))
+    long = np.flatnonzero(~(total <= MAX_ROW_TOTAL))
     if len(long):
         raise InputError(
-            f"row {long[0]} has a total of {total[long[0]]:g}, beyond {MOST_WORDS:g}, where likelihoods drown in "
-            "rounding: scale the features."
+            f"row {long[0]}: the total of a row of `X` must be at most {MAX_ROW_TOTAL:g}; got {total[long[0]]:g}. "
+            "Scale the features."
         )
 
 
 def _first_negative(X: FeatureMatrix) -> tuple[int, int]:
     if sp.issparse(X):
-        place = int(np.flatnonzero(X.data < 0)[0])
-        return int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+        index = int(np.flatnonzero(X.data < 0)[0])
+        return int(np.searchsorted(X.indptr, index, side="right")) - 1, int(X.indices[index])
     row, column = np.argwhere(X < 0)[0]
     return int(row), int(column)

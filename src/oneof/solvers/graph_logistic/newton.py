@@ -1,134 +1,146 @@
-"""The default M-step: Newton's method, in as many coordinates as there are rows or weights.
+"""M-step by Newton's method (the default), and the Hessian that it shares with the Laplace posterior.
 
-Where H is small it is factorized. Elsewhere the steps are found by conjugate gradients, whose products cost no more
-than a gradient, and are preconditioned by what H would be if each row's curvature were v_i (I - 1 1^T / K), of the
-trace of its own: as in block.py that takes two factorizations of one class's size, where all classes have one Lambda.
-Where they have not it takes the block of each class.
+The Hessian is formed in the smaller coordinates of `coordinates.py`. A small Hessian is factorized. With a larger one
+the steps are computed by conjugate gradients, whose products cost no more than a gradient. Their preconditioner is the
+Hessian that would result if the curvature of each row were v_i (I - 1 1^T / K), scaled to its own trace. As in
+`bohning.py`, it takes two factorizations of the size of one class if all classes share one Lambda; otherwise the
+preconditioner is the diagonal block of each class.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 
-from oneof.solvers.graph_logistic.curvature import (
-    cholesky,
-    class_hessian,
-    near_cholesky,
-    weighted_gram,
-    whole_hessian,
-)
-from oneof.solvers.graph_logistic.problem import Likelihood, Point
-from oneof.solvers.graph_logistic.spaces import Space
+from oneof.solvers.graph_logistic.coordinates import Coordinates
+from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood, LikelihoodEvaluation
 from oneof.typing import Floats
 
-FACTORizED = 200
-"""Coordinates of all classes together up to which H is factorized."""
-ENOUGH_PRODUCTS = 15
-"""Products of a step beyond which the next one gets a preconditioner of its own."""
-MOST_PRODUCTS = 300
-MOST_HALVINGS = 40
-ROUNDING = 1e-10
-"""Length of a step, as a part of the weights', below which rounding may be all that it is."""
-LOOSEST = 0.1
+MAX_COORDINATES = 4000
+"""Largest number of coordinates of all classes for which the full H is formed; above, the blocks of the classes are."""
+MAX_FACTORIZED = 200
+"""Largest number of coordinates of all classes for which Newton's steps factorize H."""
+PRECONDITIONER_MAX_PRODUCTS = 15
+"""Number of products in a step above which the next step computes a new preconditioner."""
+MAX_PRODUCTS = 300
+MAX_HALVINGS = 40
+STEP_RTOL = 1e-10
+"""Length of a step, relative to the weights, below which the step may consist of rounding errors."""
+MAX_STEP_ERROR = 0.1
 """Largest relative error of a step."""
+CHOLESKY_JITTER = 1e-8
+"""Fraction of its diagonal added to a matrix that is not positive definite because of rounding."""
 
 Solve = Callable[[Floats], Floats]
 
 
-def newton(likelihood: Likelihood, space: Space, start: Floats, *, tol: float, max_iter: int) -> tuple[Floats, bool]:
-    """Maximize l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it arrived."""
-    z, arrived = climb(likelihood, space, space.enter(start), tol=tol, max_iter=max_iter)
-    return space.leave(z), arrived
+def newton_mstep(
+    likelihood: CandidateLikelihood, coordinates: Coordinates, start: Floats, *, tol: float, max_iter: int
+) -> tuple[Floats, bool]:
+    """Maximize l(w) - 1/2 sum_c w^(c)T Lambda_c w^(c); return the (K-1, D) weights, and whether it converged."""
+    z, converged = newton_cg(likelihood, coordinates, coordinates.to_internal(start), tol=tol, max_iter=max_iter)
+    return coordinates.from_internal(z), converged
 
 
-def climb(likelihood: Likelihood, space: Space, z: Floats, *, tol: float, max_iter: int) -> tuple[Floats, bool]:
-    """Maximize in the coordinates of a space.
+def newton_cg(
+    likelihood: CandidateLikelihood, coordinates: Coordinates, z: Floats, *, tol: float, max_iter: int
+) -> tuple[Floats, bool]:
+    """Maximize in the given coordinates.
 
-    A step of the relative length delta, in the metric of H, leaves an error of about delta^2, and its own relative
-    error is made no larger than delta: the last step is the first with delta <= 0.1 sqrt(tol). Where H is not positive
-    definite, as on a saddle, steps are as short as what is left: there the last one has delta <= 0.1 tol.
+    A step of the relative length delta, in the metric of H, leaves an error of about delta^2. The relative error of the
+    step itself is at most delta, so that the last step is the first with delta <= 0.1 sqrt(tol). If H is not positive
+    definite, as on a saddle, the length of a step is about the remaining error; there the last step has
+    delta <= 0.1 tol.
     """
-    scores, penalized = space.scores(z), space.penalized(z)
-    at = likelihood.point(scores)
-    value = at.likelihood - 0.5 * float((z * penalized).sum())
-    nearly, n_products = None, 0
-    small = space.size * space.prior.n_vectors <= FACTORizED
-    tied = _ties(likelihood, space)
+    scores, prior_gradient = coordinates.matvec(z), coordinates.prior_matvec(z)
+    at = likelihood.evaluate(scores)
+    value = at.log_likelihood - 0.5 * float((z * prior_gradient).sum())
+    preconditioner, n_products = None, 0
+    small = coordinates.size * coordinates.prior.n_vectors <= MAX_FACTORIZED
+    average_inseparable = _inseparable_classes(likelihood, coordinates)
     for _ in range(max_iter):
-        gradient = space.gather(likelihood.slopes(at)) - penalized
+        gradient = coordinates.rmatvec(likelihood.gradient(at)) - prior_gradient
         if small:
-            step, exact = _factorized_step(likelihood, space, at, gradient)
+            step, exact = _factorized_step(likelihood, coordinates, at, gradient)
         else:
-            if nearly is None or n_products > ENOUGH_PRODUCTS:
-                nearly = _preconditioner(likelihood, space, at)
-            size = float((scores * likelihood.bends(at, scores)).sum()) + float((z * penalized).sum())
-            step, n_products, exact = _conjugate_gradients(_product(likelihood, space, at), nearly, gradient, size)
-        step = tied(step)
-        moved, penalized_step = space.scores(step), space.penalized(step)
-        rise, length = float((step * gradient).sum()), 1.0
-        for _ in range(MOST_HALVINGS):
-            there = likelihood.point(scores + length * moved)
-            ahead = z + length * step
-            found = there.likelihood - 0.5 * float((ahead * (penalized + length * penalized_step)).sum())
-            if found >= value + 1e-4 * length * rise - 1e-12 * abs(value):
+            if preconditioner is None or n_products > PRECONDITIONER_MAX_PRODUCTS:
+                preconditioner = _preconditioner(likelihood, coordinates, at)
+            size = float((scores * likelihood.hvp(at, scores)).sum()) + float((z * prior_gradient).sum())
+            step, n_products, exact = _conjugate_gradients(
+                _hessian_product(likelihood, coordinates, at), preconditioner, gradient, size
+            )
+        step = average_inseparable(step)
+        score_step, prior_step = coordinates.matvec(step), coordinates.prior_matvec(step)
+        slope, length = float((step * gradient).sum()), 1.0
+        for _ in range(MAX_HALVINGS):
+            new_at = likelihood.evaluate(scores + length * score_step)
+            new_z = z + length * step
+            new_value = new_at.log_likelihood - 0.5 * float((new_z * (prior_gradient + length * prior_step)).sum())
+            if new_value >= value + 1e-4 * length * slope - 1e-12 * abs(value):
                 break
             length /= 2.0
         else:
             return z, True  # to rounding
-        z, at, value = ahead, there, found
-        scores, penalized = scores + length * moved, penalized + length * penalized_step
-        whole = float((scores * likelihood.bends(at, scores)).sum()) + float((z * penalized).sum())
-        least = tol if exact else max(tol, ROUNDING) ** 2
-        if length == 1.0 and rise <= 0.01 * least * max(whole, 1e-12):
+        z, at, value = new_z, new_at, new_value
+        scores, prior_gradient = scores + length * score_step, prior_gradient + length * prior_step
+        size = float((scores * likelihood.hvp(at, scores)).sum()) + float((z * prior_gradient).sum())
+        step_tol = tol if exact else max(tol, STEP_RTOL) ** 2
+        if length == 1.0 and slope <= 0.01 * step_tol * max(size, 1e-12):
             return z, True
     return z, False
 
 
-def _ties(likelihood: Likelihood, space: Space) -> Solve:
-    """Return what makes a step equal for classes that no set tells apart, where they have one prior.
+def _inseparable_classes(likelihood: CandidateLikelihood, coordinates: Coordinates) -> Solve:
+    """Return the function that averages a step over classes that occur in the same sets and share one prior.
 
-    Where they are equal the objective may have a saddle, off which rounding would lead to one of them, any of them.
+    At equal weights of such classes the objective may have a saddle, and rounding would lead away from it in an
+    arbitrary direction.
     """
     _, group = np.unique(likelihood.mask[:, :-1], axis=1, return_inverse=True)
     group = group.ravel()
     counts = np.bincount(group)
-    if space.prior.n_distinct > 1 or len(counts) == len(group):
+    if coordinates.prior.n_distinct > 1 or len(counts) == len(group):
         return lambda step: step
     mean = (group == np.arange(len(counts))[:, None]) / counts[:, None]
     return lambda step: (mean @ step)[group]
 
 
-def _product(likelihood: Likelihood, space: Space, at: Point) -> Solve:
-    return lambda move: space.gather(likelihood.bends(at, space.scores(move))) + space.penalized(move)
+def _hessian_product(likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation) -> Solve:
+    return lambda direction: (
+        coordinates.rmatvec(likelihood.hvp(at, coordinates.matvec(direction))) + coordinates.prior_matvec(direction)
+    )
 
 
-def _factorized_step(likelihood: Likelihood, space: Space, at: Point, gradient: Floats) -> tuple[Floats, bool]:
-    """Return the step, and whether it is Newton's: where H is not positive definite its convex part stands in."""
-    factor = cholesky(whole_hessian(space, likelihood.curvatures(at, convex=False)))
+def _factorized_step(
+    likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation, gradient: Floats
+) -> tuple[Floats, bool]:
+    """Return the step, and whether it is Newton's; if H is not positive definite, its convex part replaces it."""
+    factor = try_cholesky(full_hessian(coordinates, likelihood.curvatures(at, convex=False)))
     exact = factor is not None
     if factor is None:
-        factor = cholesky(whole_hessian(space, likelihood.curvatures(at, convex=True)))
+        factor = try_cholesky(full_hessian(coordinates, likelihood.curvatures(at, convex=True)))
     if factor is None:
-        return _preconditioner(likelihood, space, at)(gradient), False
+        return _preconditioner(likelihood, coordinates, at)(gradient), False
     step: Floats = scipy.linalg.cho_solve((factor, True), gradient.ravel(), check_finite=False)
     return step.reshape(gradient.shape), exact
 
 
-def _preconditioner(likelihood: Likelihood, space: Space, at: Point) -> Solve:
-    n_vectors = space.prior.n_vectors
-    if space.prior.n_distinct == 1:
-        curvature = likelihood.row_weight * likelihood.bend(at) / n_vectors
-        gram, own = weighted_gram(space.features_of_class(0), curvature), space.prior_of_class(0)
+def _preconditioner(likelihood: CandidateLikelihood, coordinates: Coordinates, at: LikelihoodEvaluation) -> Solve:
+    n_vectors = coordinates.prior.n_vectors
+    if coordinates.prior.n_distinct == 1:
+        curvature = likelihood.row_weight * likelihood.trace_curvature(at) / n_vectors
+        gram, own = weighted_gram(coordinates.features_of_class(0), curvature), coordinates.prior_of_class(0)
         return shared_solver(gram, own, n_vectors)
-    several = likelihood.curvatures(at, convex=True)
-    return separate_solver(class_hessian(space, several[:, c, c], c) for c in range(n_vectors))
+    curvatures = likelihood.curvatures(at, convex=True)
+    return separate_solver(class_hessian(coordinates, curvatures[:, c, c], c) for c in range(n_vectors))
 
 
 def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Solve:
-    """Return what solves with (I - 1 1^T / K) kron G + I kron Lambda, for (K-1, size) targets.
+    """Return a solver for (I - 1 1^T / K) kron G + I kron Lambda, with (K-1, size) targets.
 
-    I - 1 1^T / K over the K-1 classes has the eigenvalue 1/K along 1 and 1 across.
+    I - 1 1^T / K over the K-1 classes has the eigenvalue 1/K along 1, and 1 across.
     """
     along, across = _root(gram / (n_vectors + 1) + precision), _root(gram + precision)
 
@@ -141,37 +153,103 @@ def shared_solver(gram: Floats, precision: Floats, n_vectors: int) -> Solve:
 
 
 def separate_solver(matrices: Iterable[Floats]) -> Solve:
-    """Return what solves with a matrix for each class but the last, for (K-1, size) targets."""
+    """Return a solver with one matrix for each class but the last, with (K-1, size) targets."""
     roots = [_root(matrix) for matrix in matrices]
     return lambda target: np.array(
-        [scipy.linalg.cho_solve(own, part, check_finite=False) for own, part in zip(roots, target, strict=True)]
+        [scipy.linalg.cho_solve(own, column, check_finite=False) for own, column in zip(roots, target, strict=True)]
     )
 
 
 def _root(matrix: Floats) -> tuple[Floats, bool]:
-    return near_cholesky(matrix), True
+    return jittered_cholesky(matrix), True
 
 
-def _conjugate_gradients(product: Solve, nearly: Solve, target: Floats, size: float) -> tuple[Floats, int, bool]:
-    """Solve H step = target to a relative error of min(LOOSEST, delta), delta^2 the step's square by `size`.
+def _conjugate_gradients(
+    product: Solve, preconditioner: Solve, target: Floats, size: float
+) -> tuple[Floats, int, bool]:
+    """Solve H step = target to a relative error of min(MAX_STEP_ERROR, delta), with delta^2 = step^T H step / `size`.
 
-    Return the step, the number of products, and whether H was positive along the way; it ends where it was not.
+    Return the step, the number of products, and whether H was positive along all directions. The iterations stop at a
+    direction of nonpositive curvature.
     """
     solution = np.zeros_like(target)
-    residual, solved = target, nearly(target)
+    residual, solved = target, preconditioner(target)
     direction = solved
     square = first = float((residual * solved).sum())
-    goal = first * min(LOOSEST**2, first / max(size, 1e-300))
-    for k in range(MOST_PRODUCTS):
+    goal = first * min(MAX_STEP_ERROR**2, first / max(size, 1e-300))
+    for k in range(MAX_PRODUCTS):
         if square <= max(goal, 1e-28 * first):
             return solution, k, True
-        bent = product(direction)
-        curved = float((direction * bent).sum())
-        if curved <= 0:
+        hvp = product(direction)
+        curvature = float((direction * hvp).sum())
+        if curvature <= 0:
             return (solution if k else direction), k, False
-        solution = solution + square / curved * direction
-        residual = residual - square / curved * bent
-        solved = nearly(residual)
+        solution = solution + square / curvature * direction
+        residual = residual - square / curvature * hvp
+        solved = preconditioner(residual)
         before, square = square, float((residual * solved).sum())
         direction = solved + square / before * direction
-    return solution, MOST_PRODUCTS, True
+    return solution, MAX_PRODUCTS, True
+
+
+# -- the Hessian ----------------------------------------------------------------------------------------------------
+
+
+def is_full(coordinates: Coordinates) -> bool:
+    """Whether the full H is formed, and not only the block of each class."""
+    return coordinates.size * coordinates.prior.n_vectors <= MAX_COORDINATES
+
+
+def full_hessian(coordinates: Coordinates, curvatures: Floats) -> Floats:
+    """Return H = Lambda + sum_i C_i kron x_i x_i^T, ((K-1) size,) * 2, from (m, K-1, K-1) curvatures."""
+    r, n_vectors = coordinates.size, coordinates.prior.n_vectors
+    hessian = np.zeros((n_vectors * r, n_vectors * r))
+    for c in range(n_vectors):
+        at = slice(c * r, (c + 1) * r)
+        left = coordinates.features_of_class(c)
+        hessian[at, at] = coordinates.prior_of_class(c)
+        for k in range(c, n_vectors):
+            block = _weighted_product(left, curvatures[:, c, k], coordinates.features_of_class(k))
+            hessian[at, k * r : (k + 1) * r] += block
+            if k > c:
+                hessian[k * r : (k + 1) * r, at] = block.T
+    return hessian
+
+
+def class_hessian(coordinates: Coordinates, curvature: Floats, c: int) -> Floats:
+    """Return the block of H of a class, (size, size), from its (m,) curvature."""
+    own = coordinates.features_of_class(c)
+    return coordinates.prior_of_class(c) + weighted_gram(own, curvature)
+
+
+def weighted_gram(rows: Any, weights: Floats) -> Floats:
+    """Return sum_i v_i x_i x_i^T, for nonnegative weights."""
+    roots = np.sqrt(weights)
+    if sp.issparse(rows):
+        scaled = sp.dia_array((roots[None], 0), shape=(len(roots),) * 2) @ rows
+        return (scaled.T @ scaled).toarray()
+    scaled = roots[:, None] * rows
+    return scaled.T @ scaled  # a product of an array with itself takes half the work
+
+
+def _weighted_product(left: Any, weights: Floats, right: Any) -> Floats:
+    if sp.issparse(right):
+        return (left.T @ sp.dia_array((weights[None], 0), shape=(len(weights),) * 2) @ right).toarray()
+    return left.T @ (weights[:, None] * right)
+
+
+def jittered_cholesky(matrix: Floats) -> Floats:
+    """Return the lower Cholesky factor of a positive semi-definite matrix, with a jitter if it needs one."""
+    factor = try_cholesky(matrix)
+    if factor is None:
+        jitter = np.diag(CHOLESKY_JITTER * matrix.diagonal())
+        return scipy.linalg.cholesky(matrix + jitter, lower=True, check_finite=False)
+    return factor
+
+
+def try_cholesky(matrix: Floats) -> Floats | None:
+    """Return the lower Cholesky factor, or None if the matrix is not positive definite."""
+    try:
+        return scipy.linalg.cholesky(matrix, lower=True, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        return None

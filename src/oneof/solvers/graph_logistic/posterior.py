@@ -1,101 +1,116 @@
-"""The Laplace approximation to the posterior of the weights.
+"""Laplace approximation to the posterior of the weights, and its leave-one-out scores.
 
-It is N(w, H^-1) with
+The posterior is N(w, H^-1) with
 
     H = Lambda + sum_i v_i (diag p_i - p_i p_i^T) kron x_i x_i^T,
 
 p_i over the first K-1 classes (section 5 of Krishnapuram et al. 2004). A candidate set has less curvature: see
-`Likelihood.curvatures`. H is worked out in the coordinates of spaces.py; where they are more than `MOST_COORDINATES`,
-only the block of each class is, as if the classes were independent given the rows.
+`CandidateLikelihood.curvatures`. H is formed in the coordinates of `coordinates.py`. Above `newton.MAX_COORDINATES`
+only the block of each class is formed, as if the classes were independent given the rows.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+import scipy.optimize
 
 from oneof.errors import InputError
-from oneof.solvers.graph_logistic.curvature import cholesky, class_hessian, is_whole, whole_hessian
-from oneof.solvers.graph_logistic.openings import Openings
-from oneof.solvers.graph_logistic.prior import Prior
-from oneof.solvers.graph_logistic.problem import Likelihood
-from oneof.solvers.graph_logistic.spaces import Space, space_of
-from oneof.solvers.graph_logistic.terms import Precisions, Term
+from oneof.likelihoods import log_likelihoods, normalize_within_sets
+from oneof.solvers.graph_logistic.coordinates import Coordinates, choose_coordinates
+from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
+from oneof.solvers.graph_logistic.newton import class_hessian, full_hessian, is_full, try_cholesky
+from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm, UnpenalizedDirections
 from oneof.typing import FeatureMatrix, Floats, Mask
 
-CHUNK = 20_000
-"""Rows worked on at a time."""
+CHUNK_ROWS = 20_000
+"""Number of rows processed at a time."""
+_MAX_EM_ITER = 50
 
 
 @dataclass(frozen=True)
-class Inverse:
-    """H^-1 in the coordinates of a space: whole, or the block of each class."""
+class PosteriorInverse:
+    """H^-1 in the given coordinates: the full matrix, or the block of each class."""
 
     blocks: dict[tuple[int, int], Floats]
-    """(size, size) for each pair c <= k of classes, or for each c = k alone."""
+    """(size, size) for each pair c <= k of classes, or for each c = k only."""
     log_determinant: float
     """log |H| in these coordinates."""
 
     @classmethod
-    def of(cls, space: Space, curvatures: Floats) -> "Inverse":
+    def from_curvatures(cls, coordinates: Coordinates, curvatures: Floats) -> "PosteriorInverse":
         """Form H and invert it."""
-        n, r = space.prior.n_vectors, space.size
-        if not is_whole(space):
-            parts = [_inverse(class_hessian(space, curvatures[:, c, c], c)) for c in range(n)]
-            return cls({(c, c): part[0] for c, part in enumerate(parts)}, sum(part[1] for part in parts))
-        inverse, log_determinant = _inverse(whole_hessian(space, curvatures))
-        cut = {(c, k): inverse[c * r : (c + 1) * r, k * r : (k + 1) * r] for c in range(n) for k in range(c, n)}
-        return cls(cut, log_determinant)
+        n, r = coordinates.prior.n_vectors, coordinates.size
+        if not is_full(coordinates):
+            inverses = [_inverse(class_hessian(coordinates, curvatures[:, c, c], c)) for c in range(n)]
+            blocks = {(c, c): inverse for c, (inverse, _) in enumerate(inverses)}
+            return cls(blocks, sum(log_determinant for _, log_determinant in inverses))
+        inverse, log_determinant = _inverse(full_hessian(coordinates, curvatures))
+        blocks = {(c, k): inverse[c * r : (c + 1) * r, k * r : (k + 1) * r] for c in range(n) for k in range(c, n)}
+        return cls(blocks, log_determinant)
 
 
 def _inverse(matrix: Floats) -> tuple[Floats, float]:
-    factor = cholesky(matrix)
+    factor = try_cholesky(matrix)
     if factor is None:
-        raise InputError("the posterior precision is not positive definite: scale the features, or raise a precision.")
+        raise InputError(
+            "The posterior precision is not positive definite. Scale the features, for example with StandardScaler, or "
+            "increase a precision."
+        )
     lower = np.tril(scipy.linalg.lapack.dpotri(factor, lower=True)[0])
     return lower + np.tril(lower, -1).T, 2.0 * float(np.log(factor.diagonal()).sum())
 
 
 @dataclass(frozen=True)
-class LaplacePosterior:
-    """A Gaussian posterior of the (K-1, D) weights; made by `of`."""
+class LogisticPosterior:
+    """Gaussian posterior of the (K-1, D) weights; constructed by `from_mode`."""
 
     weights: Floats
-    """(K-1, D): its mode."""
-    space: Space
-    inverse: Inverse
+    """(K-1, D): the mode."""
+    coordinates: Coordinates
+    inverse: PosteriorInverse
 
     @classmethod
-    def of(
+    def from_mode(
         cls,
         features: FeatureMatrix,
         weights: Floats,
-        terms: list[Term] | tuple[Term, ...],
+        terms: list[PriorTerm] | tuple[PriorTerm, ...],
         precisions: Precisions,
         sample_weight: Floats | None = None,
         mask: Mask | None = None,
-    ) -> "LaplacePosterior":
-        """Work out H.
+    ) -> "LogisticPosterior":
+        """Compute H at the mode.
 
         Parameters
         ----------
         features : ndarray or csr_array of shape (m, D)
-            The labeled instances.
+            Instances of the labeled rows.
         weights : ndarray of shape (K-1, D)
-        terms : sequence of Term
+        terms : sequence of PriorTerm
         precisions : dict
         sample_weight : ndarray of shape (m,), optional
         mask : ndarray of shape (m, K), bool, optional
-            The candidate sets; without it every row counts as exactly labeled.
+            Candidate sets; by default every row has an exact label.
+
+        Returns
+        -------
+        LogisticPosterior
+
+        Raises
+        ------
+        InputError
+            If H is not positive definite.
         """
         if mask is None:
             mask = np.zeros((features.shape[0], len(weights) + 1), dtype=bool)
             mask[:, 0] = True
-        likelihood = Likelihood.of(features, mask, sample_weight)
-        openings = Openings.of(tuple(terms), likelihood.features, likelihood.row_weight)
-        space = space_of(Prior(tuple(terms), len(weights), openings), precisions, likelihood)
-        at = likelihood.point(np.asarray(likelihood.features @ weights.T))
-        return cls(weights, space, Inverse.of(space, likelihood.curvatures(at, convex=True)))
+        likelihood = CandidateLikelihood.from_mask(features, mask, sample_weight)
+        unpenalized = UnpenalizedDirections.from_terms(tuple(terms), likelihood.features, likelihood.row_weight)
+        coordinates = choose_coordinates(Prior(tuple(terms), len(weights), unpenalized), precisions, likelihood)
+        at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
+        curvatures = likelihood.curvatures(at, convex=True)
+        return cls(weights, coordinates, PosteriorInverse.from_curvatures(coordinates, curvatures))
 
     @property
     def n_vectors(self) -> int:
@@ -114,51 +129,97 @@ class LaplacePosterior:
         -------
         ndarray of shape (t, K-1, K-1)
             (I kron l_t)^T H^-1 (I kron r_t).
+
+        Raises
+        ------
+        InputError
+            If a covariance overflows float64.
         """
         right = left if right is None else right
         t = left.shape[0]
-        whole = np.zeros((t, self.n_vectors, self.n_vectors))
-        for start in range(0, t, CHUNK):
-            part = slice(start, min(start + CHUNK, t))
-            own = left[part]
+        full = np.zeros((t, self.n_vectors, self.n_vectors))
+        for start in range(0, t, CHUNK_ROWS):
+            chunk = slice(start, min(start + CHUNK_ROWS, t))
+            own = left[chunk]
             with np.errstate(over="ignore", invalid="ignore"):
-                whole[part] = self._of_pairs(own, own if left is right else right[part])
-        if not np.isfinite(whole).all():
-            raise InputError("covariances of the scores overflow: scale the features, for example with StandardScaler.")
-        return whole
+                full[chunk] = self._paired_covariance(own, own if left is right else right[chunk])
+        if not np.isfinite(full).all():
+            raise InputError(
+                "The covariances of the scores overflow float64. Scale the features, for example with StandardScaler."
+            )
+        return full
 
     @property
     def log_determinant(self) -> float:
-        """Log |H|, outside the directions that neither prior nor rows see."""
-        return self.inverse.log_determinant + self.space.log_outside
+        """Log |H|, outside the unobserved directions."""
+        return self.inverse.log_determinant + self.coordinates.log_offset
 
     def cross_covariance(self, left: FeatureMatrix, right: FeatureMatrix) -> Floats:
         """Return the posterior covariance of all pairs: (t, D) and (s, D) instances -> (t, s, K-1, K-1)."""
         n = self.n_vectors
-        whole = np.zeros((left.shape[0], right.shape[0], n, n))
-        a, b, missed = [], [], []
-        for c in range(self.space.prior.n_distinct):
-            a.append(self.space.features_of(left, c))
-            b.append(self.space.features_of(right, c))
-            missed.append(self.space.missed_cross(left, right, c))
+        full = np.zeros((left.shape[0], right.shape[0], n, n))
+        a, b, residual = [], [], []
+        for c in range(self.coordinates.prior.n_distinct):
+            a.append(self.coordinates.transform(left, c))
+            b.append(self.coordinates.transform(right, c))
+            residual.append(self.coordinates.residual_cross_covariance(left, right, c))
         for (c, k), block in self.inverse.blocks.items():
-            whole[:, :, c, k] = a[c % len(a)] @ (block @ b[k % len(b)].T)
+            full[:, :, c, k] = a[c % len(a)] @ (block @ b[k % len(b)].T)
             if c == k:
-                whole[:, :, c, c] += missed[c % len(missed)]
+                full[:, :, c, c] += residual[c % len(residual)]
             else:
-                whole[:, :, k, c] = a[k % len(a)] @ (block.T @ b[c % len(b)].T)
-        return whole
+                full[:, :, k, c] = a[k % len(a)] @ (block.T @ b[c % len(b)].T)
+        return full
 
-    def _of_pairs(self, left: FeatureMatrix, right: FeatureMatrix) -> Floats:
-        n, same = self.n_vectors, left is right
-        whole = np.zeros((left.shape[0], n, n))
-        a = [self.space.features_of(left, c) for c in range(self.space.prior.n_distinct)]
-        b = a if same else [self.space.features_of(right, c) for c in range(self.space.prior.n_distinct)]
-        missed = [self.space.missed(left, right, c) for c in range(self.space.prior.n_distinct)]
+    def _paired_covariance(self, left: FeatureMatrix, right: FeatureMatrix) -> Floats:
+        n, same, distinct = self.n_vectors, left is right, range(self.coordinates.prior.n_distinct)
+        full = np.zeros((left.shape[0], n, n))
+        a = [self.coordinates.transform(left, c) for c in distinct]
+        b = a if same else [self.coordinates.transform(right, c) for c in distinct]
+        residual = [self.coordinates.residual_covariance(left, right, c) for c in distinct]
         for (c, k), block in self.inverse.blocks.items():
-            whole[:, c, k] = ((a[c % len(a)] @ block) * b[k % len(b)]).sum(axis=1)
+            full[:, c, k] = ((a[c % len(a)] @ block) * b[k % len(b)]).sum(axis=1)
             if c == k:
-                whole[:, c, c] += missed[c % len(missed)]
+                full[:, c, c] += residual[c % len(residual)]
             else:
-                whole[:, k, c] = whole[:, c, k] if same else ((a[k % len(a)] @ block.T) * b[c % len(b)]).sum(axis=1)
-        return whole
+                full[:, k, c] = full[:, c, k] if same else ((a[k % len(a)] @ block.T) * b[c % len(b)]).sum(axis=1)
+        return full
+
+
+# -- leave-one-out --------------------------------------------------------------------------------------------------
+
+
+def leave_one_out_scores(
+    posterior: LogisticPosterior, instances: FeatureMatrix, mask: Mask, sample_weight: Floats
+) -> Floats:
+    """Return the (m, K-1) scores of labeled instances without their own labels, by one Newton step.
+
+    Row i has the gradient g_i = q_i - p_i by its scores, and the curvature B_i. Without this row the mode shifts by
+    -H_i^-1 (g_i kron x_i), with H_i = H - B_i kron x_i x_i^T. With V_i = (I kron x_i)^T H^-1 (I kron x_i), its scores
+    become s_i - V_i (I - B_i V_i)^-1 g_i. A row of weight 2 stands for two rows, of which one is left out.
+    """
+    likelihood = CandidateLikelihood(instances, mask, np.minimum(sample_weight, 1.0))
+    scores = np.asarray(instances @ posterior.weights.T)
+    at = likelihood.evaluate(scores)
+    gradient, curvatures = likelihood.gradient(at), likelihood.curvatures(at, convex=True)
+    covariance = posterior.covariance(instances)
+    reduction = np.eye(scores.shape[1]) - curvatures @ covariance
+    shift = covariance @ np.linalg.solve(reduction, gradient[:, :, None])
+    return scores - shift[:, :, 0]
+
+
+def predictive_gain(scores: Floats, mask: Mask, sample_weight: Floats) -> float:
+    """Return the mean log likelihood of left-out labels, minus that of the class frequencies, in nats per row.
+
+    The (m, K-1) leave-one-out scores are multiplied by the best factor from 0 to 1.
+    """
+    full = np.concatenate([scores, np.zeros((len(scores), 1))], axis=1)
+    fraction = sample_weight / sample_weight.sum()
+    frequencies = np.full(mask.shape[1], 1.0 / mask.shape[1])
+    for _ in range(_MAX_EM_ITER):  # EM, which converges in one iteration on exact labels
+        frequencies = fraction @ normalize_within_sets(np.broadcast_to(frequencies, mask.shape), mask)
+    baseline = float(fraction @ np.log((frequencies * mask).sum(axis=1)))
+    best = scipy.optimize.minimize_scalar(
+        lambda scale: -float(fraction @ log_likelihoods(scale * full, mask)), bounds=(0.0, 1.0), method="bounded"
+    )
+    return -float(best.fun) - baseline

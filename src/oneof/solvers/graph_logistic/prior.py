@@ -1,57 +1,355 @@
-"""The prior of graph-prior logistic regression: the sum of its terms, over all weight vectors."""
+"""Gaussian prior of graph-prior logistic regression: its matrices, its terms, and the directions without a penalty.
+
+Each weight vector w^(c), c = 1..K-1, has the prior N(0, Lambda_c^-1) with
+
+    Lambda_c = sum_j lambda_j P_j.
+
+P_j is the smoothness matrix X^T L X of a graph, the identity (ridge), a diagonal mask with one precision per weight
+(ARD), or the disagreement of views (coregularization). The prior is improper in the directions that no term penalizes,
+such as the intercept; `UnpenalizedDirections` completes it there.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
-from oneof.solvers.graph_logistic.openings import Openings
-from oneof.solvers.graph_logistic.terms import Precisions, Term
-from oneof.typing import Floats
+from oneof.graphs import laplacian
+from oneof.typing import FeatureMatrix, Floats, Mask
+
+Precisions = dict[str, Floats]
+"""Name of a term -> its precisions: () or per class (K-1,), per weight (D,), or both (K-1, D)."""
+EIGENVALUE_RTOL = 1e-10
+"""Fraction of the largest eigenvalue, of a matrix scaled to a unit diagonal, below which an eigenvalue counts as 0."""
+VAGUE_PRECISION = 1e-8
+"""Precision of observed unpenalized directions, in units of the curvature of the labeled rows in that direction."""
+SCORE_RTOL = 1e-5
+"""Fraction of a row's norm below which its score in an unpenalized direction counts as 0.
+
+It is the root of `EIGENVALUE_RTOL`: in a direction whose penalty is 0, a row contains rounding errors only.
+"""
+SMOOTHNESS_RTOL = 1e-13
+"""Fraction of a feature's weighted sum of squares below which its squared differences along edges count as 0."""
+MAX_SPARSE_DENSITY = 0.1
+"""Density above which a sparse product is stored as a dense matrix, which is faster."""
+
+
+# -- the matrices of the terms --------------------------------------------------------------------------------------
+
+
+def smoothness_matrix(features: FeatureMatrix, affinity: sp.csr_array, weight: Floats) -> Any:
+    """Return A = X^T L X, with L the Laplacian of the edge weights w_i w_j W_ij.
+
+    w^T A w is the weighted sum of the squared differences of the scores along the edges. A row of weight w stands for w
+    equal rows: their scores are equal, and each of them has the edges of the one row.
+
+    Parameters
+    ----------
+    features : ndarray or CSR matrix of shape (n, p)
+    affinity : csr_array of shape (n, n)
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray or csr_array of shape (p, p)
+        Symmetric and positive semi-definite. Its rank is below p if the number of rows minus the number of connected
+        components is below p.
+    """
+    diagonal = sp.diags_array(weight, format="csr")
+    L = laplacian(diagonal @ affinity @ diagonal) if (weight != 1).any() else laplacian(affinity)
+    A = features.T @ (L @ features)
+    # Features that are equal along all edges, such as a constant, have exactly 0 here, but for rounding.
+    squares = np.asarray((features * features).T @ L.diagonal()).ravel()
+    return symmetric_part(_clear_rows_and_columns(A, A.diagonal() <= SMOOTHNESS_RTOL * squares))
+
+
+def disagreement_blocks(left: FeatureMatrix, right: FeatureMatrix, weight: Floats) -> tuple[Any, Any, Any]:
+    """Return the blocks C_ll, C_lr and C_rr of sum_i w_i [l_i, -r_i] [l_i, -r_i]^T, over rows with two views."""
+    root = np.sqrt(weight)
+    L, R = _scale_rows(left, root), _scale_rows(right, root)
+    return symmetric_part(L.T @ L), densify_if_full(-(L.T @ R)), symmetric_part(R.T @ R)
+
+
+def block_matrix(blocks: dict[tuple[int, int], Any], sizes: list[int]) -> Any:
+    """Return a symmetric matrix from its blocks on and above the diagonal; absent blocks are 0."""
+    if any(sp.issparse(block) for block in blocks.values()) or len(blocks) < len(sizes):
+        grid: list[list[Any]] = [[None] * len(sizes) for _ in sizes]
+        for index, size in enumerate(sizes):
+            grid[index][index] = sp.csr_array((size, size))
+        for (i, j), block in blocks.items():
+            grid[i][j] = sp.csr_array(block)
+            if i != j:
+                grid[j][i] = sp.csr_array(block.T)
+        return densify_if_full(sp.csr_array(sp.block_array(grid)))
+    out = np.zeros((sum(sizes), sum(sizes)))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    for (i, j), block in blocks.items():
+        rows, columns = slice(starts[i], starts[i + 1]), slice(starts[j], starts[j + 1])
+        out[rows, columns] = block
+        out[columns, rows] = block.T
+    return out
+
+
+def symmetric_part(matrix: Any) -> Any:
+    """Return (A + A^T) / 2, without the antisymmetric part that rounding adds."""
+    return densify_if_full((matrix + matrix.T) / 2)
+
+
+def densify_if_full(matrix: Any) -> Any:
+    """Return a sparse matrix unchanged if its density is at most `MAX_SPARSE_DENSITY`, and dense otherwise."""
+    if not sp.issparse(matrix):
+        return np.asarray(matrix)
+    return matrix.toarray() if matrix.nnz > MAX_SPARSE_DENSITY * max(np.prod(matrix.shape), 1) else sp.csr_array(matrix)
+
+
+def _clear_rows_and_columns(matrix: Any, cleared: Mask) -> Any:
+    """Return a matrix with the given rows and columns set to 0."""
+    if not cleared.any():
+        return matrix
+    if sp.issparse(matrix):
+        selected = sp.diags_array((~cleared).astype(np.float64), format="csr")
+        out = sp.csr_array(selected @ matrix @ selected)
+        out.eliminate_zeros()
+        return out
+    matrix[cleared, :] = 0.0
+    matrix[:, cleared] = 0.0
+    return matrix
+
+
+def _scale_rows(rows: FeatureMatrix, root: Floats) -> FeatureMatrix:
+    return sp.csr_array(sp.diags_array(root) @ rows) if sp.issparse(rows) else rows * root[:, None]
+
+
+# -- the terms ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PriorTerm:
+    """Term lambda P of the prior precision: one matrix for all classes, times a precision that is estimated."""
+
+    name: str
+    matrix: Any
+    """(D, D): symmetric positive semi-definite, ndarray or csr_array. With `per_weight`, a diagonal of 0 and 1."""
+    per_weight: bool = False
+    """Whether each weight with a diagonal entry of 1 has its own precision."""
+    per_class: bool = False
+    """Whether each class has its own precision."""
+    max_precision: float = np.inf
+    """Upper bound of the precision."""
+    couples_views: bool = False
+    """Whether the term couples weights of views, which are models of the same labels.
+
+    The evidence of the other terms excludes such a term, since coupled views would count each label several times.
+    """
+
+    @property
+    def diagonal(self) -> Floats:
+        """P_uu, (D,)."""
+        return np.asarray(self.matrix.diagonal(), dtype=np.float64)
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether all stored entries are on the diagonal."""
+        if not sp.issparse(self.matrix):
+            return self.per_weight
+        entries = sp.coo_array(self.matrix)
+        return bool(np.all((entries.coords[0] == entries.coords[1]) | (entries.data == 0)))
+
+    def shape(self, n_vectors: int) -> tuple[int, ...]:
+        """Return the shape of its precisions."""
+        return (n_vectors,) * self.per_class + (self.matrix.shape[0],) * self.per_weight
+
+    def sum_classes(self, values: Floats) -> Floats:
+        """Sum values per weight, (K-1, D), or per class, (K-1,), to the shape of the precisions."""
+        return np.asarray(values if self.per_class else values.sum(axis=0))
+
+    def quadratic(self, weights: Floats) -> Floats:
+        """Return w^T P w in the shape of its precisions."""
+        if self.per_weight:
+            return self.sum_classes(self.diagonal * weights**2)
+        return self.sum_classes(np.maximum((weights * self.matvec(weights)).sum(axis=1), 0.0))
+
+    def matvec(self, weights: Floats) -> Floats:
+        """Return P w for each class, (K-1, D)."""
+        return np.asarray((self.matrix @ weights.T).T)
+
+    def rank(self) -> int:
+        """Return the numerical rank of P."""
+        if self.is_diagonal:
+            return int(np.count_nonzero(self.diagonal))
+        scale = self.diagonal
+        penalized = scale > 0
+        if not penalized.any():
+            return 0
+        dense = self.matrix.toarray() if sp.issparse(self.matrix) else self.matrix
+        values = np.linalg.eigvalsh(
+            dense[np.ix_(penalized, penalized)] / np.sqrt(np.outer(scale[penalized], scale[penalized]))
+        )
+        return int(np.count_nonzero(values > EIGENVALUE_RTOL * values[-1]))
+
+    def counts(self, n_vectors: int) -> Floats:
+        """Return the number of weight directions under each of its precisions, in their shape."""
+        if self.per_weight:
+            return self.sum_classes(np.tile((self.diagonal > 0).astype(np.float64), (n_vectors, 1)))
+        return self.sum_classes(np.full(n_vectors, float(self.rank())))
+
+
+# -- the directions without a penalty -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UnpenalizedDirections:
+    """Orthonormal directions of the weights that no term penalizes, split by whether the labeled rows observe them.
+
+    A direction is observed if some labeled row has a score along it. An observed direction gets a vague precision of
+    `VAGUE_PRECISION` times its curvature, so that an optimum exists if the classes are separable or a class has no row.
+    In an unobserved direction the weights are 0; determinants, inverses and covariances are those of the other
+    directions.
+    """
+
+    observed: Floats
+    """(D, r)."""
+    curvature: Floats
+    """(r,): 1/4 sum_i (x_i^T u)^2 of each observed direction, above 0. The directions are uncorrelated in it."""
+    unobserved: Floats
+    """(D, u)."""
+    axis_aligned: bool
+    """Whether each direction is that of a single weight."""
+
+    @classmethod
+    def from_terms(
+        cls, terms: tuple[PriorTerm, ...], features: FeatureMatrix, row_weight: Floats
+    ) -> "UnpenalizedDirections":
+        """Compute the null space of the sum of the terms, and the curvature of the labeled rows in it."""
+        basis, axis_aligned = _unpenalized_basis(terms, features.shape[1])
+        if basis.shape[1] == 0:
+            return cls(basis, np.zeros(0), basis, axis_aligned=True)
+        scores = np.sqrt(row_weight)[:, None] / 2.0 * np.asarray(features @ basis)
+        # Rows outside the null space have scores there by rounding, which are not observations.
+        norms = np.sqrt(np.asarray((features * features).sum(axis=1)).ravel() * row_weight) / 2.0
+        scores[np.abs(scores) <= SCORE_RTOL * norms[:, None]] = 0.0
+        gram = scores.T @ scores
+        hidden = null_space(gram)
+        if hidden.shape[1] == 0 and axis_aligned and np.count_nonzero(gram) == np.count_nonzero(gram.diagonal()):
+            return cls(basis, gram.diagonal().copy(), basis[:, :0], axis_aligned=True)
+        if hidden.shape[1]:
+            rotation = scipy.linalg.qr(hidden)[0]  # its first columns span the hidden directions
+            hidden, rest = rotation[:, : hidden.shape[1]], rotation[:, hidden.shape[1] :]
+        else:
+            rest = np.eye(len(gram))
+        curvature, vectors = np.linalg.eigh(rest.T @ gram @ rest) if rest.shape[1] else (np.zeros(0), rest[:0])
+        observed, unobserved = basis @ (rest @ vectors), basis @ hidden
+        axes = axis_aligned and all(
+            (np.count_nonzero(np.abs(directions) > EIGENVALUE_RTOL, axis=0) == 1).all()
+            for directions in (observed, unobserved)
+        )
+        return cls(observed, np.maximum(curvature, np.finfo(float).tiny), unobserved, axis_aligned=axes)
+
+    def matvec(self, weights: Floats) -> Floats:
+        """Return the vague precision times (K-1, D) weights; unobserved directions have the precision 1."""
+        return (weights @ self.observed) * (VAGUE_PRECISION * self.curvature) @ self.observed.T + (
+            weights @ self.unobserved @ self.unobserved.T
+        )
+
+    def regularize(self, matrix: Any, fraction: float) -> Any:
+        """Add `fraction` times the curvature of observed directions, and 1 for unobserved ones, to Lambda."""
+        if self.observed.shape[1] + self.unobserved.shape[1] == 0:
+            return matrix
+        roots = np.hstack([self.observed * np.sqrt(fraction * self.curvature), self.unobserved])
+        if sp.issparse(matrix):
+            roots = sp.csr_array(roots)
+            return sp.csr_array(matrix + roots @ roots.T)
+        return matrix + roots @ roots.T
+
+
+def _unpenalized_basis(terms: tuple[PriorTerm, ...], n_weights: int) -> tuple[Floats, bool]:
+    """Return an orthonormal basis of the unpenalized directions, and whether each is that of a single weight."""
+    total, covered = np.zeros(n_weights), np.zeros(n_weights, dtype=bool)
+    for term in terms:
+        diagonal = term.diagonal
+        total = total + (diagonal / diagonal.max() if diagonal.max(initial=0.0) > 0 else 0.0)
+        if term.is_diagonal:
+            covered |= diagonal > 0
+    free, uncovered = np.flatnonzero(total <= 0), np.flatnonzero((total > 0) & ~covered)
+    axes = np.zeros((n_weights, len(free)))
+    axes[free, np.arange(len(free))] = 1.0
+    if len(uncovered) == 0:
+        return axes, True
+    scaled_sum = np.zeros((n_weights, n_weights))
+    for term in terms:
+        largest = term.diagonal.max(initial=0.0)
+        if largest > 0:
+            scaled_sum += (term.matrix.toarray() if sp.issparse(term.matrix) else term.matrix) / largest
+    penalized = np.flatnonzero(total > 0)
+    null = null_space(scaled_sum[np.ix_(penalized, penalized)])
+    if null.shape[1] == 0:
+        return axes, True
+    full = np.zeros((n_weights, null.shape[1]))
+    full[penalized] = np.linalg.qr(null)[0]
+    return np.hstack([axes, full]), False
+
+
+def null_space(matrix: Floats) -> Floats:
+    """Return a basis of the numerical null space of a positive semi-definite matrix, scaled to a unit diagonal."""
+    diagonal = matrix.diagonal()
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = matrix / np.outer(scale, scale)
+    try:
+        factor = np.linalg.cholesky(scaled)
+        if factor.diagonal().min(initial=1.0) ** 2 > 1e-6:
+            return np.zeros((len(matrix), 0))
+    except np.linalg.LinAlgError:
+        pass
+    values, vectors = np.linalg.eigh(scaled)
+    return vectors[:, values <= EIGENVALUE_RTOL * max(values[-1], EIGENVALUE_RTOL)] / scale[:, None]
+
+
+# -- the prior ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The terms over K-1 weight vectors, with what closes the directions that they leave open."""
+    """Sum of the terms over K-1 weight vectors, completed in the unpenalized directions."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[PriorTerm, ...]
     n_vectors: int
     """K-1."""
-    openings: Openings
+    unpenalized: UnpenalizedDirections
 
     @property
     def n_weights(self) -> int:
         """D."""
-        return int(self.openings.seen.shape[0])
+        return int(self.unpenalized.observed.shape[0])
 
     @property
     def n_distinct(self) -> int:
-        """1 where all classes have one Lambda, K-1 otherwise."""
+        """Number of distinct matrices Lambda_c: 1 if all classes share their precisions, and K-1 otherwise."""
         return self.n_vectors if any(term.per_class for term in self.terms) else 1
 
     @property
     def is_diagonal(self) -> bool:
-        """Whether every term is diagonal, and closed so."""
-        return all(term.is_diagonal for term in self.terms) and self.openings.along_axes
+        """Whether every term and its completion are diagonal."""
+        return all(term.is_diagonal for term in self.terms) and self.unpenalized.axis_aligned
 
-    def penalized(self, weights: Floats, precisions: Precisions) -> Floats:
-        """Return Lambda w with the vague precision of what is open, (K-1, D)."""
-        total = self.openings.penalized(weights)
+    def matvec(self, weights: Floats, precisions: Precisions) -> Floats:
+        """Return Lambda w, with the vague precision of the unpenalized directions, (K-1, D)."""
+        total = self.unpenalized.matvec(weights)
         for term in self.terms:
             precision = precisions[term.name]
             if term.per_weight:
                 total = total + precision * term.diagonal * weights
             else:
-                total = total + np.reshape(precision, (-1, 1)) * term.times(weights)
+                total = total + np.reshape(precision, (-1, 1)) * term.matvec(weights)
         return total
 
     def penalty(self, weights: Floats, precisions: Precisions) -> float:
         """Return 1/2 sum_c w^(c)T Lambda_c w^(c)."""
-        return 0.5 * float((weights * self.penalized(weights, precisions)).sum())
+        return 0.5 * float((weights * self.matvec(weights, precisions)).sum())
 
     def matrix(self, precisions: Precisions, c: int) -> Any:
-        """Return sum_j lambda_j P_j of class c, nothing closed: csr_array if all terms are, else ndarray."""
+        """Return sum_j lambda_j P_j of class c, not completed: a csr_array if all terms are, else an ndarray."""
         total: Any = sp.csr_array((self.n_weights, self.n_weights))
         for term in self.terms:
             precision = precisions[term.name]

@@ -1,57 +1,66 @@
-"""Graph-prior logistic regression: M-steps and updates of the precisions, in turn."""
+"""Solver of graph-prior logistic regression: M-steps alternate with updates of the precisions.
+
+`solve_graph_logistic` fits the weights of one view, or of several side by side. `fit_views` decides whether views are
+coupled, and weights them, by their predictive gain on left-out labels.
+"""
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from oneof.solvers.graph_logistic.ascent import Ascent
-from oneof.solvers.graph_logistic.block import block
-from oneof.solvers.graph_logistic.newton import newton
-from oneof.solvers.graph_logistic.openings import Openings
-from oneof.solvers.graph_logistic.precisions import Evidence, Hyper, scale_of
-from oneof.solvers.graph_logistic.prior import Prior
-from oneof.solvers.graph_logistic.problem import Likelihood
-from oneof.solvers.graph_logistic.sequential import sequential
-from oneof.solvers.graph_logistic.spaces import Space, space_of
-from oneof.solvers.graph_logistic.terms import Precisions, Term
-from oneof.typing import FeatureMatrix, Floats, Mask
+from oneof.solvers.graph_logistic.bohning import bohning_mstep, coordinate_mstep
+from oneof.solvers.graph_logistic.coordinates import Coordinates, choose_coordinates
+from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
+from oneof.solvers.graph_logistic.newton import newton_mstep
+from oneof.solvers.graph_logistic.posterior import LogisticPosterior, leave_one_out_scores, predictive_gain
+from oneof.solvers.graph_logistic.precision_updates import (
+    Evidence,
+    GammaHyperprior,
+    PrecisionUpdater,
+    reference_precision,
+)
+from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm, UnpenalizedDirections
+from oneof.typing import FeatureMatrix, Floats, Ints, Mask
 
-BOUNDS = {"block": block, "sequential": sequential}
-MOST_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
-"""In an M-step."""
-MOST_STEPS_A_ROUND = 1000
-"""In an M-step that is followed by others: where it creeps, precisions move on before it has arrived."""
-START = {"evidence": 1e-1, "em": 1e-3}
-"""First precisions, in units of those that weigh as much as the labeled rows; low for em, which may collapse."""
-SETBACK = 2.0
-"""Fall of the log evidence in one round, for up to 100 directions that the data determine and in proportion beyond, at
-which an accelerated step is taken back. Plain ones lower it a little too, as their equation holds the curvature."""
-NO_SCORES = 1e-6
-"""Largest score, over the labeled rows, of weights that are as good as 0."""
+BOUND_MSTEPS = {"block": bohning_mstep, "sequential": coordinate_mstep}
+MAX_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
+"""Largest number of steps of an M-step."""
+MAX_STEPS_PER_ITERATION = 1000
+"""Largest number of bound steps in one of several M-steps, so that the precisions change even if it is slow."""
+INITIAL_PRECISION = {"evidence": 1e-1, "em": 1e-3}
+"""First precisions, in units of the curvature of the labeled rows; low for "em", which may run to weights of 0."""
+DECREASE_TOL = 2.0
+"""Decrease of the log evidence at which an accelerated step is rejected, for up to 100 determined directions.
+
+Above 100 it grows in proportion. Plain steps decrease the evidence a little as well, since they fix the curvature.
+"""
+SCORE_TOL = 1e-6
+"""Largest score of the labeled rows below which weights count as 0."""
 
 
 @dataclass(frozen=True)
 class GraphLogisticSolution:
-    """What `solve_graph_logistic` found."""
+    """Solution of `solve_graph_logistic`."""
 
     weights: Floats
     """(K-1, D); class K has 0."""
     precisions: Precisions
     """Name of the term -> (), (K-1,), (D,) or (K-1, D)."""
-    objective: Floats
-    """A value after each M-step: F under "em", the Laplace log evidence under "evidence", else the penalized l."""
+    objective_path: Floats
+    """Value after each M-step: F under "em", the Laplace log evidence under "evidence", else the penalized l."""
     n_iter: int
-    """M-steps."""
+    """Number of M-steps."""
     converged: bool
-    collapsed: bool
-    """Whether "em" has run to w = 0 in all that a term penalizes."""
+    degenerate: bool
+    """Whether "em" ended at w = 0 in all penalized directions."""
 
 
 def solve_graph_logistic(
     features: FeatureMatrix,
     mask: Mask,
-    terms: list[Term] | tuple[Term, ...],
+    terms: list[PriorTerm] | tuple[PriorTerm, ...],
     *,
     precision: Literal["evidence", "em", "fixed"] = "evidence",
     solver: Literal["newton", "block", "sequential"] = "newton",
@@ -63,136 +72,287 @@ def solve_graph_logistic(
     tol: float = 1e-6,
     max_iter: int = 200,
 ) -> GraphLogisticSolution:
-    """Find weights and precisions.
+    """Estimate the weights and the precisions.
 
     Parameters
     ----------
     features : ndarray or csr_array of shape (m, D), float64
-        The labeled instances.
+        Instances of the labeled rows.
     mask : ndarray of shape (m, K), bool
-        Their candidate sets; full ones change nothing.
-    terms : sequence of Term
-        The prior.
+        Their candidate sets; full sets have no effect.
+    terms : sequence of PriorTerm
+        The terms of the prior.
     precision : {"evidence", "em", "fixed"}
-        How the precisions are set; "fixed" takes `precisions`.
+        Rule for the precisions; "fixed" uses `precisions`.
     solver : {"newton", "block", "sequential"}
+        Algorithm of the M-step.
     precisions : dict, optional
-        Where they start, or with "fixed" what they are.
+        Initial precisions, or with "fixed" the precisions themselves.
     sample_weight : ndarray of shape (m,), optional
-        At least 0; a weight of 2 is the same as the row twice.
+        At least 0; a weight of 2 is equivalent to two equal rows.
     alpha, beta : float
-        Of the Gamma hyper-prior of all precisions, >= 0.
+        Parameters of the Gamma hyper-prior of all precisions, >= 0.
     initial : ndarray of shape (K-1, D), optional
-        Where the weights start, in place of 0.
+        Initial weights; 0 by default.
     tol : float
-        Each M-step ends where the scores are accurate to about `tol` of theirs. All ends where the derivative by the
-        logarithm of each precision is at most `tol` of how many directions it governs.
+        Each M-step stops at a relative error of the scores of about `tol`. The iterations stop if the derivative by
+        the logarithm of each precision is at most `tol` times the number of directions under it.
     max_iter : int
-        Rounds of M-step and update, at most.
+        Largest number of iterations of M-step and update.
+
+    Returns
+    -------
+    GraphLogisticSolution
+
+    References
+    ----------
+    Krishnapuram et al. (2004), On semi-supervised classification, NIPS 17.
+    MacKay (1992), The evidence framework applied to classification networks, Neural Computation.
     """
     terms = tuple(terms)
-    likelihood = Likelihood.of(features, mask, sample_weight)
-    openings = Openings.of(terms, likelihood.features, likelihood.row_weight)
-    prior = Prior(terms, likelihood.n_vectors, openings)
-    hyper = Hyper.of(terms, likelihood, alpha, beta)
+    likelihood = CandidateLikelihood.from_mask(features, mask, sample_weight)
+    unpenalized = UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight)
+    prior = Prior(terms, likelihood.n_vectors, unpenalized)
+    hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, alpha, beta)
     shape = (prior.n_vectors, prior.n_weights)
     weights: Floats = np.zeros(shape) if initial is None else np.array(initial, dtype=np.float64)
-    current = _start(prior, likelihood, hyper, precision, precisions)
-    own_tol = tol if precision == "fixed" else 0.1 * tol
+    current = _initial_precisions(prior, likelihood, hyperprior, precision, precisions)
+    mstep_tol = tol if precision == "fixed" else 0.1 * tol
 
-    def maximized(start: Floats, at: Precisions, space: Space | None) -> tuple[Floats, bool]:
+    def mstep(start: Floats, at: Precisions, coordinates: Coordinates | None) -> tuple[Floats, bool]:
         if len(likelihood.mask) == 0:
             return np.zeros(shape), True
         if solver == "newton":
-            space = space_of(prior, at, likelihood) if space is None else space
-            return newton(likelihood, space, start, tol=own_tol, max_iter=MOST_STEPS[solver])
-        most = MOST_STEPS[solver] if precision == "fixed" else MOST_STEPS_A_ROUND
-        return BOUNDS[solver](likelihood, prior, at, start, tol=own_tol, max_iter=most)
+            coordinates = choose_coordinates(prior, at, likelihood) if coordinates is None else coordinates
+            return newton_mstep(likelihood, coordinates, start, tol=mstep_tol, max_iter=MAX_STEPS[solver])
+        max_steps = MAX_STEPS[solver] if precision == "fixed" else MAX_STEPS_PER_ITERATION
+        return BOUND_MSTEPS[solver](likelihood, prior, at, start, tol=mstep_tol, max_iter=max_steps)
 
     if precision == "fixed" or len(likelihood.mask) == 0:
-        weights, converged = maximized(weights, current, None)
-        at = likelihood.point(np.asarray(likelihood.features @ weights.T))
-        value = at.likelihood - prior.penalty(weights, current)
-        return GraphLogisticSolution(weights, current, np.array([value]), 1, converged, collapsed=False)
+        weights, converged = mstep(weights, current, None)
+        at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
+        value = at.log_likelihood - prior.penalty(weights, current)
+        return GraphLogisticSolution(weights, current, np.array([value]), 1, converged, degenerate=False)
     counts = {term.name: term.counts(prior.n_vectors) for term in terms} if precision == "em" else {}
-    own = tuple(term for term in terms if not term.couples)
-    coupled = len(own) < len(terms)
-    apart = prior
+    uncoupled_terms = tuple(term for term in terms if not term.couples_views)
+    coupled = len(uncoupled_terms) < len(terms)
+    uncoupled_prior = prior
     if coupled:
-        apart = Prior(own, prior.n_vectors, Openings.of(own, likelihood.features, likelihood.row_weight))
-    trace: list[float] = []
-    ascent = Ascent(hyper, terms, current)
-    kept = weights, current  # weights with the precisions that led to them
+        directions = UnpenalizedDirections.from_terms(uncoupled_terms, likelihood.features, likelihood.row_weight)
+        uncoupled_prior = Prior(uncoupled_terms, prior.n_vectors, directions)
+    path: list[float] = []
+    updater = PrecisionUpdater(hyperprior, terms, current)
+    best = weights, current  # weights with the precisions of their M-step
     converged, n_iter = False, 0
     while n_iter < max_iter and not converged:
         n_iter += 1
-        space = space_of(prior, current, likelihood) if precision == "evidence" else None
-        weights, arrived = maximized(weights, current, space)
-        if space is None:
-            trace.append(_integrated(likelihood, prior, weights, hyper, counts))
+        coordinates = choose_coordinates(prior, current, likelihood) if precision == "evidence" else None
+        weights, mstep_converged = mstep(weights, current, coordinates)
+        if coordinates is None:
+            path.append(_integrated_objective(likelihood, prior, weights, hyperprior, counts))
         else:
-            evidence = Evidence.of(likelihood, space, current, weights, hyper)
-            # With terms apart the update is stationary where no one objective is, that could say it went wrong.
-            fallen = evidence.value < trace[-1] - SETBACK * max(1.0, evidence.total / 100.0) if trace else False
-            if not coupled and ascent.plain is not None and fallen:
-                current = ascent.taken_back()
+            evidence = Evidence.at_mode(likelihood, coordinates, current, weights, hyperprior)
+            # With uncoupled evidence the fixed point is not a maximum of one objective, which could show a decrease.
+            limit = DECREASE_TOL * max(1.0, evidence.total_count / 100.0)
+            decreased = evidence.value < path[-1] - limit if path else False
+            if not coupled and updater.plain is not None and decreased:
+                current = updater.reject()
                 continue
-            trace.append(evidence.value)
-            counts = evidence.learned
+            path.append(evidence.value)
+            counts = evidence.posterior_counts
             if coupled:
-                separate = space_of(apart, current, likelihood)
-                counts = {**counts, **Evidence.of(likelihood, separate, current, weights, hyper).learned}
-        kept = weights, current
+                own = choose_coordinates(uncoupled_prior, current, likelihood)
+                own_evidence = Evidence.at_mode(likelihood, own, current, weights, hyperprior)
+                counts = {**counts, **own_evidence.posterior_counts}
+        best = weights, current
         squares = {term.name: term.quadratic(weights) for term in terms}
-        slopes = {
-            term.name: hyper.slopes(term, current[term.name], counts[term.name], squares[term.name]) for term in terms
+        gradients = {
+            term.name: hyperprior.gradient(term, current[term.name], counts[term.name], squares[term.name])
+            for term in terms
         }
-        steepest = max((float(np.abs(slope).max()) for slope in slopes.values()), default=0.0)
-        converged = arrived and steepest <= tol * max([1.0, *(float(count.max()) for count in counts.values())])
+        steepest = max((float(np.abs(gradient).max()) for gradient in gradients.values()), default=0.0)
+        converged = mstep_converged and steepest <= tol * max([1.0, *(float(count.max()) for count in counts.values())])
         if not converged:
-            plain = {term.name: hyper.updated(term, counts[term.name], squares[term.name]) for term in terms}
-            current = ascent.ahead(current, plain, slopes) if precision == "evidence" else plain
-    weights, current = kept
-    collapsed = precision == "em" and _is_nothing(likelihood, prior, weights)
-    if collapsed:
-        weights = weights @ prior.openings.seen @ prior.openings.seen.T
-    return GraphLogisticSolution(weights, current, np.array(trace), n_iter, converged, collapsed)
+            plain = {term.name: hyperprior.update(term, counts[term.name], squares[term.name]) for term in terms}
+            current = updater.propose(current, plain, gradients) if precision == "evidence" else plain
+    weights, current = best
+    degenerate = precision == "em" and _is_degenerate(likelihood, prior, weights)
+    if degenerate:
+        weights = weights @ unpenalized.observed @ unpenalized.observed.T
+    return GraphLogisticSolution(weights, current, np.array(path), n_iter, converged, degenerate)
 
 
-def _start(prior: Prior, likelihood: Likelihood, hyper: Hyper, rule: str, precisions: Precisions | None) -> Precisions:
-    started = {}
+def _initial_precisions(
+    prior: Prior, likelihood: CandidateLikelihood, hyperprior: GammaHyperprior, rule: str, precisions: Precisions | None
+) -> Precisions:
+    initial = {}
     for term in prior.terms:
         if precisions is not None and term.name in precisions:
             value = np.asarray(precisions[term.name], dtype=np.float64)
         else:
-            value = np.asarray(min(START.get(rule, 1.0) * scale_of(term, likelihood), hyper.largest[term.name]))
+            scaled = INITIAL_PRECISION.get(rule, 1.0) * reference_precision(term, likelihood)
+            value = np.asarray(min(scaled, hyperprior.max_precision[term.name]))
         value = np.array(np.broadcast_to(value, term.shape(prior.n_vectors)))
-        started[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else value
-    return started
+        initial[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else value
+    return initial
 
 
-def _integrated(likelihood: Likelihood, prior: Prior, weights: Floats, hyper: Hyper, counts: Precisions) -> float:
+def _integrated_objective(
+    likelihood: CandidateLikelihood, prior: Prior, weights: Floats, hyperprior: GammaHyperprior, counts: Precisions
+) -> float:
     """Return F(w) = l(w) - sum_j (alpha + n_j / 2) log(2 beta + w^T P_j w).
 
-    A precision that stands at its largest value counts as in Q, lambda / 2 w^T P w, of which the logarithm is the
-    tangent there: F goes on to rise where EM runs to w = 0, and stays finite.
+    For a precision at its upper bound, the logarithm is replaced by its tangent lambda / 2 w^T P w, as in Q. F thus
+    keeps increasing if EM runs to w = 0, and stays finite.
     """
-    at = likelihood.point(np.asarray(likelihood.features @ weights.T))
-    value = at.likelihood - 0.5 * float((weights * prior.openings.penalized(weights)).sum())
+    at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
+    value = at.log_likelihood - 0.5 * float((weights * prior.unpenalized.matvec(weights)).sum())
     for term in prior.terms:
-        largest = hyper.largest[term.name]
-        square = 2.0 * hyper.beta + term.quadratic(weights)
-        half = hyper.alpha + counts[term.name] / 2.0
-        knee = 2.0 * half / largest
-        inside = np.log(np.maximum(square, np.where(knee > 0, knee, 1.0)))
-        below = np.where(knee > 0, np.minimum(square / np.where(knee > 0, knee, 1.0) - 1.0, 0.0), 0.0)
-        value -= float((half * (inside + below)).sum())
+        upper = hyperprior.max_precision[term.name]
+        square = 2.0 * hyperprior.beta + term.quadratic(weights)
+        half = hyperprior.alpha + counts[term.name] / 2.0
+        knee = 2.0 * half / upper
+        logarithm = np.log(np.maximum(square, np.where(knee > 0, knee, 1.0)))
+        tangent = np.where(knee > 0, np.minimum(square / np.where(knee > 0, knee, 1.0) - 1.0, 0.0), 0.0)
+        value -= float((half * (logarithm + tangent)).sum())
     return value
 
 
-def _is_nothing(likelihood: Likelihood, prior: Prior, weights: Floats) -> bool:
-    seen = prior.openings.seen
-    if seen.shape[1] + prior.openings.unseen.shape[1] == prior.n_weights:
-        return False  # there is nothing that a precision could hold
-    held = weights - weights @ seen @ seen.T
-    return bool(np.abs(np.asarray(likelihood.features @ held.T)).max(initial=0.0) <= NO_SCORES)
+def _is_degenerate(likelihood: CandidateLikelihood, prior: Prior, weights: Floats) -> bool:
+    """Return whether the weights are 0 in all penalized directions."""
+    observed = prior.unpenalized.observed
+    if observed.shape[1] + prior.unpenalized.unobserved.shape[1] == prior.n_weights:
+        return False  # no direction is penalized
+    penalized = weights - weights @ observed @ observed.T
+    return bool(np.abs(np.asarray(likelihood.features @ penalized.T)).max(initial=0.0) <= SCORE_TOL)
+
+
+# -- several views --------------------------------------------------------------------------------------------------
+
+
+class LabeledInstances(NamedTuple):
+    """Instances of the labeled rows, one for each view that a row has.
+
+    Attributes
+    ----------
+    instances : ndarray or csr_array of shape (m, D)
+        In the columns of all views.
+    mask : ndarray of shape (m, K), bool
+        The candidate sets.
+    weight : ndarray of shape (m,)
+        The sample weights.
+    view : ndarray of shape (m,)
+        Index of the view.
+    row : ndarray of shape (m,)
+        Index of the row among the rows of `fit`.
+    """
+
+    instances: FeatureMatrix
+    mask: Mask
+    weight: Floats
+    view: Ints
+    row: Ints
+
+
+@dataclass(frozen=True)
+class FittedViews:
+    """Labeled instances, prior and solution, with quantities that are computed on first access.
+
+    Attributes
+    ----------
+    labeled : LabeledInstances
+    terms : tuple of PriorTerm
+    n_views : int
+    solution : GraphLogisticSolution
+    """
+
+    labeled: LabeledInstances
+    terms: tuple[PriorTerm, ...]
+    n_views: int
+    solution: GraphLogisticSolution
+
+    @cached_property
+    def posterior(self) -> LogisticPosterior:
+        """The Laplace approximation to the posterior of the weights."""
+        rows, solution = self.labeled, self.solution
+        return LogisticPosterior.from_mode(
+            rows.instances, solution.weights, self.terms, solution.precisions, rows.weight, rows.mask
+        )
+
+    @cached_property
+    def loo_scores(self) -> Floats:
+        """The leave-one-out scores of the labeled instances, (m, K-1)."""
+        rows = self.labeled
+        return leave_one_out_scores(self.posterior, rows.instances, rows.mask, rows.weight)
+
+    @cached_property
+    def predictive_gains(self) -> Floats:
+        """Predictive gain of each view on left-out labels over the class frequencies, in nats per row, (V,)."""
+        rows, gains = self.labeled, np.zeros(self.n_views)
+        for view in np.unique(rows.view):
+            own = rows.view == view
+            gains[view] = predictive_gain(self.loo_scores[own], rows.mask[own], rows.weight[own])
+        return gains
+
+    @cached_property
+    def view_weights(self) -> Floats:
+        """Weights of the views, (V,), which sum to 1: proportional to the positive predictive gains."""
+        if self.n_views == 1:
+            return np.ones(1)
+        gains = np.maximum(self.predictive_gains, 0.0)
+        return gains / gains.sum() if gains.any() else np.full(self.n_views, 1.0 / self.n_views)
+
+    @cached_property
+    def total_predictive_gain(self) -> float:
+        """Predictive gain on all left-out labels, each view on its own rows, in nats."""
+        rows = np.bincount(self.labeled.view, weights=self.labeled.weight, minlength=self.n_views)
+        return float(rows @ self.predictive_gains)
+
+
+def fit_views(
+    labeled: LabeledInstances,
+    terms: tuple[PriorTerm, ...],
+    n_views: int,
+    *,
+    coregularization: bool | Literal["auto"],
+    **settings: Any,
+) -> FittedViews:
+    """Solve for the weights of all views, with or without the terms that couple views.
+
+    Parameters
+    ----------
+    labeled : LabeledInstances
+    terms : tuple of PriorTerm
+    n_views : int
+    coregularization : {"auto", True, False}
+        Whether views are coupled. With "auto" both problems are solved. The coupled solution is selected unless its
+        total predictive gain on left-out labels is lower.
+    **settings
+        Parameters of `solve_graph_logistic`.
+
+    Returns
+    -------
+    FittedViews
+    """
+
+    def solve(selected: tuple[PriorTerm, ...], initial: Floats | None = None) -> FittedViews:
+        solution = solve_graph_logistic(
+            labeled.instances, labeled.mask, selected, sample_weight=labeled.weight, initial=initial, **settings
+        )
+        return FittedViews(labeled, selected, n_views, solution)
+
+    uncoupled_terms = tuple(term for term in terms if not term.couples_views)
+    if len(uncoupled_terms) == len(terms) or coregularization is True:
+        return solve(terms)
+    uncoupled = solve(uncoupled_terms)
+    if not coregularization:
+        return uncoupled
+    coupled = solve(terms, uncoupled.solution.weights)
+    return coupled if coupled.total_predictive_gain >= uncoupled.total_predictive_gain else uncoupled
+
+
+def normalize_view_weights(available: Mask, view_weights: Floats) -> Floats:
+    """Return the (n, V) weights of the available views in each row, which sum to 1; equal if all of them are 0."""
+    weights = available * view_weights
+    weights = np.where(weights.any(axis=1, keepdims=True), weights, available.astype(np.float64))
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)

@@ -1,9 +1,10 @@
-"""The search for the hyper-parameters of kernels with the highest evidence (Rasmussen & Williams 2006, section 5.5).
+"""Optimization of the hyperparameters of kernels by the evidence (Rasmussen & Williams 2006, section 5.5).
 
-Psi has several maxima, each with an evidence of its own. Annealed from 0 each time, the evidence jumps as theta moves
-and line searches fail; followed from the last mode it is smooth, but bound to the basin of a poor start. So each try
-climbs both ways, from 0 and from the best mode so far, and takes the mode with more evidence: on 400 rows of Lost, at
-infinite sharpness, that reached -568 in 17 tries, annealing -587 in 40, and following -593 in 16.
+Psi has several maxima, each with its own evidence. If the mode is annealed from 0 at each evaluation, the evidence
+jumps as theta changes, and line searches fail. If the mode is continued from the last one, the evidence is smooth but
+confined to the basin of a possibly poor start. Therefore each evaluation finds both modes, from 0 and from the best
+mode so far, and takes the one with more evidence. On 400 rows of Lost, at infinite sharpness, this reached -568 in 17
+evaluations, annealing -587 in 40, and continuation -593 in 16.
 """
 
 from collections.abc import Callable
@@ -15,31 +16,31 @@ from numpy.random import Generator
 from scipy.optimize import minimize
 
 from oneof.errors import InputError
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.evidence import evidence, evidence_gradient
-from oneof.solvers.laplace.factors import Factors
 from oneof.solvers.laplace.mode import LaplaceMode, find_mode
-from oneof.solvers.laplace.prior import GramPrior
+from oneof.solvers.laplace.model import GramPrior
 from oneof.typing import Array, Floats, Mask
 
-TOLERANCE = 1e-8
-"""Of the modes: the gradient leaves out that Psi has still to rise."""
-MOST_STEPS = 200
-"""To a mode, in each stage. Few kernels need a hundred, and those are too wild to be the best."""
+MODE_TOL = 1e-8
+"""Tolerance of the modes: the gradient of the evidence assumes that Psi is at its maximum."""
+MAX_MODE_ITER = 200
+"""Maximum number of steps to a mode in each stage. Few kernels need a hundred, and those are never the best."""
 
 Optimizer = Callable[..., tuple[Any, Any]]
-"""(objective, initial_theta, bounds=) -> (theta, value), as scikit-learn's Gaussian processes take it."""
+"""(objective, initial_theta, bounds=) -> (theta, value), as in scikit-learn's Gaussian processes."""
 
 
 @dataclass(frozen=True)
 class KernelSearch:
-    """The best of the hyper-parameters that were tried."""
+    """Best of the hyperparameters that were evaluated."""
 
     kernel: Any
-    """A clone of what was given, one kernel or a list of K."""
+    """Clone of the given kernel, or list of K clones."""
     evidence: float
-    """log q(Y|X); -inf where every try failed."""
+    """log q(Y|X); -inf if every evaluation failed."""
     coefficients: Array | None
-    """A, (n, K), of the mode that has this evidence; None where every try failed."""
+    """A, (n, K), of the mode with this evidence; None if every evaluation failed."""
     n_evaluations: int
 
 
@@ -51,120 +52,126 @@ def search_hyperparameters(
     *,
     optimizer: str | Optimizer = "fmin_l_bfgs_b",
     n_restarts: int = 0,
-    random: Generator | None = None,
+    rng: Generator | None = None,
 ) -> KernelSearch:
-    """Find the hyper-parameters with the highest evidence.
+    """Find the hyperparameters with the highest evidence.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
         The rows.
     mask : boolean ndarray of shape (n, K)
-        Their sets; none holds every class.
+        The candidate sets; none contains every class.
     kernel : sklearn.gaussian_process.kernels.Kernel, or list of K
-        Shared by all classes, or one for each; its hyper-parameters are the first start.
+        Kernel shared by all classes, or one for each; its hyperparameters are the first starting point.
     sharpness : float
-        L.
+        L, above 0.
     optimizer : "fmin_l_bfgs_b" or callable
-        A callable has the form that scikit-learn's GaussianProcessClassifier asks for; it minimizes -log q(Y|X).
+        A callable has the signature of scikit-learn's GaussianProcessClassifier; it minimizes -log q(Y|X).
     n_restarts : int
-        Further starts, log-uniform within the bounds.
-    random : Generator, optional
-        They are drawn from it.
+        Number of further starting points, drawn log-uniformly within the bounds.
+    rng : Generator, optional
+        Random generator of these starting points.
 
     Returns
     -------
     KernelSearch
-        Of all hyper-parameters that were tried, the first start among them, those with the highest evidence. A try
-        fails where the kernel is not finite, a matrix not positive definite, or no mode is reached.
+        The hyperparameters with the highest evidence of all that were evaluated, including the first starting point.
+        An evaluation fails if the kernel is not finite, a matrix is not positive definite, or no mode is reached.
 
     Raises
     ------
     InputError
-        If the optimizer is unknown, the kernel has no gradient, or further starts cannot be drawn.
+        If the optimizer is unknown, the kernel has no gradient, or a bound is infinite and `n_restarts` is above 0.
     """
     if not callable(optimizer) and optimizer != "fmin_l_bfgs_b":
         raise InputError(f'`optimizer` must be "fmin_l_bfgs_b" or a function; got {optimizer!r}.')
-    tries = _Tries(X, mask, kernel, sharpness)
-    start, bounds = tries.start, tries.bounds
+    problem = _EvidenceObjective(X, mask, kernel, sharpness)
+    start, bounds = problem.start, problem.bounds
     starts = [start]
     if n_restarts > 0 and start.size > 0:
-        if random is None:
-            random = np.random.default_rng()
+        if rng is None:
+            rng = np.random.default_rng()
         if not np.isfinite(bounds).all():
-            raise InputError("further starts of the optimizer are drawn within the kernel's bounds: give finite ones.")
-        starts += list(random.uniform(bounds[:, 0], bounds[:, 1], (n_restarts, start.size)))
+            raise InputError(
+                "the bounds of `kernel` must be finite if `n_restarts_optimizer` is above 0, since restarts are drawn "
+                "within the kernel's bounds."
+            )
+        starts += list(rng.uniform(bounds[:, 0], bounds[:, 1], (n_restarts, start.size)))
     if callable(optimizer) or start.size == 0:
-        tries.objective(start, eval_gradient=False)
+        problem.objective(start, eval_gradient=False)
     for theta in starts if start.size > 0 else []:
         if callable(optimizer):
-            tries.objective(_pair(optimizer(tries.objective, theta, bounds=bounds))[0], eval_gradient=False)
+            result = _check_optimizer_result(optimizer(problem.objective, theta, bounds=bounds))
+            problem.objective(result[0], eval_gradient=False)
         else:
-            minimize(_of_unit_slope(tries.objective), theta, method="L-BFGS-B", jac=True, bounds=bounds)
-    return replace(tries.best, n_evaluations=tries.n_evaluations)
+            minimize(_normalize_first_gradient(problem.objective), theta, method="L-BFGS-B", jac=True, bounds=bounds)
+    return replace(problem.best, n_evaluations=problem.n_evaluations)
 
 
-class _Tries:
-    """Evaluations of the evidence, and the best of them."""
+class _EvidenceObjective:
+    """Evidence as a function of the hyperparameters, with the best value so far."""
 
     def __init__(self, X: Floats, mask: Mask, kernel: Any, sharpness: float) -> None:
         self.X, self.mask, self.sharpness = X, mask, sharpness
         self.is_shared = not isinstance(kernel, list | tuple)
         self.kernels = [kernel] if self.is_shared else list(kernel)
-        self.start = np.concatenate([part.theta for part in self.kernels])
-        self.bounds = np.concatenate([np.reshape(part.bounds, (-1, 2)) for part in self.kernels])
-        self.best = KernelSearch(self._at(self.start), -np.inf, None, 0)
+        self.start = np.concatenate([own.theta for own in self.kernels])
+        self.bounds = np.concatenate([np.reshape(own.bounds, (-1, 2)) for own in self.kernels])
+        self.best = KernelSearch(self._clone_with_theta(self.start), -np.inf, None, 0)
         self.n_evaluations = 0
-        self._size = 0.0  # of the best mode's latents
-        self._lowest = -mask.shape[0] * np.log(mask.shape[1])  # no class is less probable, where a kernel is near 0
+        self._best_norm = 0.0  # norm of the latents at the best mode
+        self._lowest = -mask.shape[0] * np.log(mask.shape[1])  # uniform probabilities, the limit of a kernel near 0
 
     def objective(self, theta: Floats, eval_gradient: bool = True) -> Any:
-        """Return -log q(Y|X), with its gradient if that is asked for."""
+        """Return -log q(Y|X), with its gradient if `eval_gradient` is true."""
         self.n_evaluations += 1
         try:
             with np.errstate(all="ignore"):
                 value, gradient = self._evaluate(np.asarray(theta, dtype=np.float64), eval_gradient)
         except np.linalg.LinAlgError:
-            # Twice the worst, rather than a huge number, which would shrink the next step of a line search to nothing.
+            # Twice the worst value: a huge one would shrink the next step of a line search to nothing.
             value, gradient = 2.0 * self._lowest, np.zeros(self.start.size)
         else:
             self._lowest = min(self._lowest, value)
         return (-value, -gradient) if eval_gradient else -value
 
-    def _at(self, theta: Floats) -> Any:
-        """Return clones of the kernels with these hyper-parameters."""
-        ends = np.cumsum([part.theta.size for part in self.kernels])[:-1]
-        parts = zip(self.kernels, np.split(theta, ends), strict=True)
-        clones = [kernel.clone_with_theta(own) for kernel, own in parts]
+    def _clone_with_theta(self, theta: Floats) -> Any:
+        """Return clones of the kernels with these hyperparameters."""
+        ends = np.cumsum([own.theta.size for own in self.kernels])[:-1]
+        pairs = zip(self.kernels, np.split(theta, ends), strict=True)
+        clones = [kernel.clone_with_theta(own) for kernel, own in pairs]
         return clones[0] if self.is_shared else clones
 
     def _evaluate(self, theta: Floats, eval_gradient: bool) -> tuple[float, Floats]:
-        kernel = self._at(theta)
-        parts = [kernel] if self.is_shared else kernel
-        pairs = [_with_gradient(part, self.X) if eval_gradient else (part(self.X), None) for part in parts]
+        kernel = self._clone_with_theta(theta)
+        kernels = [kernel] if self.is_shared else kernel
+        pairs = [_gram_and_gradient(own, self.X) if eval_gradient else (own(self.X), None) for own in kernels]
         gram = pairs[0][0] if self.is_shared else np.stack([gram for gram, _ in pairs])
         gradients = pairs[0][1] if self.is_shared else [of_gram for _, of_gram in pairs]
         if not np.isfinite(gram).all():
             raise np.linalg.LinAlgError("the kernel is not finite")
-        prior = GramPrior.of(gram)
+        prior = GramPrior.from_gram(gram)
         value, mode, factors = self._best_mode(prior)
         gradient = evidence_gradient(prior, mode, factors, gradients) if eval_gradient else np.zeros(0)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise np.linalg.LinAlgError("the evidence is not finite")
         if value > self.best.evidence:
             self.best = KernelSearch(kernel, value, mode.coefficients, 0)
-            self._size = float(np.linalg.norm(mode.latents))
+            self._best_norm = float(np.linalg.norm(mode.latents))
         return value, gradient
 
-    def _best_mode(self, prior: GramPrior) -> tuple[float, LaplaceMode, Factors]:
-        """Return the mode with the highest evidence, of those that are found."""
+    def _best_mode(self, prior: GramPrior) -> tuple[float, LaplaceMode, CholeskyFactors]:
+        """Return the mode with the highest evidence, of the annealed and the continued one."""
         best = None
         for initial in [None] if self.best.coefficients is None else [None, self._warm(prior, self.best.coefficients)]:
-            mode = find_mode(prior, self.mask, self.sharpness, initial=initial, max_iter=MOST_STEPS, tol=TOLERANCE)
-            is_known = best is not None and np.isclose(mode.objective[-1], best[1].objective[-1], rtol=1e-9)
-            if is_known or not mode.converged:
+            mode = find_mode(prior, self.mask, self.sharpness, initial=initial, max_iter=MAX_MODE_ITER, tol=MODE_TOL)
+            is_duplicate = best is not None and np.isclose(
+                mode.objective_path[-1], best[1].objective_path[-1], rtol=1e-9
+            )
+            if is_duplicate or not mode.converged:
                 continue
-            factors = Factors.of(prior, mode.shares.overall)
+            factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
             value = evidence(prior, mode, factors)
             if best is None or value > best[0]:
                 best = value, mode, factors
@@ -173,44 +180,50 @@ class _Tries:
         return best
 
     def _warm(self, prior: GramPrior, coefficients: Array) -> Array:
-        """Return the coefficients of the best mode so far, less where the kernel would make latents of them far larger.
+        """Return the coefficients of the best mode, scaled down if their latents under this prior are far larger.
 
-        From there, where all likelihoods are flat, the way back is long.
+        All likelihoods are flat at such latents, so that the iteration would take many steps.
         """
-        return coefficients * min(1.0, self._size / max(float(np.linalg.norm(prior.product(coefficients))), 1e-300))
+        norm = float(np.linalg.norm(prior.matvec(coefficients)))
+        return coefficients * min(1.0, self._best_norm / max(norm, 1e-300))
 
 
-def _of_unit_slope(objective: Callable[[Floats], tuple[float, Floats]]) -> Callable[[Floats], tuple[float, Floats]]:
-    """Return the objective in the unit in which its first slope has a length of 1 at most.
+def _normalize_first_gradient(
+    objective: Callable[[Floats], tuple[float, Floats]],
+) -> Callable[[Floats], tuple[float, Floats]]:
+    """Return the objective in the unit in which the norm of its first gradient is at most 1.
 
-    Within bounds on all sides, L-BFGS-B's first step is the whole slope: of the evidence of some hundred rows that is
-    from the start to a bound, and a kernel at its bound may be a plateau.
+    With finite bounds on all sides, the first step of L-BFGS-B is the full gradient. For the evidence of a few hundred
+    rows this step reaches a bound, where the objective may be a plateau.
     """
     unit = None
 
     def scaled(theta: Floats) -> tuple[float, Floats]:
         nonlocal unit
-        value, slope = objective(theta)
-        unit = max(1.0, float(np.linalg.norm(slope))) if unit is None else unit
-        return value / unit, slope / unit
+        value, gradient = objective(theta)
+        unit = max(1.0, float(np.linalg.norm(gradient))) if unit is None else unit
+        return value / unit, gradient / unit
 
     return scaled
 
 
-def _with_gradient(kernel: Any, X: Floats) -> tuple[Floats, Floats]:
-    """Return a Gram matrix, and its derivatives."""
-    complaint = f"the kernel {kernel} does not give its derivatives (eval_gradient=True): pass optimizer=None."
+def _gram_and_gradient(kernel: Any, X: Floats) -> tuple[Floats, Floats]:
+    """Return a Gram matrix and its derivatives."""
+    message = f"the kernel {kernel} does not provide derivatives (eval_gradient=True). Pass optimizer=None."
     try:
-        found = kernel(X, eval_gradient=True)
+        result = kernel(X, eval_gradient=True)
     except (TypeError, NotImplementedError) as error:
-        raise InputError(complaint) from error
-    if not (isinstance(found, tuple) and len(found) == 2):
-        raise InputError(complaint)
-    return found
+        raise InputError(message) from error
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise InputError(message)
+    return result
 
 
-def _pair(found: Any) -> tuple[Any, Any]:
-    """Return what an optimizer found, if that has the form which scikit-learn asks for."""
-    if not (isinstance(found, tuple | list) and len(found) == 2):
-        raise InputError("the optimizer must return the pair (theta, value), as those of scikit-learn's processes do.")
-    return found[0], found[1]
+def _check_optimizer_result(result: Any) -> tuple[Any, Any]:
+    """Return the result of an optimizer if it is a pair."""
+    if not (isinstance(result, tuple | list) and len(result) == 2):
+        raise InputError(
+            "`optimizer` must return the pair (theta, value), as for scikit-learn's Gaussian processes; got "
+            f"{type(result).__name__}."
+        )
+    return result[0], result[1]

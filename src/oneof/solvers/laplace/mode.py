@@ -1,9 +1,18 @@
-"""The mode of the posterior: the latents F that maximize Psi(F) = sum_i log p(S_i | f_i) - 1/2 sum_k f_k^T K_k^-1 f_k.
+"""Mode of the posterior: the latents F that maximize Psi(F) = sum_i log p(S_i | f_i) - 1/2 sum_k f_k^T K_k^-1 f_k.
 
-Psi has many maxima where sets are large. At F = 0 all candidates tie, and with infinite sharpness the first step
-settles most rows. So the sharpness is raised in stages: as L goes to 0 the likelihood becomes the mean of the
-candidates' latents less log sum_k exp f_ik, which is concave, and has one maximum. The stages only lead to where the
-last ascent begins. With many rows they see a Nystrom approximation of the prior, whose products cost little.
+Psi has many maxima if the sets are large. At F = 0 all candidates tie, and with infinite sharpness the first step
+determines the label of most rows. Therefore the sharpness is increased in stages (annealing). As L goes to 0, the
+likelihood becomes the mean of the candidates' latents less log sum_k exp f_ik, which is concave and has one maximum.
+The stages only determine where the last maximization starts. With many rows they use a Nystroem approximation of the
+prior, whose products are cheap.
+
+`find_mode` takes trust-region Newton steps. `find_mode_cholesky` is the published method, kept as a reference: Newton
+steps by Cholesky factors with bisection along the step (Zhou et al. 2017),
+
+    F_new = (K^-1 + W)^-1 (W F + q - pi),     W = diag pi - pi pi^T.
+
+It omits the positive part of the Hessian, L (diag q - q q^T), and so maximizes a concave lower bound of the quadratic
+model of Psi. Psi increases, but slowly at low sharpness. Each step costs K n^3 operations.
 """
 
 from dataclasses import dataclass
@@ -11,33 +20,36 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from oneof.solvers.laplace.climb import Climb
-from oneof.solvers.laplace.landmarks import inverse_root
-from oneof.solvers.laplace.likelihood import Likelihood, Shares
-from oneof.solvers.laplace.prior import FeaturePrior, GramPrior, Prior
+from oneof.kernels.nystroem import inverse_root
+from oneof.likelihoods import softmax_jvp
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
+from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood, LikelihoodDerivatives, Prior
+from oneof.solvers.laplace.trust_region import TrustRegionNewton, relative_size
 from oneof.typing import Array
 
-STAGES = (0.1, 1.0, 10.0)
-"""Sharpnesses that lead to a larger one."""
-STAGE_TOLERANCE = 0.05
-LANDMARKS = 500
-"""Rows whose covariances stand for the prior in the stages, where there are at least four times as many."""
+ANNEALING_SHARPNESS = (0.1, 1.0, 10.0)
+"""Sharpness of the annealing stages that precede a larger one."""
+STAGE_TOL = 0.05
+"""Tolerance of each annealing stage."""
+N_LANDMARKS = 500
+"""Number of landmarks of the prior in the annealing stages, if there are at least four times as many rows."""
+N_BISECTIONS = 30
 
 
 @dataclass(frozen=True)
 class LaplaceMode:
-    """A maximum of Psi."""
+    """Maximum of Psi."""
 
     latents: Array
     """F, (n, K)."""
     coefficients: Array
-    """A, (n, K), with F = K A; at the mode it is q - pi, to the tolerance."""
-    shares: Shares
-    """At F."""
-    objective: list[float]
+    """A, (n, K), with F = K A; at the mode it equals q - pi to the tolerance."""
+    derivatives: LikelihoodDerivatives
+    """Derivatives of the log likelihood at F."""
+    objective_path: list[float]
     """Psi at the start of the last stage and after each of its steps."""
     n_iter: int
-    """Steps, over all stages."""
+    """Number of steps over all stages."""
     converged: bool
 
 
@@ -51,77 +63,141 @@ def find_mode(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> LaplaceMode:
-    """Climb to a mode by Newton steps.
+    """Find a mode by trust-region Newton steps.
 
     Parameters
     ----------
     prior : GramPrior or FeaturePrior
-        Over n rows.
+        Prior over n rows.
     mask : boolean array of shape (n, K)
-        The sets; none holds every class.
+        The candidate sets; none contains every class.
     sharpness : float
-        L.
+        L, above 0.
     initial : array of shape (n, K), optional
-        Coefficients to start from, without stages, in place of 0.
+        Initial coefficients, used without annealing; the default is 0.
     anneal : bool
-        Raise the sharpness in stages.
+        Whether to increase the sharpness in stages.
     max_iter : int
-        Most steps in each stage.
+        Maximum number of steps in each stage.
     tol : float
-        Stop where max |F - K (q - pi)| <= tol max(1, max |F|); in single precision at 6e-5, if that is more.
+        The iteration stops if max |F - K (q - pi)| <= tol max(1, max |F|). In single precision the tolerance is at
+        least 6e-5.
 
     Returns
     -------
     LaplaceMode
     """
-    steps = 0
+    n_iter = 0
     if initial is not None:
-        coefficients, latents = initial, prior.product(initial)
+        coefficients, latents = initial, prior.matvec(initial)
     else:
-        levels = stages(mask, sharpness) if anneal else []
-        coefficients, latents, steps = climb_stages(prior, mask, levels, max_iter)
+        schedule = annealing_schedule(mask, sharpness) if anneal else []
+        coefficients, latents, n_iter = run_annealing(prior, mask, schedule, max_iter)
     likelihood = Likelihood(mask, sharpness)
-    climb = Climb(prior, likelihood, coefficients, latents)
-    converged = climb.run(max_iter, tol)
-    steps += climb.n_iter
-    shares = likelihood.at(climb.latents)
-    return LaplaceMode(climb.latents, climb.coefficients, shares, climb.objective, steps, converged)
+    newton = TrustRegionNewton(prior, likelihood, coefficients, latents)
+    converged = newton.run(max_iter, tol)
+    n_iter += newton.n_iter
+    derivatives = likelihood.derivatives(newton.latents)
+    return LaplaceMode(newton.latents, newton.coefficients, derivatives, newton.objective_path, n_iter, converged)
 
 
-def stages(mask: Array, sharpness: float) -> list[float]:
-    """Return the sharpnesses before that which is asked for; where all sets are of one label it changes nothing."""
+def annealing_schedule(mask: Array, sharpness: float) -> list[float]:
+    """Return the sharpness of each stage before the last one; empty if every row is exact, since no stage matters."""
     xp = array_namespace(mask)
-    partial = bool(xp.any(xp.sum(xp.astype(mask, xp.int64), axis=1) > 1))
-    return levels_below(sharpness) if partial else []
+    is_partial = bool(xp.any(xp.sum(xp.astype(mask, xp.int64), axis=1) > 1))
+    return stages_below(sharpness) if is_partial else []
 
 
-def levels_below(sharpness: float) -> list[float]:
-    """Return the sharpnesses of the stages before one."""
-    return [level for level in STAGES if level < sharpness]
+def stages_below(sharpness: float) -> list[float]:
+    """Return the sharpness of each annealing stage that is below the given one."""
+    return [level for level in ANNEALING_SHARPNESS if level < sharpness]
 
 
-def climb_stages(prior: Prior, mask: Array, levels: list[float], max_iter: int) -> tuple[Array, Array, int]:
-    """Return the coefficients and latents to which the stages lead from 0, and their steps."""
+def run_annealing(prior: Prior, mask: Array, schedule: list[float], max_iter: int) -> tuple[Array, Array, int]:
+    """Return the coefficients and latents after the stages, started from 0, and the number of steps."""
     coefficients = latents = prior.zeros(mask.shape[1])
-    steps, seen = 0, prior
-    if levels and isinstance(prior, GramPrior) and mask.shape[0] >= 4 * LANDMARKS:
-        seen = reduced(prior)
-    for level in levels:
-        climb = Climb(seen, Likelihood(mask, level), coefficients, latents)
-        climb.run(max_iter, STAGE_TOLERANCE)
-        coefficients, latents, steps = climb.coefficients, climb.latents, steps + climb.n_iter
-    return coefficients, latents if seen is prior else prior.product(coefficients), steps
+    n_iter, stage_prior = 0, prior
+    if schedule and isinstance(prior, GramPrior) and mask.shape[0] >= 4 * N_LANDMARKS:
+        stage_prior = nystroem_prior(prior)
+    for sharpness in schedule:
+        newton = TrustRegionNewton(stage_prior, Likelihood(mask, sharpness), coefficients, latents)
+        newton.run(max_iter, STAGE_TOL)
+        coefficients, latents, n_iter = newton.coefficients, newton.latents, n_iter + newton.n_iter
+    return coefficients, latents if stage_prior is prior else prior.matvec(coefficients), n_iter
 
 
-def reduced(prior: GramPrior) -> FeaturePrior:
-    """Return the Nystrom approximation of a prior by rows at equal distances, which no order of the rows hides."""
+def nystroem_prior(prior: GramPrior) -> FeaturePrior:
+    """Return the Nystroem approximation of a prior, with evenly spaced rows as deterministic landmarks."""
     xp = array_namespace(prior.gram)
-    at = xp.asarray(np.linspace(0, prior.gram.shape[-1] - 1, LANDMARKS).astype(np.int64), device=device(prior.gram))
+    landmarks = xp.asarray(
+        np.linspace(0, prior.gram.shape[-1] - 1, N_LANDMARKS).astype(np.int64), device=device(prior.gram)
+    )
 
     def features(gram: Array) -> Array:
-        columns = gram[:, at]
-        return columns @ xp.astype(inverse_root(columns[at, :]), gram.dtype, copy=False)
+        columns = gram[:, landmarks]
+        return columns @ xp.astype(inverse_root(columns[landmarks, :]), gram.dtype, copy=False)
 
     if prior.is_shared:
-        return FeaturePrior.of(features(prior.gram))
-    return FeaturePrior.of(xp.stack([features(prior.of_class(k)) for k in range(prior.gram.shape[0])], axis=0))
+        return FeaturePrior.from_features(features(prior.gram))
+    by_class = [features(prior.of_class(k)) for k in range(prior.gram.shape[0])]
+    return FeaturePrior.from_features(xp.stack(by_class, axis=0))
+
+
+def find_mode_cholesky(
+    prior: GramPrior,
+    mask: Array,
+    sharpness: float,
+    *,
+    initial: Array | None = None,
+    anneal: bool = True,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+) -> LaplaceMode:
+    """Find a mode by Newton steps with Cholesky factors; parameters and result are those of `find_mode`."""
+    if initial is None:
+        coefficients = latents = prior.zeros(mask.shape[1])
+    else:
+        coefficients, latents = initial, prior.matvec(initial)
+    schedule = annealing_schedule(mask, sharpness) if anneal and initial is None else []
+    n_iter = 0
+    for stage_sharpness, stage_tol in [*((level, STAGE_TOL) for level in schedule), (sharpness, tol)]:
+        likelihood = Likelihood(mask, stage_sharpness)
+        objective_path = [likelihood.psi(coefficients, latents)]
+        for step in range(max_iter + 1):
+            derivatives = likelihood.derivatives(latents)
+            distance = relative_size(prior, latents - prior.matvec(derivatives.gradient), latents)
+            if distance <= stage_tol or step == max_iter:
+                break
+            target = softmax_jvp(derivatives.proba, latents) + derivatives.gradient  # W F + q - pi
+            factors = CholeskyFactors.from_proba(prior, derivatives.proba)
+            solution = target - factors.matvec(prior.matvec(target))
+            latent_step, step_coefficients = prior.matvec(solution) - latents, solution - coefficients
+            length = _bisect(likelihood, latents, coefficients, latent_step, step_coefficients)
+            lowest = objective_path[-1] - 1e-13 * abs(objective_path[-1])
+            while (
+                psi := likelihood.psi(coefficients + length * step_coefficients, latents + length * latent_step)
+            ) < lowest:
+                length /= 2.0
+            coefficients, latents = coefficients + length * step_coefficients, latents + length * latent_step
+            objective_path.append(psi)
+            n_iter += 1
+    return LaplaceMode(latents, coefficients, derivatives, objective_path, n_iter, distance <= stage_tol)
+
+
+def _bisect(
+    likelihood: Likelihood, latents: Array, coefficients: Array, latent_step: Array, step_coefficients: Array
+) -> float:
+    """Return the step length, at most 1, at which the derivative of Psi along the step changes its sign."""
+    xp = array_namespace(latents)
+
+    def is_increasing(length: float) -> bool:
+        gradient = likelihood.derivatives(latents + length * latent_step).gradient
+        return float(xp.sum((gradient - coefficients - length * step_coefficients) * latent_step)) > 0
+
+    if is_increasing(1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(N_BISECTIONS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if is_increasing(middle) else (low, middle)
+    return low if low > 0 else high

@@ -1,4 +1,7 @@
-"""The Gaussian posterior of the latents, kept as what predicts for further rows."""
+"""Gaussian posterior of the latents: from rows and their candidate sets to predictions for further rows.
+
+`approximate_posterior` finds the mode. `LaplacePosterior` stores it with everything that predictions need.
+"""
 
 import warnings
 from collections.abc import Iterator
@@ -9,154 +12,168 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 
 from oneof.errors import InputError
-from oneof.kernels import covariance, variances
-from oneof.solvers.laplace.covariance import LatentCovariance
-from oneof.solvers.laplace.factors import Factors
-from oneof.solvers.laplace.landmarks import NystroemFeatures
-from oneof.solvers.laplace.leave_one_out import cavities
-from oneof.solvers.laplace.likelihood import Likelihood
-from oneof.solvers.laplace.limits import TOO_LARGE, refused_if_too_large
-from oneof.solvers.laplace.prior import FeaturePrior, GramPrior, Prior, by_class
-from oneof.solvers.laplace.reduced import ReducedCovariance
-from oneof.solvers.laplace.weights import WeightCovariance
+from oneof.kernels import covariance, is_psd_by_construction, variances
+from oneof.kernels.nystroem import NystroemFeatures
+from oneof.likelihoods import softmax
+from oneof.solvers.laplace.cholesky_factors import (
+    MAX_VARIANCE,
+    TOO_LARGE,
+    CholeskyFactors,
+    min_jitter,
+    overflow_as_input_error,
+)
+from oneof.solvers.laplace.low_rank_covariance import LowRankCovariance
+from oneof.solvers.laplace.mode import LaplaceMode, find_mode, find_mode_cholesky
+from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood, Prior, matvec_by_class
+from oneof.solvers.laplace.posterior_covariance import LatentCovariance, WeightCovariance
+from oneof.solvers.laplace.predictive import loo_latents
 from oneof.typing import Array, FeatureMatrix
 from oneof.validation import check_memory
 
-Spread = LatentCovariance | ReducedCovariance | WeightCovariance
+PosteriorCovariance = LatentCovariance | LowRankCovariance | WeightCovariance
 
-MOST_NUMBERS = 25_000_000
-"""Most numbers of a block of further rows, times the rows of fit and the classes, that are held at a time."""
-LEAST_ROWS = 1500
-"""Rows of fit below which the published form of the covariances is the cheaper one."""
-PROBES = 32
-"""Rows on which it is tried whether single precision, or any, will do."""
-LARGEST_LOSS = 1e-4
-"""Most that single precision may change of a variance."""
-LARGEST_ERROR = 1e-3
-"""Of a variance below 0, beyond which there is a warning. The softmax sees differences of latents of about 1."""
+MAX_BLOCK_NUMBERS = 25_000_000
+"""Maximum size in memory of a block of further rows: its rows times the rows of `fit` times the classes."""
+MIN_LOW_RANK_ROWS = 1500
+"""Minimum number of rows of `fit` at which the low-rank form of the covariances is cheaper than the reference form."""
+N_PROBES = 32
+"""Number of rows on which the precision of the covariances is tested."""
+FLOAT32_VARIANCE_RTOL = 1e-4
+"""Maximum relative change of a variance by single precision."""
+NEGATIVE_VARIANCE_TOL = 1e-3
+"""Eigenvalues below minus this value cause a warning. The softmax depends on differences of latents of about 1."""
 
 
 @dataclass(frozen=True)
 class LaplacePosterior:
-    """q(F | Y) = N(F^, (K^-1 + W)^-1) over the rows of fit, and so over all others."""
+    """Posterior q(F | Y) = N(F^, (K^-1 + W)^-1) over the rows of `fit`, which determines that of all other rows."""
 
     kernels: list[Any]
-    """One, shared by all classes, or K of scikit-learn's."""
+    """One of scikit-learn's kernels, shared by all classes, or K of them."""
     rows: FeatureMatrix
-    """(n, d): those of fit."""
+    """(n, d): the rows of `fit`."""
     features: list[NystroemFeatures]
-    """One for each kernel, or none where the kernels are taken as they are."""
+    """One for each kernel, or empty without an approximation."""
     coefficients: Array
     """A, (n, K), with F^ = K A."""
-    shares: Array
+    proba: Array
     """pi at F^, (n, K)."""
     weights: Array | None
-    """Phi^T A, (m, K), where there are features."""
+    """Phi^T A, (m, K), if there are features."""
     jitters: tuple[float, ...]
-    """What is added to the diagonal of each kernel's Gram matrix."""
+    """Value added to the diagonal of the Gram matrix of each kernel."""
     sharpness: float
-    """L."""
-    published: bool
-    """Whether covariances take the published form."""
+    """L, above 0."""
+    reference: bool
+    """Whether to compute covariances in the reference form."""
 
     def prior(self) -> Prior:
-        """Return the prior over the rows of fit, worked out anew."""
-        return prior_of(self.kernels, self.features, self.rows, self.jitters)
+        """Return the prior over the rows of `fit`, computed anew."""
+        return make_prior(self.kernels, self.features, self.rows, self.jitters)
 
-    def spread(self, random: np.random.Generator) -> Spread:
-        """Return what covariances of further rows need; it takes longer than the mode.
+    def latent_covariance(self, rng: np.random.Generator) -> PosteriorCovariance:
+        """Return the form of the posterior covariance that predictions use; it takes longer than the mode.
 
         Raises
         ------
         InputError
-            If it would not fit in memory, or the prior variances leave nothing of the likelihood in the arithmetic.
+            If it would not fit in memory, or the prior variances are too large for the floating-point precision.
         """
         n = self.coefficients.shape[0]
         self._check_memory()
-        with refused_if_too_large():
+        with overflow_as_input_error():
             prior = self.prior()
             if isinstance(prior, FeaturePrior):
                 return self._weight_covariance(prior)
-            is_cheap = n >= LEAST_ROWS and not self.published
-            form = ReducedCovariance.of(prior, self.shares, random) if is_cheap else None
-            found = form or LatentCovariance.of(prior, self.shares)
-        probes = self.rows[np.sort(random.permutation(n)[:PROBES])]
-        related, own = self._related(probes), self._variances(probes)
-        lowest = float(array_namespace(own).min(array_namespace(own).linalg.eigvalsh(found.of_rows(related, own))))
-        if lowest < -LARGEST_ERROR:
+            use_low_rank = n >= MIN_LOW_RANK_ROWS and not self.reference
+            low_rank = LowRankCovariance.from_prior(prior, self.proba, rng) if use_low_rank else None
+            result = low_rank or LatentCovariance.from_prior(prior, self.proba)
+        probes = self.rows[np.sort(rng.permutation(n)[:N_PROBES])]
+        cross, own = self._cross(probes), self._variances(probes)
+        lowest = float(array_namespace(own).min(array_namespace(own).linalg.eigvalsh(result.covariances(cross, own))))
+        if lowest < -NEGATIVE_VARIANCE_TOL:
             warnings.warn(
-                f"rounding leaves errors of about {-lowest:.2g} in the latents' covariances, as the kernel is large: "
-                "scale the features, or lower the kernel's variance.",
+                f"rounding leaves errors of about {-lowest:.2g} in the covariances of the latents, because the kernel "
+                "is large. Scale the features, or lower the kernel's variance.",
                 UserWarning,
                 stacklevel=2,
             )
-        return in_single_precision(found, related, own) if is_cheap else found
+        return to_float32_if_precise(result, cross, own) if use_low_rank else result
 
     def means(self, X: FeatureMatrix) -> Array:
         """Return the means of the latents of further rows, (t, K)."""
         xp = array_namespace(self.coefficients)
-        return xp.concat([by_class(self._related(part), self._weights) for part in self._blocks(X)], axis=0)
+        blocks = [matvec_by_class(self._cross(block), self._weights) for block in self._blocks(X)]
+        return xp.concat(blocks, axis=0)
 
-    def means_and_covariances(self, X: FeatureMatrix, spread: Spread) -> Iterator[tuple[Array, Array]]:
+    def means_and_covariances(self, X: FeatureMatrix, covariance: PosteriorCovariance) -> Iterator[tuple[Array, Array]]:
         """Yield the means, (b, K), and the covariances, (b, K, K), of the latents of blocks of further rows."""
-        for part in self._blocks(X):
-            related = self._related(part)
-            found = spread.of_rows(related, self._variances(part))
-            own = array_namespace(self.coefficients).astype(found, self.coefficients.dtype, copy=False)
-            yield by_class(related, self._weights), own
+        for block in self._blocks(X):
+            cross = self._cross(block)
+            covariances = covariance.covariances(cross, self._variances(block))
+            covariances = array_namespace(self.coefficients).astype(covariances, self.coefficients.dtype, copy=False)
+            yield matvec_by_class(cross, self._weights), covariances
 
-    def cavities(self, spread: Spread) -> Iterator[tuple[Array, Array]]:
-        """Yield the same for blocks of the rows of fit, each row as if it had been left out.
+    def loo_latents(self, covariance: PosteriorCovariance) -> Iterator[tuple[Array, Array]]:
+        """Yield leave-one-out means and covariances of the latents of blocks of the rows of `fit`.
 
-        What features miss of a row's prior variance its likelihood has not seen: it is added to the cavity.
+        The likelihood of a row does not depend on the prior variance that its features do not explain. This variance is
+        added to the leave-one-out covariance.
         """
         prior = self.prior()
         matrix = prior.features if isinstance(prior, FeaturePrior) else prior.gram
         xp = array_namespace(matrix)
         n, n_classes = self.coefficients.shape
         size = self._block_size
-        for part in (slice(start, start + size) for start in range(0, n, size)):
-            cross = matrix[..., part, :]
+        for block in (slice(start, start + size) for start in range(0, n, size)):
+            cross = matrix[..., block, :]
             if isinstance(prior, FeaturePrior):
                 own = xp.vecdot(cross, cross)
-                missed = self._variances(self.rows[part]) - own
+                residual = self._variances(self.rows[block]) - own
             else:
-                own = xp.linalg.diagonal(matrix)[..., part]
-                missed = 0.0 * own
-            means = by_class(cross, self._weights)
-            covariances = xp.astype(spread.of_rows(cross, own), means.dtype, copy=False)
-            means, covariances = cavities(means, covariances, self.shares[part, :], self.coefficients[part, :])
-            added = xp.where(missed > 0, missed, 0.0)
-            unit = xp.eye(n_classes, dtype=means.dtype, device=device(means))
-            covariances = covariances + unit * (added[:, None, None] if added.ndim == 1 else added.mT[:, :, None])
+                own = xp.linalg.diagonal(matrix)[..., block]
+                residual = 0.0 * own
+            means = matvec_by_class(cross, self._weights)
+            covariances = xp.astype(covariance.covariances(cross, own), means.dtype, copy=False)
+            means, covariances = loo_latents(means, covariances, self.proba[block, :], self.coefficients[block, :])
+            added = xp.where(residual > 0, residual, 0.0)
+            identity = xp.eye(n_classes, dtype=means.dtype, device=device(means))
+            covariances = covariances + identity * (added[:, None, None] if added.ndim == 1 else added.mT[:, :, None])
             yield means, covariances
 
     def evidence(self, mask: Array) -> float:
-        """Return the Laplace evidence log q(Y | X) of the rows of fit: Psi - 1/2 log |I + K W|; raises as `spread`."""
+        """Return the Laplace evidence log q(Y | X) of the rows of `fit`, Psi - 1/2 log |I + K W|.
+
+        Raises
+        ------
+        InputError
+            If it would not fit in memory, or overflows.
+        """
         self._check_memory()
         prior = self.prior()
-        latents = prior.product(self.coefficients)
+        latents = prior.matvec(self.coefficients)
         psi = Likelihood(mask, self.sharpness).psi(self.coefficients, latents)
-        with refused_if_too_large():
+        with overflow_as_input_error():
             if isinstance(prior, FeaturePrior):
                 log_det = self._weight_covariance(prior).log_det
             else:
-                log_det = Factors.of(prior, self.shares).log_det
+                log_det = CholeskyFactors.from_proba(prior, self.proba).log_det
         if not np.isfinite(psi - log_det):
             raise InputError(TOO_LARGE)
         return psi - 0.5 * log_det
 
     def _weight_covariance(self, prior: FeaturePrior) -> WeightCovariance:
-        return WeightCovariance.of([prior.of_class(k) for k in range(self.shares.shape[1])], self.shares)
+        features = [prior.of_class(k) for k in range(self.proba.shape[1])]
+        return WeightCovariance.from_features(features, self.proba)
 
     def _check_memory(self) -> None:
-        """Raise if what goes beyond the mode would not fit; what tensors take is the memory of another device."""
+        """Raise if the covariances would not fit in memory; that of tensors is on another device."""
         n, n_classes = self.coefficients.shape
         if is_torch_array(self.coefficients):
             return
         if not self.features:
             needed = 8 * n**2 * (n_classes + 3)
-            check_memory(needed, f"covariances beside {n} labeled rows", 'pass approximation="nystroem"')
+            check_memory(needed, f"covariances of {n} labeled rows", 'pass approximation="nystroem"')
 
     @property
     def _weights(self) -> Array:
@@ -168,49 +185,149 @@ class LaplacePosterior:
 
     @property
     def _block_size(self) -> int:
-        return int(np.clip(MOST_NUMBERS // (self._weights.shape[0] * self._weights.shape[1]), 16, 4096))
+        return int(np.clip(MAX_BLOCK_NUMBERS // (self._weights.shape[0] * self._weights.shape[1]), 16, 4096))
 
-    def _related(self, X: FeatureMatrix) -> Array:
-        """Return covariances to the rows of fit, or features: (t, n), or (K, t, n) where each class has a kernel."""
+    def _cross(self, X: FeatureMatrix) -> Array:
+        """Return covariances with the rows of `fit`, or features: (t, n), or (K, t, n) with one kernel per class."""
         if self.features:
-            return stacked([features.of_rows(X) for features in self.features])
-        return stacked([double(covariance(kernel, X, self.rows)) for kernel in self.kernels])
+            return stack_classes([features.transform(X) for features in self.features])
+        return stack_classes([as_double(covariance(kernel, X, self.rows)) for kernel in self.kernels])
 
     def _variances(self, X: FeatureMatrix) -> Array:
-        return stacked([double(variances(kernel, X)) for kernel in self.kernels])
+        return stack_classes([as_double(variances(kernel, X)) for kernel in self.kernels])
 
 
-def prior_of(
+def approximate_posterior(
+    kernels: list[Any],
+    rows: FeatureMatrix,
+    mask: Array,
+    sharpness: float,
+    *,
+    reference: bool,
+    n_components: int | None,
+    anneal: bool,
+    max_iter: int,
+    tol: float,
+    rng: np.random.Generator,
+) -> tuple[LaplacePosterior, LaplaceMode]:
+    """Find the mode, and return it with the posterior.
+
+    Parameters
+    ----------
+    kernels : list of kernels
+        One kernel, or one for each class.
+    rows : array of shape (n, d)
+    mask : boolean array of shape (n, K)
+        The candidate sets; none contains every class.
+    sharpness : float
+        L, above 0.
+    reference : bool
+        Whether to use Cholesky factors instead of conjugate gradients.
+    n_components : int or None
+        Number of landmarks of the Nystroem approximation; None uses the kernels without an approximation.
+    anneal, max_iter, tol
+        Parameters of `find_mode`.
+    rng : Generator
+        Random generator of the landmarks.
+
+    Raises
+    ------
+    InputError
+        If a Gram matrix, or later the covariances of features, would not fit in memory, or a kernel is not positive
+        semi-definite or too large.
+    """
+    n = rows.shape[0]
+    features: list[NystroemFeatures] = []
+    if n_components is None:
+        # In double and in single precision. Tensors use the memory of another device.
+        needed = 0 if is_torch_array(rows) else 12 * n**2 * len(kernels)
+        check_memory(needed, f"the kernel of {n} labeled rows", 'pass approximation="nystroem"')
+    else:
+        m, size = min(n_components, n), min(n_components, n) * mask.shape[1]
+        if not is_torch_array(rows):
+            check_memory(12 * n * m * len(kernels), f"{m} features of {n} labeled rows", "lower n_components")
+            # Predictions will need these: fail before the fit rather than after it.
+            check_memory(16 * size**2, f"covariances of {m} features and {mask.shape[1]} classes", "lower n_components")
+        features = landmark_features(kernels, rows[np.sort(rng.permutation(n)[:m])])
+    check_variances(kernels, rows)
+    jitters = tuple(0.0 if features else _jitter(kernel, rows) for kernel in kernels)
+    prior = make_prior(kernels, features, rows, jitters)
+    if reference and isinstance(prior, GramPrior):
+        check_memory(8 * n**2 * (mask.shape[1] + 3), f"factors of {n} labeled rows", 'pass solver="cg"')
+        with overflow_as_input_error():
+            mode = find_mode_cholesky(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+    else:
+        mode = find_mode(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+    weights = prior.weights(mode.coefficients) if isinstance(prior, FeaturePrior) else None
+    posterior = LaplacePosterior(
+        kernels, rows, features, mode.coefficients, softmax(mode.latents), weights, jitters, sharpness, reference
+    )
+    return posterior, mode
+
+
+def landmark_features(kernels: list[Any], landmarks: FeatureMatrix) -> list[NystroemFeatures]:
+    """Return the Nystroem features of each kernel; raise if one is not positive semi-definite."""
+    for kernel in kernels:
+        if not is_psd_by_construction(kernel, landmarks.shape[1]):
+            min_jitter(as_double(covariance(kernel, landmarks)))  # raises; the features themselves need no jitter
+    return [NystroemFeatures.fit(kernel, landmarks) for kernel in kernels]
+
+
+def check_variances(kernels: list[Any], rows: FeatureMatrix) -> None:
+    """Raise if the prior variance of a row exceeds `MAX_VARIANCE`."""
+    if any(float(array_namespace(own).max(own)) > MAX_VARIANCE for own in (variances(k, rows) for k in kernels)):
+        raise InputError(TOO_LARGE)
+
+
+def make_prior(
     kernels: list[Any], features: list[NystroemFeatures], rows: FeatureMatrix, jitters: tuple[float, ...]
 ) -> Prior:
     """Return the prior over some rows."""
     if features:
-        return FeaturePrior.of(stacked([made.of_rows(rows) for made in features]))
+        return FeaturePrior.from_features(stack_classes([own.transform(rows) for own in features]))
     grams = []
     for kernel, jitter in zip(kernels, jitters, strict=True):
-        gram = double(covariance(kernel, rows))
+        gram = as_double(covariance(kernel, rows))
         if jitter:
             xp = array_namespace(gram)
             gram += jitter * xp.eye(gram.shape[0], dtype=gram.dtype, device=device(gram))
         grams.append(gram)
-    return GramPrior.of(stacked(grams))
+    return GramPrior.from_gram(stack_classes(grams))
 
 
-def in_single_precision(spread: Spread, cross: Array, variances: Array) -> Spread:
-    """Return a form in single precision, twice as fast, if that is precise enough for the rows that are given."""
+def _jitter(kernel: Any, rows: FeatureMatrix) -> float:
+    """Return the jitter of a kernel's Gram matrix, and warn if it is above 0."""
+    if is_psd_by_construction(kernel, rows.shape[1]):
+        return 0.0
+    gram = as_double(covariance(kernel, rows))
+    fraction = min_jitter(gram)
+    if fraction:
+        warnings.warn(
+            f"the kernel {kernel} is not quite positive semi-definite: {fraction:g} of its mean variance was added to "
+            "the diagonal.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return fraction * float(array_namespace(gram).mean(abs(array_namespace(gram).linalg.diagonal(gram))))
+
+
+def to_float32_if_precise(covariance: PosteriorCovariance, cross: Array, variances: Array) -> PosteriorCovariance:
+    """Return a covariance in single precision, twice as fast, if that is precise enough on the given rows."""
     xp = array_namespace(cross)
-    single, exact = spread.astype(xp.float32), spread.of_rows(cross, variances)
-    lost = xp.astype(single.of_rows(cross, variances), exact.dtype) - exact
-    each = xp.arange(exact.shape[1], device=device(exact))
-    precise = bool(xp.all(xp.abs(lost[:, each, each]) <= LARGEST_LOSS * exact[:, each, each]))
-    return single if precise else spread
+    single, exact = covariance.astype(xp.float32), covariance.covariances(cross, variances)
+    error = xp.astype(single.covariances(cross, variances), exact.dtype) - exact
+    diagonal = xp.arange(exact.shape[1], device=device(exact))
+    is_precise = bool(
+        xp.all(xp.abs(error[:, diagonal, diagonal]) <= FLOAT32_VARIANCE_RTOL * exact[:, diagonal, diagonal])
+    )
+    return single if is_precise else covariance
 
 
-def double(array: Array) -> Array:
-    """Return NumPy arrays in double precision; others are on a device on which that may be slow."""
+def as_double(array: Array) -> Array:
+    """Return NumPy arrays in double precision; arrays on other devices, where that may be slow, are unchanged."""
     return array.astype(np.float64, copy=False) if isinstance(array, np.ndarray) else array
 
 
-def stacked(arrays: list[Array]) -> Array:
+def stack_classes(arrays: list[Array]) -> Array:
     """Return the only array, or one for each class along a new first axis."""
     return arrays[0] if len(arrays) == 1 else array_namespace(arrays[0]).stack(arrays, axis=0)

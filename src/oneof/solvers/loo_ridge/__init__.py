@@ -1,45 +1,74 @@
-"""Kernel ridge regression whose exact leave-one-out predictions disambiguate its own labels."""
+"""Kernel ridge regression that disambiguates its own labels by exact leave-one-out prediction.
 
-from oneof.solvers.loo_ridge.calibration import best_sharpness
-from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.class_mass import ClassMass
-from oneof.solvers.loo_ridge.confusion import ConfusedDistractors
-from oneof.solvers.loo_ridge.distractors import Distractors, EvenDistractors, Round, SceneDistractors
-from oneof.solvers.loo_ridge.judgment import ACCOUNTS, Account, Judgment, judged_labels
-from oneof.solvers.loo_ridge.left_out import Dual, ExactRidge, LeavesOut, NystroemRidge, Ridge
-from oneof.solvers.loo_ridge.model import KernelModel, StackedModel
-from oneof.solvers.loo_ridge.rounds import Rounds, run_rounds
-from oneof.solvers.loo_ridge.solve import LOORidgeSolution, solve_loo_ridge
-from oneof.solvers.loo_ridge.stacking import stacked, stacking_weights
-from oneof.solvers.loo_ridge.vouchers import Vouchers, rivals, vouchers
+Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions and
+influential rows), `distractors` (candidate groups and the distractor models), `self_training` (the iterations, and the
+selection of distractor models), `calibration` (probabilities).
+"""
+
+from oneof.solvers.loo_ridge.calibration import fit_inverse_temperature
+from oneof.solvers.loo_ridge.distractors import (
+    CandidateGroups,
+    ClassMassNormalization,
+    ConfusableDistractors,
+    CooccurringDistractors,
+    Distractors,
+    IterationState,
+    UniformDistractors,
+)
+from oneof.solvers.loo_ridge.loo_operators import (
+    DualCoefficients,
+    ExactRidge,
+    Influences,
+    LOOPredictor,
+    NystroemRidge,
+    Ridge,
+    runner_up_classes,
+    stack_ridges,
+    top_influences,
+)
+from oneof.solvers.loo_ridge.self_training import (
+    DISTRACTOR_MODELS,
+    DistractorModel,
+    DistractorSelection,
+    SelfTrainingResult,
+    select_distractor_models,
+    self_train,
+)
+from oneof.solvers.loo_ridge.solve import (
+    KernelModel,
+    LOORidgeSolution,
+    StackedModel,
+    solve_loo_ridge,
+    stacking_weights,
+)
 
 __all__ = [
-    "ACCOUNTS",
-    "Account",
+    "DISTRACTOR_MODELS",
     "CandidateGroups",
-    "ClassMass",
-    "ConfusedDistractors",
+    "ClassMassNormalization",
+    "ConfusableDistractors",
+    "CooccurringDistractors",
+    "DistractorModel",
+    "DistractorSelection",
     "Distractors",
-    "Dual",
-    "EvenDistractors",
+    "DualCoefficients",
     "ExactRidge",
-    "Judgment",
+    "Influences",
+    "IterationState",
     "KernelModel",
+    "LOOPredictor",
     "LOORidgeSolution",
-    "LeavesOut",
     "NystroemRidge",
     "Ridge",
-    "Round",
-    "Rounds",
-    "SceneDistractors",
+    "SelfTrainingResult",
     "StackedModel",
-    "Vouchers",
-    "best_sharpness",
-    "judged_labels",
-    "rivals",
-    "run_rounds",
+    "UniformDistractors",
+    "fit_inverse_temperature",
+    "runner_up_classes",
+    "select_distractor_models",
+    "self_train",
     "solve_loo_ridge",
-    "stacked",
+    "stack_ridges",
     "stacking_weights",
-    "vouchers",
+    "top_influences",
 ]

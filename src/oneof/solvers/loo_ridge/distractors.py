@@ -1,76 +1,232 @@
-"""How false candidates arise, and what rows that are predicted without their labels then say of them.
+"""Distractor models: the origin of the distractors in candidate sets, and the resulting correction of the labels.
 
-By Bayes' rule, if class j gets into the set of a row of class k as a false candidate with probability q_kj,
+By Bayes' rule, if class j is a distractor in the set of a row of class k with probability q_kj,
 
     p(y = k | S, x)  ~  p(k | x) prod_{j != k} (q_kj if j in S, otherwise 1 - q_kj)    within the set S.
 
-Evenly drawn candidates leave p(k | x) as it is. In the sets "whatever else is in this scene", common labels are common
-distractors, q_kj ~ M_j, the number of rows of class j, so that the product goes with 1 / M_k. For annotators who take
-one class for another see `oneof.solvers.loo_ridge.confusion`.
+* Uniform distractors leave p(k | x) as it is.
+* Cooccurring distractors are the other labels of a scene. Common labels are common distractors, q_kj ~ M_j, the number
+  of rows of class j, so that the product is proportional to 1 / M_k.
+* Confusable distractors are mistaken for the truth. C_kj is the probability that class j is in the set of a partial row
+  of class k. Of N_kj such rows among m_k, both counted with soft labels, it is estimated as (N_kj + t q) / (m_k + t):
+  the rates of all pairs are shrunk toward one common rate q, with the strength t of the largest likelihood. Uniform
+  distractors have a large t, and then C = q for all pairs.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
-from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.typing import Floats
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import betaln
 
-CLASS_POWER = 0.5
-"""Share of the correction by class that is made in a round: the predictions of rare classes are noisy."""
-GROUP_POWER = 0.25
-"""Share of the correction by group that is made in each of its turns."""
-GROUP_TURNS = 3
+from oneof.likelihoods import normalize_within_sets
+from oneof.typing import Floats, Ints, Mask
+
+CLASS_EXPONENT = 0.5
+"""Exponent of the correction by class in one iteration; it is below 1 since predictions of rare classes are noisy."""
+GROUP_EXPONENT = 0.25
+"""Exponent of the correction by group in one pass."""
+N_GROUP_PASSES = 3
+SHRINKAGE_STRENGTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0, 1e4])
+"""Grid of t."""
+MIN_RATE = 1e-4
+"""Minimum distance of the rates from 0 and 1."""
+RATE_EXPONENT = 0.5
+"""Exponent of the correction by confusion rates in one iteration."""
+WARM_UP = 5
+"""Iterations before the first correction by confusion rates; earlier labels are too inaccurate to count."""
+N_MASS_PASSES = 3
+MASS_EXPONENT = 2
 
 
 @dataclass(frozen=True)
-class Round:
-    """What a round starts from."""
+class CandidateGroups:
+    """Candidate sets, with the rows grouped by identical set."""
 
-    claims: Floats
-    """(n, K): the rows as predicted without their own labels, above 0."""
-    shares: Floats
-    """(n, K): their labels P."""
+    mask: Mask
+    """(n, K)"""
+    group: Ints
+    """(n,): the group index of each row."""
+
+    @classmethod
+    def from_mask(cls, mask: Mask) -> "CandidateGroups":
+        """Find the groups."""
+        keys = np.packbits(mask, axis=1)
+        group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        return cls(mask, group)
+
+    def select(self, rows: Mask) -> "CandidateGroups":
+        """Return the groups among the selected rows."""
+        return self if rows.all() else CandidateGroups.from_mask(self.mask[rows])
+
+    @cached_property
+    def partial(self) -> Mask:
+        """(n,): rows with several candidates, but not all classes; only these have visible distractors."""
+        return (self.sizes > 1) & ~self.unlabeled
+
+    @cached_property
+    def unlabeled(self) -> Mask:
+        """(n,): rows whose set has every class."""
+        return self.sizes == self.mask.shape[1]
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(n,): the number of candidates of each row."""
+        return self.mask.sum(axis=1)
+
+    @cached_property
+    def row_counts(self) -> Ints:
+        """(n,): the number of rows in each row's group."""
+        return np.bincount(self.group)[self.group]
+
+    @cached_property
+    def distinct(self) -> Mask:
+        """(number of groups, K): the distinct sets."""
+        return self.mask[np.unique(self.group, return_index=True)[1]]
+
+    @cached_property
+    def uniform_sums(self) -> Floats:
+        """(n, K): the expected class counts in the row's group if its candidates were equally frequent."""
+        return self.sums(self.mask / self.mask.sum(axis=1, keepdims=True))
+
+    def sums(self, values: Floats) -> Floats:
+        """Return for each row the sums of (n, K) values over its group."""
+        return (self._membership @ values)[self.group]
+
+    def totals(self, values: Floats) -> Floats:
+        """Return for each group the sum of (n,) values over its rows."""
+        return np.bincount(self.group, values).astype(np.float64, copy=False)
+
+    @cached_property
+    def _membership(self) -> sp.csr_array:
+        n = len(self.group)
+        return sp.csr_array((np.ones(n), (self.group, np.arange(n))), shape=(int(self.group.max()) + 1, n))
+
+
+@dataclass(frozen=True)
+class IterationState:
+    """Input of one iteration of self-training."""
+
+    loo_predictions: Floats
+    """F, (n, K): the leave-one-out predictions, above 0."""
+    label_distributions: Floats
+    """P, (n, K)."""
     sets: CandidateGroups
     n_done: int
-    """Rounds before this one."""
+    """Number of previous iterations."""
 
 
 class Distractors(Protocol):
-    """How false candidates arise."""
+    """Model of the distractors."""
 
-    def corrected(self, now: Round) -> Floats:
-        """Return the (n, K) labels after a round, but for what the sets exclude and for the scale of each row."""
-
-
-@dataclass(frozen=True)
-class EvenDistractors:
-    """Every class is as likely a false candidate as any other."""
-
-    def corrected(self, now: Round) -> Floats:
-        """Return the claims as they are."""
-        return now.claims
+    def update(self, state: IterationState) -> Floats:
+        """Return the new (n, K) labels; the caller restricts them to the sets and normalizes the rows."""
 
 
 @dataclass(frozen=True)
-class SceneDistractors:
-    """Sets hold the labels of all that is in one scene.
+class UniformDistractors:
+    """Every class is an equally probable distractor."""
 
-    Common labels are then common distractors; and as a scene's labels are the truths of its rows, in a group of rows
-    with the identical set each candidate should be the truth of some: in three turns, the groups' sums are moved a
-    quarter of the way toward equal shares. Rows without a label are in no scene: they are not counted, and keep their
-    claims.
+    def update(self, state: IterationState) -> Floats:
+        """Return the predictions F."""
+        return state.loo_predictions
+
+
+@dataclass(frozen=True)
+class CooccurringDistractors:
+    """Sets have the labels of all rows of one scene.
+
+    Common labels are then common distractors. The labels of a scene are the truths of its rows. So in a group of rows
+    with the identical set each candidate should be the truth of some row: in three passes, the sums of the group are
+    moved a quarter of the way toward equality. Unlabeled rows are not counted and keep their predictions.
     """
 
-    claim_power: int = 2
-    """To which the claims are taken; 2 makes labels clearer from round to round."""
+    exponent: int = 2
+    """Exponent of the predictions; 2 makes labels sharper in each iteration."""
 
-    def corrected(self, now: Round) -> Floats:
-        """Return F^b M^(-1/2), with the sums of groups moved."""
-        powers, sets = now.claims**self.claim_power, now.sets
-        labels = powers * (now.shares[~sets.unlabeled].sum(axis=0) + 1.0) ** -CLASS_POWER
-        for _ in range(GROUP_TURNS):
-            have = sets.sums(normalize_within_sets(labels, sets.mask))
-            labels *= ((sets.equal_shares + 1.0) / (have + 1.0)) ** GROUP_POWER
+    def update(self, state: IterationState) -> Floats:
+        """Return F^b M^(-1/2), corrected by the group sums."""
+        powers, sets = state.loo_predictions**self.exponent, state.sets
+        labels = powers * (state.label_distributions[~sets.unlabeled].sum(axis=0) + 1.0) ** -CLASS_EXPONENT
+        for _ in range(N_GROUP_PASSES):
+            current = sets.sums(normalize_within_sets(labels, sets.mask))
+            labels *= ((sets.uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
         labels[sets.unlabeled] = powers[sets.unlabeled]
         return labels
+
+
+@dataclass(frozen=True)
+class ConfusableDistractors:
+    """Each class has its own distractor rates."""
+
+    def update(self, state: IterationState) -> Floats:
+        """Return F prod_{j != k} (C_kj if j in S, otherwise 1 - C_kj)^(1/2); unlabeled rows keep their predictions."""
+        predictions, sets = state.loo_predictions, state.sets
+        if state.n_done < WARM_UP or not sets.partial.any():
+            return predictions
+        rates = confusion_rates(state.label_distributions[sets.partial], sets.mask[sets.partial])
+        log_absent = np.log1p(-rates)
+        log_odds = np.log(rates) - log_absent
+        for logs in (log_absent, log_odds):
+            np.fill_diagonal(logs, 0.0)
+        log_likelihood = sets.distinct @ log_odds.T + log_absent.sum(axis=1)
+        log_likelihood = np.where(sets.distinct, log_likelihood, -np.inf)
+        log_likelihood -= log_likelihood.max(axis=1, keepdims=True)
+        factors = np.exp(RATE_EXPONENT * log_likelihood)[sets.group]
+        return np.where(sets.unlabeled[:, None], predictions, predictions * factors)
+
+
+def confusion_rates(label_distributions: Floats, mask: Mask) -> Floats:
+    """Return C, (K, K), with a meaningless diagonal, from the labels and sets of partial rows."""
+    n, K = mask.shape
+    count, class_mass = label_distributions.T @ mask, label_distributions.sum(axis=0)
+    q = float(np.clip((mask.sum() - n) / (n * (K - 1)), 1e-6, 1.0 - 1e-6))
+    t = _fit_shrinkage_strength(count, class_mass, q)
+    return np.clip((count + t * q) / (class_mass[:, None] + t), MIN_RATE, 1.0 - MIN_RATE)
+
+
+def _fit_shrinkage_strength(count: Floats, class_mass: Floats, q: float) -> float:
+    """Return the t of the largest beta-binomial likelihood of N_kj of m_k, j != k."""
+    off_diagonal = ~np.eye(len(class_mass), dtype=bool)
+    trials = np.broadcast_to(class_mass[:, None], count.shape)[off_diagonal]
+    successes = np.minimum(count[off_diagonal], trials)  # rounding may make them larger
+    values = [
+        (betaln(successes + t * q, trials - successes + t * (1.0 - q)) - betaln(t * q, t * (1.0 - q))).sum()
+        for t in SHRINKAGE_STRENGTHS
+    ]
+    return float(SHRINKAGE_STRENGTHS[int(np.argmax(values))])
+
+
+# -- unlabeled rows ----------------------------------------------------------------------------------------------------
+
+
+def with_class_mass(distractors: Distractors, sets: CandidateGroups) -> Distractors:
+    """Return a model with class mass normalization of the unlabeled rows, if there are any."""
+    return ClassMassNormalization(distractors) if sets.unlabeled.any() else distractors
+
+
+@dataclass(frozen=True)
+class ClassMassNormalization:
+    """Multiplies the predictions of unlabeled rows so that each class has the same fraction as among the other rows.
+
+    Without the normalization, common classes attract more and more of the unlabeled rows. In each pass the factor of a
+    class is multiplied by (target mass + 1) / (current mass + 1). The predictions are squared, as for cooccurring
+    distractors: with many classes in each set, labels would otherwise stay nearly uniform.
+    """
+
+    distractors: Distractors
+    """Model of the other rows."""
+
+    def update(self, state: IterationState) -> Floats:
+        """Return the new (n, K) labels; the caller restricts them to the sets and normalizes the rows."""
+        sets = state.sets
+        labels, unlabeled = self.distractors.update(state), sets.unlabeled
+        labeled_mass = normalize_within_sets(labels, sets.mask)[~unlabeled].sum(axis=0)
+        target_mass, factors = labeled_mass * (unlabeled.sum() / labeled_mass.sum()), np.ones(len(labeled_mass))
+        powers = state.loo_predictions[unlabeled] ** MASS_EXPONENT
+        for _ in range(N_MASS_PASSES):
+            current_mass = normalize_within_sets(powers * factors, sets.mask[unlabeled]).sum(axis=0)
+            factors *= (target_mass + 1.0) / (current_mass + 1.0)
+        return np.where(unlabeled[:, None], state.loo_predictions**MASS_EXPONENT * factors, labels)

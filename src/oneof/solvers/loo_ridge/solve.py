@@ -1,44 +1,115 @@
-"""From kernels and sets to labels and a function of rows: weights of the kernels, the loops, what is kept."""
+"""Solver of LOORidge: weights of the kernels, self-training, and the fitted function of rows.
+
+Several kernels are averaged. Their leave-one-out predictions F_m = LOO_m(P) have weights that solve
+
+    minimize  || P - sum_m w_m F_m ||^2,  w_m >= 0, sum_m w_m = 1
+
+(Breiman, Stacked regressions, Machine Learning 24, 1996). No true label is needed: P are the labels of self-training
+with equal weights. The average is again an exact leave-one-out prediction, at the cost of one kernel.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from scipy.optimize import nnls
 
 from oneof.parallel import n_available_threads, parallel_map
-from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.judgment import Account, Judgment, judged_labels
-from oneof.solvers.loo_ridge.left_out import ExactRidge, NystroemRidge, Ridge
-from oneof.solvers.loo_ridge.model import KernelModel, RowKernel, StackedModel
-from oneof.solvers.loo_ridge.stacking import StackedExact, stacked, stacking_weights
-from oneof.solvers.loo_ridge.vouchers import Vouchers, rivals, vouchers
+from oneof.solvers.loo_ridge.distractors import CandidateGroups, UniformDistractors, with_class_mass
+from oneof.solvers.loo_ridge.loo_operators import (
+    DualCoefficients,
+    ExactRidge,
+    Influences,
+    NystroemRidge,
+    Ridge,
+    StackedExact,
+    runner_up_classes,
+    stack_ridges,
+    top_influences,
+)
+from oneof.solvers.loo_ridge.self_training import (
+    DistractorModel,
+    DistractorSelection,
+    select_distractor_models,
+    self_train,
+)
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
+
+BLOCK = 2048
+"""Number of new rows whose kernel is computed at a time."""
+MIN_KERNEL_WEIGHT = 0.01
+"""Kernels with a smaller weight are dropped."""
+
+
+class RowKernel(Protocol):
+    """A kernel with its own representation of the rows."""
+
+    def transform(self, X: FeatureMatrix) -> FeatureMatrix:
+        """Return the rows in the representation of the kernel."""
+
+    def gram(self, rows: FeatureMatrix, other_rows: FeatureMatrix | None = None) -> Floats:
+        """Return k of transformed rows, (n, m); without `other_rows`, of the rows with themselves, as a new array."""
+
+    def support_rows(self, rows: FeatureMatrix) -> FeatureMatrix:
+        """Return the representation of transformed rows that a fitted model stores."""
+
+
+@dataclass(frozen=True)
+class KernelModel:
+    """A fitted function of rows."""
+
+    kernel: RowKernel
+    support: FeatureMatrix
+    """Rows of fit or landmarks, in the representation of the kernel."""
+    dual: DualCoefficients
+
+    def scores(self, X: FeatureMatrix) -> Floats:
+        """Return the (n, K) scores of new rows, computed in blocks."""
+        scores = np.empty((X.shape[0], len(self.dual.means)))
+        for start in range(0, X.shape[0], BLOCK):
+            rows = self.kernel.transform(X[start : start + BLOCK])
+            scores[start : start + BLOCK] = self.kernel.gram(rows, self.support) @ self.dual.coefficients
+        return scores + self.dual.means
+
+
+@dataclass(frozen=True)
+class StackedModel:
+    """Weighted average of functions of rows."""
+
+    models: Sequence[KernelModel]
+    weights: Floats
+
+    def scores(self, X: FeatureMatrix) -> Floats:
+        """Return the (n, K) scores of new rows."""
+        return np.sum([w * model.scores(X) for model, w in zip(self.models, self.weights, strict=True)], axis=0)
 
 
 @dataclass(frozen=True)
 class LOORidgeSolution:
-    """The function, and the labels it was fitted to."""
+    """The fitted function, and the labels to which it is fitted."""
 
     sets: CandidateGroups
     model: StackedModel
-    weights: Floats
-    """(number of kernels,): what each counts, sum 1."""
-    judgment: Judgment
+    kernel_weights: Floats
+    """(number of kernels,): the weight of each kernel, sum 1."""
+    selection: DistractorSelection
     scores: Floats
     """LOO(P), (n, K)."""
-    rivals: Ints
-    """(n,): see `oneof.solvers.loo_ridge.vouchers`."""
-    vouchers: Vouchers | None
-    """Who speaks for each decision; only in the exact form."""
+    runner_up: Ints
+    """(n,): see `runner_up_classes`."""
+    influences: Influences | None
+    """The most influential rows; None for the Nystroem form."""
 
     @property
-    def odds(self) -> Floats:
-        """(K,): how little a class needs to be explained as a distractor: M^-w, w the part of the scenes.
+    def class_odds(self) -> Floats:
+        """(K,): M^-w, with w the weight of the cooccurring model, for the likelihood of a set.
 
-        Between 1 where there are none and 1 / M where there are nothing else; the account of confusion has none.
+        It is 1 for w = 0 and 1 / M for w = 1; the confusable model has no factor.
         """
-        return (self.judgment.shares[~self.sets.unlabeled].sum(axis=0) + 1.0) ** -self.judgment.parts["scene"]
+        labels = self.selection.label_distributions[~self.sets.unlabeled]
+        return (labels.sum(axis=0) + 1.0) ** -self.selection.weights["cooccurring"]
 
 
 def solve_loo_ridge(
@@ -47,28 +118,28 @@ def solve_loo_ridge(
     *,
     lam: float,
     max_iter: int,
-    account: Account | None = None,
+    distractor_model: DistractorModel | None = None,
     landmarks: Ints | None = None,
-    weighed: Ints | None = None,
+    stacking_rows: Ints | None = None,
 ) -> LOORidgeSolution:
-    """Weigh the kernels, settle the labels, and fit them.
+    """Weight the kernels, disambiguate the labels, and fit the function.
 
     Parameters
     ----------
     kernels : sequence of (RowKernel, array or CSR matrix of n rows)
-        Each with the rows in its form.
+        Each with the rows in its representation.
     sets : CandidateGroups
-        Of the rows.
+        Candidate sets of the rows.
     lam : float
-        Above 0: for k(x, x) of about 1, the noise that is expected of a target.
+        Above 0: for k(x, x) of about 1, the expected noise of a target.
     max_iter : int
-        Of each loop.
-    account : {"uniform", "scene", "confusion"}, optional
-        How false candidates arise, where that is known.
+        Iterations of each self-training.
+    distractor_model : {"uniform", "cooccurring", "confusable"}, optional
+        The origin of the distractors, if it is known.
     landmarks : ndarray of shape (m,), optional
-        Numbers of the rows that stand for all in the Nystroem form; without them the exact form is taken.
-    weighed : ndarray, optional
-        Numbers of the rows on which, with landmarks, kernels are weighed, in the exact form; all if not given.
+        Indices of the landmarks of the Nystroem form; without them the exact form is used.
+    stacking_rows : ndarray, optional
+        Indices of the rows on which, with landmarks, the kernels are weighted in the exact form; all by default.
 
     Raises
     ------
@@ -78,44 +149,80 @@ def solve_loo_ridge(
     n = len(sets.mask)
     ridges: list[Ridge]
     if landmarks is None:
-        ridges = list(_exact(kernels, lam, 'pass approximation="nystroem"'))
+        ridges = list(_exact_ridges(kernels, lam, 'pass approximation="nystroem"'))
         weights = stacking_weights(ridges, sets, max_iter=max_iter)
         ridges = [ridge for ridge, weight in zip(ridges, weights, strict=True) if weight > 0]
     else:
         weights = np.ones(1)
         if len(kernels) > 1:
-            some = np.arange(n) if weighed is None else weighed
-            alike = _exact([(kernel, mapped[some]) for kernel, mapped in kernels], lam, "name one kernel and one map")
-            weights = stacking_weights(alike, CandidateGroups.of(sets.mask[some]), max_iter=max_iter)
-            del alike
-        held = 8.0 * n * len(landmarks) * (np.count_nonzero(weights) + 2)
-        check_memory(held, f"{len(landmarks)} features of {n} rows for each kernel", "lower n_components")
+            subset = np.arange(n) if stacking_rows is None else stacking_rows
+            remedy = "pass one `kernel` and one of `features`"
+            exact = _exact_ridges([(kernel, rows[subset]) for kernel, rows in kernels], lam, remedy)
+            weights = stacking_weights(exact, CandidateGroups.from_mask(sets.mask[subset]), max_iter=max_iter)
+            del exact
+        n_bytes = 8.0 * n * len(landmarks) * (np.count_nonzero(weights) + 2)
+        check_memory(n_bytes, f"{len(landmarks)} features of {n} rows for each kernel", "lower n_components")
         ridges = [
-            NystroemRidge.of(kernel.gram(mapped, mapped[landmarks]), kernel.gram(mapped[landmarks]), lam)
-            for (kernel, mapped), weight in zip(kernels, weights, strict=True)
+            NystroemRidge.from_gram(kernel.gram(rows, rows[landmarks]), kernel.gram(rows[landmarks]), lam)
+            for (kernel, rows), weight in zip(kernels, weights, strict=True)
             if weight > 0
         ]
-    kept = [pair for pair, weight in zip(kernels, weights, strict=True) if weight > 0]
-    ridge = stacked(ridges, weights[weights > 0])
-    judgment = judged_labels(ridge, sets, account=account, max_iter=max_iter)
+    selected = [pair for pair, weight in zip(kernels, weights, strict=True) if weight > 0]
+    ridge = stack_ridges(ridges, weights[weights > 0])
+    selection = select_distractor_models(ridge, sets, model=distractor_model, max_iter=max_iter)
+    P = selection.label_distributions
     models = [
-        KernelModel(
-            kernel, kernel.kept(mapped if landmarks is None else mapped[landmarks]), each.fitted(judgment.shares)
-        )
-        for (kernel, mapped), each in zip(kept, ridges, strict=True)
+        KernelModel(kernel, kernel.support_rows(rows if landmarks is None else rows[landmarks]), each.fit(P))
+        for (kernel, rows), each in zip(selected, ridges, strict=True)
     ]
-    scores = ridge.left_out(judgment.shares)
-    rival = rivals(judgment.shares, scores, sets.mask)
-    spoken = None
+    scores = ridge.predict_loo(P)
+    runner_up = runner_up_classes(P, scores, sets.mask)
+    influences = None
     if isinstance(ridge, ExactRidge | StackedExact):
-        spoken = vouchers(ridge, judgment.shares, rival)
+        influences = top_influences(ridge, P, runner_up)
     model = StackedModel(models, weights[weights > 0])
-    return LOORidgeSolution(sets, model, weights, judgment, scores, rival, spoken)
+    return LOORidgeSolution(sets, model, weights, selection, scores, runner_up, influences)
 
 
-def _exact(kernels: Sequence[tuple[RowKernel, FeatureMatrix]], lam: float, remedy: str) -> list[ExactRidge]:
+def stacking_weights(ridges: Sequence[Ridge], sets: CandidateGroups, *, max_iter: int) -> Floats:
+    """Return w, (number of ridges,): at least 0, with sum 1, and 0 instead of weights below a hundredth.
+
+    Parameters
+    ----------
+    ridges : sequence of Ridge
+        One for each kernel, on the rows of the sets.
+    sets : CandidateGroups
+        Unlabeled rows have no influence on the weights.
+    max_iter : int
+        Iterations of self-training with uniform distractors.
+    """
+    uniform_weights = np.full(len(ridges), 1.0 / len(ridges))
+    if len(ridges) == 1:
+        return uniform_weights
+    distractors, labeled = with_class_mass(UniformDistractors(), sets), ~sets.unlabeled
+    result = self_train(stack_ridges(ridges, uniform_weights), sets, distractors, max_iter=max_iter)
+    P = result.label_distributions
+    residuals = np.stack([(P - ridge.predict_loo(P))[labeled].ravel() for ridge in ridges], axis=1)
+    return simplex_least_squares(residuals)
+
+
+def simplex_least_squares(residuals: Floats) -> Floats:
+    """Return w that minimizes ||E w||^2 with w >= 0 and sum 1, and then drop small weights; E is (n, m).
+
+    Without the constraint on the sum, ||E w||^2 + (1 - sum w)^2 has its minimum at a multiple of the same w: among all
+    multiples of v with sum 1 the minimum is q / (1 + q), q = ||E v||^2, which increases with q.
+    """
+    size = max(float(np.sqrt((residuals**2).sum(axis=0).mean())), np.finfo(float).tiny)
+    system = np.vstack([np.linalg.qr(residuals / size, mode="r"), np.ones(residuals.shape[1])])
+    weights, _ = nnls(system, np.append(np.zeros(len(system) - 1), 1.0))
+    weights = weights / weights.sum()
+    weights[weights < MIN_KERNEL_WEIGHT] = 0.0
+    return weights / weights.sum()
+
+
+def _exact_ridges(kernels: Sequence[tuple[RowKernel, FeatureMatrix]], lam: float, remedy: str) -> list[ExactRidge]:
     n = kernels[0][1].shape[0]
-    # Each one's inverse, their average, and two for each that is being made.
-    held = 8.0 * n**2 * (len(kernels) + 1 + 2 * min(n_available_threads(), len(kernels)))
-    check_memory(held, f"{len(kernels)} kernels of all pairs of {n} rows", remedy)
-    return parallel_map(lambda pair: ExactRidge.of(pair[0].gram(pair[1]), lam), kernels)
+    # One inverse for each kernel, their average, and two matrices for each inversion in progress.
+    n_bytes = 8.0 * n**2 * (len(kernels) + 1 + 2 * min(n_available_threads(), len(kernels)))
+    check_memory(n_bytes, f"{len(kernels)} kernels of all pairs of {n} rows", remedy)
+    return parallel_map(lambda pair: ExactRidge.from_gram(pair[0].gram(pair[1]), lam), kernels)

@@ -1,12 +1,14 @@
 """Partial-label SVM (Nguyen & Caruana 2008): the published solver, and one by annealing and dual ascent.
 
-With s_i = W x_i over the n rows whose set is not full,
+With s_i = W x_i over the n rows that are not unlabeled,
 
     J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik).
+
+Read `problem` (objective and Pegasos), `cccp` (the default solver), `annealing` (its start), `dual_ascent` (its convex
+problems), `face_newton` (steps over all free dual variables); `cocoa` solves the problem over blocks of rows.
 """
 
 from oneof.solvers.plsvm.cccp import solve_cccp
-from oneof.solvers.plsvm.pegasos import solve_pegasos
-from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution
+from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution, solve_pegasos
 
 __all__ = ["PLSVMProblem", "PLSVMSolution", "solve_cccp", "solve_pegasos"]

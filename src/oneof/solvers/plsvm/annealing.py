@@ -1,10 +1,18 @@
-"""A start for the partial-label SVM: its objective smoothed, at falling temperatures.
+"""Annealed start for the partial-label SVM: its objective, smoothed at decreasing temperatures.
 
-J has many local minima, since a row may choose any of its candidates. At a high temperature the smoothed hinge lets all
-candidates share the choice, and the objective is close to convex; as the temperature falls, each row makes up its mind.
-Each stage goes on where the last one ended, by L-BFGS (Nocedal & Wright 2006, Numerical optimization, algorithm 7.4).
-scipy's own takes neither the inner product of a kernel machine nor scores that are linear in the step: here a search
-along a line costs no product with X.
+J has many local minima, since any candidate of a row may have the maximum score. Replacing both maxima and the hinge of
+a row by T log sum exp(./T) gives the max prediction hinge smoothed at a temperature T,
+
+    T log( sum_{k in S} exp(s_k / T) + sum_{k not in S} exp((1 + s_k) / T) ) - T log sum_{k in S} exp(s_k / T),
+
+which is -T times the log-likelihood of the set under a softmax that favors the classes outside by the margin 1. It
+tends to the hinge as T -> 0, and its derivatives are dual variables of the hinge: -tau q_k inside and alpha_k outside,
+where sum_k q_k = 1 and tau = sum_k alpha_k < 1.
+
+At a high temperature all candidates contribute and the objective is close to convex; as the temperature decreases, each
+row concentrates on one candidate. Each stage continues from the last one, by L-BFGS (Nocedal & Wright 2006, Numerical
+optimization, algorithm 7.4). scipy's version supports neither the inner product of a kernel space nor scores that are
+linear in the step: here a line search costs no product with X.
 """
 
 from collections.abc import Iterator
@@ -13,26 +21,32 @@ from typing import NamedTuple
 import numpy as np
 
 from oneof.solvers.feature_spaces import Space
-from oneof.solvers.plsvm.hinge import SmoothedHinge
-from oneof.solvers.plsvm.problem import PLSVMProblem, refuse_indefinite
-from oneof.typing import Floats
+from oneof.solvers.jit import compiled
+from oneof.solvers.plsvm.problem import PLSVMProblem, check_definite
+from oneof.typing import Floats, Mask
 
 TEMPERATURES = (1.0, 0.3, 0.1, 0.03, 0.01)
-"""In units of the margin."""
-_MOST_STEPS = 50
-# A stage ends where a step gains less than this share of what the temperature itself does to the objective.
-_ENOUGH = 0.05
-# Pairs of past steps and turns that are kept: fewer where weights are many, for each pair holds as much twice.
-_MEMORY, _SMALL_MEMORY, _LARGE = 10, 3, 10**6
+"""Temperatures of the stages, in units of the margin."""
+MAX_STEPS = 50
+"""Maximum number of L-BFGS steps per stage."""
+# A stage ends if a step gains less than this fraction of the difference between the smoothed and the hard objective.
+_GAIN_RTOL = 0.05
+# Number of stored pairs of past steps and gradient changes; fewer above this number of weights, to save memory.
+_MEMORY, _SMALL_MEMORY, _LARGE_SIZE = 10, 3, 10**6
+# exp(-80) is negligible compared with 1, but not a subnormal number, with which processors are slow.
+_MIN_EXPONENT = np.float32(-80.0)
+# Loops run along the rows, class by class, so that they vectorize for any number of classes, in chunks that fit into
+# the cache.
+_CHUNK = 256
 
 
-class Point(NamedTuple):
-    """Where a step ended."""
+class Iterate(NamedTuple):
+    """Result of a step."""
 
     weights: Floats
     scores: Floats
     """(n, K), float32."""
-    slopes: Floats
+    score_gradient: Floats
     """(n, K), float32: derivatives of the rows' smoothed hinges by the scores."""
     smoothed: float
     """J with the smoothed hinge."""
@@ -40,117 +54,209 @@ class Point(NamedTuple):
     """J, in single precision."""
 
 
-def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floats) -> Iterator[Point]:
-    """Yield where each step ends.
+class SmoothedHinge:
+    """Mean loss of n rows, hard or smoothed, and its gradient with respect to the scores.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (n, K), bool
+        No row is unlabeled.
+    """
+
+    def __init__(self, mask: Mask) -> None:
+        self._mask = np.ascontiguousarray(mask.T)
+        self._powers = np.empty(self._mask.shape, dtype=np.float32)
+
+    def __call__(self, scores: Floats, temperature: float, gradient: Floats) -> tuple[float, float]:
+        """Return the means of the smoothed hinge and of the hinge, and write the gradient of the smoothed one.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, K), float32, in Fortran order
+        temperature : float
+            T, above 0.
+        gradient : ndarray of shape (n, K), float32, in Fortran order
+            Output: the derivatives of the rows' losses by the scores.
+
+        Returns
+        -------
+        smoothed, hinge : float
+        """
+        powers, n = self._powers, len(scores)
+        losses, inside, outside = np.empty((3, n), dtype=np.float32)
+        _exponents(scores.T, self._mask, np.float32(1.0 / temperature), powers, losses)
+        np.exp(powers, out=powers)  # vectorized, in contrast to exp in a compiled loop
+        _sums(powers, self._mask, inside, outside)
+        logits = losses / np.float32(temperature) + np.log(outside / inside)
+        small = np.exp(-np.abs(logits))
+        taus = np.where(logits > 0, np.float32(1.0), small) / (1.0 + small)
+        _scale_by_side(powers, self._mask, -taus / inside, taus / outside, gradient.T)
+        smoothed = np.maximum(logits, 0.0) + np.log1p(small)
+        return temperature * float(smoothed.mean(dtype=np.float64)), float(
+            np.maximum(losses, 0.0).mean(dtype=np.float64)
+        )
+
+
+def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floats) -> Iterator[Iterate]:
+    """Minimize the smoothed objective at each temperature in turn; yield the result of each step.
 
     Parameters
     ----------
     problem : PLSVMProblem
-        Worked on in single precision: this is a start.
+        It is solved in single precision, since this is only a start.
     temperatures : tuple of float
         T of each stage, above 0.
     initial : weights of the problem's space
 
     Yields
     ------
-    Point
+    Iterate
     """
-    space, lam = problem.space.coarse(), problem.lam
+    space, lam = problem.space.as_float32(), problem.lam
     hinge = SmoothedHinge(problem.mask)
-    weights, scores = initial, _single(space.scores(initial))
+    weights, scores = initial, _single(space.matvec(initial))
     memory: list[tuple[Floats, Floats, float]] = []
     for temperature in temperatures:
-        slopes = np.empty_like(scores)
-        losses, penalty = hinge(scores, temperature, slopes), problem.penalty(weights)
-        point = Point(weights, scores, slopes, losses[0] + penalty, losses[1] + penalty)
-        gradient = _gradient(space, lam, point)
-        refuse_indefinite(space, gradient)
-        for _ in range(_MOST_STEPS):
-            step = _direction(space, gradient, memory)
-            slope, last = space.dot(gradient, step), point
-            point = _search(space, lam, hinge, temperature, last, step, slope, known=bool(memory))
-            if point is last:
+        score_gradient = np.empty_like(scores)
+        losses, penalty = hinge(scores, temperature, score_gradient), problem.penalty(weights)
+        iterate = Iterate(weights, scores, score_gradient, losses[0] + penalty, losses[1] + penalty)
+        gradient = _gradient(space, lam, iterate)
+        check_definite(space, gradient)
+        for _ in range(MAX_STEPS):
+            direction = _direction(space, gradient, memory)
+            slope, last = space.dot(gradient, direction), iterate
+            iterate = _line_search(space, lam, hinge, temperature, last, direction, slope, scaled=bool(memory))
+            if iterate is last:
                 break
-            yield point
-            before, gradient = gradient, _gradient(space, lam, point)
-            moved, turned = point.weights - last.weights, gradient - before
-            curvature = space.dot(moved, turned)
-            if curvature**2 > 1e-20 * space.dot(moved, moved) * space.dot(turned, turned) and curvature > 0.0:
-                n_kept = _MEMORY if moved.size <= _LARGE else _SMALL_MEMORY
-                memory = [*memory[1 - n_kept :], (moved, turned, curvature)]
-            if last.smoothed - point.smoothed < _ENOUGH * abs(point.smoothed - point.objective):
+            yield iterate
+            previous, gradient = gradient, _gradient(space, lam, iterate)
+            step, change = iterate.weights - last.weights, gradient - previous
+            curvature = space.dot(step, change)
+            if curvature**2 > 1e-20 * space.dot(step, step) * space.dot(change, change) and curvature > 0.0:
+                size = _MEMORY if step.size <= _LARGE_SIZE else _SMALL_MEMORY
+                memory = [*memory[1 - size :], (step, change, curvature)]
+            if last.smoothed - iterate.smoothed < _GAIN_RTOL * abs(iterate.smoothed - iterate.objective):
                 break
-        weights, scores = point.weights, point.scores
+        weights, scores = iterate.weights, iterate.scores
 
 
 def _single(scores: Floats) -> Floats:
-    """Return scores as `SmoothedHinge` wants them."""
+    """Return scores in the layout of `SmoothedHinge`: float32, in Fortran order."""
     return np.asfortranarray(scores, dtype=np.float32)
 
 
-def _gradient(space: Space, lam: float, point: Point) -> Floats:
-    return lam * point.weights + space.gather(point.slopes) / space.n_rows
+def _gradient(space: Space, lam: float, iterate: Iterate) -> Floats:
+    return lam * iterate.weights + space.rmatvec(iterate.score_gradient) / space.n_rows
 
 
 def _direction(space: Space, gradient: Floats, memory: list[tuple[Floats, Floats, float]]) -> Floats:
-    """Return minus the gradient times the inverse Hessian that the last steps tell of."""
-    step, shares = -gradient, []
-    for moved, turned, curvature in reversed(memory):
-        shares.append(space.dot(moved, step) / curvature)
-        step -= shares[-1] * turned
+    """Return minus the gradient times the inverse Hessian estimated from the last steps (two-loop recursion)."""
+    direction, alphas = -gradient, []
+    for step, change, curvature in reversed(memory):
+        alphas.append(space.dot(step, direction) / curvature)
+        direction -= alphas[-1] * change
     if memory:
-        _, turned, curvature = memory[-1]
-        step *= curvature / space.dot(turned, turned)
-    for (moved, turned, curvature), share in zip(memory, reversed(shares)):
-        step += (share - space.dot(turned, step) / curvature) * moved
-    return step
+        _, change, curvature = memory[-1]
+        direction *= curvature / space.dot(change, change)
+    for (step, change, curvature), alpha in zip(memory, reversed(alphas)):
+        direction += (alpha - space.dot(change, direction) / curvature) * step
+    return direction
 
 
-def _search(
+def _line_search(
     space: Space,
     lam: float,
     hinge: SmoothedHinge,
     temperature: float,
-    point: Point,
+    iterate: Iterate,
     step: Floats,
     slope: float,
     *,
-    known: bool,
-) -> Point:
-    """Go along the step until the objective has fallen enough and its slope is gone; stay where nothing helps.
+    scaled: bool,
+) -> Iterate:
+    """Return the iterate along the step that satisfies the Wolfe conditions, or the given one if none was found.
 
-    Where the curvature is not `known`, the step is only a direction, and first made to move scores by the temperature.
+    If the step is not `scaled` by a curvature, it is first scaled to change the scores by about the temperature.
     """
-    moved = space.scores(step)
-    size = 1.0 if known else float(np.sqrt(np.mean(np.square(moved, dtype=np.float64)))) / temperature
+    start, score_step = iterate, space.matvec(step)
+    size = 1.0 if scaled else float(np.sqrt(np.mean(np.square(score_step, dtype=np.float64)))) / temperature
     if not slope < 0.0 or not 0.0 < size < np.inf:
-        return point
-    step, slope, moved = step / size, slope / size, _single(moved / size)
-    squares = tuple(space.dot(a, b) for a, b in ((point.weights, point.weights), (point.weights, step), (step, step)))
-    slopes = np.empty_like(moved)
-    low, high, value_low, slope_low, slope_high = 0.0, np.inf, point.smoothed, slope, np.inf
+        return start
+    step, slope, score_step = step / size, slope / size, _single(score_step / size)
+    squares = tuple(space.dot(a, b) for a, b in ((start.weights, start.weights), (start.weights, step), (step, step)))
+    score_gradient = np.empty_like(score_step)
+    low, high, value_low, slope_low, slope_high = 0.0, np.inf, start.smoothed, slope, np.inf
     length = 1.0
     for _ in range(40):
-        scores = point.scores + np.float32(length) * moved
+        scores = start.scores + np.float32(length) * score_step
         penalty = 0.5 * lam * (squares[0] + length * (2.0 * squares[1] + length * squares[2]))
-        losses = hinge(scores, temperature, slopes)
+        losses = hinge(scores, temperature, score_gradient)
         value = losses[0] + penalty
-        here = float(np.vdot(slopes.T, moved.T)) / space.n_rows + lam * (squares[1] + length * squares[2])
-        too_far = value > point.smoothed + 1e-4 * length * slope
-        if not too_far and abs(here) <= 0.7 * abs(slope):
-            return Point(point.weights + length * step, scores, slopes, value, losses[1] + penalty)
-        if too_far or here > 0.0:
-            high, slope_high = length, here
+        derivative = float(np.vdot(score_gradient.T, score_step.T)) / space.n_rows
+        derivative = derivative + lam * (squares[1] + length * squares[2])
+        too_far = value > start.smoothed + 1e-4 * length * slope
+        if not too_far and abs(derivative) <= 0.7 * abs(slope):
+            return Iterate(start.weights + length * step, scores, score_gradient, value, losses[1] + penalty)
+        if too_far or derivative > 0.0:
+            high, slope_high = length, derivative
         else:
-            low, value_low, slope_low = length, value, here
+            low, value_low, slope_low = length, value, derivative
         width = high - low
-        if too_far:  # the minimum of a parabola through what is known
-            bend = value - value_low - slope_low * width
-            length = low - 0.5 * slope_low * width**2 / bend if bend > 0.0 else low
-        elif high < np.inf:  # where the slope, taken for linear, is 0
+        if too_far:  # the minimum of the interpolating parabola
+            curvature = value - value_low - slope_low * width
+            length = low - 0.5 * slope_low * width**2 / curvature if curvature > 0.0 else low
+        elif high < np.inf:  # the root of the linear interpolation of the derivative
             length = low - slope_low * width / (slope_high - slope_low) if slope_high > 0.0 else high
         else:
-            length *= min(max(slope / (slope - here), 2.0), 20.0) if here > slope else 10.0
+            length *= min(max(slope / (slope - derivative), 2.0), 20.0) if derivative > slope else 10.0
         if high < np.inf:
             length = min(max(length, low + 0.01 * width), high - 0.1 * width)
-    return point
+    return start
+
+
+@compiled
+def _exponents(scores: Floats, mask: Mask, inverse: float, powers: Floats, losses: Floats) -> None:
+    """Write (s_k - the maximum of its side of the set) / T, (K, n), and 1 - margin, (n,)."""
+    n_classes, n = scores.shape
+    lowest = scores.dtype.type(-np.inf)
+    best_in, best_out = np.empty(_CHUNK, dtype=scores.dtype), np.empty(_CHUNK, dtype=scores.dtype)
+    for start in range(0, n, _CHUNK):
+        size = min(_CHUNK, n - start)
+        best_in[:], best_out[:] = lowest, lowest
+        for k in range(n_classes):
+            s, member = scores[k, start : start + size], mask[k, start : start + size]
+            for i in range(size):
+                best_in[i] = max(best_in[i], s[i] if member[i] else lowest)
+                best_out[i] = max(best_out[i], lowest if member[i] else s[i])
+        for i in range(size):
+            losses[start + i] = 1 - best_in[i] + best_out[i]
+        for k in range(n_classes):
+            s, member = scores[k, start : start + size], mask[k, start : start + size]
+            power = powers[k, start : start + size]
+            for i in range(size):
+                power[i] = max((s[i] - (best_in[i] if member[i] else best_out[i])) * inverse, _MIN_EXPONENT)
+
+
+@compiled
+def _sums(powers: Floats, mask: Mask, inside: Floats, outside: Floats) -> None:
+    """Write the sums of the powers over each row's set and over the other classes."""
+    n_classes, n = powers.shape
+    zero = powers.dtype.type(0)
+    for start in range(0, n, _CHUNK):
+        stop = min(start + _CHUNK, n)
+        into, out = inside[start:stop], outside[start:stop]
+        into[:], out[:] = zero, zero
+        for k in range(n_classes):
+            power, member = powers[k, start:stop], mask[k, start:stop]
+            for i in range(stop - start):
+                into[i] += power[i] if member[i] else zero
+                out[i] += zero if member[i] else power[i]
+
+
+@compiled
+def _scale_by_side(powers: Floats, mask: Mask, per_inside: Floats, per_outside: Floats, gradient: Floats) -> None:
+    """Write the powers, (K, n), each times the factor of its row and of its side of the set."""
+    n_classes, n = powers.shape
+    for k in range(n_classes):
+        for i in range(n):
+            gradient[k, i] = powers[k, i] * (per_inside[i] if mask[k, i] else per_outside[i])

@@ -1,113 +1,115 @@
-"""The partial-label SVM by the concave-convex procedure, from an annealed start.
+"""Concave-convex procedure for the partial-label SVM, from an annealed start.
 
 J is a convex function less the convex sum of max_{k in S_i} s_ik. Each outer step replaces that maximum by the score of
-the candidate that is best now, which gives a convex majorant that touches J (Yuille & Rangarajan 2003), and lowers the
-majorant, by dual ascent; so J never rises.
+the currently best candidate, which gives a convex majorant that touches J (Yuille & Rangarajan 2003). Dual ascent then
+decreases the majorant, so that J never increases.
 """
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from oneof.solvers.plsvm.annealing import TEMPERATURES, anneal
-from oneof.solvers.plsvm.dual import Ascent, ascend, choose
-from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution, Trace, best_scores, refuse_indefinite
+from oneof.solvers.plsvm.dual_ascent import DualSolution, ascend, restrict_duals
+from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution, Trace, best_scores, check_definite
 from oneof.typing import Floats, Ints
 
-_MOST_IDLE = 100
-"""Outer steps without any gain after which it ends: what is asked is out of reach."""
+MAX_IDLE_STEPS = 100
+"""Number of outer steps without a gain after which the solver stops: `tol` cannot be reached."""
 
 
 def solve_cccp(
     problem: PLSVMProblem,
     *,
-    random: np.random.Generator,
+    rng: np.random.Generator,
     max_iter: int = 1000,
     tol: float = 1e-4,
     initial: Floats | None = None,
     temperatures: tuple[float, ...] | None = None,
 ) -> PLSVMSolution:
-    """Lower J until the choices stand and the duality gap is closed.
+    """Minimize J until the chosen candidates no longer change and the duality gap is closed.
 
     Parameters
     ----------
     problem : PLSVMProblem
-    random : Generator
+    rng : Generator
         For the order of the rows in dual ascent.
     max_iter : int
-        Outer steps, at most, of `oneof.solvers.plsvm.dual.MOST_EPOCHS` passes over the rows each; it ends earlier where
-        a number of steps have neither lowered J nor closed the gap further.
+        Maximum number of outer steps, each of up to `oneof.solvers.plsvm.dual_ascent.MAX_EPOCHS` passes over the rows.
+        The solver stops earlier if a number of steps have neither decreased J nor closed the gap further.
     tol : float
-        Stop where an outer step lowers J by no more than tol J, and the gap of its convex problem is at most tol J.
-        Rounding sets a limit, at most 1e-3, below which it counts as reached.
+        Stop if an outer step decreases J by at most tol J, and the gap of its convex problem is at most tol J. A `tol`
+        below a limit set by rounding, of at most 1e-3, is replaced by that limit.
     initial : weights of the problem's space, optional
-        A start in place of W = 0. It is annealed only where `temperatures` are given.
+        The start; W = 0 by default. It is annealed only if `temperatures` are given.
     temperatures : tuple of float, optional
-        Those of the annealed start; none are needed where all sets are exact.
+        Temperatures of the annealed start; exact sets need none.
 
     Returns
     -------
     PLSVMSolution
-        `objective` has an entry for each step of the start that lowered it, and one for each of the `n_iter` outer
-        steps.
+        `objective_path` has an entry for each step of the start that decreased J, and one for each of the `n_iter`
+        outer steps.
     """
     space, trace = problem.space, Trace()
-    # W is a sum of terms up to ||x|| / lam, and scores are off by what rounding leaves of them.
+    # W is a sum of terms up to ||x|| / lam, whose rounding errors limit the accuracy of the scores.
     limit = space.precision * max(100.0, 0.01 * float(space.squares.max(initial=0.0)) / problem.lam)
     tol = max(tol, min(limit, 1e-3))
     weights = space.zeros(problem.n_classes) if initial is None else initial
     exact = bool((problem.mask.sum(axis=1) == 1).all())
-    if temperatures is None:  # where nothing is to be chosen, the problem is convex, and any start as good
+    if temperatures is None:  # without a choice the problem is convex, and every start equivalent
         temperatures = () if exact or initial is not None else TEMPERATURES
-    trace.add(problem.objective(weights, space.scores(weights)))
+    trace.add(problem.objective(weights, space.matvec(weights)))
     duals = np.zeros((space.n_rows, problem.n_classes), dtype=np.float32)
-    start, point = weights, None
-    for point in anneal(problem, temperatures, start):
-        if point.objective < trace.objective[-1] * (1.0 - 1e-5):  # beyond the rounding of single precision
-            weights, duals = point.weights, -point.slopes
-            trace.add(point.objective)
-    if weights is start and point is not None:
-        # W = 0, say, is a poor place to choose from: go on where the annealing ended, though J is higher there.
-        weights, duals = point.weights, -point.slopes
-    scores = space.scores(weights)
+    start, iterate = weights, None
+    for iterate in anneal(problem, temperatures, start):
+        if iterate.objective < trace.objective[-1] * (1.0 - 1e-5):  # by more than the rounding of single precision
+            weights, duals = iterate.weights, -iterate.score_gradient
+            trace.add(iterate.objective)
+    if weights is start and iterate is not None:
+        # W = 0, for example, does not distinguish candidates: continue from the end of the annealing, of higher J.
+        weights, duals = iterate.weights, -iterate.score_gradient
+    scores = space.matvec(weights)
     value = problem.objective(weights, scores)
     if len(trace.objective) > 1:
         trace.objective[-1] = min(value, trace.objective[-2])  # in double precision
-    converged, n_iter, least_gap, n_idle = False, 0, np.inf, 0
-    while not converged and n_iter < max_iter and n_idle < _MOST_IDLE:
+    converged, n_iter, min_gap, n_idle = False, 0, np.inf, 0
+    while not converged and n_iter < max_iter and n_idle < MAX_IDLE_STEPS:
         chosen = best_scores(scores, problem.mask).chosen
-        coefficients = choose(duals, problem.mask, chosen)
-        # What the choices have gained already is no reason to stop where there are none.
-        known = -np.inf if exact else value
-        ascent = ascend(problem, chosen, coefficients, tol=tol, value=known, random=random)
-        refuse_indefinite(space, ascent.weights)
+        coefficients = restrict_duals(duals, problem.mask, chosen)
+        # With exact sets the decrease of J since the last choice is not a reason to stop.
+        previous = -np.inf if exact else value
+        solution = ascend(problem, chosen, coefficients, tol=tol, value=previous, rng=rng)
+        check_definite(space, solution.weights)
         duals = coefficients
-        ahead, seen = _toward(problem, chosen, weights, scores, ascent)
-        before, after = value, problem.objective(ahead, seen)
-        if after <= before:  # but for rounding, it always is
-            weights, scores, value = ahead, seen, after
+        new_weights, new_scores = _line_search(problem, chosen, weights, scores, solution)
+        before, after = value, problem.objective(new_weights, new_scores)
+        if after <= before:  # always true, up to rounding
+            weights, scores, value = new_weights, new_scores, after
         trace.add(min(value, trace.objective[-1]))
         n_iter += 1
         level = exact or before - value <= tol * before
-        converged = level and ascent.gap <= tol * ascent.primal
-        n_idle = n_idle + 1 if level and ascent.gap > 0.9 * least_gap else 0
-        least_gap = min(least_gap, ascent.gap)
+        converged = level and solution.gap <= tol * solution.primal
+        n_idle = n_idle + 1 if level and solution.gap > 0.9 * min_gap else 0
+        min_gap = min(min_gap, solution.gap)
     if value > trace.objective[0]:
         weights = start
-    objective, seconds = np.array(trace.objective), np.array(trace.seconds)
-    return PLSVMSolution(weights, objective, seconds, n_iter, converged, duals)
+    path, times = np.array(trace.objective), np.array(trace.times)
+    return PLSVMSolution(weights, path, times, n_iter, converged, duals)
 
 
-def _toward(
-    problem: PLSVMProblem, chosen: Ints, weights: Floats, scores: Floats, ascent: Ascent
+def _line_search(
+    problem: PLSVMProblem, chosen: Ints, weights: Floats, scores: Floats, solution: DualSolution
 ) -> tuple[Floats, Floats]:
-    """Go from the weights to those of the ascent as far as the majorant falls."""
-    step, moved = ascent.weights - weights, ascent.scores - scores
+    """Return the point that minimizes the majorant between the weights and those of the dual solution."""
+    step, score_step = solution.weights - weights, solution.scores - scores
 
     def majorant(length: float) -> float:
-        return problem.majorant(weights + length * step, scores + length * moved, chosen)
+        return problem.majorant(weights + length * step, scores + length * score_step, chosen)
 
-    here = majorant(0.0)
-    if ascent.primal <= here:
-        return ascent.weights, ascent.scores
+    at_start = majorant(0.0)
+    if solution.primal <= at_start:
+        return solution.weights, solution.scores
     length = float(minimize_scalar(majorant, bounds=(0.0, 1.0), method="bounded").x)
-    return (weights + length * step, scores + length * moved) if majorant(length) <= here else (weights, scores)
+    return (
+        (weights + length * step, scores + length * score_step) if majorant(length) <= at_start else (weights, scores)
+    )

@@ -1,4 +1,4 @@
-"""The objective of the partial-label SVM, and what its solvers return."""
+"""Objective of the partial-label SVM, and its published solver (Nguyen & Caruana 2008, Algorithm 1: Pegasos)."""
 
 import time
 from dataclasses import dataclass, field
@@ -14,31 +14,31 @@ from oneof.typing import Floats, Ints, Mask
 
 @dataclass(frozen=True)
 class PLSVMSolution:
-    """Where a solver ended."""
+    """Result of a solver."""
 
     weights: Floats
-    """Of the space."""
-    objective: Floats
-    """J over time, from the start on; it never rises with the default solver."""
-    seconds: Floats
-    """When each was reached, since the start."""
+    """Weights of the problem's space."""
+    objective_path: Floats
+    """J at the start and after each step; it never increases with the default solver."""
+    times: Floats
+    """Seconds since the start, for each entry of `objective_path`."""
     n_iter: int
     """Outer steps, or iterates after the first."""
     converged: bool
     """Whether the solver stopped by its `tol`."""
     duals: Floats | None = None
-    """(n, K): coefficients of the rows from which dual ascent can go on, where that was the solver."""
+    """(n, K): coefficients of the rows from which dual ascent can continue; None after Pegasos."""
 
 
-def refuse_indefinite(space: Space, weights: Floats) -> None:
-    """Raise where the square of the weights is below 0 by more than rounding."""
+def check_definite(space: Space, weights: Floats) -> None:
+    """Raise if the squared norm of the weights is below 0 by more than rounding."""
     if space.dot(weights, weights) < -1e-3 * space.dot(np.abs(weights), np.abs(weights)):
-        raise InputError("the kernel is not positive semi-definite, so that no machine is best: choose another.")
+        raise InputError("`kernel` must be positive semi-definite; otherwise the objective is unbounded below.")
 
 
 @dataclass(frozen=True)
 class PLSVMProblem:
-    """J(W) = lam/2 ||W||^2 + 1/n sum_i MPH_i over rows none of which is full."""
+    """J(W) = lam/2 ||W||^2 + 1/n sum_i MPH_i, with the max prediction hinge MPH_i, over rows that are not unlabeled."""
 
     space: Space
     mask: Mask
@@ -46,9 +46,9 @@ class PLSVMProblem:
     lam: float
 
     def __post_init__(self) -> None:
-        """Refuse a lam by which nothing can be divided."""
+        """Raise if lam is too small to divide by."""
         if not max(self.space.squares.max(initial=0.0), 1.0) < 1e200 * self.scale:
-            raise InputError(f"lam={self.lam!r} is too small beside the features: raise it.")
+            raise InputError(f"`lam` must be larger compared with the squares of the features; got {self.lam!r}.")
 
     @property
     def n_classes(self) -> int:
@@ -57,7 +57,7 @@ class PLSVMProblem:
 
     @property
     def scale(self) -> float:
-        """Lam n: W = 1/(lam n) sum_i (dual variables)_i x_i."""
+        """The product lam n: W = 1/(lam n) sum_i (dual variables)_i x_i."""
         return self.lam * self.space.n_rows
 
     def penalty(self, weights: Floats) -> float:
@@ -70,25 +70,25 @@ class PLSVMProblem:
         return self.penalty(weights) + float(np.maximum(0.0, 1.0 - best.inside + best.outside).mean())
 
     def majorant(self, weights: Floats, scores: Floats, chosen: Ints) -> float:
-        """Return J with max_{k in S_i} s_ik replaced by the score of one candidate: convex, and nowhere below J."""
+        """Return J with max_{k in S_i} s_ik replaced by the score of one candidate: a convex upper bound of J."""
         inside = np.take_along_axis(scores, chosen[:, None], axis=1)[:, 0]
         losses = np.maximum(0.0, 1.0 - inside + best_scores(scores, self.mask).outside)
         return self.penalty(weights) + float(losses.mean(dtype=np.float64))
 
 
 class BestScores(NamedTuple):
-    """The best scores of each row in its set and outside it."""
+    """Best scores of each row, in its set and outside it."""
 
     inside: Floats
     """(n,), float64."""
     chosen: Ints
-    """(n,): in(i), the candidate of that score; the first of equals."""
+    """(n,): in(i), the candidate with that score; the first one if several are equal."""
     outside: Floats
     """(n,), float64."""
 
 
 def best_scores(scores: Floats, mask: Mask) -> BestScores:
-    """Return the best scores of the rows in and outside their sets; compiled, as solvers ask for them often."""
+    """Return the best scores of the rows in and outside their sets, by a compiled loop."""
     n = len(scores)
     best = BestScores(np.full(n, -np.inf), np.zeros(n, dtype=np.int64), np.full(n, -np.inf))
     _find_best(np.ascontiguousarray(scores.T), mask, *best)
@@ -109,13 +109,62 @@ def _find_best(scores: Floats, mask: Mask, inside: Floats, chosen: Ints, outside
 
 @dataclass
 class Trace:
-    """The objective over time."""
+    """Objective over time."""
 
     objective: list[float] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
 
     def add(self, value: float) -> None:
-        """Note the objective at this time."""
+        """Append the objective and the time."""
         self.objective.append(value)
-        self.seconds.append(time.perf_counter() - self.started)
+        self.times.append(time.perf_counter() - self.started)
+
+
+def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0.0) -> PLSVMSolution:
+    """Take `max_iter` steps of length 1/(lam t) along the subgradient of all rows; return the last iterate.
+
+    Parameters
+    ----------
+    problem : PLSVMProblem
+    max_iter : int
+        T.
+    tol : float
+        Stop if a step changes W by at most tol ||W||; 0 never stops early.
+
+    Returns
+    -------
+    PLSVMSolution
+    """
+    space, mask, lam, n = problem.space, problem.mask, problem.lam, problem.space.n_rows
+    rows = np.arange(n)
+    # Added to the scores, these exclude the other classes, or the candidates, from the maximum.
+    only_in, only_out = np.where(mask, 0.0, -np.inf), np.where(mask, -np.inf, 0.0)
+    trace = Trace()
+    weights, square = space.zeros(problem.n_classes), 0.0
+    scores = space.matvec(weights)
+    converged = False
+    for t in range(1, max_iter + 1):
+        # A_L and A_PL: the rows with a loss, with their yPL_i in the set and outside it
+        into, out = (scores + only_in).argmax(axis=1), (scores + only_out).argmax(axis=1)
+        losses = 1.0 - scores[rows, into] + scores[rows, out]
+        violators = np.flatnonzero(losses > 0)
+        trace.add(0.5 * lam * square + float(losses[violators].sum(dtype=np.float64)) / n)
+        steps = np.zeros_like(scores)
+        steps[violators, into[violators]] = 1.0
+        steps[violators, out[violators]] = -1.0
+        # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at yPL_i in the set - x at that outside), eta = 1/(lam t)
+        updated = (1.0 - 1.0 / t) * weights + space.rmatvec(steps) / (lam * t * n)
+        square = space.dot(updated, updated)
+        # W_{t+1} = min(1, 1/sqrt(lam) / ||W_{t+1/2}||) W_{t+1/2}
+        if square > 1.0 / lam:
+            updated *= np.sqrt(1.0 / (lam * square))
+            square = 1.0 / lam
+        change = updated - weights
+        weights = updated
+        scores = space.matvec(weights)
+        if tol > 0 and space.dot(change, change) <= min(tol, 1e150) ** 2 * square:
+            converged = True
+            break
+    trace.add(problem.objective(weights, scores))
+    return PLSVMSolution(weights, np.array(trace.objective), np.array(trace.times), t, converged)

@@ -1,5 +1,8 @@
-"""The spectral graph transducer: eigenvectors of a graph, a quadratic on a sphere, one problem for each class."""
+"""Spectral graph transducer: graph eigenvectors and a quadratic on a sphere, one problem for each class.
 
-from oneof.solvers.transducer.transduction import Transduction, transduce
+Read in this order: `transduction` (the method and the eigenvectors), `sphere` (the quadratic problems).
+"""
 
-__all__ = ["Transduction", "transduce"]
+from oneof.solvers.transducer.transduction import TransductionSolution, solve_transduction
+
+__all__ = ["TransductionSolution", "solve_transduction"]

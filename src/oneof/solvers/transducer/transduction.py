@@ -3,94 +3,101 @@
 With V the eigenvectors 2, ..., d + 1 of the normalized Laplacian of a graph of n rows, and D = diag(1, 4, 9, ..., d^2)
 in place of their eigenvalues, the score z = V w of a class is the minimizer of
 
-    w^T D w + c (V w - gamma)^T C (V w - gamma)   over  ||w||^2 = n,
+    w^T D w + C (V w - gamma)^T Gamma (V w - gamma)   over  ||w||^2 = n.
 
-where of the l rows known to be of the class (l_+ of them) or not (l_-), the former have gamma_+ = sqrt(l_- / l_+) and
-C_ii = l / (2 l_+), the latter gamma_- = -1 / gamma_+ and C_ii = l / (2 l_-); all other rows have C_ii = 0. With
-G = D + c V^T C V and b = c V^T C gamma this is a quadratic on a sphere.
+Of the l rows labeled as the class (l_+ of them) or not (l_-), the former have gamma_+ = sqrt(l_- / l_+) and the
+diagonal entry l / (2 l_+) of Gamma, the latter gamma_- = -1 / gamma_+ and l / (2 l_-). All other rows have the entry 0.
+With G = D + C V^T Gamma V and b = C V^T Gamma gamma this is a quadratic on a sphere.
 
-Eigenvectors of one eigenvalue have one rank, the lowest of theirs, in place of ranks that would tell them apart: which
-basis of their space they are is arbitrary (any rotation of it is one as well), and with equal entries of D, w^T D w and
-so the scores are the same for all of them. The parts of a graph that no link joins are the common case, with the
-eigenvalue 0 once for each: all of these vectors are taken, even where they are more than d, since to take some of them
-would be just as arbitrary. Only eigenvectors of a greater eigenvalue, of which the d-th is one and the next another,
-are cut off as they come.
+Eigenvectors with the same eigenvalue share one rank, the lowest of theirs. The basis of their space is arbitrary (any
+rotation is a basis as well), and with equal entries of D, w^T D w and the scores are the same for all bases.
+Unconnected components of the graph are the common case, with the eigenvalue 0 once for each: all of these vectors are
+used, even if they are more than d, since a selection would be just as arbitrary. Only eigenvectors of a greater
+eigenvalue can be cut off between two equal eigenvalues.
 
-A row with the candidates S, unless these are all classes, counts for each class as q_ik of a row that is of the class
-and as 1 - q_ik of one that is not, in l_+ and l_- as in C: with q_ik = 1/|S| inside the set at first and 0 outside, and
-then with the distributions that came out, until these no longer change. Without rows that have several candidates
-nothing changes, and one round is the published method.
+A row with candidates S, unless these are all classes, counts for each class as q_ik of a row of the class. It also
+counts as 1 - q_ik of a row of another class. These weights enter l_+, l_- and Gamma. At first q_ik = 1/|S| inside the
+set and 0 outside; then q is the resulting distribution, until it no longer changes. Without rows of several candidates,
+q does not change, and one iteration is the published method.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator, eigsh
 
+from oneof.graphs import laplacian
+from oneof.graphs.affinity import unlabeled_components
 from oneof.likelihoods import uniform_within_sets
-from oneof.solvers.diffusion.components import without_label
-from oneof.solvers.transducer.parts import Parts
-from oneof.solvers.transducer.spectrum import Spectrum, smoothest
+from oneof.solvers.transducer.sphere import minimize_on_constrained_sphere, minimize_on_sphere
 from oneof.typing import Floats, Ints, Mask
+from oneof.validation import check_memory
 
-LEAST_ROW = 1e-6
-"""Of fewer rows than this, known to be or not to be of a class, one cannot learn what they are like."""
+MIN_LABELED = 1e-6
+"""Smallest weight of rows labeled as a class, or as another class, from which scores are computed."""
+MAX_DENSE_ROWS = 500
+"""Up to so many rows, or if more than a third of all eigenvectors is requested, a dense solver computes them."""
+EIGENVALUE_TOL = 1e-9
+"""Eigenvalues (in [0, 2]) that differ by less count as equal."""
 
 
 @dataclass(frozen=True)
-class Transduction:
-    """What the graph says of the class of every row."""
+class TransductionSolution:
+    """Result of `solve_transduction`."""
 
     distributions: Floats
-    """(n, K): the distribution over the row's candidates that is nearest to its shares; uniform in the rows that no
-    label reaches."""
-    shares: Floats
-    """(n, K): (z - gamma_-) / (gamma_+ - gamma_-) of each class: 0 at the target of the rows that are not of the class,
-    1 at that of those that are, 1/2 at the threshold between; on labeled rows too, and not cut to [0, 1]."""
-    unreached: Ints
-    """Numbers of the rows in components of the graph without any label."""
+    """(n, K): the distribution over the candidates of each row that is nearest to its relative scores; uniform in rows
+    that no label reaches."""
+    relative_scores: Floats
+    """(n, K): (z - gamma_-) / (gamma_+ - gamma_-) of each class: 0 at the target of other classes, 1 at the target of
+    the class, 1/2 at the threshold. Labeled rows have such scores too, and values are not clipped to [0, 1]."""
+    unreachable: Ints
+    """Row numbers in components of the graph without any label."""
     n_iter: int
-    """Rounds made."""
+    """Number of iterations."""
     converged: bool
-    """Whether no q_ik has more than the tolerance left to change, by the rate at which the changes of rounds fall."""
+    """Whether the remaining change of every q_ik is at most the tolerance, by the rate at which the changes shrink."""
 
 
-def transduce(
+def solve_transduction(
     affinity: sp.csr_array,
     mask: Mask,
     *,
     n_eigenvectors: int = 80,
-    c: float = 3200.0,
+    C: float = 3200.0,
     max_iter: int = 100,
     tol: float = 1e-2,
-) -> Transduction:
-    """Solve one problem for each class against the others, and take from their scores a distribution for each row.
+) -> TransductionSolution:
+    """Solve one problem for each class against the others, and return the distribution of each row.
 
-    With two classes one problem is the other with its sign changed, so that shares sum to 1 and the threshold of the
-    paper decides. With more, the class decides whose score has gone farthest from its gamma_- to its gamma_+. A class
-    that no labeled row is of has share 0 everywhere, and one that all of them are of, share 1.
+    With two classes one problem is the other with its sign changed. Relative scores then sum to 1, and the threshold
+    of the paper decides. With more, the class with the largest relative score wins. A class
+    without labeled rows has relative score 0 everywhere, and a class that has all labeled rows, 1.
 
-    Parts of the graph without a label are left out of all sums, n included, as are rows without a link.
+    Components of the graph without a label, and isolated rows, are excluded from all sums and from n.
 
     Parameters
     ----------
     affinity : csr_array of shape (n, n)
         Symmetric, at least 0.
     mask : ndarray of shape (n, K), bool
-        The candidates; rows with all classes are unlabeled.
+        Candidate sets; rows with all classes are unlabeled.
     n_eigenvectors : int
-        d, at least 1; in a graph of fewer rows all eigenvectors but the constant one are taken, and all of eigenvalue 0
+        d, at least 1. All eigenvectors but the constant one are used if there are fewer, and all with eigenvalue 0
         even if they are more.
-    c : float
-        Above 0: how much the labels count beside smoothness.
+    C : float
+        Above 0: weight of the labels compared with smoothness.
     max_iter : int
-        Rounds, at least 1.
+        At least 1.
     tol : float
-        What shares may have left to change, by the rate at which their changes fall.
+        Largest remaining change of a distribution, estimated from the rate at which the changes shrink.
 
     Returns
     -------
-    Transduction
+    TransductionSolution
 
     Raises
     ------
@@ -98,65 +105,196 @@ def transduce(
         If the eigenvectors would not fit in memory.
     """
     n, n_classes = mask.shape
-    unreached = without_label(affinity, mask)
-    linked = ~unreached & (np.asarray(affinity.sum(axis=1)).ravel() > 0)
-    shares, n_iter, left = np.full((n, n_classes), 1.0 / n_classes), 0, 0.0
-    if linked.any():
-        vectors, sets = smoothest(affinity[linked][:, linked], n_eigenvectors), mask[linked]
-        told = np.logical_not(sets.all(axis=1))
-        members, change, left = uniform_within_sets(sets), np.inf, np.inf
-        while n_iter < max_iter and left > tol:
-            shares[linked] = _class_shares(vectors, members, told, c)
-            updated = nearest_distributions(shares[linked], sets)
-            before, change = change, float(np.abs(updated - members)[told].max())
-            # Rounds that shrink by a factor q have q / (1 - q) of the last one before them still.
+    unreachable = unlabeled_components(affinity, mask)
+    connected = ~unreachable & (np.asarray(affinity.sum(axis=1)).ravel() > 0)
+    scores, n_iter, remaining = np.full((n, n_classes), 1.0 / n_classes), 0, 0.0
+    if connected.any():
+        vectors, sets = smallest_eigenvectors(affinity[connected][:, connected], n_eigenvectors), mask[connected]
+        labeled = np.logical_not(sets.all(axis=1))
+        q, change, remaining = uniform_within_sets(sets), np.inf, np.inf
+        while n_iter < max_iter and remaining > tol:
+            scores[connected] = _relative_scores(vectors, q, labeled, C)
+            updated = nearest_distributions(scores[connected], sets)
+            before, change = change, float(np.abs(updated - q)[labeled].max())
+            # Changes that shrink by a factor q have q / (1 - q) of the last one left.
             rate = min(change / before, 1.0 - 1e-9) if 0 < change < before < np.inf else 0.5
-            left = change * max(1.0, rate / (1.0 - rate))
-            members = updated
+            remaining = change * max(1.0, rate / (1.0 - rate))
+            q = updated
             n_iter += 1
-    return Transduction(nearest_distributions(shares, mask), shares, np.flatnonzero(unreached), n_iter, left <= tol)
+    return TransductionSolution(
+        nearest_distributions(scores, mask), scores, np.flatnonzero(unreachable), n_iter, remaining <= tol
+    )
 
 
-def _class_shares(vectors: Spectrum | Parts, members: Floats, told: Mask, c: float) -> Floats:
-    """Return the share of every class on every row, (n, K), from the q_ik of the rows that tell something."""
-    n, n_classes = members.shape
-    shares = np.empty((n, n_classes))
+def _relative_scores(vectors: "Spectrum | GraphComponents", q: Floats, labeled: Mask, C: float) -> Floats:
+    """Return the relative score of every class in every row, (n, K), from the q_ik of the labeled rows."""
+    n, n_classes = q.shape
+    scores = np.empty((n, n_classes))
     for k in range(1 if n_classes == 2 else 0, n_classes):
-        positive, negative = np.where(told, members[:, k], 0.0), np.where(told, 1.0 - members[:, k], 0.0)
+        positive, negative = np.where(labeled, q[:, k], 0.0), np.where(labeled, 1.0 - q[:, k], 0.0)
         l_positive, l_negative = positive.sum(), negative.sum()
-        if min(l_positive, l_negative) < LEAST_ROW:
-            shares[:, k] = float(l_positive > l_negative)
+        if min(l_positive, l_negative) < MIN_LABELED:
+            scores[:, k] = float(l_positive > l_negative)
             continue
         high, low = np.sqrt(l_negative / l_positive), -np.sqrt(l_positive / l_negative)
-        scale = c * (l_positive + l_negative) / 2
+        scale = C * (l_positive + l_negative) / 2
         to_high, to_low = scale / l_positive * positive, scale / l_negative * negative
         z = vectors.scores(to_high + to_low, to_high * high + to_low * low)
-        shares[:, k] = (z - low) / (high - low)
+        scores[:, k] = (z - low) / (high - low)
     if n_classes == 2:
-        shares[:, 0] = 1.0 - shares[:, 1]
-    return shares
+        scores[:, 0] = 1.0 - scores[:, 1]
+    return scores
 
 
-def nearest_distributions(shares: Floats, mask: Mask) -> Floats:
-    """Return the distribution over each row's candidates that is nearest to its shares, by Euclidean distance.
+def nearest_distributions(scores: Floats, mask: Mask) -> Floats:
+    """Return the distribution over the candidates of each row that is nearest to its scores in Euclidean distance.
 
-    The largest share has the largest probability; shares of two classes that sum to 1 are kept where they lie in [0, 1]
-    and cut off where they do not.
+    The largest score has the largest probability. Scores of two classes that sum to 1 are unchanged inside [0, 1],
+    and clipped outside.
 
     Parameters
     ----------
-    shares : ndarray of shape (n, K)
+    scores : ndarray of shape (n, K)
     mask : ndarray of shape (n, K), bool
 
     Returns
     -------
     ndarray of shape (n, K)
-        max(share - tau, 0) within the set, with the tau of each row that makes them sum to 1.
+        max(score - tau, 0) within the set, with the tau of each row for which the sum is 1.
     """
-    below = np.where(mask, shares - np.max(shares, axis=1, where=mask, initial=-np.inf, keepdims=True), -np.inf)
+    below = np.where(mask, scores - np.max(scores, axis=1, where=mask, initial=-np.inf, keepdims=True), -np.inf)
     sorted_ = -np.sort(-below, axis=1)
-    # Of the m largest, tau is (their sum - 1) / m, for the largest m whose smallest member stays above it.
-    taus = (np.cumsum(sorted_, axis=1) - 1.0) / np.arange(1, shares.shape[1] + 1)
+    # For the m largest scores, tau is (their sum - 1) / m, with the largest m whose smallest score is above it.
+    taus = (np.cumsum(sorted_, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
     tau = taus[np.arange(len(taus)), (sorted_ > taus).sum(axis=1) - 1]
     nearest = np.maximum(below - tau[:, None], 0.0)
     return nearest / nearest.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvectors 2, 3, ... of the normalized Laplacian of a graph."""
+
+    vectors: Floats
+    """(n, d): orthonormal columns, orthogonal to D^1/2 1, by ascending eigenvalue."""
+    values: Floats
+    """(d,): their eigenvalues, in [0, 2]."""
+
+    def ranks(self) -> Floats:
+        """Return the ranks 1, 2, 3, ..., where eigenvectors with the same eigenvalue share the lowest of theirs.
+
+        The basis of the space of such eigenvectors is arbitrary, and no result should depend on it.
+        """
+        first = np.diff(self.values, prepend=-np.inf) > EIGENVALUE_TOL
+        return np.maximum.accumulate(np.where(first, np.arange(1.0, len(first) + 1), 0.0))
+
+    def scores(self, weights: Floats, shift: Floats) -> Floats:
+        """Minimize w^T D w + z^T diag(weights) z - 2 shift^T z over the z = V w of length sqrt(n).
+
+        D has the squares of the ranks. The weights and the shift are 0 in unlabeled rows.
+        """
+        labeled = np.flatnonzero(weights)
+        V = self.vectors[labeled]
+        G = np.diag(self.ranks() ** 2) + V.T @ (weights[labeled, None] * V)
+        return self.vectors @ minimize_on_sphere(G, V.T @ shift[labeled], float(len(weights))).w
+
+
+@dataclass(frozen=True)
+class GraphComponents:
+    """Eigenvectors with eigenvalue 0 of the normalized Laplacian, one for each of the m components of a graph.
+
+    If there are more of them than requested eigenvectors, a selection would be arbitrary. All of them are used, and
+    represented by the indicators of the components only.
+    """
+
+    indicators: sp.csr_array
+    """(n, m): D^1/2 times the indicator of each component, of length 1."""
+    constant: Floats
+    """(m,): D^1/2 1 in the basis of the indicators, up to its length."""
+
+    def __len__(self) -> int:
+        return len(self.constant)
+
+    def scores(self, weights: Floats, shift: Floats) -> Floats:
+        """Minimize z^T diag(weights) z - 2 shift^T z over the z of length sqrt(n) that are orthogonal to D^1/2 1.
+
+        All eigenvectors have the same rank, so that the smoothness is the same for every z.
+        """
+        curvature = (self.indicators**2).T @ weights
+        point = minimize_on_constrained_sphere(curvature, self.indicators.T @ shift, self.constant, float(len(weights)))
+        return np.asarray(self.indicators @ point.w)
+
+
+def smallest_eigenvectors(affinity: sp.csr_array, n_vectors: int) -> Spectrum | GraphComponents:
+    """Compute eigenvectors 2 to n_vectors + 1 of the normalized Laplacian I - D^-1/2 W D^-1/2.
+
+    A graph of several components has an eigenvalue 0 for each, with eigenvectors in closed form. Lanczos' method, which
+    could miss some of them, computes only the others. It starts from a fixed vector: results are reproducible.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n, n)
+        W: symmetric, at least 0, with a diagonal of 0, every row with an entry above 0.
+    n_vectors : int
+        At least 1. At most n - 1 are returned.
+
+    Returns
+    -------
+    Spectrum or GraphComponents
+        The latter if all requested eigenvectors have eigenvalue 0, or more than requested have.
+
+    Raises
+    ------
+    InputError
+        If the eigenvectors and their computation would not fit in memory: six arrays of n x n_vectors, and from a
+        third of all eigenvectors on, five of n x n.
+    """
+    n = affinity.shape[0]
+    components = graph_components(affinity)
+    n_requested = min(n_vectors, n - 1)
+    n_nonzero = n_requested - (len(components) - 1)
+    if n_nonzero <= 0 and len(components) > 1:
+        return components
+    is_dense = n <= MAX_DENSE_ROWS or 3 * n_nonzero >= n
+    check_memory(
+        8.0 * n * (5 * n if is_dense else 6 * n_requested),
+        f"{n_requested} eigenvectors of a graph of {n} rows",
+        "lower n_eigenvectors",
+    )
+    L, indicators = laplacian(affinity, "symmetric"), components.indicators
+    if is_dense:
+        shifted = L.toarray()
+        shifted += 3.0 * (indicators @ indicators.T)
+        values, vectors = scipy.linalg.eigh(shifted, overwrite_a=True, subset_by_index=(0, n_nonzero - 1))
+    else:
+        start = np.random.default_rng(0).standard_normal(n)
+        values, vectors = eigsh(_deflated(L, indicators), n_nonzero, which="SA", v0=start)
+    order = np.argsort(values, kind="stable")
+    null_vectors = indicators @ scipy.linalg.null_space(components.constant[None])  # orthogonal to D^1/2 1
+    return Spectrum(
+        np.hstack([null_vectors, vectors[:, order]]),
+        np.concatenate([np.zeros(null_vectors.shape[1]), np.maximum(values[order], 0.0)]),
+    )
+
+
+def graph_components(affinity: sp.csr_array) -> GraphComponents:
+    """Return the components of a graph without isolated rows."""
+    n = affinity.shape[0]
+    count, component = connected_components(affinity, directed=False)
+    root = np.sqrt(np.asarray(affinity.sum(axis=1)))
+    largest = np.zeros(count)
+    np.maximum.at(largest, component, root)
+    root /= largest[component]  # so that no sum of squares is 0 or infinite
+    length = np.sqrt(np.bincount(component, weights=root**2, minlength=count))
+    indicators = sp.csr_array((root / length[component], (np.arange(n), component)), shape=(n, count))
+    return GraphComponents(indicators, largest / largest.max() * length)
+
+
+def _deflated(L: sp.csr_array, indicators: sp.csr_array) -> LinearOperator:
+    """Return L + 3 U U^T: L with its eigenvectors U of eigenvalue 0 moved above all others."""
+    transposed = indicators.T.tocsr()
+
+    def product(vector: Floats) -> Floats:
+        return L @ vector + 3.0 * (indicators @ (transposed @ vector))
+
+    return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)

@@ -1,18 +1,27 @@
-"""Transductive support vector machines (Joachims 1999): two classes, or one against the others."""
+"""Transductive support vector machines (Joachims 1999): two classes, or one against the others.
 
-from oneof.solvers.transductive.annealing import Sides, TransductiveSolution, solve_transductive
-from oneof.solvers.transductive.machine import Machine, MachineProblem, solve_machine
-from oneof.solvers.transductive.one_vs_rest import ClassMachines, solve_classes
-from oneof.solvers.transductive.sides import sides_of
+Read in this order: `tsvm` (label switching with annealed costs, for two classes and for one class against the others),
+`weighted_svm` (the SVM with one cost for each row), `newton` (its Newton steps).
+"""
+
+from oneof.solvers.transductive.tsvm import (
+    BinaryLabels,
+    OneVsRestSolution,
+    TransductiveSolution,
+    binary_labels,
+    solve_one_vs_rest,
+    solve_transductive,
+)
+from oneof.solvers.transductive.weighted_svm import SVMProblem, SVMSolution, solve_weighted_svm
 
 __all__ = [
-    "ClassMachines",
-    "Machine",
-    "MachineProblem",
-    "Sides",
+    "BinaryLabels",
+    "OneVsRestSolution",
+    "SVMProblem",
+    "SVMSolution",
     "TransductiveSolution",
-    "sides_of",
-    "solve_classes",
-    "solve_machine",
+    "binary_labels",
+    "solve_one_vs_rest",
     "solve_transductive",
+    "solve_weighted_svm",
 ]

@@ -1,0 +1,128 @@
+"""Reading of a training table as candidate sets, true labels and features, and selection of its methods."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneof.candidates import CandidateSets
+from oneof.errors import InputError
+from oneof.io import (
+    Column,
+    Overrides,
+    Table,
+    TextOptions,
+    align_columns,
+    check_texts,
+    choose_columns,
+    make_encoder,
+    read_labels,
+    read_table,
+    read_text_options,
+    read_truth,
+    suspicious_labels,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of `fit` and `compare` for reading a table."""
+
+    labels: tuple[str, ...]
+    truth: str | None = None
+    separator: str = "|"
+    classes: tuple[str, ...] | None = None
+    overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
+    stop_words: str = "none"
+    stem: str = "none"
+
+
+@dataclass(frozen=True)
+class PreparedTable:
+    """Training table with its candidate sets and features.
+
+    Attributes
+    ----------
+    table : Table
+    candidates : CandidateSets
+    truth : ndarray or None
+    columns : list of Column
+        The features.
+    frame : polars.DataFrame
+        The feature columns, in the types of the encoder.
+    words : Words
+        Stop words and stems of the text columns.
+    notes : tuple of str
+        Warnings about labels and columns.
+    """
+
+    table: Table
+    candidates: CandidateSets
+    truth: Any
+    columns: list[Column]
+    frame: "pl.DataFrame"
+    words: TextOptions
+    notes: tuple[str, ...]
+
+
+def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
+    """Read a table from a file; every defect is an error of `oneof.errors`."""
+    if not read_options.labels:
+        raise InputError(f"--labels must name the label column of {path}; got no name.")
+    words = read_text_options(read_options.stop_words, read_options.stem)
+    verbatim = {*read_options.labels, *([read_options.truth] if read_options.truth else [])}
+    as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
+    table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
+    candidates = read_labels(table, read_options.labels, separator=read_options.separator, classes=read_options.classes)
+    truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
+    columns, oddities = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
+    frame = align_columns(table.frame, columns, path)
+    check_texts(frame, columns, words, path)
+    notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *oddities)
+    return PreparedTable(table, candidates, truth, columns, frame, words, notes)
+
+
+def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
+    """Return the requested methods as pipelines from the table's features, and notes on excluded methods.
+
+    "auto" and "best" request all methods except slow ones.
+    """
+    import scipy.sparse as sp
+    from sklearn.pipeline import Pipeline
+
+    from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
+
+    encoder = make_encoder(prepared.columns, prepared.words)
+    encoded = encoder.fit_transform(prepared.frame)
+    n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
+    estimators = default_estimators(
+        sparse=sp.issparse(encoded), negative=has_negative_values(encoded), n_rows=n_rows, random_state=seed
+    )
+    if method.lower() in ("auto", "best"):
+        names, excluded = list(auto_methods(estimators, n_features)), excluded_from_auto(n_features)
+    else:
+        names, excluded = [_match_name(method, estimators)], ()
+    # The steps of a method's own pipeline are inserted flat, since `pipeline[-1]` must be the estimator. The encoder
+    # has scaled sparse features: a second scaler would give a word that occurs once the weight of any other word.
+    first = -1 if sp.issparse(encoded) else 0
+    steps = {name: getattr(estimators[name], "steps", None) or [("method", estimators[name])] for name in names}
+    pipelines = {name: Pipeline([("columns", encoder), *steps[name][first:]]) for name in names}
+    notes = [
+        f"{name} is not compared: it is slow with {n_features:,} features; --method {name} fits it."
+        for name in excluded
+    ]
+    return pipelines, notes
+
+
+def _match_name(method: str, estimators: Mapping[str, Any]) -> str:
+    """Return the name of the method, compared without case."""
+    by_lower = {name.lower(): name for name in estimators}
+    if method.lower() not in by_lower:
+        close = difflib.get_close_matches(method.lower(), by_lower, n=1)
+        hint = f"did you mean {by_lower[close[0]]}? " if close else ""
+        raise InputError(f"unknown method {method!r}: {hint}The methods are auto, best, {', '.join(estimators)}.")
+    return by_lower[method.lower()]

@@ -1,0 +1,249 @@
+"""Encoding of the rows of `fit` for the solver: the features and the graph of each view, and the terms of the prior."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.errors import InputError
+from oneof.estimators._views import ViewFeatures, rows_with_view, stack_views
+from oneof.estimators.deduplicate import merge_rows
+from oneof.graphs import NeighborGraph, check_affinity
+from oneof.kernels import Kernel
+from oneof.solvers.graph_logistic import PriorTerm
+from oneof.solvers.graph_logistic.prior import block_matrix, disagreement_blocks, smoothness_matrix
+from oneof.solvers.graph_logistic.solve import LabeledInstances
+from oneof.typing import FeatureMatrix, Floats, Ints, Labels, Mask
+
+_REFERENCE_N_FEATURES = 100
+"""Number of features above which the unit of a precision grows in proportion to it.
+
+The prior variance of the scores, p / lambda, is then bounded.
+"""
+
+
+@dataclass(frozen=True)
+class EncodedView:
+    """One view of the rows of `fit`.
+
+    Attributes
+    ----------
+    features : ViewFeatures
+    present : ndarray of shape (n,), bool
+        The rows that have it.
+    smoothness : ndarray or csr_array of shape (p, p)
+        A = X^T L X of its graph.
+    """
+
+    features: ViewFeatures
+    present: Mask
+    smoothness: Any
+
+    @property
+    def size(self) -> int:
+        """Number of features, including the constant."""
+        return int(self.smoothness.shape[0])
+
+
+def make_views(
+    rows: FeatureMatrix,
+    groups: list[Any],
+    names: Labels | None,
+    labeled: Mask,
+    weight: Floats,
+    rule: NeighborGraph,
+    *,
+    kernel: Callable[[FeatureMatrix], Kernel] | None,
+    has_constant: bool,
+) -> list[EncodedView]:
+    """Encode each group of columns as a view; a group None is one view of all columns. See `make_view`."""
+    every = np.ones(rows.shape[0], dtype=bool)
+    views = []
+    for index, columns in enumerate(groups):
+        present = every if columns is None else rows_with_view(rows, columns, names)
+        views.append(
+            make_view(
+                rows,
+                columns,
+                present,
+                labeled,
+                weight,
+                rule,
+                kernel=kernel,
+                has_constant=has_constant,
+                name=f"views[{index}]",
+            )
+        )
+    return views
+
+
+def make_view(
+    rows: FeatureMatrix,
+    columns: Ints | None,
+    present: Mask,
+    labeled: Mask,
+    weight: Floats,
+    rule: NeighborGraph,
+    *,
+    kernel: Callable[[FeatureMatrix], Kernel] | None,
+    has_constant: bool,
+    name: str,
+) -> EncodedView:
+    """Build the graph of the rows that have a view, and compute its features and its smoothness matrix.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR matrix of shape (n, d)
+    columns : ndarray of column indices or None
+        Columns of the view; None for all.
+    present, labeled : ndarray of shape (n,), bool
+        The rows that have the view, and the rows with a set that is not full.
+    weight : ndarray of shape (n,)
+        A row of weight w stands for w equal rows.
+    rule : NeighborGraph
+        The graph to build.
+    kernel : callable or None
+        Function from rows to the kernel fitted to them, for kernel features.
+    has_constant : bool
+        Whether the features have a constant.
+    name : str
+        Name of the view in errors.
+
+    Returns
+    -------
+    EncodedView
+
+    Raises
+    ------
+    InputError
+        If no row has the view, or no labeled row, with kernel features.
+    """
+    used = present & (weight > 0)
+    if not used.any():
+        raise InputError(f"`{name}`: no row has this view, since all its columns are NaN. Remove it from `views`.")
+    view = rows if columns is None else rows[:, columns]
+    distinct, total = merge_rows(view, weight * present)
+    vertices = view[distinct]
+    fitted = basis = None
+    if kernel is not None:
+        selected, _ = merge_rows(view, weight * (present & labeled))
+        if not len(selected):
+            raise InputError(
+                f"`{name}`: no labeled row has this view, so that it has no kernel features. "
+                'Pass features="raw", or label a row that has the view.'
+            )
+        basis = view[selected]
+        fitted = kernel(basis)
+    features = ViewFeatures.from_rows(
+        vertices, total, columns=columns, kernel=fitted, basis=basis, has_constant=has_constant
+    )
+    if isinstance(rule.affinity, str) or callable(rule.affinity):
+        smoothness = smoothness_matrix(features.transform(vertices), rule.graph(vertices).affinity, total)
+        return EncodedView(features, present, smoothness)
+    # A given affinity is that of all rows, equal or not; a view has the edges between the rows that have it.
+    among = np.flatnonzero(used)
+    affinity = check_affinity(rule.affinity, rows.shape[0])[among][:, among]
+    smoothness = smoothness_matrix(features.transform(view[among]), affinity, weight[among])
+    return EncodedView(features, present, smoothness)
+
+
+def labeled_instances(rows: FeatureMatrix, mask: Mask, weight: Floats, views: list[EncodedView]) -> LabeledInstances:
+    """Return the instances in the likelihood: those of rows with a positive weight and a set that is not full."""
+    labeled = ~mask.all(axis=1) & (weight > 0)
+    members = [np.flatnonzero(view.present & labeled) for view in views]
+    blocks = [view.features.instances(rows[own]) for view, own in zip(views, members, strict=True)]
+    every = np.concatenate(members)
+    indices = list(range(len(views)))
+    instances = stack_views(blocks, indices, [view.size for view in views])
+    view_of_row = np.repeat(indices, [len(own) for own in members])
+    return LabeledInstances(instances, mask[every], weight[every], view_of_row, every)
+
+
+# -- the terms of the prior -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ScaledTerm:
+    """Term of the prior in its own unit, so that one hyper-prior fits all terms.
+
+    Attributes
+    ----------
+    term : PriorTerm
+    scale : float
+        Precision that 1 stands for, for features as given.
+    weights : slice
+        Indices of the weights of an ARD term, among all D.
+    """
+
+    term: PriorTerm
+    scale: float
+    weights: slice
+
+    def unscale(self, precision: Floats) -> Floats:
+        """Return precisions for features as given; those of ARD for the features of the view only."""
+        with np.errstate(over="ignore", under="ignore"):
+            value = np.asarray(precision * np.float64(self.scale))
+        return value[..., self.weights] if self.term.per_weight else value
+
+
+def prior_terms(
+    rows: FeatureMatrix,
+    labeled: Mask,
+    weight: Floats,
+    views: list[EncodedView],
+    *,
+    prior: str,
+    per_class: bool,
+    numbered: bool,
+) -> list[ScaledTerm]:
+    """Return the terms of the prior: graph and ridge or ARD of each view, and the coregularization of the views."""
+    sizes = [view.size for view in views]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    terms = []
+    for index, view in enumerate(views):
+        suffix = f" {index}" if numbered else ""
+        own = slice(int(starts[index]), int(starts[index + 1]) - view.features.has_constant)
+        diagonal = view.smoothness.diagonal()
+        mean = float(diagonal[diagonal > 0].mean()) if (diagonal > 0).any() else 1.0
+        size_factor = max(own.stop - own.start, _REFERENCE_N_FEATURES) / _REFERENCE_N_FEATURES
+        scaled = view.smoothness * (size_factor / mean)
+        graph = PriorTerm(f"graph{suffix}", block_matrix({(index, index): scaled}, sizes), per_class=per_class)
+        terms.append(ScaledTerm(graph, size_factor / mean, own))
+        if prior != "graph":
+            kind = prior.removeprefix("graph+")
+            scale = 1.0 if kind == "ard" else size_factor
+            entries = np.zeros(starts[-1])
+            entries[own] = scale
+            matrix = sp.csr_array(sp.diags_array(entries, format="csr"))
+            term = PriorTerm(f"{kind}{suffix}", matrix, per_weight=kind == "ard", per_class=per_class)
+            with np.errstate(over="ignore", under="ignore"):
+                terms.append(ScaledTerm(term, float(scale * np.float64(view.features.total_scale) ** 2), own))
+    blocks, pairs = _disagreement(rows, labeled, weight, views)
+    if blocks:
+        # Features have mean variance 1, and so has the diagonal if they are centered, which sparse ones are not.
+        mean = 2.0 * pairs / len(views)
+        coregularization = PriorTerm("coregularization", block_matrix(blocks, sizes) / mean, couples_views=True)
+        terms.append(ScaledTerm(coregularization, 1.0 / mean, slice(None)))
+    return terms
+
+
+def _disagreement(
+    rows: FeatureMatrix, labeled: Mask, weight: Floats, views: list[EncodedView]
+) -> tuple[dict[tuple[int, int], Any], float]:
+    """Return the upper blocks of the disagreement matrix C of unlabeled rows with two views, and their total weight."""
+    blocks: dict[tuple[int, int], Any] = {}
+    pairs = 0.0
+    for a in range(len(views)):
+        for b in range(a + 1, len(views)):
+            both = np.flatnonzero(views[a].present & views[b].present & ~labeled & (weight > 0))
+            if not len(both):
+                continue
+            left, right = views[a].features.instances(rows[both]), views[b].features.instances(rows[both])
+            first, cross, second = disagreement_blocks(left, right, weight[both])
+            blocks[a, a] = blocks[a, a] + first if (a, a) in blocks else first
+            blocks[b, b] = blocks[b, b] + second if (b, b) in blocks else second
+            blocks[a, b] = cross
+            pairs += float(weight[both].sum())
+    return blocks, pairs

@@ -1,0 +1,183 @@
+"""Construction of weighted neighbor graphs from rows."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import scipy.sparse as sp
+
+from oneof.errors import InputError
+from oneof.graphs.affinity import check_affinity, symmetrize_edges
+from oneof.graphs.edge_weights import EdgeWeighting
+from oneof.graphs.neighbors import NeighborIndex
+from oneof.typing import FeatureMatrix, Floats
+from oneof.validation import check_choice, check_positive
+
+AFFINITIES = ("gaussian", "cosine", "binary")
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Weighted graph of the rows of fit, to which new rows can be connected.
+
+    Attributes
+    ----------
+    affinity : csr_array of shape (n, n)
+        float64, symmetric to the last bit, at least 0, without diagonal, stored zeros or unsorted indices.
+    index : NeighborIndex
+        The rows of fit.
+    weighting : EdgeWeighting
+        Neighbors and edge weights of new rows.
+    bandwidths : ndarray of shape (n,) or None
+        Local bandwidths of the rows of fit, if they are needed and already computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.graphs import NeighborGraph
+    >>> graph = NeighborGraph("binary", n_neighbors=1).graph(np.array([[0.0], [1.0], [5.0]]))
+    >>> graph.transform(np.array([[4.0]])).toarray()
+    array([[0., 0., 1.]])
+    """
+
+    affinity: sp.csr_array
+    index: NeighborIndex = field(repr=False)
+    weighting: EdgeWeighting
+    bandwidths: Floats | None = field(repr=False)
+
+    def transform(self, X: FeatureMatrix) -> sp.csr_array:
+        """Return the edge weights from new rows to the rows of fit, by the definition used in fit.
+
+        The neighbors of a new row are searched among the rows of fit, in one direction only, so that nothing is
+        symmetrized. A row of fit that is passed again is its own neighbor. If the graph was made from a precomputed
+        affinity, the weights are self-tuning Gaussian weights of the nearest neighbors.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (t, d)
+
+        Returns
+        -------
+        csr_array of shape (t, n)
+            At least 0, not normalized. Gaussian weights of a row that would all underflow are scaled up by one
+            factor. A row without neighbors, for example within a radius, has no weights.
+
+        Raises
+        ------
+        InputError
+            If a value is not finite, or distances overflow float64.
+        """
+        bandwidths = self.bandwidths
+        if bandwidths is None:
+            bandwidths = self.weighting.bandwidths(self.index)
+        return self.weighting.cross_weights(self.index, bandwidths, X)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborGraph:
+    """Builder of weighted neighbor graphs.
+
+    Parameters
+    ----------
+    affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
+        Edge weights. "gaussian": Gaussian weights with the given `bandwidth`. "cosine": the cosine similarity, by
+        which neighbors are selected too, with negative values set to 0. "binary": 1. An array or sparse matrix is the
+        (n, n) affinity of the rows of fit itself; a callable returns it from the rows. With these two, no other
+        parameter changes the graph.
+    n_neighbors : int, default=5
+        Number of nearest neighbors to which each row is connected; duplicates are neighbors like any other. If there
+        are fewer rows, all are connected.
+    radius : float, optional
+        Connect all rows within this Euclidean distance (for "cosine", within the distance 1 - cos) instead of the
+        nearest neighbors. Memory is proportional to the number of edges.
+    bandwidth : "local" or float, default="local"
+        Gaussian bandwidth. A number: exp(-d^2 / (2 bandwidth^2)). "local": exp(-d^2 / (s_i s_j)), with s_i the
+        distance of row i to its `n_neighbors`-th neighbor, replaced by the mean over the other rows if it is 0.
+    symmetrize : {"union", "mutual", "sum"}, default="union"
+        "union": two rows are connected if either is a neighbor of the other. "mutual": only if each is. "sum":
+        A + A^T, like "union" but with twice the weight for mutual neighbors, as in Joachims' transducer.
+    algorithm : {"exact", "approximate"}, default="exact"
+        "approximate" is faster for more than about 5,000 rows of more than 5 features, and misses neighbors; smaller
+        inputs are searched exactly. Of the 10 nearest in 50 features it missed, for 20,000, 50,000 and 200,000 rows,
+        1 %, 2 % and 6 % among ten wide Gaussian blobs. In isotropic noise, where no row is much nearer than others, it
+        missed 34 %, 45 % and 55 %. Near a surface of 6 dimensions it missed less than 0.5 %, for the first two sizes.
+        It requires dense rows and the extra ``graph``, and does not support `radius`.
+
+    Raises
+    ------
+    InputError
+        If a parameter is invalid.
+
+    References
+    ----------
+    Zelnik-Manor & Perona (2004), Self-tuning spectral clustering, NeurIPS, section 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> builder = NeighborGraph("binary", n_neighbors=1)
+    >>> builder.graph(np.array([[0.0], [1.0], [5.0]])).affinity.toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+
+    affinity: Any = "gaussian"
+    n_neighbors: int = 5
+    radius: float | None = None
+    bandwidth: float | Literal["local"] = "local"
+    symmetrize: Literal["union", "mutual", "sum"] = "union"
+    algorithm: Literal["exact", "approximate"] = "exact"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.affinity, str):
+            check_choice("affinity", self.affinity, AFFINITIES, ", a function of the rows or a matrix")
+        check_positive("n_neighbors", self.n_neighbors, integer=True)
+        if self.radius is not None:
+            check_positive("radius", self.radius, alternatives=" or None")
+        if not (isinstance(self.bandwidth, str) and self.bandwidth == "local"):
+            check_positive("bandwidth", self.bandwidth, alternatives=' or "local"')
+        check_choice("symmetrize", self.symmetrize, ("union", "mutual", "sum"))
+        check_choice("algorithm", self.algorithm, ("exact", "approximate"))
+        if self.algorithm == "approximate" and self.radius is not None:
+            raise InputError(
+                f'`radius` must be None with algorithm="approximate"; got {self.radius!r}. Pass algorithm="exact".'
+            )
+
+    def graph(self, X: FeatureMatrix) -> Graph:
+        """Build the graph of rows.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n, d)
+            Finite; float32 or float64.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        InputError
+            If there are no rows, a value is not finite, distances overflow float64, or a precomputed affinity is
+            invalid.
+        MissingExtraError
+            If ``algorithm="approximate"`` and the extra ``graph`` is not installed.
+        """
+        if X.shape[0] == 0:
+            raise InputError("`X` must have at least one row; got 0 rows.")
+        named = isinstance(self.affinity, str)
+        index = NeighborIndex(
+            X, cosine=named and self.affinity == "cosine", approximate=named and self.algorithm == "approximate"
+        )
+        # A precomputed affinity does not cover new rows: they get self-tuning weights of their nearest neighbors.
+        weighting = EdgeWeighting(
+            kind=self.affinity if named else "gaussian",
+            n_neighbors=int(self.n_neighbors),
+            radius=float(self.radius) if named and self.radius is not None else None,
+            bandwidth=float(self.bandwidth) if named and self.bandwidth != "local" else "local",
+        )
+        if named:
+            directed, bandwidths = weighting.directed_weights(index)
+            return Graph(symmetrize_edges(directed, self.symmetrize), index, weighting, bandwidths)
+        affinity = self.affinity(X) if callable(self.affinity) else self.affinity
+        return Graph(check_affinity(affinity, X.shape[0]), index, weighting, None)

@@ -1,0 +1,98 @@
+"""Distances and scalar products between pairs of rows, safe against overflow and cancellation."""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.errors import InputError
+from oneof.typing import FeatureMatrix, Floats, Ints
+
+OVERFLOW = "distances between rows overflow: scale the features, for example with StandardScaler."
+_BLOCK_SIZE = 1 << 16  # numbers in the source rows of the edges that are measured at a time: they stay in the cache
+_MAX_EXPONENT = {4: 30, 8: 256}  # by bytes: squares of smaller powers of 2 neither overflow nor vanish
+
+
+def scale_exponent(rows: FeatureMatrix) -> int:
+    """Return the power of 2 by which rows are divided before they are measured: 0 except for extreme features."""
+    values = rows.data if sp.issparse(rows) else rows
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    if not np.isfinite(largest):
+        raise InputError("X contains NaN or infinity. Graphs connect rows of finite numbers.")
+    exponent = int(np.frexp(largest)[1])
+    return 0 if abs(exponent) <= _MAX_EXPONENT[values.dtype.itemsize] else exponent
+
+
+def scale_rows(rows: FeatureMatrix, exponent: int) -> FeatureMatrix:
+    """Return rows / 2^exponent, in double precision if they change; otherwise the same object.
+
+    Raises
+    ------
+    InputError
+        If squares of the result would overflow: new rows can be far larger than the rows of fit.
+    """
+    if exponent == 0 and scale_exponent(rows) == 0:
+        return rows
+    if sp.issparse(rows):
+        out = rows.astype(np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            out.data = np.ldexp(out.data, -exponent)
+    else:
+        with np.errstate(over="ignore", under="ignore"):
+            out = np.ldexp(rows.astype(np.float64), -exponent)
+    values = out.data if sp.issparse(out) else out
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if not largest <= 0.25 * np.sqrt(np.finfo(np.float64).max / max(rows.shape[1], 1)):
+        raise InputError(OVERFLOW)
+    return out
+
+
+def normalize_rows(rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
+    """Return the nonzero rows scaled to Euclidean norm 1, and their row numbers."""
+    values = rows.astype(np.float64)
+    largest = np.abs(values).max(axis=1)
+    largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest).ravel()
+    members = np.flatnonzero(largest > 0)
+    values, exponents = values[members], np.frexp(largest[members])[1]
+    if sp.issparse(values):  # divided by the largest value first, because squares can overflow or vanish
+        counts = np.diff(values.indptr)
+        values.data = np.ldexp(values.data, -np.repeat(exponents, counts))
+        norms = np.sqrt(np.asarray(values.multiply(values).sum(axis=1)).ravel())
+        values.data = values.data / np.repeat(norms, counts)
+        return sp.csr_array(values), members
+    values = np.ldexp(values, -exponents[:, None])
+    return values / np.sqrt(np.einsum("ij,ij->i", values, values))[:, None], members
+
+
+def paired_distances(A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints) -> Floats:
+    """Return ||a_i - b_j|| for pairs of rows, from differences: exactly 0 for equal rows, precise for close rows."""
+    return np.sqrt(_apply_in_blocks(_square_distances, A, i, B, j))
+
+
+def paired_products(A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints) -> Floats:
+    """Return <a_i, b_j> for pairs of rows; exactly 0 for rows without a common feature."""
+    return _apply_in_blocks(_inner_products, A, i, B, j)
+
+
+def _apply_in_blocks(
+    function: Callable[[FeatureMatrix, FeatureMatrix], Floats], A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints
+) -> Floats:
+    out = np.empty(len(i))
+    row_size = A.shape[1] if not sp.issparse(A) else (A.nnz + B.nnz) // max(A.shape[0] + B.shape[0], 1)
+    step = max(1, _BLOCK_SIZE // max(row_size, 1))
+    for start in range(0, len(i), step):
+        block = slice(start, start + step)
+        out[block] = function(A[i[block]].astype(np.float64, copy=False), B[j[block]].astype(np.float64, copy=False))
+    return out
+
+
+def _square_distances(A: FeatureMatrix, B: FeatureMatrix) -> Floats:
+    difference = A - B
+    if sp.issparse(difference):
+        difference.data **= 2
+        return np.asarray(difference.sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", difference, difference)
+
+
+def _inner_products(A: FeatureMatrix, B: FeatureMatrix) -> Floats:
+    return np.asarray(A.multiply(B).sum(axis=1)).ravel() if sp.issparse(A) else np.einsum("ij,ij->i", A, B)

@@ -1,0 +1,51 @@
+"""Nystroem features: inner products that approximate a kernel (Williams & Seeger 2001)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from array_api_compat import array_namespace
+
+from oneof.kernels.gaussian_process import covariance
+from oneof.typing import Array, FeatureMatrix
+
+BLOCK_ROWS = 4096
+"""Number of rows whose covariances with the landmarks are in memory at a time."""
+EIGENVALUE_RTOL = 1e-10
+"""Directions of the landmarks whose eigenvalue is a smaller fraction of the largest one are dropped."""
+
+
+@dataclass(frozen=True)
+class NystroemFeatures:
+    """Features phi(x) = R^T k(Z, x) with R R^T = k(Z, Z)^-1 over m landmarks Z."""
+
+    kernel: Any
+    landmarks: FeatureMatrix
+    """Z, (m, d)."""
+    root: Array
+    """R, (m, m); a column is 0 if rounding errors dominate its direction."""
+
+    @classmethod
+    def fit(cls, kernel: Any, landmarks: FeatureMatrix) -> "NystroemFeatures":
+        """Compute the inverse root of the covariance matrix of the landmarks."""
+        return cls(kernel, landmarks, inverse_root(covariance(kernel, landmarks)))
+
+    def transform(self, X: FeatureMatrix) -> Array:
+        """Return the features of n rows, (n, m), computed in blocks."""
+        n = X.shape[0]
+        features = None
+        for start in range(0, n, BLOCK_ROWS):
+            cross = covariance(self.kernel, X[start : start + BLOCK_ROWS], self.landmarks)
+            xp = array_namespace(cross)
+            block = xp.astype(cross, self.root.dtype, copy=False) @ self.root
+            if features is None:
+                features = xp.empty((n, block.shape[1]), dtype=block.dtype, device=block.device)
+            features[start : start + block.shape[0], :] = block
+        return features
+
+
+def inverse_root(gram: Array) -> Array:
+    """Return R with R R^T = gram^-1 in float64, without directions that are dominated by rounding errors."""
+    xp = array_namespace(gram)
+    values, vectors = xp.linalg.eigh(xp.astype(gram, xp.float64))
+    selected = values > EIGENVALUE_RTOL * xp.max(values)
+    return vectors * xp.where(selected, 1.0 / xp.sqrt(xp.where(selected, values, 1.0)), 0.0)

@@ -1,0 +1,191 @@
+"""Products, distances and variances of rows, and checks of Gram matrices.
+
+Rows are dense arrays of any array namespace, or CSR.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from array_api_compat import array_namespace, device
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from oneof.errors import InputError
+from oneof.typing import Array, FeatureMatrix, Floats, Ints
+
+OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
+NOT_FINITE = "the kernel returned NaN or infinity: it must return finite values."
+_MAX_SUBTRACTED = 2**18  # elements of rows subtracted pair by pair at a time: few enough to stay in the cache
+_BLOCK = 256
+"""Number of rows that are compared with their columns at a time; all at once would take twice the memory."""
+
+
+def align_types(X: FeatureMatrix, Y: FeatureMatrix | None) -> tuple[Any, Any]:
+    """Return both as dense arrays, or both as CSR, in one floating-point precision."""
+    rows = [X] if Y is None else [X, Y]
+    if any(sp.issparse(R) for R in rows):
+        rows = [sp.csr_array(R) for R in rows]
+    xp = array_namespace(*map(_stored, rows))
+    dtype = xp.result_type(*map(_stored, rows))
+    if xp.isdtype(dtype, ("integral", "bool")):
+        dtype = xp.float64
+    rows = [R.astype(dtype, copy=False) if sp.issparse(R) else xp.astype(R, dtype, copy=False) for R in rows]
+    return rows[0], None if Y is None else rows[1]
+
+
+def namespace(X: FeatureMatrix) -> Any:
+    """Return the array namespace of rows: NumPy's for CSR."""
+    return array_namespace(_stored(X))
+
+
+def device_of(X: FeatureMatrix) -> Any:
+    """Return the device of the rows."""
+    return device(_stored(X))
+
+
+def center(X: FeatureMatrix) -> Array | None:
+    """Return an origin near the rows, so that few distances lose digits; None for CSR, which must stay sparse.
+
+    The origin is the median of a sample, since a single outlier would move a mean away from all other rows.
+    """
+    if sp.issparse(X):
+        return None
+    sample = X[:: max(1, X.shape[0] // 500), :]
+    return namespace(X).sort(sample, axis=0)[sample.shape[0] // 2, :]
+
+
+def products(X: FeatureMatrix, Y: FeatureMatrix) -> Array:
+    """Return x_i . y_j, dense, (n, m)."""
+    return (X @ Y.T).toarray() if sp.issparse(X) else X @ Y.T
+
+
+def squares(X: FeatureMatrix) -> Array:
+    """Return ||x_i||^2, (n,)."""
+    return np.asarray(X.multiply(X).sum(axis=1)) if sp.issparse(X) else namespace(X).vecdot(X, X)
+
+
+def squared_distances(X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array | None, scale: Floats) -> Array:
+    """Return ||(x_i - y_j) / scale||^2, (n, m), at the speed of a matrix product; without Y, of X with itself.
+
+    In the expansion ||x||^2 + ||y||^2 - 2 x.y, a distance that is small compared with its rows loses digits. The rows
+    of those pairs are subtracted instead. No value is negative, and the distance of equal rows is exactly 0.
+    """
+    X = _scaled(X, origin, scale)
+    Y = X if Y is None else _scaled(Y, origin, scale)
+    xp = namespace(X)
+    sizes = squares(X)[:, None] + squares(Y)[None, :]
+    d2 = products(X * -2.0, Y)
+    d2 += sizes
+    # Above this threshold the relative error is about eps^(3/4). "Not greater" includes NaN, of overflowing squares.
+    sizes *= float(xp.finfo(d2.dtype).eps) ** 0.25
+    near = ~(d2 > sizes)
+    i, j = xp.nonzero(near)
+    if (n_pairs := int(i.shape[0])) > 0:
+        n_entries = X.nnz // X.shape[0] if sp.issparse(X) else X.shape[1]
+        step = max(1, _MAX_SUBTRACTED // max(1, n_entries))
+        chunks = [slice(start, min(start + step, n_pairs)) for start in range(0, n_pairs, step)]
+        d2[near] = xp.concat([squares(_take(X, i[chunk]) - _take(Y, j[chunk])) for chunk in chunks])
+    return d2
+
+
+def _scaled(X: FeatureMatrix, origin: Array | None, scale: Floats) -> FeatureMatrix:
+    if sp.issparse(X):
+        return sp.csr_array(X.multiply((1.0 / scale).astype(X.dtype)))
+    return (X - origin) / namespace(X).asarray(scale, dtype=X.dtype, device=device_of(X))
+
+
+def _take(X: FeatureMatrix, rows: Array) -> FeatureMatrix:
+    return X[rows] if sp.issparse(X) else namespace(X).take(X, rows, axis=0)
+
+
+def _stored(X: FeatureMatrix) -> Array:
+    return X.data if sp.issparse(X) else X
+
+
+# -- variances, from which kernels take their scale --------------------------------------------------------------------
+
+
+def total_variance(X: FeatureMatrix) -> float:
+    """Return the sum of the variances of the features, of rows of any namespace or in CSR."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(X):
+            return checked_variance(float(mean_variance_axis(X, axis=0)[1].sum(dtype=np.float64)))
+        xp = array_namespace(X)
+        return checked_variance(float(xp.sum(xp.var(xp.astype(X, xp.float64), axis=0))))
+
+
+def entry_variance(X: FeatureMatrix) -> float:
+    """Return the variance of all entries, of NumPy or CSR rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(X):
+            means, variances = mean_variance_axis(X, axis=0)
+            return checked_variance(float(variances.mean(dtype=np.float64) + means.var(dtype=np.float64)))
+        return checked_variance(float(X.var(dtype=np.float64)))
+
+
+def scale_gamma(X: FeatureMatrix) -> float:
+    """Return the gamma that scikit-learn's SVC calls "scale", 1/(d Var(X)); SVC's own is negative for some CSR rows."""
+    variance = entry_variance(X)
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def checked_variance(variance: float) -> float:
+    """Return a variance, or raise if it over- or underflows."""
+    if not (np.isfinite(variance) and (variance == 0 or variance > 1e-290)):
+        raise InputError(
+            "the variance of the features over- or underflows float64: scale the features, for example with "
+            "StandardScaler."
+        )
+    return variance
+
+
+# -- checks of Gram matrices -------------------------------------------------------------------------------------------
+
+
+def check_shape(values: Array, shape: tuple[int, ...]) -> None:
+    """Raise unless the values of a kernel have the expected shape."""
+    if tuple(values.shape) != shape:
+        raise InputError(
+            f"the kernel returned an array of shape {tuple(values.shape)}: for these rows it must be of shape {shape}."
+        )
+
+
+def check_finite(values: Array, message: str) -> None:
+    """Raise with `message` if a value is NaN or infinite."""
+    xp = array_namespace(values)
+    if not xp.all(xp.isfinite(values)):
+        raise InputError(message)
+
+
+def check_square(shape: tuple[int, ...]) -> None:
+    """Raise unless a precomputed kernel for `fit` has all pairs of rows."""
+    if shape[0] != shape[1]:
+        raise InputError(
+            f"with a precomputed kernel, `X` must be square in fit (all pairs of rows); got shape {shape}."
+        )
+
+
+def check_gram(gram: Floats, rows: Ints) -> Floats:
+    """Return a Gram matrix, (n, n), in float64; raise if it is not symmetric or has a negative diagonal.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n, n)
+    rows : ndarray of shape (n,)
+        The row indices for messages.
+    """
+    lowest = int(gram.diagonal().argmin())
+    if gram[lowest, lowest] < 0:
+        raise InputError(f"row {rows[lowest]}: k(x, x) must be at least 0; got {gram[lowest, lowest]:.4g}.")
+    rtol, atol = 1e-5, 1e-7 * max(float(gram.diagonal().max()), 1e-300)
+    for start in range(0, len(gram), _BLOCK):
+        block, transposed = gram[start : start + _BLOCK], gram[:, start : start + _BLOCK].T
+        if np.allclose(block, transposed, rtol=rtol, atol=atol):
+            continue
+        i, j = np.unravel_index((np.abs(block - transposed) - rtol * np.abs(transposed)).argmax(), block.shape)
+        raise InputError(
+            f"the kernel is not symmetric: k is {block[i, j]:.6g} for rows {rows[start + i]} and {rows[j]}, and "
+            f"{transposed[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}; pass a symmetric, positive "
+            "semi-definite kernel."
+        )
+    return gram.astype(np.float64, copy=False)

@@ -1,0 +1,358 @@
+"""Log of a labeling session: every answer, skip and undo, in an append-only SQLite file.
+
+An entry is committed to the disk before `append` returns, so no answer is lost if the process is killed afterwards.
+Two processes or windows may write to one file. An entry names the last entry of its row and annotator that the writer
+has seen, and raises `ConflictError` if there is a later one. A database is compared with the schema of a log before any
+statement of it runs.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from oneof.errors import ConflictError, DataError
+
+Kind = Literal["one of", "none of", "unknown", "skip", "undo"]
+KINDS: tuple[Kind, ...] = ("one of", "none of", "unknown", "skip", "undo")
+"""One of the labels is true; none of them is true; the annotator does not know; postponed; another entry is undone."""
+
+_FORMAT = "1"
+_COLUMNS = "key, at, annotator, row, kind, labels, undoes, purpose, guess, score"
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS entries (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    at REAL NOT NULL,
+    annotator TEXT NOT NULL,
+    row INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    undoes INTEGER REFERENCES entries (number),
+    purpose TEXT NOT NULL,
+    guess INTEGER,
+    score REAL
+);
+CREATE INDEX IF NOT EXISTS entries_by_row ON entries (row, annotator, number);
+"""
+_BUSY_TIMEOUT = 10.0
+"""Seconds to wait while another process writes."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One answer, skip or undo of an annotator.
+
+    Attributes
+    ----------
+    key : str
+        Chosen by the writer, so that an entry sent twice (after a lost response) is written once.
+    annotator : str
+    row : int
+    kind : {"one of", "none of", "unknown", "skip", "undo"}
+    labels : tuple of int
+        Codes of the given classes.
+    undoes : int or None
+        Number of the undone entry.
+    purpose : {"query", "check", "free", "import"}
+        "query": selected by the strategy; "check": drawn at random to evaluate the model; "free": opened by the
+        annotator; "import": from a file.
+    guess : int or None
+        Code of the class predicted before the answer.
+    score : float or None
+        Utility of the question.
+    at : float
+        Seconds since 1970, set by the log.
+    number : int
+        Set by the log: 1, 2, ...
+    """
+
+    key: str
+    annotator: str
+    row: int
+    kind: Kind
+    labels: tuple[int, ...] = ()
+    undoes: int | None = None
+    purpose: str = "free"
+    guess: int | None = None
+    score: float | None = None
+    at: float = 0.0
+    number: int = 0
+
+
+class AnswerLog:
+    """Append-only log in a SQLite file.
+
+    Parameters
+    ----------
+    path : path-like or None
+        Created if it does not exist; None keeps the log in memory.
+    metadata : dict of str to str
+        Description of the rows and classes. It is stored at the first opening and must be equal at every later one.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be written, is not a log, or is a log of other rows or classes.
+    """
+
+    def __init__(self, path: Path | None, metadata: dict[str, str]) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection = connect(path)
+        try:
+            self._check_schema()
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute(
+                "PRAGMA synchronous = FULL"
+            )  # a commit is on the disk, not only in the cache of the operating system
+            with self._writing():
+                for statement in filter(str.strip, SCHEMA.split(";")):
+                    self._connection.execute(statement)
+                self._check_metadata(metadata | {"format": _FORMAT})
+        except sqlite3.OperationalError as error:
+            self._connection.close()
+            raise unwritable(path, error) from None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter for a damaged schema
+            self._connection.close()
+            raise DataError(
+                f"{path} is not a log of a labeling session ({one_line(error)}): use another file."
+            ) from None
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def append(self, entry: Entry, *, seen: int | None = None) -> Entry:
+        """Write an entry in one transaction and return it with its number when it is on the disk.
+
+        Parameters
+        ----------
+        entry : Entry
+        seen : int, optional
+            The number of the last entry of this row and annotator that the writer has seen, 0 for none. By default
+            it is not checked.
+
+        Raises
+        ------
+        ConflictError
+            If there is a later entry of this row and annotator.
+        """
+        with self._writing():
+            return self._append(entry, seen)
+
+    def append_all(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Write all new entries, or none after an error, and return the written ones.
+
+        Entries with an existing key are not written, nor entries of rows that the annotator has already answered.
+        """
+        with self._writing():
+            return [self._append(entry, None) for entry in entries if not (self._find(entry.key) or self._last(entry))]
+
+    def find(self, key: str) -> Entry | None:
+        """Return the entry of a key, or None."""
+        with self._lock, self._reading():
+            return self._find(key)
+
+    def since(self, number: int) -> list[Entry]:
+        """Return the entries with a number above `number`, in order."""
+        with self._lock, self._reading():
+            lines = self._connection.execute(
+                f"SELECT {_COLUMNS}, number FROM entries WHERE number > ? ORDER BY number", (number,)
+            )
+            return [_read(line) for line in lines]
+
+    def close(self) -> None:
+        """Close the file; every entry is already written."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Convert errors of a damaged file, or of entries of another program, to `DataError`."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, OverflowError, RecursionError, TypeError, ValueError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise damaged(self.path, error) from None
+
+    # -- within a transaction ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Run the block in one transaction."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException as error:
+                if self._connection.in_transaction:  # SQLite ends some itself, for example if the disk is full
+                    self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError):
+                    raise unwritable(self.path, error) from None
+                if type(error) is sqlite3.DatabaseError:
+                    raise damaged(self.path, error) from None
+                raise
+
+    def _append(self, entry: Entry, seen: int | None) -> Entry:
+        existing = self._find(entry.key)
+        if existing is not None:
+            if (existing.row, existing.annotator, existing.kind, existing.labels) != (
+                entry.row,
+                entry.annotator,
+                entry.kind,
+                entry.labels,
+            ):
+                raise ConflictError(f"`key` must be unique to an answer; {entry.key!r} was used for another one.")
+            return existing
+        last = self._last(entry)
+        if seen is not None and last != seen:
+            raise ConflictError(
+                f"row {entry.row} was answered by {entry.annotator!r} in another window: open it again."
+            )
+        entry = replace(entry, at=time.time())
+        by_name = asdict(entry) | {"labels": json.dumps(entry.labels)}
+        marks = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
+        written = self._connection.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES ({marks})", by_name)
+        assert written.lastrowid is not None
+        return replace(entry, number=written.lastrowid)
+
+    def _find(self, key: str) -> Entry | None:
+        line = self._connection.execute(f"SELECT {_COLUMNS}, number FROM entries WHERE key = ?", (key,)).fetchone()
+        return None if line is None else _read(line)
+
+    def _last(self, entry: Entry) -> int:
+        line = self._connection.execute(
+            "SELECT max(number) FROM entries WHERE row = ? AND annotator = ?", (entry.row, entry.annotator)
+        )
+        return int(line.fetchone()[0] or 0)
+
+    def _check_schema(self) -> None:
+        """Raise unless the file is empty or a log, so that a database of another program is never changed."""
+        if schema_of(self._connection) not in ([], expected_schema()):
+            raise DataError(f"{self.path} is a database of another program: use another file.")
+
+    def _check_metadata(self, metadata: dict[str, str]) -> None:
+        """Store the metadata of a new file, or compare them with the stored ones."""
+        stored = dict(self._connection.execute("SELECT name, value FROM facts").fetchall())
+        if not stored:
+            self._connection.executemany("INSERT INTO facts VALUES (?, ?)", metadata.items())
+            return
+        for name, value in metadata.items():
+            if stored.get(name) == value:
+                continue
+            if name == "classes":
+                expected, given = (", ".join(read_classes(text)) for text in (stored.get(name), value))
+                raise DataError(
+                    f"{self.path} has answers for the classes {expected}; got the classes {given}. "
+                    "Use the same classes in the same order, or another file."
+                )
+            raise DataError(
+                f"{self.path} has answers for other {name}: use the table of these answers, or another file."
+            )
+
+
+def _read(line: Sequence[Any]) -> Entry:
+    """Return the entry of a line; raise ValueError if its values are invalid."""
+    values = dict(zip((*_COLUMNS.split(", "), "number"), line, strict=True))
+    entry = Entry(**values | {"labels": tuple(json.loads(values["labels"]))})
+    is_valid = (
+        entry.kind in KINDS
+        and isinstance(entry.row, int)
+        and isinstance(entry.annotator, str)
+        and all(type(code) is int for code in entry.labels)
+        and (entry.undoes is None or isinstance(entry.undoes, int))
+    )
+    if not is_valid:
+        raise ValueError(f"entry {entry.number} has invalid values")
+    return entry
+
+
+def stored_classes(path: Path) -> tuple[str, ...] | None:
+    """Return the classes stored in a file of answers; None if the file does not exist or is not a log."""
+    if not path.is_file():
+        return None
+    try:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_TIMEOUT)
+        ) as connection:
+            connection.text_factory = _decode
+            if schema_of(connection) != expected_schema():
+                return None
+            line = connection.execute("SELECT value FROM facts WHERE name = 'classes'").fetchone()
+            return None if line is None else read_classes(line[0])
+    # The message for a damaged schema may not be valid text. The error is raised when the file is opened for writing.
+    except (sqlite3.DatabaseError, UnicodeDecodeError, DataError):
+        return None
+
+
+def read_classes(text: Any) -> tuple[str, ...]:
+    """Return the class names from their JSON text."""
+    try:
+        return tuple(map(str, json.loads(text)))
+    except (RecursionError, TypeError, ValueError):
+        raise DataError("the file of answers has no valid classes: use another file.") from None
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error message of SQLite, which may quote a schema, in one line."""
+    return " ".join(str(error).split())
+
+
+def _decode(text: bytes) -> str:
+    return text.decode(errors="replace")
+
+
+def schema_of(connection: sqlite3.Connection) -> list[Any]:
+    """Return the tables, indices, views and triggers of a database, with their SQL statements.
+
+    Views, triggers, checks and computed columns are code, which a manipulated file would execute here.
+    """
+    return sorted(connection.execute("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_master").fetchall())
+
+
+@cache
+def expected_schema() -> list[Any]:
+    """Return what `made_of` says of a log."""
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(SCHEMA)
+        return schema_of(empty)
+
+
+def connect(path: Path | None) -> sqlite3.Connection:
+    """Open a file and create it if it does not exist; None opens a database in memory."""
+    try:
+        if path is not None:
+            # Readable by its owner only, since it has names; SQLite gives its auxiliary files the same rights.
+            # An existing file is not opened here: closing it would end the locks of other sessions of this process.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+        # Transactions are explicit: sqlite3 would begin one before some statements only.
+        connection = sqlite3.connect(
+            ":memory:" if path is None else path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+        )
+        connection.text_factory = _decode
+        return connection
+    except (OSError, sqlite3.OperationalError) as error:
+        raise unwritable(path, error) from None
+
+
+def damaged(path: Path | None, error: Exception) -> DataError:
+    """Return the error of a damaged file."""
+    return DataError(f"{path} is damaged ({one_line(error)}): use a copy of it, or another file.")
+
+
+def unwritable(path: Path | None, error: Exception) -> DataError:
+    """Return the error of a failed write."""
+    why = error.strerror if isinstance(error, OSError) else one_line(error)
+    return DataError(f"the answers cannot be written to {path} ({why}): correct this, or use another file.")

@@ -1,0 +1,180 @@
+"""Current answers by row and annotator, and their aggregation to candidate sets."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from oneof.candidates import CandidateSets
+from oneof.errors import ConflictError
+from oneof.labeling.answer_log import Entry
+from oneof.typing import Labels, Mask
+
+
+class AnswerState:
+    """Current answers after a sequence of log entries.
+
+    An answer is current until its annotator gives another one for the row or undoes it. After an undo, the previous
+    answer is current again.
+
+    Attributes
+    ----------
+    last : int
+        Number of the last added entry.
+    entries : dict of int to Entry
+        All entries by number.
+    """
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.entries: dict[int, Entry] = {}
+        self._stacks: dict[tuple[int, str], list[Entry]] = defaultdict(list)
+        self._versions: dict[tuple[int, str], int] = {}
+        self._answers: dict[int, dict[str, Entry]] = defaultdict(dict)
+        self._undone: set[int] = set()
+
+    def add(self, entry: Entry) -> None:
+        """Add the next entry."""
+        pair = entry.row, entry.annotator
+        self.last = entry.number
+        self.entries[entry.number] = entry
+        self._versions[pair] = entry.number
+        if entry.undoes is not None:
+            self._undone.add(entry.undoes)
+        self._stacks[pair] = _update_stack(self._stacks[pair], entry)
+        _set_current(self._answers[entry.row], entry.annotator, self._stacks[pair])
+
+    def preview(self, entries: Iterable[Entry]) -> dict[int, dict[str, Entry]]:
+        """Return the answers to the rows of the next entries as they will be; no entry is added."""
+        stacks: dict[tuple[int, str], list[Entry]] = {}
+        answers: dict[int, dict[str, Entry]] = {}
+        for entry in entries:
+            pair = entry.row, entry.annotator
+            stacks[pair] = _update_stack(stacks.get(pair, self._stacks.get(pair, ())), entry)
+            _set_current(answers.setdefault(entry.row, dict(self.answers(entry.row))), entry.annotator, stacks[pair])
+        return answers
+
+    def answers(self, row: int) -> dict[str, Entry]:
+        """Return the current answers to a row by annotator; a skip is not an answer."""
+        return self._answers.get(row, {})
+
+    def version(self, row: int, annotator: str) -> int:
+        """Return the number of the last entry of a row and annotator, 0 if there is none."""
+        return self._versions.get((row, annotator), 0)
+
+    def answered_by(self, annotator: str) -> list[int]:
+        """Return the rows that an annotator has answered."""
+        return [row for row, answers in self._answers.items() if annotator in answers]
+
+    def skipped(self, annotator: str) -> list[int]:
+        """Return the rows that an annotator has skipped."""
+        stacks = ((row, stack) for (row, who), stack in self._stacks.items() if who == annotator)
+        return [row for row, stack in stacks if stack and stack[-1].kind == "skip"]
+
+    def is_undone(self, number: int) -> bool:
+        """Return whether an entry is undone."""
+        return number in self._undone
+
+    def last_undoable(self, annotator: str, number: int | None = None) -> Entry | None:
+        """Return the entry to undo: the annotator's last one that is not undone, or the entry of a number.
+
+        Raises
+        ------
+        ConflictError
+            If the entry of this number is from another annotator, or is already undone.
+        """
+        if number is not None:
+            entry = self.entries.get(number)
+            if entry is None or entry.annotator != annotator or entry.kind == "undo":
+                raise ConflictError(f"`number` must be the number of an answer of {annotator!r}; got {number}.")
+            if number in self._undone:
+                raise ConflictError(f"answer {number} is already undone.")
+            return entry
+        for entry in reversed(self.entries.values()):
+            if entry.annotator == annotator and entry.kind != "undo" and entry.number not in self._undone:
+                return entry
+        return None
+
+    def history(self, annotator: str | None, n: int) -> list[Entry]:
+        """Return the last `n` entries, latest first, without undone entries, undos and imports."""
+        result: list[Entry] = []
+        for entry in reversed(self.entries.values()):
+            if len(result) == n:
+                break
+            matches = annotator is None or entry.annotator == annotator
+            if matches and entry.kind != "undo" and entry.purpose != "import" and entry.number not in self._undone:
+                result.append(entry)
+        return result
+
+
+def _update_stack(stack: Sequence[Entry], entry: Entry) -> list[Entry]:
+    """Return the entries of an annotator and row that are not undone, after one more entry."""
+    if entry.undoes is None:
+        return [*stack, entry]
+    return [earlier for earlier in stack if earlier.number != entry.undoes]
+
+
+def _set_current(answers: dict[str, Entry], annotator: str, stack: Sequence[Entry]) -> None:
+    """Set the annotator's current answer to the last one of a stack, ignoring skips."""
+    given = [earlier for earlier in stack if earlier.kind != "skip"]
+    answers.pop(annotator, None)
+    if given:
+        answers[annotator] = given[-1]
+
+
+def allowed_classes(entry: Entry, n_classes: int) -> tuple[int, ...]:
+    """Return the classes that an answer leaves possible; an empty tuple for an uninformative answer."""
+    if entry.kind == "one of":
+        return entry.labels if len(entry.labels) < n_classes else ()
+    if entry.kind == "none of":
+        return tuple(k for k in range(n_classes) if k not in entry.labels)
+    return ()
+
+
+def combine(
+    answered: Mapping[int, Mapping[str, Entry]],
+    start: Mask,
+    classes: Labels,
+    *,
+    min_votes: int = 1,
+    top: int | None = 1,
+) -> CandidateSets:
+    """Combine the current answers by `CandidateSets.from_annotations`.
+
+    An answer is a vote for each class that it leaves possible. With ``top=1`` the candidates of a row are the classes
+    with the most votes. If the answers have common classes, this is their intersection. Otherwise it is the classes
+    that most annotators consider possible.
+
+    Parameters
+    ----------
+    answered : dict of row to dict of annotator to Entry
+    start : ndarray of shape (n_samples, n_classes), bool
+        Candidate sets of rows without an answer.
+    classes : ndarray of shape (n_classes,)
+    min_votes, top
+        As for `CandidateSets.from_annotations`.
+
+    Returns
+    -------
+    CandidateSets
+    """
+    mask = start.copy()
+    rows: list[int] = []
+    votes: list[list[int]] = []
+    for row, answers in answered.items():
+        given = [k for entry in answers.values() for k in allowed_classes(entry, len(classes))]
+        if given:
+            rows.append(row)
+            votes.append(given)
+    n_columns = max(map(len, votes), default=0)
+    if rows and n_columns >= min_votes:  # otherwise no class can have enough votes yet
+        # One column per vote, not per annotator: an answer of several classes is several votes.
+        table = np.full((len(rows), n_columns), None, dtype=object)
+        for line, given in zip(table, votes, strict=True):
+            line[: len(given)] = given
+        combined = CandidateSets.from_annotations(
+            table, classes=np.arange(len(classes)), min_votes=min_votes, top_k=top
+        )
+        informative = ~combined.is_unlabeled
+        mask[np.array(rows)[informative]] = combined.mask[informative]
+    return CandidateSets(mask, classes)

@@ -1,0 +1,138 @@
+"""Answers of a session in memory, synchronized with the log, and the candidate sets that follow from them."""
+
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+
+from oneof.candidates import CandidateSets
+from oneof.errors import DataError
+from oneof.labeling import quality
+from oneof.labeling.answer_log import AnswerLog, Entry
+from oneof.labeling.answer_state import AnswerState, combine
+from oneof.typing import Labels, Mask
+
+
+class AnswerStore:
+    """Answers of a log that other processes may write to as well.
+
+    Each method first reads the entries written since the last call.
+
+    Parameters
+    ----------
+    log : AnswerLog
+    start : ndarray of shape (n_samples, n_classes), bool
+        Candidate sets of rows without an answer.
+    classes : ndarray of shape (n_classes,)
+    min_votes, top
+        See `oneof.labeling.answer_state.combine`.
+
+    Attributes
+    ----------
+    lock : RLock
+        Lock to be held while several calls must see the same answers.
+    state : AnswerState
+        State at the last `sync`.
+    on_change : callable or None
+        Callback ``(row)`` for each row with new entries.
+    """
+
+    def __init__(self, log: AnswerLog, start: Mask, classes: Labels, *, min_votes: int, top: int | None) -> None:
+        self.lock, self.state, self.start = threading.RLock(), AnswerState(), start
+        self.on_change: Callable[[int], None] | None = None
+        self._log, self._classes = log, classes
+        self._min_votes, self._top = min_votes, top
+        self._mask = start.copy()
+
+    def sync(self) -> None:
+        """Read all entries that this or another process has written since; after an error, read none of them."""
+        with self.lock:
+            entries = self._log.since(self.state.last)
+            for entry in entries:
+                self._check(entry)
+            current = self.state.preview(entries)
+            changed = sorted(current)
+            if changed:
+                answers = {index: current[row] for index, row in enumerate(changed)}
+                combined = combine(
+                    answers, self.start[changed], self._classes, min_votes=self._min_votes, top=self._top
+                )
+                self._mask[changed] = combined.mask
+            for entry in entries:
+                self.state.add(entry)
+            for row in changed:
+                if self.on_change is not None:
+                    self.on_change(row)
+
+    def write(self, entry: Entry, seen: int) -> Entry:
+        """Write an entry unless its row and annotator have an entry with a number above `seen`."""
+        with self.lock:
+            written = self._log.append(entry, seen=seen)
+            self.sync()
+        return written
+
+    def import_entries(self, entries: Sequence[Entry]) -> int:
+        """Write all new entries, or none after an error, and return their number."""
+        with self.lock:
+            n_new = len(self._log.append_all(entries))
+            self.sync()
+        return n_new
+
+    def undo(self, annotator: str, number: int | None, key: str) -> Entry | None:
+        """Undo an answer or skip, the annotator's last one or the one of a number, and return it.
+
+        None if there is nothing to undo. A repeated request with the same key, for example after a lost response,
+        returns the same entry again.
+        """
+        with self.lock:
+            self.sync()
+            done = self._log.find(key)
+            if done is not None and done.undoes is not None:
+                return self.state.entries[done.undoes]
+            undone = self.state.last_undoable(annotator, number)
+            if undone is not None:
+                entry = Entry(key, annotator, undone.row, "undo", undoes=undone.number)
+                self.write(entry, self.state.version(undone.row, annotator))
+        return undone
+
+    def candidates(self) -> CandidateSets:
+        """Return the candidate sets of all rows: the combined answers, or the initial set of a row without answers."""
+        with self.lock:
+            self.sync()
+            return CandidateSets(self._mask, self._classes)
+
+    def current_answer(self, row: int, annotator: str) -> Entry | None:
+        """Return the annotator's current answer to a row."""
+        with self.lock:
+            self.sync()
+            return self.state.answers(row).get(annotator)
+
+    def history(self, annotator: str | None = None, n: int = 10) -> list[Entry]:
+        """Return the last `n` entries that are not undone, of one annotator or all, latest first."""
+        with self.lock:
+            self.sync()
+            return self.state.history(annotator, n)
+
+    def log(self) -> list[Entry]:
+        """Return every entry, including undone entries and undos."""
+        return self._log.since(0)
+
+    def checks(self) -> list[tuple[int, bool, bool]]:
+        """Return, for each random check, the number of answers so far, whether covered, and whether exact."""
+        with self.lock:
+            self.sync()
+            return quality.collect_checks(self.state, len(self._classes))
+
+    def _check(self, entry: Entry) -> None:
+        """Raise if the row or a class of an entry is out of range: another program has changed the file."""
+        n_rows, n_classes = self.start.shape
+        if not 0 <= entry.row < n_rows or not all(0 <= code < n_classes for code in entry.labels):
+            raise DataError(f"entry {entry.number} of the answers has a row or a class out of range.")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._log.close()
+
+
+def new_key() -> str:
+    """Return a random key for an entry."""
+    return secrets.token_urlsafe(12)

@@ -1,0 +1,172 @@
+"""Selection of the next question for each window, with leases on the rows that are open in other windows."""
+
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oneof.labeling.answer_state import AnswerState, allowed_classes
+from oneof.labeling.learner import Learner, ModelSnapshot
+from oneof.typing import Floats, Ints, Mask
+
+LEASE_SECONDS = 600.0
+"""Time during which a row that is open in one window is not asked in another."""
+MAX_OPEN_QUESTIONS = 1_000
+"""Maximum number of asked questions that can still be answered."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A row to be labeled, with the prediction of the model at the time of the question.
+
+    Attributes
+    ----------
+    id : str
+        Random identifier.
+    row : int
+    annotator : str
+    window : str
+    purpose : {"query", "check", "free"}
+        "query": selected by the strategy; "check": drawn at random to evaluate the model; "free": opened by the
+        annotator.
+    score : float or None
+        Utility by the session's strategy; None without a model.
+    proba : ndarray of shape (n_classes,) or None
+        Predicted class probabilities; None without a model.
+    n_labeled : int
+        Number of rows that the model was fitted on.
+    seen : int
+        Number of the annotator's last entry for the row.
+    """
+
+    id: str
+    row: int
+    annotator: str
+    window: str
+    purpose: str
+    score: float | None
+    proba: Floats | None
+    n_labeled: int
+    seen: int
+
+    @property
+    def guess(self) -> int | None:
+        """Code of the most probable class; None without a model."""
+        return None if self.proba is None else int(np.argmax(self.proba))
+
+
+class QuestionScheduler:
+    """Selects the questions of all windows.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_samples, n_classes), bool
+        Initial candidate sets. Exact rows are never asked.
+    state : AnswerState
+    learner : Learner
+    annotations_per_item : int
+        Required number of annotators per row.
+    check_interval : int
+        Every question of this interval is a random row, to evaluate the model; 0 for none.
+    rng : RandomState
+    """
+
+    def __init__(
+        self,
+        start: Mask,
+        state: AnswerState,
+        learner: Learner,
+        annotations_per_item: int,
+        check_interval: int,
+        rng: Any,
+    ) -> None:
+        self._state, self._learner, self._annotations_per_item = state, learner, annotations_per_item
+        self._check_interval, self._rng = check_interval, rng
+        self._n_classes = start.shape[1]
+        self._exact = start.sum(axis=1) == 1
+        self._remaining = ~self._exact
+        self._n_asked = 0
+        self._leases: dict[tuple[str, str], tuple[float, Question]] = {}
+        self._open: dict[str, Question] = {}
+
+    def update(self, row: int) -> None:
+        """Update whether a row remains to be answered, after a new entry."""
+        answers = self._state.answers(row).values()
+        n_informative = sum(bool(allowed_classes(entry, self._n_classes)) for entry in answers)
+        self._remaining[row] = not (n_informative >= self._annotations_per_item or self._exact[row])
+
+    def remaining(self) -> Ints:
+        """Return the indices of the rows that remain to be answered."""
+        return np.flatnonzero(self._remaining)
+
+    def ask(self, annotator: str, window: str, snapshot: ModelSnapshot | None) -> Question | None:
+        """Return the open question of a window, or the next one; None if no row remains."""
+        lease = self._leases.get((annotator, window))
+        if lease is not None and lease[1].seen == self._state.version(lease[1].row, annotator):
+            return lease[1]
+        pool = self._pool(annotator)
+        if not pool.any():
+            return None
+        row, purpose, score = self._pick(pool, snapshot)
+        return self._lease(row, annotator, window, purpose, score, snapshot)
+
+    def question_for(self, row: int, annotator: str, window: str, snapshot: ModelSnapshot | None) -> Question:
+        """Open a row of the annotator's choice in a window."""
+        return self._lease(row, annotator, window, "free", None, snapshot)
+
+    def get_question(self, question_id: str) -> Question | None:
+        """Return an asked question by its id, even if its lease has expired."""
+        return self._open.get(question_id)
+
+    def release(self, question: Question) -> None:
+        """End the lease of a question."""
+        pair = question.annotator, question.window
+        if pair in self._leases and self._leases[pair][1].id == question.id:
+            del self._leases[pair]
+
+    def _lease(
+        self, row: int, annotator: str, window: str, purpose: str, score: float | None, snapshot: ModelSnapshot | None
+    ) -> Question:
+        question = Question(
+            id=secrets.token_urlsafe(12),
+            row=row,
+            annotator=annotator,
+            window=window,
+            purpose=purpose,
+            score=score,
+            proba=None if snapshot is None else snapshot.proba[row],
+            n_labeled=0 if snapshot is None else snapshot.n_labeled,
+            seen=self._state.version(row, annotator),
+        )
+        self._leases[annotator, window] = time.monotonic(), question
+        self._open[question.id] = question
+        if len(self._open) > MAX_OPEN_QUESTIONS:
+            del self._open[next(iter(self._open))]
+        return question
+
+    def _pool(self, annotator: str) -> Mask:
+        """Return the mask of rows that may be asked; skipped rows are included only if no others remain."""
+        now = time.monotonic()
+        pool = self._remaining.copy()
+        self._leases = {pair: lease for pair, lease in self._leases.items() if now - lease[0] < LEASE_SECONDS}
+        pool[[question.row for _, question in self._leases.values()]] = False
+        pool[self._state.answered_by(annotator)] = False
+        not_skipped = pool.copy()
+        not_skipped[self._state.skipped(annotator)] = False
+        return not_skipped if not_skipped.any() else pool
+
+    def _pick(self, pool: Mask, snapshot: ModelSnapshot | None) -> tuple[int, str, float | None]:
+        """Return a row of the pool, its purpose and its score."""
+        self._n_asked += 1
+        if snapshot is None:
+            return int(self._rng.choice(np.flatnonzero(pool))), "query", None
+        if self._check_interval and self._n_asked % self._check_interval == 0:
+            row = int(self._rng.choice(np.flatnonzero(pool)))
+            return row, "check", self._learner.score(snapshot, row)
+        available = np.flatnonzero(pool[snapshot.rows])
+        if len(available):
+            return int(snapshot.rows[available[0]]), "query", float(snapshot.scores[available[0]])
+        row = int(self._rng.choice(np.flatnonzero(pool)))  # all prefetched questions are answered
+        return row, "query", self._learner.score(snapshot, row)

@@ -1,0 +1,107 @@
+"""Validation of the arguments of a session."""
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+from oneof.candidates import CandidateSets, as_candidates, as_classes
+from oneof.errors import InputError, InputTypeError, reraise_as_input_error
+from oneof.labeling.scheduler import Question
+from oneof.labeling.table import LabelTable
+from oneof.typing import FeatureMatrix, Labels
+from oneof.validation import check_positive
+
+
+def check_rows(X: Any) -> FeatureMatrix:
+    """Return the features as a finite float array or CSR matrix."""
+    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
+        rows: FeatureMatrix = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    return rows
+
+
+def check_start(y: Any, classes: Any, n_rows: int) -> CandidateSets:
+    """Return the initial candidate sets; without `y` every row is unlabeled.
+
+    Raises
+    ------
+    InputError
+        If neither `y` nor `classes` is given, if there is only one class, or if `y` has another length than `X`.
+    """
+    if y is None:
+        if classes is None:
+            raise InputError("`y` or `classes` must be given, to define the classes; got neither.")
+        named = as_classes(classes)
+        start = CandidateSets(np.ones((n_rows, len(named)), dtype=bool), named)
+    else:
+        start = as_candidates(y, classes=None if classes is None else as_classes(classes))
+    if len(start) != n_rows:
+        raise InputError(f"`y` must have one set per row of `X` ({n_rows}); got {len(start)} sets.")
+    if start.shape[1] < 2:
+        raise InputError(f"`classes` must have at least two classes; got only {start.classes.tolist()[0]!r}.")
+    return start
+
+
+def session_metadata(rows: FeatureMatrix, table: LabelTable | None, classes: Labels) -> dict[str, str]:
+    """Return a digest of the rows and the classes, which an existing file of answers must match."""
+    digest = _fingerprint(rows) if table is None else table.fingerprint()
+    return {"rows": digest, "classes": json.dumps([str(name) for name in classes.tolist()])}
+
+
+def _fingerprint(rows: FeatureMatrix) -> str:
+    """Return a digest of the features."""
+    arrays = (rows.data, rows.indices, rows.indptr) if sp.issparse(rows) else (rows,)
+    digest = hashlib.sha256(repr(rows.shape).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def check_counts(**counts: Any) -> None:
+    """Raise unless all parameters are integers above 0."""
+    for name, value in counts.items():
+        check_positive(name, value, integer=True)
+
+
+def check_table(table: Any, n_rows: int) -> None:
+    """Raise unless `table` is None or a LabelTable with one row per row of `X`."""
+    if table is None:
+        return
+    if not isinstance(table, LabelTable):
+        raise InputTypeError(f"`table` must be a oneof.labeling.LabelTable or None; got {type(table).__name__}.")
+    if table.frame.height != n_rows:
+        raise InputError(f"`table` must have one row per row of `X` ({n_rows}); got {table.frame.height} rows.")
+
+
+def check_name(annotator: Any) -> None:
+    """Raise unless `annotator` is a name of 1 to 100 characters."""
+    if not isinstance(annotator, str) or not annotator.strip() or len(annotator) > 100:
+        raise InputError(f"`annotator` must be a name of 1 to 100 characters; got {annotator!r}.")
+
+
+def check_window(annotator: Any, window: Any) -> None:
+    """Raise unless `annotator` is a name and `window` is text."""
+    check_name(annotator)
+    check_text("window", window)
+
+
+def check_text(name: str, value: Any) -> None:
+    """Raise unless a parameter is text."""
+    if not isinstance(value, str):
+        raise InputTypeError(f"`{name}` must be text; got {value!r}.")
+
+
+def check_row(row: Any, n_rows: int) -> None:
+    """Raise unless `row` is a valid row index."""
+    if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
+        raise InputError(f"`row` must be an integer from 0 to {n_rows - 1}; got {row!r}.")
+
+
+def check_question(question: Any, n_rows: int) -> None:
+    """Raise unless `question` is a Question with a valid row; it may come from another session."""
+    if not isinstance(question, Question):
+        raise InputTypeError(f"`question` must be a result of `ask` or `question_for`; got {question!r}.")
+    check_row(question.row, n_rows)

@@ -1,0 +1,231 @@
+"""Statistics of a report: functions from the data to numbers, table rows or text."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oneof.candidates import CandidateSets
+from oneof.candidates.labels import is_missing
+from oneof.plots import counts
+from oneof.plots.figures import encode_decisions
+from oneof.plots.style import clean, shorten
+from oneof.report.data import ReportData
+from oneof.report.templating import is_known
+from oneof.typing import Floats, Ints, Mask
+
+MAX_LEAST_CONFIDENT = 20
+MAX_PAIRS = 12
+MAX_COLUMNS = 5
+MAX_NAMED = 6
+CELL_WIDTH = 90
+LABEL_WIDTH = 60
+
+
+class LabelSummary(NamedTuple):
+    """Numbers of exact, partial and unlabeled rows."""
+
+    rows: int
+    classes: int
+    exact: int
+    partial: int
+    unlabeled: int
+    mean_size: float
+    """Mean number of candidates of the partial rows; NaN without any."""
+    never_partial: int
+    """Number of classes in no partial set."""
+
+
+class Baseline(NamedTuple):
+    """Covering rates without a model."""
+
+    random_rate: float
+    """Covering rate of a random class."""
+    majority_rate: float
+    """Covering rate of always predicting the class in most sets."""
+    majority_label: str
+
+
+class TruthComparison(NamedTuple):
+    """Comparison of the disambiguated labels of the training rows with the true labels."""
+
+    n_partial: int
+    right_partial: float
+    chance_partial: float
+    """Expected accuracy of a random candidate of each set."""
+    n_unlabeled: int
+    right_unlabeled: float
+    n_known: int
+    outside: int
+    """Number of rows whose set does not contain the true label."""
+
+
+class UncertainRow(NamedTuple):
+    """A row with low confidence; `number` counts from 0."""
+
+    number: int
+    candidates: str
+    label: str
+    confidence: float
+    truth: str | None
+    cells: list[str]
+
+
+def label_summary(candidates: CandidateSets) -> LabelSummary:
+    """Count exact, partial and unlabeled rows."""
+    sizes, (n_rows, n_classes) = candidates.sizes, candidates.shape
+    partial = counts.partial_rows(candidates.mask)
+    exact, unlabeled = int((sizes == 1).sum()), int((sizes == n_classes).sum())
+    mean_size = float(sizes[partial].mean()) if partial.any() else float("nan")
+    never = n_classes - int(np.count_nonzero(candidates.mask[partial].any(axis=0)))
+    return LabelSummary(n_rows, n_classes, exact, int(partial.sum()), unlabeled, mean_size, never)
+
+
+def baseline(candidates: CandidateSets) -> Baseline | None:
+    """Return the covering rates of random and constant predictions on the labeled rows; None without any."""
+    labeled = candidates.mask[~candidates.is_unlabeled]
+    if not len(labeled):
+        return None
+    rates = labeled.mean(axis=0)
+    best = int(rates.argmax())
+    return Baseline(float(rates.mean()), float(rates[best]), shorten(candidates.classes.tolist()[best], LABEL_WIDTH))
+
+
+def compare_with_truth(
+    candidates: CandidateSets, decided: Sequence[Any], truth: Sequence[Any]
+) -> TruthComparison | None:
+    """Compare disambiguated labels with the known true labels; None if none is known."""
+    known = np.array([not is_missing(label) for label in truth], dtype=bool)
+    if not known.any():
+        return None
+    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    columns = np.array([column.get(label, -1) if given else -1 for label, given in zip(truth, known, strict=True)])
+    right = np.array([known[i] and bool(decided[i] == truth[i]) for i in range(len(truth))])
+    # Index -1 is the last class, which the second factor excludes again.
+    inside = candidates.mask[np.arange(len(columns)), columns] & (columns >= 0)
+    partial = known & counts.partial_rows(candidates.mask)
+    unlabeled = known & candidates.is_unlabeled
+    return TruthComparison(
+        n_partial=int(partial.sum()),
+        right_partial=_mean(right, partial),
+        chance_partial=_mean(inside / candidates.sizes, partial),
+        n_unlabeled=int(unlabeled.sum()),
+        right_unlabeled=_mean(right, unlabeled),
+        n_known=int(known.sum()),
+        outside=int((known & ~inside).sum()),
+    )
+
+
+def least_confident(
+    candidates: CandidateSets, confidence: Floats, limit: int = MAX_LEAST_CONFIDENT
+) -> tuple[Ints, Ints]:
+    """Return the partial and the unlabeled rows of lowest confidence, ascending, `limit` in total.
+
+    Each kind gets half of the rows if there are enough of both: confidences among two candidates and among all classes
+    are not comparable, and unlabeled rows would fill the list.
+    """
+    confidence = np.asarray(confidence)
+    partial, unlabeled = (
+        rows[np.argsort(confidence[rows], kind="stable")]
+        for rows in map(np.flatnonzero, (counts.partial_rows(candidates.mask), candidates.is_unlabeled))
+    )
+    n_unlabeled = min(len(unlabeled), max(limit // 2, limit - len(partial)))
+    return partial[: limit - n_unlabeled], unlabeled[:n_unlabeled]
+
+
+def uncertain_rows(data: ReportData) -> tuple[list[str], list[tuple[str, list[UncertainRow]]]]:
+    """Return the preview columns, and the partial and unlabeled rows of lowest confidence, each with a heading."""
+    partial, unlabeled = least_confident(data.candidates, data.decisions.confidence)
+    rows = [*partial.tolist(), *unlabeled.tolist()]
+    cells = [data.cells(row) for row in rows]
+    columns = list(dict.fromkeys(name for preview in cells for name in preview))[:MAX_COLUMNS]
+    listed = [
+        UncertainRow(
+            number=row,
+            candidates=name_candidates(data.candidates, row),
+            label=shorten(data.decisions.labels[row], LABEL_WIDTH),
+            confidence=float(data.decisions.confidence[row]),
+            truth=None if data.truth is None else name_truth(data.truth[row]),
+            cells=[_truncate(preview.get(name, "")) for name in columns],
+        )
+        for row, preview in zip(rows, cells, strict=True)
+    ]
+    groups = [("several candidates", listed[: len(partial)]), ("no label", listed[len(partial) :])]
+    return [shorten(name, LABEL_WIDTH) for name in columns], [group for group in groups if group[1]]
+
+
+def name_candidates(candidates: CandidateSets, row: int) -> str:
+    """Format the set of a row; long sets are truncated, and a full set is "any"."""
+    columns = np.flatnonzero(candidates.mask[row])
+    if len(columns) == candidates.shape[1]:
+        return "any"
+    names = [shorten(candidates.classes[k], LABEL_WIDTH) for k in columns[:MAX_NAMED].tolist()]
+    more = len(columns) - len(names)
+    return ", ".join(names) + (f", … ({more} more)" if more else "")
+
+
+def name_truth(label: Any) -> str:
+    """Format a true label; a missing one is an empty string."""
+    return "" if is_missing(label) else shorten(label, LABEL_WIDTH)
+
+
+def pair_rows(data: ReportData) -> list[dict[str, Any]]:
+    """Return the pairs of labels that cooccur most, and their disambiguated labels."""
+    mask = data.candidates.mask
+    decided = encode_decisions(data.candidates, data.decisions.labels)
+    names = [shorten(label, LABEL_WIDTH) for label in data.candidates.classes.tolist()]
+    outcomes = counts.pair_outcomes(mask, decided, counts.top_pairs(counts.cooccurrence(mask), MAX_PAIRS))
+    return [
+        {
+            "first": names[outcome.first],
+            "second": names[outcome.second],
+            "n_sets": outcome.n_sets,
+            "decided_first": outcome.decided_first,
+            "decided_second": outcome.decided_second,
+            "other": outcome.n_sets - outcome.decided_first - outcome.decided_second,
+        }
+        for outcome in outcomes
+    ]
+
+
+def class_rows(candidates: CandidateSets) -> list[tuple[str, int, int]]:
+    """Return the name, the rows with the candidate, and the exact rows of every class in order."""
+    frequencies = counts.class_frequencies(candidates.mask)
+    names = [shorten(label, LABEL_WIDTH) for label in candidates.classes.tolist()]
+    return list(zip(names, frequencies.candidate.tolist(), frequencies.exact.tolist(), strict=True))
+
+
+def size_rows(candidates: CandidateSets) -> list[tuple[str, int]]:
+    """Return the number of rows of each set size that occurs; unlabeled rows last."""
+    sizes = counts.set_sizes(candidates.mask)
+    rows = [(str(size), int(n)) for size, n in enumerate(sizes.rows) if n]
+    return [*rows, ("no label", sizes.n_unlabeled)] if sizes.n_unlabeled else rows
+
+
+def method_rows(data: ReportData) -> list[dict[str, Any]]:
+    """Return the compared methods, or the single method, with their results."""
+    results = [data.estimate] if data.comparison is None else list(data.comparison.results)
+    return [
+        {
+            "result": result,
+            "name": clean(result.method),
+            "selected": result.method == data.method,
+            "error": None if result.error is None else clean(result.error),
+        }
+        for result in results
+    ]
+
+
+def accuracy_known(data: ReportData) -> bool:
+    """Return whether the accuracy of any method is known."""
+    results = [data.estimate, *(() if data.comparison is None else data.comparison.results)]
+    return any(is_known(result.accuracy) for result in results)
+
+
+def _truncate(cell: Any) -> str:
+    text = clean(cell)
+    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1].rstrip() + "…"
+
+
+def _mean(values: Any, where: Mask) -> float:
+    return float(np.mean(values[where])) if where.any() else float("nan")

@@ -1,0 +1,217 @@
+"""Newton-CG solver: Newton steps by conjugate gradients, each followed to the minimum on its line.
+
+`Objective` is the protocol of the objectives, whose sums over rows may be computed anywhere, for example in the workers
+of a cluster. If features are many and sparse, dual ascent goes first and is mostly sufficient.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.errors import InputError
+from oneof.solvers.clpl.dual_ascent import ascend
+from oneof.solvers.clpl.problem import CLPLProblem
+from oneof.solvers.linear_objective import OVERFLOW, HessianBlock
+from oneof.typing import FeatureMatrix, Floats, Mask
+
+MAX_CG_ITER = 1000
+"""Maximum number of products with the Hessian per step."""
+
+
+@dataclass(frozen=True)
+class CLPLSolution:
+    """Result of `solve_clpl`."""
+
+    weights: Floats
+    """(K, D): D = d, or d + 1 with the intercept b in the last column."""
+    objective: float
+    gradient: Floats
+    """(K, D)."""
+    n_iter: int
+    """Newton steps; 1 if dual ascent alone reached the minimum."""
+    converged: bool
+
+
+class LineFunction(Protocol):
+    """Losses along a step, as functions of its length."""
+
+    def derivative(self, length: float) -> float:
+        """Return the first derivative of the losses' sum."""
+
+    def curvature(self, length: float) -> float:
+        """Return the second derivative of the losses' sum."""
+
+
+class Objective(Protocol):
+    """Objective of `minimize`; scores and curvatures are passed back as they were returned."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(K, D)."""
+
+    @property
+    def blocks_fit(self) -> bool:
+        """Whether the Hessian's blocks are small enough to be factorized."""
+
+    def penalized(self, weights: Floats) -> Floats:
+        """Return the weights with 0 for the intercept."""
+
+    def matvec(self, weights: Floats) -> Any:
+        """Return the scores of the rows."""
+
+    def objective(self, weights: Floats, scores: Any) -> float:
+        """Return f."""
+
+    def gradient(self, weights: Floats, scores: Any) -> Floats:
+        """Return the (K, D) gradient of f."""
+
+    def curvatures(self, scores: Any) -> Any:
+        """Return the second derivatives of the losses by the scores."""
+
+    def hvp(self, curvatures: Any, direction: Floats) -> Floats:
+        """Return the Hessian of f times a direction, (K, D)."""
+
+    def hessian_diagonal(self, curvatures: Any) -> Floats:
+        """Return the diagonal of the Hessian of f, (K, D)."""
+
+    def hessian_blocks(self, curvatures: Any) -> list[HessianBlock]:
+        """Return the diagonal blocks of the Hessian of f, one per class."""
+
+    def line(self, scores: Any, score_step: Any) -> LineFunction:
+        """Return the losses along a step of the scores."""
+
+
+def solve_clpl(
+    X: FeatureMatrix,
+    mask: Mask,
+    *,
+    C: float,
+    sample_weight: Floats,
+    fit_intercept: bool = False,
+    max_iter: int = 1000,
+    tol: float = 1e-8,
+    initial: Floats | None = None,
+) -> CLPLSolution:
+    """Minimize the objective.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+    mask : ndarray of shape (n, K), bool
+    C : float
+        Weight of the losses, > 0.
+    sample_weight : ndarray of shape (n,)
+        At least 0; a weight of 2 is the same as the row twice.
+    fit_intercept : bool
+        Add a constant to each class's score, not penalized (not in the paper).
+    max_iter : int
+        Maximum number of Newton steps.
+    tol : float
+        Stop if half the Newton decrement, which estimates f - min f, or the duality gap, which bounds it, is at most
+        tol^2 f. As f grows from its minimum at least as 1/2 ||W - W_min||^2, this is a relative error of about `tol`
+        in W.
+    initial : ndarray of shape (K, D), optional
+        A warm start.
+
+    Returns
+    -------
+    CLPLSolution
+    """
+    problem = CLPLProblem.from_mask(X, mask, C, sample_weight, fit_intercept=fit_intercept)
+    if initial is None and sp.issparse(X) and len(problem.cost) and not problem.blocks_fit and not fit_intercept:
+        initial, gap = ascend(problem, tol=tol**2, rng=np.random.default_rng(0))
+        if gap <= tol**2:
+            scores = problem.matvec(initial)
+            objective, gradient = problem.objective(initial, scores), problem.gradient(initial, scores)
+            return CLPLSolution(initial, objective, gradient, 1, converged=True)
+    return minimize(problem, max_iter=max_iter, tol=tol, initial=initial)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # overflow is checked below, and reported in one message
+def minimize(problem: Objective, *, max_iter: int, tol: float, initial: Floats | None = None) -> CLPLSolution:
+    """Minimize an objective; the other parameters are those of `solve_clpl`."""
+    weights = np.zeros(problem.shape) if initial is None else np.array(initial, dtype=np.float64)
+    n_iter, converged, accuracy, blocks = 0, False, 0.1, False
+    while True:
+        scores = problem.matvec(weights)
+        objective, gradient = problem.objective(weights, scores), problem.gradient(weights, scores)
+        step, n_products = _newton_step(problem, scores, gradient, accuracy, blocks=blocks)
+        decrement = -float((gradient * step).sum())
+        if not (np.isfinite(objective) and np.isfinite(decrement)):
+            raise InputError(OVERFLOW)
+        converged = 0.5 * decrement <= min(tol, 1.0) ** 2 * objective  # f - min f is at most f, and no square overflows
+        if converged or n_iter == max_iter:
+            break
+        # Blocks cost about as much as d/4 products, and keep the steps good if there are many.
+        blocks = blocks or (problem.blocks_fit and (n_products > problem.shape[1] // 4 or n_iter >= 10))
+        score_step = problem.matvec(step)
+        length = _line_minimum(problem, weights, step, problem.line(scores, score_step))
+        if length == 0.0:  # rounding hides any decrease along the step
+            converged = 0.5 * decrement <= 1e-10 * objective
+            break
+        weights = weights + length * step
+        accuracy = min(0.1, float(np.sqrt(decrement / objective)))
+        n_iter += 1
+    return CLPLSolution(weights, objective, gradient, n_iter, converged)
+
+
+def _newton_step(
+    problem: Objective, scores: Any, gradient: Floats, accuracy: float, *, blocks: bool
+) -> tuple[Floats, int]:
+    """Solve H step = -gradient to a relative accuracy by conjugate gradients; return the step and the products used."""
+    curvatures = problem.curvatures(scores)
+    precondition = _preconditioner(problem, curvatures, blocks=blocks)
+    step, residual = np.zeros_like(gradient), -gradient
+    direction = precondition(residual)
+    size = float((residual * direction).sum())
+    goal = size * max(accuracy, 1e-8) ** 2
+    n_products = 0
+    while size > goal and n_products < MAX_CG_ITER:
+        product = problem.hvp(curvatures, direction)
+        curvature = float((direction * product).sum())
+        if curvature <= 0.0:
+            break
+        n_products += 1
+        step += size / curvature * direction
+        residual -= size / curvature * product
+        scaled = precondition(residual)
+        size, last = float((residual * scaled).sum()), size
+        direction = scaled + size / last * direction
+    return step, n_products
+
+
+def _preconditioner(problem: Objective, curvatures: Any, *, blocks: bool) -> Callable[[Floats], Floats]:
+    """Return the inverse of the Hessian's blocks, one per class, or of its diagonal."""
+    if not blocks:
+        diagonal = problem.hessian_diagonal(curvatures)
+        return lambda residual: residual / diagonal
+    factors = problem.hessian_blocks(curvatures)
+    return lambda residual: np.stack([factor.solve(row) for factor, row in zip(factors, residual)])
+
+
+def _line_minimum(problem: Objective, weights: Floats, step: Floats, line: LineFunction) -> float:
+    """Return the length that minimizes f along the step, the root of an increasing piecewise linear derivative."""
+    linear = float((problem.penalized(weights) * step).sum())
+    square = float((problem.penalized(step) ** 2).sum())
+
+    def derivative(length: float) -> float:
+        return linear + length * square + line.derivative(length)
+
+    def curvature(length: float) -> float:
+        return square + line.curvature(length)
+
+    at_start = derivative(0.0)
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(60):
+        value = derivative(length)
+        if abs(value) <= 1e-3 * abs(at_start):
+            return length
+        low, high = (length, high) if value < 0 else (low, length)
+        second = curvature(length)
+        length = length - value / second if second > 0 else np.inf
+        if not low < length < high:
+            length = 0.5 * (low + high) if high < np.inf else 2.0 * low
+    return low

@@ -1,0 +1,205 @@
+"""Label propagation by linear systems: harmonic functions, and local and global consistency."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.graphs.affinity import unlabeled_components
+from oneof.likelihoods import normalize_within_sets, uniform_within_sets
+from oneof.solvers.diffusion.constrained import solve_constrained
+from oneof.typing import Floats, Ints, Mask
+
+RIDGE_RTOL = 4e-15
+"""Ridge on every row, relative to its degree. Without it, the equations of rows that are connected to labels by still
+weaker edges would be singular up to rounding."""
+
+
+@dataclass(frozen=True)
+class HarmonicSolution:
+    """Result of `solve_harmonic`."""
+
+    distributions: Floats
+    """(n, K): F; rows sum to 1."""
+    n_iter: int
+    """Iterations of conjugate gradients, or sweeps if some rows have several candidates."""
+    converged: bool
+    unreachable: Ints
+    """Row numbers in components of the graph without any label; their distributions are uniform."""
+
+
+def solve_harmonic(
+    affinity: sp.csr_array,
+    mask: Mask,
+    *,
+    label_penalty: float | None = None,
+    ridge: float = 0.0,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+) -> HarmonicSolution:
+    """Return the class distributions that vary least along the edges, given the labels.
+
+    With the unnormalized Laplacian L = D - W, for which f^T L f = 1/2 sum_ij w_ij (f_i - f_j)^2, and the indicator
+    y_i of an exact row, F minimizes
+
+        sum_k [ f_k^T L f_k + c sum_{i exact} (f_ik - y_ik)^2 + ridge ||f_k||^2 ].
+
+    Without `label_penalty`, the term of c is replaced by the constraint f_i = y_i in the exact rows, which is the
+    limit c -> inf. Without ridge the solution is then F_U = L_UU^-1 W_UL Y_L. With a ridge, rows far from labels sum
+    to less than 1; all rows are scaled to sum 1 at the end. (A penalty towards uniform distributions would need no
+    scaling and leave the largest entry in place. But it puts the same mass in every class, which misleads class mass
+    normalization.) Classes without a label have exactly 0.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n, n)
+        W: symmetric, at least 0, with a diagonal of 0.
+    mask : ndarray of shape (n, K), bool
+        Candidate sets. Rows with several candidates, but not all, are constrained to them: see
+        `oneof.solvers.diffusion.constrained`.
+    label_penalty : float, optional
+        c, above 0, in the unit of the weights W.
+    ridge : float
+        At least 0, in the unit of the weights W.
+    tol, max_iter
+        As in `solve_constrained`.
+
+    Returns
+    -------
+    HarmonicSolution
+
+    References
+    ----------
+    Zhu, Ghahramani & Lafferty (2003), Semi-supervised learning using Gaussian fields and harmonic functions, ICML,
+    equation 5. The soft criterion: Chapelle, Schölkopf & Zien (2006), Semi-supervised learning, section 11.3.
+    """
+    exact = mask.sum(axis=1) == 1
+    unreachable = unlabeled_components(affinity, mask)
+    F = uniform_within_sets(mask)  # final for clamped and unreachable rows
+    penalty = np.where(exact, label_penalty or 0.0, 0.0)
+    degree = np.asarray(affinity.sum(axis=1))
+    free = np.flatnonzero(~unreachable & ~(exact & (label_penalty is None)) & (degree + penalty + ridge > 0))
+    diagonal = (degree + penalty + ridge + RIDGE_RTOL * degree)[free]
+    rows = affinity[free]
+    right = np.zeros((len(free), mask.shape[1]))
+    right[exact[free]] = penalty[free][exact[free], None] * F[free][exact[free]]
+    if label_penalty is None:
+        right += rows[:, exact] @ F[exact]
+    unit = np.ldexp(1.0, -int(np.frexp(diagonal.max(initial=1.0))[1]))  # keeps the smallest weights from underflow
+    matrix = unit * sp.csr_array(sp.diags_array(diagonal) - rows[:, free])
+    mass: Floats = np.ones((len(free), 1))
+    if ridge:  # a tiny source in every row, because there is no other source if all rows have sets
+        source = right.sum(axis=1, keepdims=True) + RIDGE_RTOL * degree[free, None]
+        unconstrained = np.ones_like(mass, dtype=bool)
+        mass = solve_constrained(matrix, unit * source, unconstrained, tol=tol, max_iter=max_iter).values
+    solution = solve_constrained(matrix, unit * right, mask[free], mass=mass, tol=tol, max_iter=max_iter)
+    nonzero = solution.values.any(axis=1)  # an isolated row with several candidates stays uniform on them
+    F[free[nonzero]] = normalize_within_sets(
+        solution.values[nonzero], np.ones((nonzero.sum(), mask.shape[1]), dtype=bool)
+    )
+    return HarmonicSolution(F, solution.n_iter, solution.converged, np.flatnonzero(unreachable))
+
+
+def balance_mass(distributions: Floats, mask: Mask, unreachable: Ints | None = None, *, tol: float = 1e-6) -> Floats:
+    """Apply class mass normalization to the unlabeled rows.
+
+    The result is q_k f_ik / sum_j f_jk, scaled to row sums of 1. The sum is over the reachable unlabeled rows, and q_k
+    is the mass of class k in all other rows, plus 1. In exact rows the mass of a class is their number, even if they
+    are not clamped. Rows with labels or several candidates are not scaled.
+
+    Parameters
+    ----------
+    distributions : ndarray of shape (n, K)
+    mask : ndarray of shape (n, K), bool
+    unreachable : ndarray of int, optional
+        Row numbers without a path to a label, which are not changed.
+    tol : float
+        Accuracy of the distributions, above 0. A class with a smaller mean probability in the scaled rows counts as a
+        class without mass: its mass may be a remainder that decays with every sweep, and must not be scaled up.
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        Rows sum to 1; a class without any mass keeps probability 0.
+
+    References
+    ----------
+    Zhu, Ghahramani & Lafferty (2003), equation 9; the 1 is that of their Laplace-smoothed estimate of the proportions.
+    """
+    scaled: Mask = np.asarray(mask.all(axis=1))
+    exact = mask.sum(axis=1, keepdims=True) == 1
+    q = np.where(exact, mask, distributions)[~scaled].sum(axis=0) + 1.0
+    if unreachable is not None:
+        scaled[unreachable] = False
+    mass = distributions[scaled].sum(axis=0)
+    min_mean = min(max(tol, np.finfo(np.float64).eps), 0.1 / len(q))
+    factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > min_mean * scaled.sum())
+    balanced = distributions.copy()
+    balanced[scaled] = normalize_within_sets(
+        distributions[scaled] * factor, np.ones((scaled.sum(), len(q)), dtype=bool)
+    )
+    return balanced
+
+
+@dataclass(frozen=True)
+class LocalGlobalConsistencySolution:
+    """Result of `solve_local_global_consistency`."""
+
+    distributions: Floats
+    """(n, K): F with rows scaled to sum 1."""
+    mass: Floats
+    """(n,): row sums of F before scaling, which decrease with the distance to the labels."""
+    n_iter: int
+    """Iterations and sweeps."""
+    converged: bool
+    unreachable: Ints
+    """Row numbers that no label reaches, or whose mass underflows; their distributions are uniform."""
+
+
+def solve_local_global_consistency(
+    affinity: sp.csr_array, mask: Mask, *, alpha: float = 0.99, tol: float = 1e-6, max_iter: int = 10_000
+) -> LocalGlobalConsistencySolution:
+    """Return the fixed point of F <- alpha S F + (1 - alpha) Y with S = D^-1/2 W D^-1/2 (label spreading).
+
+    The fixed point is (1 - alpha) (I - alpha S)^-1 Y. Y is the indicator in exact rows, 1/|S_i| on the candidates of
+    rows with several, and 0 in unlabeled rows. No row is clamped, but rows with several candidates are constrained to
+    them: see `oneof.solvers.diffusion.constrained`.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n, n)
+        W: symmetric, at least 0, with a diagonal of 0.
+    mask : ndarray of shape (n, K), bool
+        Candidate sets.
+    alpha : float
+        In (0, 1).
+    tol, max_iter
+        As in `solve_constrained`.
+
+    Returns
+    -------
+    LocalGlobalConsistencySolution
+
+    References
+    ----------
+    Zhou, Bousquet, Lal, Weston & Schölkopf (2004), Learning with local and global consistency, NIPS.
+    """
+    right = (1.0 - alpha) * np.where(mask.all(axis=1, keepdims=True), 0.0, uniform_within_sets(mask))
+    degree = np.asarray(affinity.sum(axis=1))
+    inverse_root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
+    off_diagonal = affinity.copy()
+    off_diagonal.data *= -alpha * inverse_root[off_diagonal.indices]
+    off_diagonal.data *= np.repeat(inverse_root, np.diff(off_diagonal.indptr))
+    matrix = sp.csr_array(sp.eye_array(len(mask)) + off_diagonal)
+    solution = solve_constrained(matrix, right, mask, min_eigenvalue=1.0 - alpha, tol=tol, max_iter=max_iter)
+    support = mask | (mask.sum(axis=1, keepdims=True) == 1)  # exact rows are not restricted to their label
+    mass = solution.values.sum(axis=1)
+    # A converged label gives mass to all of its component, unless the mass underflows.
+    unreachable = (mass == 0) & mask.all(axis=1) if solution.converged else unlabeled_components(affinity, mask)
+    return LocalGlobalConsistencySolution(
+        normalize_within_sets(solution.values, support),
+        mass,
+        solution.n_iter,
+        solution.converged,
+        np.flatnonzero(unreachable),
+    )

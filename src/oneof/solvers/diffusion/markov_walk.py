@@ -1,0 +1,207 @@
+"""Markov random walks that take the label of their start node (Szummer & Jaakkola 2002).
+
+A walk takes t steps of P = D^-1 (W + w I), with D the row sums of W + w I. Every node is equally likely as the start,
+so that a walk that ends at x started at i with probability P_0|t(i | x) = [P^t]_ix / sum_j [P^t]_jx. Each start node
+has a distribution theta_i over the classes, from which the walk takes its label. Then
+
+    p(k | x) = sum_i theta_ik P_0|t(i | x),
+
+and theta maximizes sum_x log sum_{k in S_x} p(k | x) over the labeled rows x, which is concave in theta. On exact
+labels this is the published likelihood; full sets add log 1 = 0.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.likelihoods import normalize_within_sets
+from oneof.typing import Floats, Ints, Mask
+
+MAX_COLUMN_BYTES = 256 * 2**20
+"""Largest memory for the labeled columns of P^t; beyond, every pass computes the walks again."""
+SPARSE_COST = 2
+"""Time for an entry of a sparse product, at least, relative to an entry of a dense one."""
+EXPECTED_PASSES = 100
+"""Expected number of products with the labeled columns in EM: two in each of about fifty iterations."""
+BLOCK_COLUMNS = 64
+"""Columns that are computed together."""
+
+
+@dataclass(frozen=True)
+class MarkovWalkSolution:
+    """Result of `solve_markov_walk`."""
+
+    distributions: Floats
+    """(n, K): p(k | x), restricted to the candidates in rows that have several; rows sum to 1."""
+    start_posteriors: Floats
+    """(n, K): theta; uniform for nodes from which no walk reaches a labeled row."""
+    log_likelihood: Floats
+    """(n_iter + 1,): of the labeled rows, before and after each iteration of EM; it never decreases."""
+    n_iter: int
+    converged: bool
+    unreachable: Ints
+    """Row numbers that no walk to or from a label reaches; their distributions are uniform."""
+
+
+class _WalkOperator:
+    """The operator P^t on blocks of columns, never formed as a matrix."""
+
+    def __init__(self, affinity: sp.csr_array, n_steps: int, self_weight: float) -> None:
+        n = affinity.shape[0]
+        degree = np.asarray(affinity.sum(axis=1)) + self_weight
+        transitions = sp.csr_array(affinity + self_weight * sp.eye_array(n))
+        transitions.data *= np.repeat(1.0 / degree, np.diff(transitions.indptr))
+        self._transitions, self._n_steps, self._degree = transitions, n_steps, degree[:, None]
+        self._arrivals = self._transposed_power(np.ones((n, 1)))
+
+    def _power(self, block: Floats) -> Floats:
+        """Return P^t R."""
+        for _ in range(self._n_steps):
+            block = self._transitions @ block
+        return block
+
+    def _transposed_power(self, block: Floats) -> Floats:
+        """Return (P^t)^T R, by detailed balance: D P^t D^-1 R."""
+        return self._degree * self._power(block / self._degree)
+
+    def backward(self, block: Floats) -> Floats:
+        """Return sum_i R_ik P_0|t(i | x) for all x."""
+        return self._transposed_power(block) / self._arrivals
+
+    def forward(self, block: Floats) -> Floats:
+        """Return sum_x P_0|t(i | x) R_xk for all i."""
+        return self._power(block / self._arrivals)
+
+
+class _Columns(Protocol):
+    """P_0|t(i | x) for labeled x: its products with theta and with the weights of EM."""
+
+    def backward(self, theta: Floats) -> Floats:
+        """Return sum_i theta_ik P_0|t(i | x), (l, K)."""
+
+    def forward(self, weights: Floats) -> Floats:
+        """Return sum_x P_0|t(i | x) r_xk, (n, K)."""
+
+
+class _Dense:
+    """The labeled columns as an array, for few labeled rows."""
+
+    def __init__(self, operator: _WalkOperator, labeled: Ints, n: int) -> None:
+        self.columns = np.empty((n, len(labeled)))
+        for first in range(0, len(labeled), BLOCK_COLUMNS):
+            subset = labeled[first : first + BLOCK_COLUMNS]
+            block = np.zeros((n, len(subset)))
+            block[subset, np.arange(len(subset))] = 1.0
+            self.columns[:, first : first + BLOCK_COLUMNS] = operator.forward(block)
+
+    def backward(self, theta: Floats) -> Floats:
+        return self.columns.T @ theta
+
+    def forward(self, weights: Floats) -> Floats:
+        return self.columns @ weights
+
+
+class _MatrixFree:
+    """The labeled columns computed in every pass, all classes at once, for many labeled rows."""
+
+    def __init__(self, operator: _WalkOperator, labeled: Ints, n: int) -> None:
+        self.operator, self.labeled, self.n = operator, labeled, n
+
+    def backward(self, theta: Floats) -> Floats:
+        return self.operator.backward(theta)[self.labeled]
+
+    def forward(self, weights: Floats) -> Floats:
+        block = np.zeros((self.n, weights.shape[1]))
+        block[self.labeled] = weights
+        return self.operator.forward(block)
+
+
+def _dense_is_faster(n: int, n_labeled: int, n_classes: int, walk_cost: int) -> bool:
+    """Return whether to store the labeled columns, if P^t times a vector takes `walk_cost` multiplications.
+
+    Computing them takes as many walks as there are columns, and a matrix-free pass takes as many as there are classes.
+    With stored columns, a pass reads n n_labeled numbers for each class. More than half of all columns are never
+    stored, so that no array has n x n entries.
+    """
+    cheap_to_form = n_labeled <= EXPECTED_PASSES * n_classes
+    cheap_to_use = n * n_labeled <= SPARSE_COST * walk_cost
+    return cheap_to_form and cheap_to_use and 2 * n_labeled <= n and 8 * n * n_labeled <= MAX_COLUMN_BYTES
+
+
+def _reachable(operator: _WalkOperator, labeled: Ints, n: int) -> Mask:
+    """Flag the rows that a walk can reach from a node from which a walk can also reach a labeled row, (n,)."""
+    ends = np.zeros((n, 1))
+    ends[labeled] = 1.0
+    starts = (operator.forward(ends) > 0).astype(np.float64)
+    return operator.backward(starts)[:, 0] > 0
+
+
+def solve_markov_walk(
+    affinity: sp.csr_array,
+    mask: Mask,
+    *,
+    n_steps: int = 8,
+    self_weight: float = 1.0,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> MarkovWalkSolution:
+    """Return the class posteriors of end nodes, from the label distributions of start nodes fitted by EM.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n, n)
+        W: symmetric, at least 0, with a diagonal of 0.
+    mask : ndarray of shape (n, K), bool
+        Candidate sets.
+    n_steps : int
+        t, at least 1.
+    self_weight : float
+        w, above 0: the weight of staying at a node. It is 1 in the paper, the Gaussian weight at distance 0.
+    tol : float
+        EM stops when an iteration increases the mean log likelihood of the labeled rows by no more than this.
+    max_iter : int
+
+    Returns
+    -------
+    MarkovWalkSolution
+
+    References
+    ----------
+    Szummer & Jaakkola (2002), Partially labeled classification with Markov random walks, NIPS: equations 1 to 5.
+    """
+    n, n_classes = mask.shape
+    labeled = np.flatnonzero(~mask.all(axis=1))
+    operator = _WalkOperator(affinity, n_steps, self_weight)
+    n_transitions = affinity.nnz + n  # including the one from each row to itself
+    form = _Dense if _dense_is_faster(n, len(labeled), n_classes, n_steps * n_transitions) else _MatrixFree
+    columns: _Columns = form(operator, labeled, n)
+    sets = mask[labeled]
+    theta = np.full((n, n_classes), 1.0 / n_classes)
+    likelihoods: list[float] = []
+    n_iter, converged = 0, False
+    while True:
+        inside = np.where(sets, columns.backward(theta), 0.0).sum(axis=1)
+        likelihoods.append(float(np.log(inside).sum()))
+        increase = likelihoods[-1] - likelihoods[-2] if n_iter else np.inf
+        converged = increase <= tol * len(labeled)
+        if converged or n_iter >= max_iter:
+            break
+        # E: the walk to x started at i, in class k, with probability theta_ik P_0|t(i | x) / inside_x for k in S_x.
+        # M: theta_ik is the fraction of class k in all walks that started at i.
+        expected = theta * columns.forward(sets / inside[:, None])
+        total = expected.sum(axis=1, keepdims=True)
+        theta = np.where(total > 0, expected / np.where(total > 0, total, 1.0), theta)
+        n_iter += 1
+    proba = operator.backward(theta)
+    proba /= proba.sum(axis=1, keepdims=True)
+    support = mask | (mask.sum(axis=1, keepdims=True) == 1)  # exact rows are not restricted to their label
+    return MarkovWalkSolution(
+        normalize_within_sets(proba, support),
+        theta,
+        np.array(likelihoods),
+        n_iter,
+        converged,
+        np.flatnonzero(mask.all(axis=1) & ~_reachable(operator, labeled, n)),
+    )

@@ -1,0 +1,112 @@
+"""Likelihood of graph-prior logistic regression over the labeled rows, with its derivatives.
+
+With s_ik = w^(k)T x_i, w^(K) = 0 and p_i the softmax of s_i,
+
+    l(w) = sum_i v_i log sum_{k in S_i} p_ik,
+
+v the weights of the rows. Its gradient by the scores is q_i - p_i, with q_i the distribution p_i normalized within the
+set. The q_i are the responsibilities of the generalized EM algorithm; an exact label has q = 1 at the label.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from oneof.likelihoods import log_likelihood_gradient, log_likelihoods, masked_softmax, softmax, softmax_jvp
+from oneof.typing import FeatureMatrix, Floats, Mask
+
+
+@dataclass(frozen=True)
+class LikelihoodEvaluation:
+    """Likelihood and class distributions at one w, from which the derivatives are computed."""
+
+    proba: Floats
+    """p, (m, K)."""
+    responsibilities: Floats
+    """q, (m, K)."""
+    log_likelihood: float
+    """l."""
+
+
+@dataclass(frozen=True)
+class CandidateLikelihood:
+    """Likelihood of candidate sets, over the rows with a positive weight and an informative set."""
+
+    features: FeatureMatrix
+    """(m, D)."""
+    mask: Mask
+    """(m, K)."""
+    row_weight: Floats
+    """v, (m,)."""
+
+    @classmethod
+    def from_mask(cls, features: FeatureMatrix, mask: Mask, sample_weight: Floats | None) -> "CandidateLikelihood":
+        """Select the rows with a positive weight and a set that is not full."""
+        row_weight = np.ones(len(mask)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        labeled = (row_weight > 0) & ~mask.all(axis=1)
+        if labeled.all():
+            return cls(features.astype(np.float64, copy=False), mask, row_weight)
+        return cls(features[labeled].astype(np.float64, copy=False), mask[labeled], row_weight[labeled])
+
+    @property
+    def n_vectors(self) -> int:
+        """K-1."""
+        return self.mask.shape[1] - 1
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether every set is a single label, so that l is concave."""
+        return bool((self.mask.sum(axis=1) == 1).all())
+
+    def evaluate(self, scores: Floats) -> LikelihoodEvaluation:
+        """Return the likelihood and the distributions at (m, K-1) scores."""
+        full = np.concatenate([scores, np.zeros((len(scores), 1))], axis=1)
+        return LikelihoodEvaluation(
+            softmax(full),
+            masked_softmax(full, self.mask),
+            float(self.row_weight @ log_likelihoods(full, self.mask)),
+        )
+
+    def gradient(self, at: LikelihoodEvaluation) -> Floats:
+        """Return the (m, K-1) gradient of l by the scores."""
+        return self.row_weight[:, None] * log_likelihood_gradient(at.proba, at.responsibilities, self.mask)[:, :-1]
+
+    def hvp(self, at: LikelihoodEvaluation, direction: Floats) -> Floats:
+        """Return minus the Hessian of l by the scores, times a (m, K-1) direction."""
+        product = softmax_jvp(at.proba[:, :-1], direction)
+        if not self.is_exact:
+            product -= softmax_jvp(at.responsibilities[:, :-1], direction)
+        product *= self.row_weight[:, None]
+        return product
+
+    def trace_curvature(self, at: LikelihoodEvaluation) -> Floats:
+        """Return an approximate trace of minus the Hessian of l by the K scores of each row, (m,), at least 0."""
+        trace = 1.0 - (at.proba**2).sum(axis=1)
+        if not self.is_exact:
+            excluded = np.where(self.mask, 0.0, at.proba).sum(axis=1)
+            trace = np.minimum(trace, 2.0 * excluded)
+        return np.maximum(trace, 0.0)
+
+    def curvatures(self, at: LikelihoodEvaluation, *, convex: bool) -> Floats:
+        """Return minus the Hessian of l by the scores of each row, (m, K-1, K-1).
+
+        For a candidate set it is diag p - p p^T minus diag q - q q^T, and may be indefinite; `convex` removes its
+        negative part. For an exact label it is diag p - p p^T, for a full set 0.
+        """
+        curvature = _softmax_jacobian(at.proba)
+        partial = np.flatnonzero(self.mask.sum(axis=1) > 1)
+        if len(partial):
+            difference = curvature[partial] - _softmax_jacobian(at.responsibilities[partial])
+            if convex:
+                values, vectors = np.linalg.eigh(difference)
+                difference = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.mT
+            curvature[partial] = difference
+        return self.row_weight[:, None, None] * curvature[:, :-1, :-1]
+
+
+def _softmax_jacobian(proba: Floats) -> Floats:
+    """Return diag p - p p^T of each row, (m, K, K)."""
+    jacobian = -proba[:, :, None] * proba[:, None, :]
+    jacobian[:, np.arange(proba.shape[1]), np.arange(proba.shape[1])] += proba
+    return jacobian

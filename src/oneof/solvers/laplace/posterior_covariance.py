@@ -1,0 +1,161 @@
+"""Posterior covariances of the latents of further rows, K x K for each row.
+
+`LatentCovariance` is the reference form. For a row x with covariances k_x to the n rows of `fit`,
+
+    cov_kl = [k = l] (k(x, x) - k_x^T E_k k_x) + (E_k k_x)^T (sum_j E_j)^-1 E_l k_x
+
+(Rasmussen & Williams, algorithm 3.4), with E_k = D_k^1/2 (I + A_k)^-1 D_k^1/2, A_k = D_k^1/2 K_k D_k^1/2 and D_k =
+diag pi_.k. It stores every E_k as a dense matrix.
+
+`WeightCovariance` is the form for a prior covariance given by features. With f_k = Phi_k w_k the weights have the
+posterior covariance (I + H)^-1, H_kl = Phi_k^T diag(W_kl) Phi_l, of size sum_k m_k. For a row with features phi_k,
+cov_kl = phi_k^T [(I + H)^-1]_kl phi_l. The prior variance of the row that its features do not explain is added to the
+variances, so that rows far from all landmarks have their full uncertainty.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+from array_api_compat import array_namespace, device
+
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors, inverse_and_log_det, solve_lower
+from oneof.solvers.laplace.model import GramPrior
+from oneof.typing import Array
+
+
+@dataclass(frozen=True)
+class LatentCovariance:
+    """Posterior covariance in the reference form, by the Cholesky factors of the rows of `fit`."""
+
+    E: list[Array]
+    """K matrices of shape (n, n)."""
+    root: Array
+    """Lower triangular Cholesky factor of sum_k E_k."""
+
+    @classmethod
+    def from_prior(cls, prior: GramPrior, proba: Array) -> "LatentCovariance":
+        """Factorize the matrix of each class, at the class probabilities pi, (n, K)."""
+        factors = CholeskyFactors.from_proba(prior, proba)
+        return cls(factors.E, factors.root)
+
+    def astype(self, dtype: Any) -> "LatentCovariance":
+        """Return a copy in another precision."""
+        xp = array_namespace(self.root)
+        return LatentCovariance([xp.astype(E, dtype) for E in self.E], xp.astype(self.root, dtype))
+
+    def covariances(self, cross: Array, variances: Array) -> Array:
+        """Return the posterior covariances of t rows.
+
+        Parameters
+        ----------
+        cross : array of shape (t, n), or (K, t, n)
+            Prior covariances with the rows of `fit`.
+        variances : array of shape (t,), or (K, t)
+            Prior variances.
+
+        Returns
+        -------
+        array of shape (t, K, K)
+        """
+        xp = array_namespace(cross)
+        cross = xp.astype(cross, self.root.dtype, copy=False)
+        t, n_classes = cross.shape[-2], len(self.E)
+        solved = xp.empty((t, n_classes, cross.shape[-1]), dtype=cross.dtype, device=device(cross))
+        remaining = []  # variances that the rows of `fit` do not explain
+        for k, E in enumerate(self.E):
+            cross_k = cross if cross.ndim == 2 else cross[k, ...]
+            product = cross_k @ E
+            remaining.append((variances if variances.ndim == 1 else variances[k, :]) - xp.vecdot(product, cross_k))
+            solved[:, k, :] = solve_lower(self.root, product.mT).mT
+        covariances = solved @ solved.mT
+        diagonal = xp.arange(n_classes, device=device(cross))
+        covariances[:, diagonal, diagonal] += xp.astype(xp.stack(remaining, axis=1), cross.dtype, copy=False)
+        return covariances
+
+
+@dataclass(frozen=True)
+class WeightCovariance:
+    """Posterior covariance (I + H)^-1 of the weights of features."""
+
+    inverse: Array
+    """(I + H)^-1, (sum_k m_k, sum_k m_k)."""
+    blocks: list[slice]
+    """Rows and columns of each class."""
+    log_det: float
+    """log |I + H|, which equals log |I + K W|."""
+
+    @classmethod
+    def from_features(cls, features: list[Array], proba: Array) -> "WeightCovariance":
+        """Compute the covariance from the features of each class, (n, m_k), and the probabilities pi, (n, K)."""
+        H = curvature_matrix(features, lambda k, j: proba[:, k] * ((1.0 if j == k else 0.0) - proba[:, j]))
+        return cls.from_curvature(H, [features_k.shape[1] for features_k in features])
+
+    @classmethod
+    def from_curvature(cls, H: Array, sizes: list[int]) -> "WeightCovariance":
+        """Compute the covariance from H, which is overwritten, and the number of features of each class."""
+        xp = array_namespace(H)
+        diagonal = xp.arange(H.shape[0], device=device(H))
+        H[diagonal, diagonal] += 1.0
+        inverse, log_det = inverse_and_log_det(H)
+        return cls(inverse, consecutive_slices(sizes), log_det)
+
+    def astype(self, dtype: Any) -> "WeightCovariance":
+        """Return a copy in another precision."""
+        return WeightCovariance(array_namespace(self.inverse).astype(self.inverse, dtype), self.blocks, self.log_det)
+
+    def covariances(self, features: Array, variances: Array) -> Array:
+        """Return the posterior covariances of t rows.
+
+        Parameters
+        ----------
+        features : array of shape (t, m), or (K, t, m)
+        variances : array of shape (t,), or (K, t)
+            Prior variances.
+
+        Returns
+        -------
+        array of shape (t, K, K)
+        """
+        by_class = [features if features.ndim == 2 else features[k, ...] for k in self._classes]
+        return self.covariances_by_class(by_class, variances)
+
+    def covariances_by_class(self, features: list[Array], variances: Array) -> Array:
+        """Return the posterior covariances from the features of each class, (t, m_k), whose numbers may differ."""
+        xp = array_namespace(self.inverse)
+        features = [xp.astype(features_k, self.inverse.dtype, copy=False) for features_k in features]
+        first, n_classes = features[0], len(features)
+        covariances = xp.empty((first.shape[0], n_classes, n_classes), dtype=first.dtype, device=device(first))
+        for k in self._classes:
+            product = features[k] @ self.inverse[self.blocks[k], : self.blocks[k].stop]
+            for j in range(k + 1):
+                covariances[:, k, j] = xp.vecdot(product[:, self.blocks[j]], features[j])
+                covariances[:, j, k] = covariances[:, k, j]
+            residual = (variances if variances.ndim == 1 else variances[k, :]) - xp.vecdot(features[k], features[k])
+            covariances[:, k, k] += xp.astype(xp.where(residual > 0, residual, 0.0), first.dtype, copy=False)
+        return covariances
+
+    @property
+    def _classes(self) -> range:
+        return range(len(self.blocks))
+
+
+def curvature_matrix(features: list[Array], weight: Callable[[int, int], Array]) -> Array:
+    """Return H with the blocks Phi_k^T diag(W_kl) Phi_l, a sum over rows; `weight` returns W_kl, (n,), for l <= k."""
+    xp = array_namespace(features[0])
+    blocks = consecutive_slices([features_k.shape[1] for features_k in features])
+    size = blocks[-1].stop
+    H = xp.zeros((size, size), dtype=features[0].dtype, device=device(features[0]))
+    for k, block in enumerate(blocks):
+        for j in range(k + 1):
+            values = features[k].mT @ (weight(k, j)[:, None] * features[j])
+            H[block, blocks[j]] = values
+            H[blocks[j], block] = values.mT
+    return H
+
+
+def consecutive_slices(sizes: list[int]) -> list[slice]:
+    """Return consecutive slices of these sizes."""
+    ends = list(accumulate(sizes, initial=0))
+    return [slice(start, end) for start, end in pairwise(ends)]

@@ -1,0 +1,276 @@
+"""Votes, reconstruction and label propagation among nearest neighbors: the computations of PLKNN and IPAL.
+
+* Votes of neighbors for their candidates (Hüllermeier & Beringer 2006).
+* Reconstruction of a row from its neighbors: min_{w >= 0} ||x - sum_j w_j x_j||^2 over the nearest rows x_j of x. The
+  k x k Gram matrices are summed in float64 directly from the rows, dense or CSR, without a copy of the neighbors. They
+  are in memory for one block of rows at a time.
+* Propagation of labels (Zhang & Yu 2015). With W the (n, n) matrix of the reconstruction weights, its rows scaled to
+  sum 1, and F_0 uniform on the candidates, repeat
+
+      F <- alpha W F + (1 - alpha) F_0,   then F_ik <- F_ik / sum_{j in S_i} F_ij for k in S_i, else 0.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.errors import InputError
+from oneof.graphs.neighbors import NeighborIndex
+from oneof.likelihoods import normalize_within_sets, uniform_within_sets
+from oneof.solvers.jit import compiled
+from oneof.solvers.nnls import nonnegative_least_squares
+from oneof.solvers.row_accessors import DenseRows, SparseRows, as_row_view, row_product, row_square
+from oneof.typing import FeatureMatrix, Floats, Ints, Mask
+
+MAX_GRAM_ENTRIES = 2**22
+"""Maximum number of entries of the Gram matrices in memory at once (32 MB)."""
+_MAX_SQUARE = 1e300
+
+
+def neighbor_weights(distances: Floats) -> Floats:
+    """Return w_r = 1 - d_r / sum_r d_r for the neighbors of each row, (n, k); 1 for 0/0 and for k = 1."""
+    n_neighbors = distances.shape[1]
+    total = distances.sum(axis=1, keepdims=True, dtype=np.float64)
+    if n_neighbors == 1:
+        return np.ones_like(total)
+    return np.where(total > 0, 1.0 - distances / np.where(total > 0, total, 1.0), 1.0)
+
+
+def count_votes(neighbors: Ints, weights: Floats, mask: Mask) -> Floats:
+    """Return sum_r w_r 1[k in S_r] over the neighbors r of each row.
+
+    Parameters
+    ----------
+    neighbors : ndarray of shape (n, k)
+        Row indices of `mask`.
+    weights : ndarray of shape (n, k)
+    mask : ndarray of shape (m, K), bool
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+    """
+    return np.asarray(neighbor_matrix(neighbors, weights, len(mask)) @ mask.astype(np.float64))
+
+
+def vote_fractions(neighbors: Ints, weights: Floats, mask: Mask) -> Floats:
+    """Return the votes of `count_votes`, scaled to sum 1 in each row."""
+    votes = count_votes(neighbors, weights, mask)
+    return votes / votes.sum(axis=1, keepdims=True)
+
+
+def neighbor_matrix(neighbors: Ints, weights: Floats, n_rows: int) -> sp.csr_array:
+    """Return the (n, n_rows) matrix of the weights, (n, k), of each row's neighbors."""
+    n, k = neighbors.shape
+    if neighbors.size and not 0 <= neighbors.min() <= neighbors.max() < n_rows:
+        raise InputError(f"a neighbor index is outside the {n_rows} rows: fit the model again.")
+    return sp.csr_array((weights.ravel(), neighbors.ravel(), np.arange(n + 1) * k), shape=(n, n_rows))
+
+
+# -- reconstruction ----------------------------------------------------------------------------------------------------
+
+
+def reconstruction_weights(rows: FeatureMatrix, targets: FeatureMatrix, neighbors: Ints) -> Floats:
+    """Return the weights with which the neighbors reconstruct each target.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR matrix of shape (m, d)
+        CSR rows are in canonical format.
+    targets : ndarray or CSR matrix of shape (n, d)
+        Of the same type as `rows`.
+    neighbors : ndarray of shape (n, k)
+        Row indices of `rows`.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        At least 0, see `nonnegative_least_squares`.
+
+    Raises
+    ------
+    InputError
+        If products of rows overflow.
+    """
+    weights = np.zeros(neighbors.shape)
+    for block, gram, cross, square in _iter_problems(rows, targets, neighbors):
+        weights[block] = nonnegative_least_squares(gram, cross, square)
+    return weights
+
+
+def reconstruction_errors(
+    rows: FeatureMatrix, targets: FeatureMatrix, neighbors: Ints, labels: Ints, n_classes: int
+) -> Floats:
+    """Return the reconstruction error of each target by each class: ||x - sum_{j: label_j = k} w_j x_j||^2 / ||x||^2.
+
+    The weights are fitted with all neighbors together. The error is 1 for a class without neighbors, and 0 for all
+    classes if the target is 0.
+
+    Parameters
+    ----------
+    rows, targets, neighbors
+        As for `reconstruction_weights`.
+    labels : ndarray of shape (m,)
+        The class of each row.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        At least 0.
+    """
+    explained, squares = np.zeros(neighbors.shape), np.zeros(len(neighbors))
+    for block, gram, cross, square in _iter_problems(rows, targets, neighbors):
+        weights = nonnegative_least_squares(gram, cross, square)
+        label = labels[neighbors[block]]
+        same_class = gram * (label[:, :, None] == label[:, None, :])
+        # ||x - sum w_j x_j||^2 = ||x||^2 - sum_j w_j (2 x_j . x - x_j . sum_l w_l x_l), over the rows j, l of one class
+        explained[block] = weights * (2.0 * cross - (same_class @ weights[:, :, None])[:, :, 0])
+        squares[block] = square
+    by_class = count_votes(neighbors, explained, np.eye(n_classes, dtype=bool)[labels])
+    errors = np.maximum(squares[:, None] - by_class, 0.0)
+    return np.divide(errors, squares[:, None], out=np.zeros_like(errors), where=squares[:, None] > 0)
+
+
+def reconstruction_matrix(index: NeighborIndex, n_neighbors: int, rows: FeatureMatrix | None = None) -> sp.csr_array:
+    """Return the weights with which the nearest indexed rows reconstruct each row, scaled to sum 1.
+
+    Parameters
+    ----------
+    index : NeighborIndex
+        m rows.
+    n_neighbors : int
+    rows : ndarray or CSR matrix of shape (n, d), optional
+        Without it, the indexed rows are reconstructed, each from the others.
+
+    Returns
+    -------
+    csr_array of shape (n, m)
+        k entries per row; all are 0 if no neighbor reduces the reconstruction error.
+    """
+    targets = index.points(rows)
+    _, neighbors = index.nearest(n_neighbors, rows).reshape_by_row(targets.shape[0])
+    weights = reconstruction_weights(index.points(), targets, neighbors)
+    total = weights.sum(axis=1, keepdims=True)
+    return neighbor_matrix(neighbors, weights / np.where(total > 0, total, 1.0), len(index))
+
+
+def _iter_problems(
+    rows: FeatureMatrix, targets: FeatureMatrix, neighbors: Ints
+) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
+    """Yield, for each block of targets, G (c, k, k), the products with the target (c, k), and ||x||^2 (c,)."""
+    n, k = neighbors.shape
+    m, d = rows.shape
+    # Compiled loops do not check bounds.
+    if targets.shape != (n, d) or (neighbors.size and not 0 <= neighbors.min() <= neighbors.max() < m):
+        raise InputError(
+            f"`neighbors` must have indices of {m} rows for each target of {d} features; got neighbors of shape "
+            f"{neighbors.shape} and targets of shape {targets.shape}."
+        )
+    length = max(1, MAX_GRAM_ENTRIES // max(k * k, 1))
+    view = as_row_view(rows)
+    for start in range(0, n, length):
+        block = slice(start, min(start + length, n))
+        size = block.stop - start
+        gram, cross, square = np.empty((size, k, k)), np.empty((size, k)), np.empty(size)
+        _multiply(view, as_row_view(targets[block]), neighbors[block], gram, cross, square)
+        largest = max(square.max(), gram.diagonal(axis1=1, axis2=2).max(initial=0.0))
+        if not largest < _MAX_SQUARE:
+            raise InputError("products of rows overflow: scale the features, for example with StandardScaler.")
+        yield block, gram, cross, square
+
+
+@compiled
+def _multiply(
+    rows: DenseRows | SparseRows,
+    targets: DenseRows | SparseRows,
+    neighbors: Ints,
+    gram: Floats,
+    cross: Floats,
+    square: Floats,
+) -> None:
+    n, k = neighbors.shape
+    for i in range(n):
+        square[i] = row_square(targets, i, False)
+        for a in range(k):
+            row = neighbors[i, a]
+            cross[i, a] = row_product(targets, i, rows, row)
+            for b in range(a + 1):
+                gram[i, a, b] = gram[i, b, a] = row_product(rows, row, rows, neighbors[i, b])
+
+
+# -- propagation -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """Result of `propagate`."""
+
+    label_distributions: Floats
+    """(n, K): F, 0 outside the candidates; rows sum to 1."""
+    n_iter: int
+    """Number of iterations."""
+    change: float
+    """Largest change of an entry of F in the last iteration."""
+
+
+def propagate(
+    weights: sp.csr_array,
+    mask: Mask,
+    *,
+    alpha: float,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    initial: Floats | None = None,
+) -> Propagation:
+    """Iterate until F changes by no more than `tol`, or `max_iter` times.
+
+    Parameters
+    ----------
+    weights : CSR matrix of shape (n, n)
+        W; a row of zeros keeps its F_0.
+    mask : ndarray of shape (n, K), bool
+    alpha : float
+        Weight of the neighbors, in [0, 1].
+    max_iter : int
+        At least 1.
+    tol : float
+    initial : ndarray of shape (n, K), optional
+        A warm start, instead of F_0.
+
+    Returns
+    -------
+    Propagation
+    """
+    uniform = uniform_within_sets(mask)
+    F = uniform if initial is None else initial
+    n_iter, change = 0, np.inf
+    while n_iter < max_iter and change > tol:
+        new = normalize_within_sets(alpha * np.asarray(weights @ F) + (1.0 - alpha) * uniform, mask)
+        change = float(np.abs(new - F).max())
+        F = new
+        n_iter += 1
+    return Propagation(F, n_iter, change)
+
+
+def normalize_class_mass(label_distributions: Floats, mask: Mask) -> Floats:
+    """Return F with each class scaled to its fraction of all rows in F_0, and rows then scaled to sum 1.
+
+    q_k F_ik with q_k = sum_i F_0,ik / sum_i F_ik (class mass normalization). Propagation favors classes that are in
+    many sets, which this reverses. A class without mass remains without mass.
+
+    Parameters
+    ----------
+    label_distributions : ndarray of shape (n, K)
+    mask : ndarray of shape (n, K), bool
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+    """
+    mass = label_distributions.sum(axis=0)
+    has_mass = mass > np.finfo(np.float64).eps * mass.sum()  # with alpha=1 classes vanish, and the rest is rounding
+    factor = np.divide(uniform_within_sets(mask).sum(axis=0), mass, out=np.zeros(len(mass)), where=has_mass)
+    return normalize_within_sets(label_distributions * factor, mask)

@@ -1,0 +1,278 @@
+"""Support vector machine for two classes with a separate cost for every row.
+
+With signs y_i = +-1, costs C_i >= 0, and scores f_i = <w, Phi(x_i)> + b,
+
+    min_{w, b}  P = 1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i f_i)
+
+    max_beta    D = sum_i y_i beta_i - 1/2 ||w||^2,   w = sum_i beta_i Phi(x_i),
+                0 <= y_i beta_i <= C_i,   sum_i beta_i = 0.
+
+The dual is solved by coordinate ascent (Hsieh et al. 2008, A dual coordinate descent method for large-scale linear
+SVM), which cannot satisfy the equality constraint. A penalty (b - center)^2 / (2 r), equivalent to a constant feature
+sqrt(r), therefore keeps b near a center, and the center is moved to b repeatedly. This is the proximal point method,
+which is the method of multipliers on the equality (Rockafellar 1976). It converges to the SVM with an unpenalized b.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from oneof.errors import InputError
+from oneof.solvers.feature_spaces import Space
+from oneof.solvers.jit import compiled
+from oneof.solvers.row_accessors import row_add, row_scores
+from oneof.solvers.transductive.newton import newton_proximal
+from oneof.typing import Floats
+
+MAX_EPOCHS = 10_000
+"""Largest number of passes over the rows for one SVM."""
+_NEWTON_AFTER = 50
+"""Number of epochs before a Newton step over all free variables is tried."""
+_MIN_TOL = 1e-13
+"""Smallest tolerance of scores: below, they are dominated by rounding errors."""
+
+
+@dataclass(frozen=True)
+class SVMSolution:
+    """Result of `solve_weighted_svm`."""
+
+    coefficients: Floats
+    """(n,): beta."""
+    weights: Floats
+    """sum_i beta_i Phi(x_i), in the form of the feature space."""
+    products: Floats
+    """(n,): <w, Phi(x_i)>."""
+    intercept: float
+    """Optimal intercept for w: the middle of an interval of optimal ones, or its finite end if it is unbounded."""
+    proximal_center: float
+    """Intercept from which a warm start continues."""
+    violation: float
+    """Largest violation of an optimality condition by the score of a row with a positive cost."""
+    converged: bool = False
+    """Whether the violation is at most the tolerance."""
+
+    @property
+    def scores(self) -> Floats:
+        """(n,): f."""
+        return self.products + self.intercept
+
+
+@dataclass(frozen=True)
+class SVMProblem:
+    """Rows in a feature space, shared by all SVMs of a fit."""
+
+    space: Space
+    has_intercept: bool
+
+    def objective(self, svm: SVMSolution, signs: Floats, costs: Floats) -> float:
+        """Return P, computed from the hinge losses."""
+        losses = np.maximum(0.0, 1.0 - signs * svm.scores)
+        return 0.5 * self.space.dot(svm.weights, svm.weights) + float(costs @ losses)
+
+    def zero_solution(self) -> SVMSolution:
+        """Return the initial point w = 0, b = 0."""
+        n = self.space.n_rows
+        return SVMSolution(np.zeros(n), self.space.zeros(1), np.zeros(n), 0.0, 0.0, np.inf)
+
+
+def solve_weighted_svm(
+    problem: SVMProblem,
+    signs: Floats,
+    costs: Floats,
+    *,
+    initial: SVMSolution,
+    tol: float,
+    rng: np.random.Generator,
+    allow_increase: bool = False,
+    max_epochs: int = MAX_EPOCHS,
+) -> SVMSolution:
+    """Maximize the dual, starting from another solution clipped to the bounds, until the optimality conditions hold.
+
+    Unless `allow_increase` is True, the tolerance is tightened until P is no higher than at the initial weights.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    signs : ndarray of shape (n,)
+        -1 or 1.
+    costs : ndarray of shape (n,)
+        At least 0; rows of cost 0 are ignored.
+    initial : SVMSolution
+    tol : float
+        Largest allowed violation of an optimality condition by a score: y_i f_i >= 1 if beta_i = 0, <= 1 if it is
+        y_i C_i, and = 1 between. A beta_i within tol C_i of a bound counts as at the bound.
+    rng : Generator
+        Draws the order of the rows.
+    allow_increase : bool
+        Whether P may be higher than at the initial weights.
+    max_epochs : int
+        Largest number of passes over the rows.
+
+    Returns
+    -------
+    SVMSolution
+
+    Raises
+    ------
+    InputError
+        If the squared norm of the weights is negative, because the kernel is not positive semi-definite.
+    """
+    space = problem.space
+    ceiling = np.inf if allow_increase else problem.objective(initial, signs, costs)
+    coefficients = signs * np.clip(signs * initial.coefficients, 0.0, costs)
+    strength = float(space.squares.mean()) if problem.has_intercept else 0.0
+    curvatures, rows = space.squares + strength, space.rows()
+    active = np.flatnonzero(costs > 0.0)
+    intercept = np.array([initial.proximal_center])
+    skip_until, idle_epochs = np.zeros((2, space.n_rows), dtype=np.int64)
+    weights = space.to_internal(space.rmatvec(coefficients[:, None]))
+    inner_tol, epoch, next_newton = tol, 0, _NEWTON_AFTER
+    while True:
+        skip_until[:] = epoch  # rows that seemed to stay at their bound are visited again
+        while epoch < max_epochs:
+            order = rng.permutation(active[skip_until[active] <= epoch])
+            worst = _run_epoch(
+                rows,
+                order,
+                signs,
+                costs,
+                curvatures,
+                strength,
+                weights,
+                intercept,
+                coefficients,
+                skip_until,
+                idle_epochs,
+                epoch,
+            )
+            epoch += 1
+            shift = strength * float(coefficients.sum())
+            if abs(shift) > max(worst, inner_tol):  # the penalty keeps b away from its optimum: move the center
+                intercept[0] += shift
+            elif worst <= inner_tol:
+                if len(order) == len(active):
+                    break
+                skip_until[:] = epoch
+            if epoch >= next_newton:
+                next_newton = epoch + max(_NEWTON_AFTER, epoch // 4)
+                result = newton_proximal(
+                    space,
+                    signs,
+                    costs,
+                    coefficients,
+                    float(intercept[0]),
+                    has_intercept=problem.has_intercept,
+                    tol=inner_tol,
+                )
+                coefficients[:], intercept[0] = result.coefficients, result.intercept
+                if result.converged:
+                    break
+                weights = space.to_internal(space.rmatvec(coefficients[:, None]))
+                skip_until[:] = epoch
+        solution = _evaluate(problem, signs, costs, coefficients, float(intercept[0]), tol)
+        increased = problem.objective(solution, signs, costs) > ceiling * (1.0 + 1e-12)
+        if epoch >= max_epochs or inner_tol < _MIN_TOL or not (solution.violation > tol or increased):
+            return replace(solution, converged=solution.violation <= tol)
+        weights = space.to_internal(solution.weights)
+        inner_tol *= 0.2
+        if epoch >= _NEWTON_AFTER:
+            next_newton = epoch  # coordinate ascent was slow already
+
+
+def _evaluate(
+    problem: SVMProblem, signs: Floats, costs: Floats, coefficients: Floats, proximal_center: float, tol: float
+) -> SVMSolution:
+    """Return the solution of dual variables, recomputed without the accumulated rounding errors."""
+    space = problem.space
+    weights = space.rmatvec(coefficients[:, None])
+    products = np.asarray(space.matvec(weights))[:, 0]
+    if products @ coefficients < -1e-6 * (np.abs(products) @ np.abs(coefficients)):
+        raise InputError(
+            "the kernel is not positive semi-definite, so the objective is unbounded below. Choose another kernel."
+        )
+    intercept = best_intercept(products, signs, costs) if problem.has_intercept else 0.0
+    slack = 1.0 - signs * (products + intercept)
+    sizes = signs * coefficients
+    # If all variables are at their bounds, an interval of intercepts is optimal, and its middle differs from the
+    # intercept of the ascent.
+    above_lower, below_upper = sizes > tol * costs, sizes < (1.0 - tol) * costs
+    violations = np.maximum(np.where(below_upper, slack, 0.0), np.where(above_lower, -slack, 0.0))
+    violation = float(violations.max(where=costs > 0.0, initial=0.0))
+    return SVMSolution(coefficients.copy(), weights, products, intercept, proximal_center, violation)
+
+
+def best_intercept(products: Floats, signs: Floats, costs: Floats) -> float:
+    """Minimize sum_i C_i max(0, 1 - y_i (p_i + b)) over b.
+
+    If an interval of intercepts is optimal, its middle is returned. If the interval is unbounded, because all rows have
+    one sign, its finite end is returned, at which the losses are just 0.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n,)
+        p, the scores without an intercept.
+    signs : ndarray of shape (n,)
+        -1 or 1.
+    costs : ndarray of shape (n,)
+        At least 0, and one of them above 0.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_intercept(np.array([2.0, 0.5]), np.array([1.0, -1.0]), np.ones(2))
+    -1.25
+    """
+    active = np.flatnonzero(costs > 0.0)
+    kinks = signs[active] - products[active]  # at which the loss of a row begins or ends; the slope rises by its cost
+    order = np.argsort(kinks, kind="stable")
+    kinks, active = kinks[order], active[order]
+    slopes = np.cumsum(costs[active]) - float(costs[active][signs[active] > 0].sum())  # to the right of each kink
+    level = 1e-10 * float(costs[active].sum())
+    low = int(np.argmax(slopes >= -level))
+    high = int(np.argmax(slopes > level)) if slopes[-1] > level else low
+    return 0.5 * float(kinks[low] + kinks[high])
+
+
+@compiled
+def _run_epoch(
+    rows,
+    order,
+    signs,
+    costs,
+    curvatures,
+    strength,
+    weights,
+    intercept,
+    coefficients,
+    skip_until,
+    idle_epochs,
+    epoch,
+):
+    """Update the dual variables of the rows in `order` once, and return the largest violation."""
+    score = np.empty(1)
+    worst = 0.0
+    for r in range(order.shape[0]):
+        i = order[r]
+        sign, cost, size = signs[i], costs[i], signs[i] * coefficients[i]
+        row_scores(rows, i, weights, score)
+        slack = 1.0 - sign * (score[0] + intercept[0])
+        violation = max(slack if size < cost else 0.0, -slack if size > 0.0 else 0.0)
+        worst = max(worst, violation)
+        if violation == 0.0:
+            # A row that stays at its bound is skipped for longer and longer.
+            idle_epochs[i] = min(2 * idle_epochs[i] + 1, 31)
+        else:
+            idle_epochs[i] = 0
+            updated = cost if slack > 0.0 else 0.0
+            if curvatures[i] > 0.0:
+                updated = min(max(size + slack / curvatures[i], 0.0), cost)
+            step = sign * (updated - size)
+            coefficients[i] = sign * updated
+            row_add(rows, i, weights, 0, step)
+            intercept[0] += strength * step
+        skip_until[i] = epoch + 1 + idle_epochs[i]
+    return worst

@@ -1,0 +1,95 @@
+"""Queries of graph-prior logistic regression, with one view of the rows and with two."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from oneof import GraphLogisticRegression
+from oneof.active import query, query_subsets, simulate
+from oneof.datasets import make_two_sensors
+from oneof.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def sensors():
+    """Return a classifier of two views of few features, and its rows."""
+    rows = make_two_sensors((20, 40, 40), (8, 5), separation=(4.0, 3.0), random_state=0)
+    y = np.where(np.arange(100) < 30, rows.y, None)
+    return GraphLogisticRegression(views=rows.views).fit(rows.X, y), rows
+
+
+def first_proba(model, X, view=None):
+    return model.predict_proba(X, view=view)[:, 0]
+
+
+def test_two_classes_and_one_view_give_the_equation_of_the_paper():
+    """The utility of the selected row is 1/2 log(1 + p (1 - p) x^T H^-1 x)."""
+    rng = np.random.default_rng(0)
+    X, pool = rng.normal(size=(60, 4)), rng.normal(size=(25, 4))
+    y = np.where(np.arange(60) < 20, (X[:, 0] > 0).astype(int), -1)
+    model = GraphLogisticRegression().fit(X, y)
+    ((_, x),) = model.posterior_features(pool)
+    p = first_proba(model, pool)
+    information = 0.5 * np.log1p(p * (1 - p) * model.posterior_.covariance(x)[:, 0, 0])
+    result = query(model, pool, 1)
+    assert result.indices[0] == np.argmax(information)
+    assert result.utilities[0] == pytest.approx(information.max(), rel=1e-8)
+
+
+def test_the_information_of_a_row_is_that_of_its_views(sensors):
+    """The information of a row is one determinant over the views that it has."""
+    model, rows = sensors
+    present = np.column_stack([np.isfinite(rows.X[:, columns[0]]) for columns in rows.views])
+    rest = np.arange(30, 100)
+    result = query(model, rows.X[rest], 70)
+    first = rest[result.indices[0]]
+    views = [v for v in range(2) if present[first, v]]
+    instances = [model.posterior_features(rows.X[[first]])[v][1] for v in views]
+    M = np.array([[model.posterior_.covariance(a, b)[0, 0, 0] for b in instances] for a in instances])
+    p = np.array([first_proba(model, rows.X[[first]], v)[0] for v in views])
+    expected = 0.5 * np.log(np.linalg.det(np.eye(len(views)) + (p * (1 - p))[:, None] * M))
+    assert result.utilities[0] == pytest.approx(expected, rel=1e-8)
+    assert sorted(result.indices.tolist()) == list(range(70))
+
+
+def test_a_further_view_does_not_decrease_the_information(sensors):
+    """A row without the second view has at most the information of the row with it."""
+    model, rows = sensors
+    both = np.flatnonzero(np.isfinite(rows.X).all(axis=1))[-1:]
+    lacking = rows.X[both].copy()
+    lacking[:, rows.views[1]] = np.nan
+    assert query(model, rows.X[both]).utilities[0] >= query(model, lacking).utilities[0]
+
+
+def test_a_view_with_some_columns_missing_is_an_error(sensors):
+    """NaN in some columns of a view raises an error."""
+    model, rows = sensors
+    broken = rows.X[:5].copy()
+    broken[2] = 0.0
+    broken[2, 1] = np.nan
+    with pytest.raises(InputError):
+        query(model, broken)
+
+
+@pytest.mark.parametrize("strategy", ["mutual_information", "entropy", "margin", "random"])
+def test_simulation_with_two_views(sensors, strategy):
+    """A simulation with two views labels distinct rows, and has finite accuracies."""
+    _, rows = sensors
+    estimator = GraphLogisticRegression(views=rows.views, tol=1e-2)
+    run = simulate(estimator, rows.X, rows.y, start=10, n_queries=12, batch_size=4, strategy=strategy, random_state=0)
+    assert run.n_labeled[-1] == run.n_labeled[0] + 12
+    assert len(set(run.indices.tolist()) | set(run.initial_indices.tolist())) == run.n_labeled[-1]
+    assert run.class_counts[-1].sum() == run.n_labeled[-1]
+    assert np.isfinite(run.accuracy).all()
+
+
+def test_queries_of_a_pipeline_with_a_scaler():
+    """A pipeline can be queried for labels and for subsets; a label is at least as informative as an answer."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(3.0, 2.0, size=(80, 3))
+    y = np.where(np.arange(80) < 30, np.argmax(X, axis=1), -1)
+    model = make_pipeline(StandardScaler(), GraphLogisticRegression()).fit(X, y)
+    labels, subsets = query(model, X[30:], 50), query_subsets(model, X[30:], 50)
+    assert subsets.utilities[0] <= labels.utilities[0] * (1 + 1e-9)
+    assert (np.diff(labels.utilities) <= 1e-12).all()

@@ -1,0 +1,113 @@
+import struct
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.io import savemat
+
+from oneof.datasets import load, load_mat
+from oneof.errors import DataError
+
+X = np.arange(12.0).reshape(4, 3)
+SETS = np.array([[1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 0]][:4])
+TRUTH = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]])
+
+
+def write(path, level="5", **changes):
+    matrices = {"data": X, "partial_target": SETS.T, "target": TRUTH.T} | changes
+    savemat(path, {key: matrix for key, matrix in matrices.items() if matrix is not None}, format=level)
+    return path
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_matrix, lambda a: sp.csc_matrix(a.astype(bool)), np.float64])
+@pytest.mark.parametrize("turn", [np.transpose, np.asarray])
+@pytest.mark.parametrize("level", "45")
+def test_either_orientation_and_storage_gives_the_same_sets(tmp_path, form, turn, level):
+    path = write(tmp_path / "four.mat", level, partial_target=form(turn(SETS)), target=form(turn(TRUTH)))
+    data = load_mat(path)
+    assert data.name == "four"
+    assert data.classes.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.candidates.mask, SETS.astype(bool))
+    assert data.y.tolist() == [0, 1, None, 2]
+
+
+def test_sparse_features_stay_sparse(tmp_path):
+    data = load_mat(write(tmp_path / "four.mat", data=sp.csc_matrix(X)))
+    assert data.X.format == "csr"
+    np.testing.assert_array_equal(data.X.toarray(), X)
+
+
+def test_a_square_matrix_is_read_as_classes_by_rows_with_a_warning(tmp_path):
+    square = np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1]])
+    path = write(tmp_path / "square.mat", data=X[:3], partial_target=square, target=np.eye(3))
+    with pytest.warns(UserWarning, match=r"read as \(classes, rows\)"):
+        data = load_mat(path)
+    np.testing.assert_array_equal(data.candidates.mask, square.T.astype(bool))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"data": None}, "lacks the matrix 'data'"),
+        ({"partial_target": None}, "lacks the matrix 'partial_target'"),
+        ({"target": None}, "lacks the matrix 'target'"),
+        ({"target": TRUTH}, "target has shape"),
+        ({"partial_target": SETS.T[:, :3], "target": TRUTH.T[:, :3][:2].repeat(2, 0)[:3]}, "data has 4 rows"),
+        ({"partial_target": SETS.T * 2}, "0 and 1 only"),
+        ({"partial_target": (SETS * [[1], [0], [1], [1]]).T}, "row 1: the candidate set is empty"),
+        ({"target": SETS.T}, "row 0 has 2 true labels"),
+        ({"target": TRUTH.T * 0.5}, "target has the value 0.5 in row 0"),
+        ({"data": np.array([["a"], ["b"], ["c"], ["d"]], dtype=object)}, "expected a numeric matrix"),
+    ],
+)
+def test_mismatched_matrices_are_rejected_with_the_reason(tmp_path, changes, reason):
+    path = write(tmp_path / "four.mat", **changes)
+    with pytest.raises(DataError, match=reason) as caught:
+        load_mat(path)
+    assert "four.mat" in str(caught.value)
+
+
+@pytest.mark.parametrize("n_bytes", [0, 50, 140, 300])
+def test_a_truncated_file_is_rejected(tmp_path, n_bytes):
+    path = write(tmp_path / "four.mat")
+    path.write_bytes(path.read_bytes()[:n_bytes])
+    with pytest.raises(DataError, match=r"cannot be read as a MATLAB file|lacks the matrix"):
+        load_mat(path)
+
+
+def test_other_files_are_rejected(tmp_path):
+    with pytest.raises(DataError, match="there is no file"):
+        load_mat(tmp_path / "absent.mat")
+    (tmp_path / "text.mat").write_text("x, y\n1, 2\n" * 50)
+    with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
+        load_mat(tmp_path / "text.mat")
+
+
+def test_the_error_for_version_7_3_has_a_remedy(tmp_path):
+    header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02" + b"IM"
+    (tmp_path / "new.mat").write_bytes(header.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n")
+    with pytest.raises(DataError, match=r"version 7\.3.*'-v7'"):
+        load_mat(tmp_path / "new.mat")
+
+
+def test_lost_is_unchanged_after_a_round_trip_through_matlab(tmp_path, data_folder):
+    lost = load("lost", data_folder)
+    truth = np.zeros(lost.candidates.shape)
+    truth[np.arange(len(truth)), lost.y.astype(int)] = 1
+    sets = sp.csc_matrix(lost.candidates.mask.T.astype(float))
+    path = write(tmp_path / "lost.mat", data=lost.X, partial_target=sets, target=sp.csc_matrix(truth.T))
+    again = load_mat(path)
+    np.testing.assert_array_equal(again.X, lost.X)
+    np.testing.assert_array_equal(again.candidates.mask, lost.candidates.mask)
+    np.testing.assert_array_equal(again.y, lost.y.astype(int))
+
+
+def test_indices_outside_a_sparse_matrix_of_level_4_are_rejected(tmp_path):
+    path = write(tmp_path / "four.mat", "4", data=sp.csc_array(7.0 * np.eye(4)))
+    content = path.read_bytes()
+    place = content.index(struct.pack("<d", 7.0)) - 8 * 6  # after the row indices, before the column indices
+    assert struct.unpack_from("<d", content, place) == (4.0,)
+    path.write_bytes(content[:place] + struct.pack("<d", 3.0) + content[place + 8 :])
+    with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
+        load_mat(path)

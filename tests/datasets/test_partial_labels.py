@@ -1,0 +1,246 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from oneof import CandidateSets, make_partial_labels
+from oneof.errors import InputError, LabelError
+
+KINDS = ("uniform", "confusable", "cooccurring")
+
+
+def labels(n_samples, n_classes, seed=0):
+    """Labels in which every class occurs."""
+    rest = np.random.default_rng(seed).integers(0, n_classes, size=n_samples - n_classes)
+    return np.concatenate([np.arange(n_classes), rest])
+
+
+def false_mask(sets, y):
+    mask = sets.mask.copy()
+    mask[np.arange(len(y)), y] = False
+    return mask
+
+
+@given(
+    n_classes=st.integers(2, 7),
+    more=st.integers(0, 40),
+    fraction=st.floats(0, 1),
+    kind=st.sampled_from(KINDS),
+    seed=st.integers(0, 99),
+    data=st.data(),
+)
+def test_laws_of_every_kind(*, n_classes, more, fraction, kind, seed, data):
+    """The truth is in every set, the fraction and the sizes are exact, and unlabeled rows stay unlabeled."""
+    y = labels(n_classes + more, n_classes, seed)
+    extra = data.draw(st.integers(0, n_classes - 1))
+    given_y = np.concatenate([y, [-1, -1]])
+    sets = make_partial_labels(given_y, fraction=fraction, n_distractors=extra, distractors=kind, random_state=seed)
+    assert sets.classes.tolist() == list(range(n_classes))
+    assert sets.is_unlabeled[-2:].all()
+    sizes = sets.sizes[:-2]
+    assert sets.mask[np.arange(len(y)), y].all()
+    n_partial = round(fraction * len(y))
+    if kind == "cooccurring":
+        assert np.count_nonzero(sizes > 1) <= n_partial
+        assert sizes.max() <= extra + 1
+    else:
+        assert sorted(sizes) == [1] * (len(y) - n_partial) + [extra + 1] * n_partial
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [3, lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)])
+def test_the_same_seed_gives_the_same_sets(kind, seed):
+    y = labels(200, 6)
+    first, again = (
+        make_partial_labels(y, n_distractors=2, distractors=kind, random_state=seed() if callable(seed) else seed)
+        for _ in range(2)
+    )
+    assert first == again
+    assert first != make_partial_labels(y, n_distractors=2, distractors=kind, random_state=4)
+
+
+def test_a_generator_advances():
+    y, rng, legacy = labels(200, 6), np.random.default_rng(0), np.random.RandomState(0)
+    assert make_partial_labels(y, random_state=rng) != make_partial_labels(y, random_state=rng)
+    assert make_partial_labels(y, random_state=legacy) != make_partial_labels(y, random_state=legacy)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_partial_rows_of_a_smaller_fraction_are_partial_for_a_larger_one(kind):
+    y = labels(300, 8)
+    few, many = (
+        make_partial_labels(y, fraction=fraction, distractors=kind, random_state=1).sizes > 1 for fraction in (0.3, 0.7)
+    )
+    if kind == "cooccurring":  # rows whose scene shows only their own label stay exact
+        assert few.sum() <= 90
+    else:
+        assert (many | ~few).all()
+        assert (few.sum(), many.sum()) == (90, 210)
+
+
+def test_set_size_is_n_distractors_plus_one():
+    y = labels(100, 5)
+    assert make_partial_labels(y, set_size=4, random_state=0) == make_partial_labels(y, n_distractors=3, random_state=0)
+    assert make_partial_labels(y, set_size=1, random_state=0).is_exact.all()
+
+
+@pytest.mark.parametrize("extra", [1, 2, 3])
+def test_uniform_sets_are_uniform_over_all_sets_of_that_size(extra):
+    """Chi-square over every set of distractors, for a class in the middle: no position in the order is favored."""
+    y = np.concatenate([np.full(20000, 2), np.arange(6)])
+    false = false_mask(make_partial_labels(y, n_distractors=extra, random_state=0), y)[:20000]
+    codes, counts = np.unique(false @ (1 << np.arange(6)), return_counts=True)
+    expected = {sum(1 << k for k in some) for some in itertools.combinations([0, 1, 3, 4, 5], extra)}
+    assert set(codes.tolist()) == expected
+    assert stats.chisquare(counts).pvalue > 0.001
+
+
+def test_confusable_sets_follow_the_confusion_matrix():
+    """Pairs of distractors have the frequencies of successive draws without replacement."""
+    weight = np.array([0.0, 5.0, 1.0, 0.0, 2.0])
+    confusion = np.ones((5, 5)) * 7.0
+    confusion[3] = weight
+    confusion[3, 3] = 100.0  # the diagonal is not used
+    y = np.concatenate([np.full(20000, 3), np.arange(5)])
+    false = false_mask(
+        make_partial_labels(y, n_distractors=2, distractors="confusable", confusion=confusion, random_state=0), y
+    )[:20000]
+    pairs = [(1, 2), (1, 4), (2, 4)]
+    observed = [np.count_nonzero(false[:, a] & false[:, b]) for a, b in pairs]
+    p = weight / weight.sum()
+    expected = [p[a] * p[b] / (1 - p[a]) + p[b] * p[a] / (1 - p[b]) for a, b in pairs]
+    assert sum(observed) == 20000
+    assert stats.chisquare(observed, 20000 * np.array(expected)).pvalue > 0.001
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.25, 0.7, 1.0])
+@pytest.mark.parametrize("extra", [1, 2])
+def test_the_partner_has_probability_epsilon_and_the_others_are_uniform(epsilon, extra):
+    """One other class has the rate epsilon (5 sigma); all further classes have equal rates."""
+    n, n_classes = 20000, 6
+    y = np.concatenate([np.full(n, 2), np.arange(n_classes)])
+    sets = make_partial_labels(y, n_distractors=extra, distractors="confusable", epsilon=epsilon, random_state=5)
+    rates = np.delete(false_mask(sets, y)[:n].mean(axis=0), 2)
+    rest = (extra - epsilon) / (n_classes - 2)
+    partner = np.argmax(np.abs(rates - rest))
+    bound = 5 * np.sqrt(0.25 / n)
+    assert abs(rates[partner] - epsilon) < bound
+    assert np.abs(np.delete(rates, partner) - rest).max() < bound
+
+
+def test_every_class_has_one_partner_for_all_of_its_rows():
+    y = labels(500, 9)
+    false = false_mask(make_partial_labels(y, distractors="confusable", epsilon=1.0, random_state=0), y)
+    for k in range(9):
+        assert len(np.unique(false[y == k], axis=0)) == 1
+
+
+@pytest.mark.parametrize("kind", ["uniform", "confusable"])
+def test_a_set_has_all_classes_only_if_requested(kind):
+    y = labels(200, 4)
+    assert make_partial_labels(y, n_distractors=3, distractors=kind, random_state=0).is_unlabeled.all()
+    assert not make_partial_labels(y, n_distractors=2, distractors=kind, random_state=0).is_unlabeled.any()
+
+
+def test_sets_of_given_scenes_are_the_labels_of_the_scene():
+    """Each partial row has the labels of all labeled rows of its scene; the oracle is a loop over rows."""
+    rng = np.random.default_rng(1)
+    y, groups = rng.integers(0, 5, size=60), rng.choice(["p", "q", "r", "s"], size=60)
+    y[rng.random(60) < 0.2] = -1
+    sets = make_partial_labels(y, distractors="cooccurring", groups=groups, classes=range(12), random_state=0).to_sets()
+    for i in range(60):
+        expected = {int(label) for label, group in zip(y, groups, strict=True) if group == groups[i] and label >= 0}
+        assert sets[i] == (expected if y[i] >= 0 else set(range(12)))
+
+
+def test_random_scenes_of_two_are_symmetric():
+    """In a scene of a and b both rows get {a, b}: so each set is the set of equally many rows of a and of b."""
+    y = labels(400, 7)
+    sets = make_partial_labels(y, distractors="cooccurring", n_distractors=1, random_state=0)
+    for a, b in itertools.combinations(range(7), 2):
+        pair = sets.mask[:, a] & sets.mask[:, b]
+        assert np.count_nonzero(pair & (y == a)) == np.count_nonzero(pair & (y == b))
+
+
+def test_common_labels_are_common_distractors_only_if_labels_cooccur():
+    """The rate of a class as a distractor grows with its frequency in scenes, but not for uniform ones."""
+    frequency = np.array([0.02, 0.05, 0.13, 0.3, 0.5])
+    y = np.repeat(np.arange(5), (20000 * frequency).astype(int))
+    rates = {}
+    for kind in ("cooccurring", "uniform"):
+        false = false_mask(make_partial_labels(y, n_distractors=2, distractors=kind, random_state=0), y)
+        rates[kind] = np.array([false[y != k, k].mean() for k in range(5)])
+    assert (np.diff(rates["cooccurring"]) > 0).all()
+    # Exactly: k is among the two other rows of the scene, drawn almost independently.
+    np.testing.assert_allclose(rates["cooccurring"], 1 - (1 - frequency) ** 2, atol=0.02)
+    np.testing.assert_allclose(rates["uniform"], 0.5, atol=0.02)
+
+
+def test_text_labels_and_candidate_sets_are_read():
+    y = ["wren", None, "finch", "robin"]
+    sets = make_partial_labels(y, random_state=0)
+    assert sets.classes.tolist() == ["finch", "robin", "wren"]
+    assert make_partial_labels(CandidateSets.from_labels(y), random_state=0) == sets
+    assert make_partial_labels(y, classes=["wren", "finch", "robin", "crow"]).classes.tolist()[-1] == "crow"
+
+
+def test_many_classes_are_drawn_in_blocks():
+    """With a weight for each of 2000 classes the draws do not fit one block; every row still gets its distractors."""
+    y = labels(4000, 2000)
+    confusion = np.ones((2000, 2000))
+    sets = make_partial_labels(y, n_distractors=4, distractors="confusable", confusion=confusion, random_state=0)
+    assert (sets.sizes == 5).all()
+
+
+@pytest.mark.parametrize("extra", [None, "x", 7, [1]])
+def test_n_distractors_is_ignored_with_groups(extra):
+    """With `groups`, any `n_distractors` gives the same sets."""
+    y, groups = ["a", "b", "a", "c"], [0, 0, 1, 1]
+    sets = make_partial_labels(y, distractors="cooccurring", groups=groups, n_distractors=extra).to_sets()
+    assert (
+        sets
+        == make_partial_labels(y, distractors="cooccurring", groups=groups).to_sets()
+        == [{"a", "b"}] * 2 + [{"a", "c"}] * 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"fraction": 1.5}, "`fraction` must be .* got 1.5"),
+        ({"fraction": float("nan")}, "`fraction` must be .* got nan"),
+        ({"n_distractors": 3}, "`n_distractors` must be an integer from 0 to 2, with 3 classes; got 3"),
+        ({"n_distractors": -1}, "`n_distractors` must be .* got -1"),
+        ({"n_distractors": 1.5}, "`n_distractors` must be .* got 1.5"),
+        ({"set_size": 0}, "`set_size` must be .* got 0"),
+        ({"set_size": 4}, "`set_size` must be .* got 4"),
+        ({"set_size": 2, "n_distractors": 2}, "pass only one of them"),
+        ({"set_size": 2, "distractors": "cooccurring"}, "cannot be guaranteed"),
+        ({"distractors": "odd"}, "`distractors` must be .* got 'odd'"),
+        ({"distractors": "confusable", "epsilon": 2}, "`epsilon` must be .* got 2"),
+        ({"confusion": np.ones((3, 3))}, 'requires distractors="confusable"'),
+        ({"groups": [1, 1, 2]}, 'requires distractors="cooccurring"'),
+        ({"distractors": "confusable", "confusion": np.ones((2, 2))}, "`confusion` must be of shape .* got shape"),
+        ({"distractors": "confusable", "confusion": -np.ones((3, 3))}, "row 0, column 0"),
+        ({"distractors": "confusable", "confusion": np.eye(3)}, "class 'a' has only 0 labels"),
+        ({"distractors": "cooccurring", "groups": [1, 1]}, "scene of each of the 3 rows; got 2"),
+        ({"distractors": "cooccurring", "groups": [1, None, "a"]}, "without missing values"),
+        ({"distractors": "cooccurring", "groups": [1.0, np.nan, 2.0]}, "no scene for row 1"),
+        ({"random_state": "seed"}, "`random_state` must be .* got 'seed'"),
+    ],
+)
+def test_invalid_parameters_are_rejected(arguments, reason):
+    with pytest.raises(InputError, match=reason):
+        make_partial_labels(["a", "b", "c"], **arguments)
+
+
+def test_labels_that_are_not_exact_are_rejected():
+    with pytest.raises(InputError, match="row 1 has 2 candidates already"):
+        make_partial_labels(CandidateSets.from_sets([["a"], ["a", "b"], ["c"]]))
+    with pytest.raises(LabelError, match="at least one class"):
+        make_partial_labels([None, None])
+    with pytest.raises(LabelError, match="only -1 and \\+1"):
+        make_partial_labels([-1, 1, 1])

@@ -1,0 +1,65 @@
+"""Tests of the input validation of every estimator: one error message, before the fit."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from oneof.errors import InputError
+from tests.estimators.panel import ALL, name, table
+
+every = pytest.mark.parametrize("estimator", ALL, ids=name)
+FLAGS = [
+    pytest.param(estimator, flag, id=f"{name(estimator)}-{flag}")
+    for estimator in ALL
+    for flag, value in estimator.get_params(deep=False).items()
+    if isinstance(value, bool)
+]
+
+
+@pytest.mark.parametrize(("estimator", "flag"), FLAGS)
+def test_a_flag_is_true_or_false(estimator, flag):
+    """Values that are only truthy or falsy, such as text and None, raise with the name; NumPy's booleans are valid."""
+    X, mask = table(20, like=estimator)
+    for value in (np.array([1.0, 2.0]), "no", 2, None):
+        with pytest.raises(InputError, match=rf"^`{flag}` must be True or False; got "):
+            clone(estimator).set_params(**{flag: value}).fit(X, mask)
+    seeded = clone(estimator).set_params(**({"random_state": 0} if flag == "shuffle" else {}))
+    other = not getattr(estimator, flag)
+    plain, of_numpy = (clone(seeded).set_params(**{flag: value}).fit(X, mask) for value in (other, np.bool_(other)))
+    np.testing.assert_array_equal(of_numpy.predict(X), plain.predict(X))
+
+
+@every
+def test_a_failed_fit_leaves_no_mixed_model(estimator):
+    """After invalid rows the estimator is not fitted; after an invalid parameter it is unchanged."""
+    X, mask = table(20, like=estimator)
+    model = clone(estimator).fit(X, mask)
+    expected = model.predict(X)
+    parameter = next(p for p in ("n_neighbors", "max_iter", "n_epochs", "max_iter", "code_length") if hasattr(model, p))
+    stored = getattr(model, parameter)
+    with pytest.raises(InputError, match=parameter):
+        model.set_params(**{parameter: -1}).fit(np.hstack([X, X]), mask)
+    model.set_params(**{parameter: stored})
+    np.testing.assert_array_equal(model.predict(X), expected)
+    with pytest.raises(InputError, match="Give one set for each row"):
+        model.fit(np.hstack([X, X]), mask[:5])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@every
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_nonfinite_values_are_located(estimator, value):
+    """NaN and infinity raise with row and column, for dense and sparse rows, in fit and in predict."""
+    X, mask = table(20, like=estimator)
+    model = clone(estimator).fit(X, mask)
+    X[5, 1] = value
+    said = (
+        r"^row 5, column 1: X contains (NaN|infinity, or a number too large for its type): impute the value or drop the"
+    )
+    with pytest.raises(InputError, match=said):
+        clone(estimator).fit(sp.csr_array(X), mask)
+    with pytest.raises(InputError, match=said):
+        model.predict(X)

@@ -1,0 +1,114 @@
+"""Tests of the statistics and texts of the report."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof.candidates import CandidateSets
+from oneof.errors import InputError
+from oneof.report import statistics, templating
+from tests.report.data import curve, sample
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"truth": ["finch"]},
+        {"decisions": SimpleNamespace(labels=["finch"], confidence=np.ones(60))},
+        {"decisions": SimpleNamespace(labels=["finch"] * 60, confidence=np.ones(2))},
+    ],
+)
+def test_lengths_must_agree(changes):
+    """Decisions and truth must have one entry per row."""
+    with pytest.raises(InputError, match="must have one entry per row"):
+        dataclasses.replace(sample(), **changes)
+
+
+def test_label_summary_adds_up():
+    """Exact, partial and unlabeled rows sum to all rows, and the mean size is over the partial sets."""
+    y = CandidateSets.from_sets([["a"], ["a", "b"], ["a", "b", "c"], None, ["d"]])
+    assert statistics.label_summary(y) == (5, 4, 2, 2, 1, 2.5, 1)
+
+
+def test_baselines():
+    """The majority label is in most sets; a random label covers the mean fraction of the classes."""
+    y = CandidateSets.from_sets([["a"], ["a", "b"], ["b"], ["a", "c"], None], classes=["a", "b", "c", "d"])
+    result = statistics.baseline(y)
+    assert (result.majority_rate, result.majority_label) == (0.75, "a")
+    assert result.random_rate == pytest.approx(np.mean([1, 2, 1, 2]) / 4)
+    assert statistics.baseline(CandidateSets.from_sets([None, None], classes=["a", "b"])) is None
+
+
+def test_known_truths_are_compared():
+    """Fractions equal plain counting; missing truths are ignored, truths outside their set are never right."""
+    sets = [["a", "b"], ["a", "b"], ["b", "c", "d"], None, None, ["a"], ["c", "d"], ["a"]]
+    y = CandidateSets.from_sets(sets, classes=["a", "b", "c", "d", "e"])
+    decided = ["a", "b", "c", "d", "e", "a", "c", "a"]
+    truth = ["a", "a", "c", "d", "a", "e", None, "z"]
+    result = statistics.compare_with_truth(y, decided, truth)
+    assert (result.n_known, result.outside) == (7, 2)
+    assert (result.n_partial, result.right_partial) == (3, pytest.approx(2 / 3))
+    assert result.chance_partial == pytest.approx((1 / 2 + 1 / 2 + 1 / 3) / 3)
+    assert (result.n_unlabeled, result.right_unlabeled) == (2, 0.5)
+    assert statistics.compare_with_truth(y, decided, [None] * 8) is None
+
+
+@given(st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=40), st.integers(0, 12), st.randoms())
+def test_least_confident_rows_are_ordered(sizes, limit, random):
+    """Each kind has its lowest confidences in ascending order, no exact row is listed, and the limit is used."""
+    mask = np.arange(4) < np.array(sizes)[:, None]
+    confidence = np.array([random.random() for _ in sizes])
+    partial, unlabeled = statistics.least_confident(CandidateSets(mask, list("abcd")), confidence, limit)
+    for kind, listed in (((2, 3), partial), ((4,), unlabeled)):
+        every = sorted((confidence[i], i) for i, size in enumerate(sizes) if size in kind)
+        assert listed.tolist() == [i for _, i in every[: len(listed)]]
+    assert len(partial) + len(unlabeled) == min(limit, sum(size > 1 for size in sizes))
+    if min(sum(size in kind for size in sizes) for kind in ((2, 3), (4,))) >= limit:
+        assert len(unlabeled) == limit // 2
+
+
+def test_uncertain_rows_count_from_zero():
+    """Row i of the arrays is row i of the report, with the preview cells of row i."""
+    data = sample()
+    columns, groups = statistics.uncertain_rows(data)
+    assert columns == ["wing", "song"]
+    for _, rows in groups:
+        for row in rows:
+            assert row.cells == [f"{row.number} mm", "tsip"]
+            assert row.label == data.decisions.labels[row.number]
+    listed = statistics.uncertain_rows(sample(preview=[{"wing": f"{row} mm", "song": "tsip"} for row in range(60)]))
+    assert listed == (columns, groups)
+
+
+@pytest.mark.parametrize(
+    ("rates", "std", "text"),
+    [
+        ([0.5, 0.6, 0.8], 0.01, "should still help"),
+        ([0.5, 0.6, 0.65], 0.10, "may help a little"),
+        ([0.5, 0.8, 0.801], 0.01, "would help little"),
+        ([0.5, 0.8, 0.7], 0.01, "fell by 10.0 points, more than"),
+        ([0.5, 0.8, 0.7], 0.20, "within its standard deviation"),
+        ([np.nan, np.nan, 0.7], 0.20, "is unknown"),
+        ([0.5, np.nan, 0.7], 0.01, "Between 50 and 200"),
+    ],
+)
+def test_the_description_of_a_curve_uses_its_last_doubling(rates, std, text):
+    """The sentence depends on the sign of the change and on whether it exceeds the standard deviation."""
+    assert text in templating.describe_learning_curve(curve(rates, std=std))
+    shuffled = curve(rates[::-1], train_sizes=(200, 100, 50), std=std)
+    assert templating.describe_learning_curve(shuffled) == templating.describe_learning_curve(curve(rates, std=std))
+
+
+@given(st.floats(0, 1e5))
+def test_times_are_within_their_rounding(value):
+    """A formatted time, parsed again, equals the time to two significant digits."""
+    formatted = templating.format_seconds(value).replace("\N{NO-BREAK SPACE}", " ")
+    if value < 0.01:
+        assert formatted == "< 0.01 s"
+    else:
+        number, unit = formatted.split()
+        assert float(number.replace(",", "")) * {"s": 1, "min": 60}[unit] == pytest.approx(value, rel=0.0501)

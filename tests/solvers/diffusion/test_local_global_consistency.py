@@ -1,0 +1,130 @@
+"""Local and global consistency: the closed form, its fixed point, rows far from all labels."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oneof.solvers.diffusion import solve_local_global_consistency
+from tests.oracles import diffusion as oracle
+from tests.solvers.diffusion.problems import blocks, graph, grid, problem
+
+TIGHT = {"tol": 1e-13, "max_iter": 20_000}
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.9, 0.99])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_closed_form(seed, alpha):
+    """With exact labels F is (1 - alpha) (I - alpha S)^-1 Y with rows scaled to sum 1; no row is clamped."""
+    W, mask = problem(seed=seed)
+    Y = np.where(mask.all(axis=1)[:, None], 0.0, mask)
+    F = oracle.consistency(W.toarray(), Y, alpha)
+    solution = solve_local_global_consistency(W, mask, alpha=alpha)
+    np.testing.assert_allclose(solution.distributions, F / F.sum(axis=1, keepdims=True), atol=1e-10)
+    np.testing.assert_allclose(solution.mass, F.sum(axis=1), rtol=1e-8)
+    assert solution.converged
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.95])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_with_sets_converge_to_the_fixed_point_of_plain_sweeps(seed, alpha):
+    """With several candidates in some rows, plain sweeps converge to the same F, including its masses."""
+    W, mask = problem("partial", n=30, seed=seed)
+    solution = solve_local_global_consistency(W, mask, alpha=alpha, **TIGHT)
+    F = oracle.sweep_consistency(W.toarray(), mask, alpha, 1000)
+    np.testing.assert_allclose(solution.distributions * solution.mass[:, None], F, atol=1e-8)
+    np.testing.assert_allclose(solution.distributions, F / F.sum(axis=1, keepdims=True), atol=1e-8)
+    assert not solution.distributions[~mask & (mask.sum(axis=1) > 1)[:, None]].any()
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.9, 0.99])
+def test_rows_far_from_the_labels_have_accurate_distributions(alpha):
+    """On a strip of 1,500 rows with labels at one end, masses decrease by many orders of magnitude."""
+    line = sp.diags_array([np.ones(749), np.ones(749)], offsets=[-1, 1])
+    rungs = sp.csr_array([[0.0, 0.1], [0.1, 0.0]])
+    W = sp.csr_array(sp.kron(line, sp.eye_array(2)) + sp.kron(sp.eye_array(750), rungs))
+    mask = np.ones((1500, 2), dtype=bool)
+    mask[:2] = np.eye(2, dtype=bool)
+    solution = solve_local_global_consistency(W, mask, alpha=alpha, tol=1e-10)
+    assert solution.converged
+    # By symmetry, the sum and the difference of the rails are separate chains with known decay.
+    degree = np.full(750, 2.1)
+    degree[[0, -1]] = 1.1
+    chain = (line.toarray() / np.sqrt(np.outer(degree, degree))).astype(np.float64)
+    sums, differences = (
+        _thomas(1 - sign * alpha * 0.1 / degree, -alpha * np.diag(chain, 1), 750) for sign in (1.0, -1.0)
+    )
+    reach = sums > 1e-250
+    expected = (sums + differences)[reach] / (2 * sums)[reach]
+    np.testing.assert_allclose(solution.distributions[::2, 0][reach], expected, atol=1e-6)
+    assert np.isfinite(solution.distributions).all()
+
+
+def _thomas(diagonal, beside, n):
+    """Solve a symmetric tridiagonal system with 1 in the first row, from the last row on, without cancellation."""
+    left = np.empty(n)
+    left[-1] = diagonal[-1]
+    for i in range(n - 2, -1, -1):
+        left[i] = diagonal[i] - beside[i] ** 2 / left[i + 1]
+    x = np.empty(n)
+    x[0] = 1 / left[0]
+    for i in range(1, n):
+        x[i] = -beside[i - 1] * x[i - 1] / left[i]
+    return x
+
+
+def test_conjugate_gradients_reach_the_direct_solution():
+    """On a graph large enough for iterations, F is that of the closed form."""
+    W = grid(30)
+    mask = np.ones((900, 3), dtype=bool)
+    mask[[0, 450, 899]] = np.eye(3, dtype=bool)
+    F = oracle.consistency(W.toarray(), np.where(mask.all(axis=1)[:, None], 0.0, mask), 0.99)
+    solution = solve_local_global_consistency(W, mask, alpha=0.99, tol=1e-11)
+    np.testing.assert_allclose(solution.distributions, F / F.sum(axis=1, keepdims=True), atol=1e-8)
+    assert not solve_local_global_consistency(W, mask, max_iter=3).converged
+
+
+def test_components_without_a_label_are_uniform_and_reported():
+    """Components and single rows that no label reaches are uniform, reported, and do not change other rows."""
+    first, unlabeled = problem(), (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
+    W, mask = blocks(unlabeled, first, (sp.csr_array((1, 1)), np.ones((1, 3), dtype=bool)))
+    solution = solve_local_global_consistency(W, mask)
+    np.testing.assert_array_equal(solution.unreachable, [*range(7), 67])
+    np.testing.assert_allclose(solution.distributions[solution.unreachable], 1 / 3)
+    np.testing.assert_allclose(
+        solution.distributions[7:67], solve_local_global_consistency(*first).distributions, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("kind", ["exact", "partial"])
+def test_rows_and_classes_have_no_order(kind):
+    """Permuting rows or classes permutes the distributions."""
+    W, mask = problem(kind)
+    F = solve_local_global_consistency(W, mask, **TIGHT).distributions
+    rows, classes = np.random.default_rng(0).permutation(60), [2, 0, 1]
+    shuffled = solve_local_global_consistency(W[rows][:, rows], mask[rows][:, classes], **TIGHT).distributions
+    np.testing.assert_allclose(shuffled, F[rows][:, classes], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["exact", "partial"])
+def test_weights_have_no_unit(kind):
+    """Scaling all weights changes nothing."""
+    W, mask = problem(kind)
+    np.testing.assert_allclose(
+        solve_local_global_consistency(W * 1e-3, mask, **TIGHT).distributions,
+        solve_local_global_consistency(W, mask, **TIGHT).distributions,
+        atol=1e-10,
+    )
+
+
+def test_rows_whose_mass_underflows_are_unreachable():
+    """At alpha = .5 on a chain, the mass of a label underflows after about 500 edges."""
+    n = 1500
+    W = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    mask = np.ones((n, 2), dtype=bool)
+    mask[0] = [True, False]
+    solution = solve_local_global_consistency(W, mask, alpha=0.5, max_iter=10_000)
+    first = solution.unreachable[0]
+    assert 400 < first < 700
+    np.testing.assert_array_equal(solution.unreachable, np.arange(first, n))
+    np.testing.assert_array_equal(solution.distributions[first:], 0.5)
+    np.testing.assert_allclose(solution.distributions[:first], np.tile([1.0, 0.0], (first, 1)), atol=1e-12)

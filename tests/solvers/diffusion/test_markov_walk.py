@@ -1,0 +1,127 @@
+"""Markov walks: the definition, the likelihood of EM, unreachable rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oneof.solvers.diffusion import markov_walk, solve_markov_walk
+from tests.oracles import diffusion as oracle
+from tests.solvers.diffusion.problems import blocks, graph, problem
+
+
+@pytest.fixture(params=["dense", "matrix-free"])
+def either_way(request, monkeypatch):
+    """Store the labeled columns of P^t, or compute the walks in every pass."""
+    monkeypatch.setattr(markov_walk, "_dense_is_faster", lambda *_: request.param == "dense")
+    monkeypatch.setattr(markov_walk, "BLOCK_COLUMNS", 5)
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("kind", ["exact", "partial"])
+@pytest.mark.parametrize("n_steps", [1, 3, 8])
+def test_posteriors_are_those_of_the_definition(kind, n_steps):
+    """Start posteriors, likelihoods and predictions equal EM on the dense power of P, iteration for iteration."""
+    W, mask = problem(kind)
+    Q = oracle.start_probabilities(W.toarray(), n_steps, 0.7)
+    solution = solve_markov_walk(W, mask, n_steps=n_steps, self_weight=0.7, max_iter=12, tol=0.0)
+    assert solution.n_iter == 12
+    theta, trace = oracle.walk_em(Q, mask, 12)
+    np.testing.assert_allclose(solution.start_posteriors, theta, atol=1e-10)
+    np.testing.assert_allclose(solution.log_likelihood, trace, rtol=1e-10)
+    p = Q.T @ theta
+    sizes = mask.sum(axis=1)
+    p = np.where(mask | (sizes == 1)[:, None], p, 0.0)
+    np.testing.assert_allclose(solution.distributions, p / p.sum(axis=1, keepdims=True), atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["exact", "partial"])
+def test_the_likelihood_never_decreases_and_converges_to_a_maximum(kind):
+    """EM increases it in every iteration, and at the end no class of a start node has a larger gradient."""
+    W, mask = problem(kind)
+    solution = solve_markov_walk(W, mask, n_steps=3, tol=1e-12, max_iter=20_000)
+    assert solution.converged
+    assert (np.diff(solution.log_likelihood) >= -1e-10).all()
+    # Concave in theta on simplices: at the maximum each partial derivative is at most the mean of its node.
+    Q = oracle.start_probabilities(W.toarray(), 3)
+    labeled = ~mask.all(axis=1)
+    inside = np.where(mask, Q.T @ solution.start_posteriors, 0.0).sum(axis=1)
+    gradient = Q[:, labeled] @ (mask[labeled] / inside[labeled, None])
+    mean = (solution.start_posteriors * gradient).sum(axis=1, keepdims=True)
+    assert (gradient - mean).max() < 1e-3 * gradient.max()
+
+
+def test_full_sets_do_not_change_the_likelihood():
+    """A full set adds log 1, and nodes that no walk connects to labeled rows are uniform."""
+    first, unlabeled = problem(), (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
+    W, mask = blocks(unlabeled, first, (sp.csr_array((1, 1)), np.ones((1, 3), dtype=bool)))
+    solution, alone = solve_markov_walk(W, mask), solve_markov_walk(*first)
+    np.testing.assert_allclose(solution.log_likelihood, alone.log_likelihood, rtol=1e-10)
+    np.testing.assert_array_equal(solution.unreachable, [*range(7), 67])
+    np.testing.assert_allclose(solution.distributions[solution.unreachable], 1 / 3)
+    np.testing.assert_allclose(solution.distributions[7:67], alone.distributions, atol=1e-10)
+
+
+def test_one_step_has_a_reach_of_two_edges():
+    """With one step, rows farther than two edges from a label are uniform."""
+    W = sp.csr_array(sp.diags_array([np.ones(9), np.ones(9)], offsets=[-1, 1], shape=(10, 10)))
+    mask = np.ones((10, 2), dtype=bool)
+    mask[0] = [True, False]
+    F = solve_markov_walk(W, mask, n_steps=1).distributions
+    assert (F[:3, 0] > 0.5).all()
+    np.testing.assert_allclose(F[3:], 0.5)
+
+
+@pytest.mark.parametrize("kind", ["exact", "partial"])
+def test_rows_and_classes_have_no_order(kind):
+    """Permuting rows or classes permutes the posteriors."""
+    W, mask = problem(kind)
+    F = solve_markov_walk(W, mask).distributions
+    rows, classes = np.random.default_rng(0).permutation(60), [2, 0, 1]
+    shuffled = solve_markov_walk(W[rows][:, rows], mask[rows][:, classes]).distributions
+    np.testing.assert_allclose(shuffled, F[rows][:, classes], atol=1e-9)
+
+
+@pytest.fixture
+def n_stored(monkeypatch):
+    """Return a list that records the number of columns whenever they are stored."""
+    counts = []
+
+    def record(operator, labeled, n):
+        counts.append(len(labeled))
+        return markov_walk._MatrixFree(operator, labeled, n)
+
+    monkeypatch.setattr(markov_walk, "_Dense", record)
+    return counts
+
+
+@pytest.mark.parametrize("n_steps", [1, 8, 1000])
+@pytest.mark.parametrize("k", [6, 59])
+def test_columns_of_every_row_are_never_stored(n_stored, n_steps, k):
+    """If all rows are labeled, the columns would be an n x n array: every pass is matrix-free, on full graphs too."""
+    _, mask = problem("partial")
+    mask[mask.all(axis=1), 0] = False
+    W = graph(np.random.default_rng(0).normal(size=(60, 2)), k)
+    assert np.isfinite(solve_markov_walk(W, mask, n_steps=n_steps).distributions).all()
+    assert n_stored == []
+
+
+def test_columns_of_few_rows_are_stored_once_within_the_memory_limit(n_stored, monkeypatch):
+    """A few labeled columns are stored, all of them and no other, unless they exceed the memory limit."""
+    W, mask = problem()
+    n_labeled = int((~mask.all(axis=1)).sum())
+    solve_markov_walk(W, mask)
+    assert n_stored == [n_labeled]
+    monkeypatch.setattr(markov_walk, "MAX_COLUMN_BYTES", 8 * 60 * n_labeled - 1)
+    solve_markov_walk(W, mask)
+    assert n_stored == [n_labeled]
+
+
+def test_rows_beyond_two_walks_of_a_label_are_unreachable():
+    """On a chain, t steps lead from a start to the label and t others to a row: rows beyond are uniform."""
+    n, t = 60, 5
+    W = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    mask = np.ones((n, 2), dtype=bool)
+    mask[0], mask[-1] = [True, False], [False, True]
+    solution = solve_markov_walk(W, mask, n_steps=t)
+    np.testing.assert_array_equal(solution.unreachable, np.arange(2 * t + 1, n - 2 * t - 1))
+    np.testing.assert_allclose(solution.distributions[solution.unreachable], 0.5)

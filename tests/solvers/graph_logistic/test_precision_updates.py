@@ -1,0 +1,182 @@
+"""Laws of the precisions by the evidence and by EM, and of degenerate problems."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oneof.solvers.graph_logistic import PriorTerm, solve_graph_logistic
+from oneof.solvers.graph_logistic.coordinates import choose_coordinates
+from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
+from oneof.solvers.graph_logistic.precision_updates import Evidence, GammaHyperprior
+from oneof.solvers.graph_logistic.prior import Prior, UnpenalizedDirections
+from tests.oracles import graph_logistic as oracle
+from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
+
+priors = pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ard", "graph+ridge per class"])
+
+
+@priors
+@pytest.mark.parametrize(("m", "d"), [(60, 5), (8, 12)])
+def test_the_evidence_and_its_gradient(prior, m, d):
+    """At any precisions, evidence and gradient equal brute force, up to the constant of unpenalized directions."""
+    X, mask, A, ridge = make_problem(m, d, 3)
+    terms = tuple(make_terms(prior, A, ridge))
+    precisions = draw_precisions(terms, 2)
+    W = solve_graph_logistic(X, mask, terms, precision="fixed", precisions=precisions, tol=1e-9).weights
+    likelihood = CandidateLikelihood.from_mask(X, mask, None)
+    own = Prior(terms, 2, UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight))
+    hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, 0.0, 0.0)
+    coordinates = choose_coordinates(own, precisions, likelihood)
+    evidence = Evidence.at_mode(likelihood, coordinates, precisions, W, hyperprior)
+    assert evidence.value == pytest.approx(oracle.evidence(X, mask, W, terms, precisions), abs=1e-5)
+    gradient = [
+        hyperprior.gradient(
+            term, precisions[term.name], evidence.posterior_counts[term.name], term.quadratic(W)
+        ).ravel()
+        for term in terms
+    ]
+    if prior != "graph+ard":  # the constant column has a precision of 0 there, whose logarithm is not differentiable
+        np.testing.assert_allclose(
+            np.concatenate(gradient), oracle.evidence_gradient(X, mask, W, terms, precisions), atol=1e-3
+        )
+
+
+@pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ridge per class"])
+@pytest.mark.parametrize("sets", [False, True])
+def test_the_evidence_is_stationary_at_the_solution(prior, sets):
+    """The gradient and the equations of the precisions vanish, or a precision is at the end of its range."""
+    X, mask, A, ridge = make_problem(100, 5, 3)
+    terms = make_terms(prior, A, ridge)
+    candidates = soften(mask) if sets else mask
+    solution = solve_graph_logistic(X, candidates, terms)
+    assert solution.converged
+    assert not solution.degenerate
+    Lambda = oracle.precision_matrix(terms, solution.precisions, 2)
+    gradient = oracle.gradient(X, candidates, solution.weights).ravel() - Lambda @ solution.weights.ravel()
+    assert np.abs(gradient).max() <= 1e-5
+    if sets:
+        return
+    hyperprior = GammaHyperprior.from_likelihood(tuple(terms), CandidateLikelihood.from_mask(X, mask, None), 0.0, 0.0)
+    gradient = oracle.evidence_gradient(X, mask, solution.weights, terms, solution.precisions)
+    lower = [np.full(solution.precisions[t.name].size, hyperprior.min_precision[t.name]) for t in terms]
+    inside = np.concatenate([solution.precisions[t.name].ravel() for t in terms]) > np.concatenate(lower) * 1.001
+    assert inside.any()
+    np.testing.assert_allclose(gradient[inside], 0, atol=1e-3)
+    assert np.all(gradient[~inside] <= 1e-3)
+
+
+def test_ard_separates_relevant_from_irrelevant_weights():
+    """Precisions per weight increase to the limit for irrelevant features, and stay low for relevant ones."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10))
+    mask = np.eye(2, dtype=bool)[(2 * X[:, 0] - 2 * X[:, 1] + rng.logistic(size=200) < 0).astype(int)]
+    solution = solve_graph_logistic(X, mask, [PriorTerm("ard", np.eye(10), per_weight=True)])
+    assert solution.precisions["ard"].shape == (10,)
+    assert solution.precisions["ard"][:2].max() < 2 < np.median(solution.precisions["ard"][2:])
+
+
+@priors
+@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize("hyper", [(0.0, 0.0), (0.5, 0.5)])
+def test_f_never_decreases_under_em(prior, sets, hyper):
+    """EM increases F in every iteration; a solution that is not degenerate has the documented F."""
+    X, mask, A, ridge = make_problem(60, 5, 3)
+    mask = soften(mask) if sets else mask
+    terms = make_terms(prior, A, ridge)
+    solution = solve_graph_logistic(X, mask, terms, precision="em", alpha=hyper[0], beta=hyper[1], max_iter=1000)
+    path = solution.objective_path
+    assert np.all(np.diff(path) >= -1e-8 * np.abs(path[1:]) - 1e-9)
+    if hyper[1] > 0:
+        assert solution.converged
+        assert not solution.degenerate
+        expected = oracle.integrated(X, mask, solution.weights, terms, *hyper)
+        assert path[-1] == pytest.approx(expected, abs=1e-5)
+        for term in terms:
+            equation = (2 * hyper[0] + term.counts(2)) / (2 * hyper[1] + term.quadratic(solution.weights))
+            penalized = solution.precisions[term.name] > 0
+            np.testing.assert_allclose(solution.precisions[term.name][penalized], equation[penalized], rtol=1e-5)
+
+
+def test_em_degenerates_with_few_labels_and_the_evidence_does_not():
+    """With alpha = beta = 0 and few labels EM ends at w = 0, which is reported; the evidence gives nonzero weights."""
+    X, mask, A, ridge = make_problem(30, 10, 2, seed=4)
+    for prior in ("graph", "ridge", "graph+ridge", "graph+ard"):
+        terms = make_terms(prior, A, ridge)
+        solution = solve_graph_logistic(X, mask, terms, precision="em")
+        assert solution.degenerate
+        np.testing.assert_array_equal(solution.weights[:, :-1], 0)
+        frequencies = mask.mean(axis=0)  # only the intercept remains
+        np.testing.assert_allclose(oracle.probabilities(X, solution.weights)[0], frequencies, atol=1e-4)
+        assert np.isfinite(solution.objective_path).all()
+        by_evidence = solve_graph_logistic(X, mask, terms)
+        assert not by_evidence.degenerate
+        assert np.abs(by_evidence.weights[:, :-1]).max() > 0.05
+
+
+def test_em_with_many_labels_satisfies_its_equations():
+    """With many labels, few features and one term EM ends away from 0, with lambda = d (K-1) / w^T A w."""
+    X, mask, _, ridge = make_problem(600, 2, 2, n=700)
+    solution = solve_graph_logistic(X, mask, [PriorTerm("ridge", ridge)], precision="em")
+    assert solution.converged
+    assert not solution.degenerate
+    expected = 2 / (solution.weights[:, :-1] ** 2).sum()
+    assert solution.precisions["ridge"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_coregularization_of_copies_is_bounded():
+    """The precision of two equal views reaches its upper bound, and all results are finite."""
+    X, mask, _, _ = make_problem(60, 4, 2)
+    zero = np.zeros_like(X)
+    both = np.vstack([np.hstack([X, zero]), np.hstack([zero, X])])
+    difference = np.hstack([X, -X])
+    terms = [
+        PriorTerm("ridge 0", np.diag(np.r_[np.ones(4), np.zeros(6)])),
+        PriorTerm("ridge 1", np.diag(np.r_[np.zeros(5), np.ones(4), 0.0])),
+        PriorTerm("coregularization", difference.T @ difference, max_precision=100.0),
+    ]
+    for precision in ("evidence", "em"):
+        solution = solve_graph_logistic(both, np.vstack([mask, mask]), terms, precision=precision)
+        assert solution.precisions["coregularization"] <= 100.0
+        np.testing.assert_allclose(solution.weights[:, :5], solution.weights[:, 5:], atol=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["evidence", "em"])
+def test_degenerate_input(precision):
+    """With no rows, one, an empty class or a constant column, results are finite, and 0 in unobserved directions."""
+    X, mask, A, ridge = make_problem(20, 5, 3)
+    terms = make_terms("graph+ridge", A, ridge)
+    for rows in (slice(0, 0), slice(0, 1), slice(0, 20)):
+        own = mask[rows].copy()
+        own[own[:, 2]] = [True, False, False]
+        solution = solve_graph_logistic(X[rows], own, terms, precision=precision)
+        assert np.isfinite(solution.weights).all()
+        assert all(np.isfinite(value).all() for value in solution.precisions.values())
+    assert not solve_graph_logistic(X[:0], mask[:0], terms, precision=precision).weights.any()
+    wide = np.hstack([X, np.zeros((20, 1))])
+    padded = [PriorTerm("ridge", sp.csr_array(np.diag(np.append(ridge.diagonal(), 0.0))))]
+    solution = solve_graph_logistic(wide, mask, padded, precision=precision)
+    assert not solution.weights[:, -1].any()
+
+
+def test_all_msteps_reach_the_same_precisions():
+    """The precisions of the evidence do not depend on the M-step."""
+    X, mask, A, ridge = make_problem(40, 3, 3)
+    terms = make_terms("ridge", A, ridge)
+    first, *others = (
+        solve_graph_logistic(X, mask, terms, solver=solver) for solver in ("newton", "block", "sequential")
+    )
+    for other in others:
+        np.testing.assert_allclose(other.precisions["ridge"], first.precisions["ridge"], rtol=1e-4)
+        np.testing.assert_allclose(other.weights, first.weights, atol=1e-4)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 5, 8])
+def test_weights_match_the_precisions_at_any_max_iter(max_iter):
+    """After any number of iterations the weights are the mode at the returned precisions."""
+    X, mask, A, ridge = make_problem(60, 8, 3)
+    terms = make_terms("graph+ridge", A, ridge)
+    solution = solve_graph_logistic(X, mask, terms, max_iter=max_iter)
+    assert solution.n_iter <= max_iter
+    gradient = oracle.gradient(X, mask, solution.weights).ravel()
+    gradient -= oracle.precision_matrix(terms, solution.precisions, 2) @ solution.weights.ravel()
+    assert np.abs(gradient).max() <= 1e-4

@@ -1,0 +1,104 @@
+"""Leave-one-out probabilities against fits without a row; the temperature against the likelihood it maximizes."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+from oneof import PLGP
+from oneof.likelihoods import log_likelihoods
+from oneof.solvers.laplace.predictive import apply_temperature, fit_temperature, loo_latents
+from tests.estimators.panel import table
+
+FIXED = {"optimizer": None, "random_state": 0}
+
+
+def fits_without_each_row(X, mask, **options):
+    """Return the latents of each row from a fit without it."""
+    found = [PLGP(**options, **FIXED).fit(np.delete(X, i, 0), np.delete(mask, i, 0)) for i in range(len(X))]
+    moments = [model.latent_mean_and_cov(X[[i]]) for i, model in enumerate(found)]
+    return np.concatenate([mean for mean, _ in moments]), np.concatenate([cov for _, cov in moments])
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_loo_latents_are_near_fits_without_the_row(approximation):
+    """The error, due to the change of the other rows' mode, is small compared with the effect on the row itself."""
+    X, _ = table(24, K=3)
+    mask = np.eye(3, dtype=bool)[np.arange(24) % 3]
+    options = {"kernel": 0.5 * RBF(2.0), "approximation": approximation}
+    model = PLGP(**options, **FIXED).fit(X, mask)
+    moments = list(model._posterior.loo_latents(model._covariance()))
+    means, covariances = (np.concatenate(values) for values in zip(*moments, strict=True))
+    exact_means, exact_covariances = fits_without_each_row(X, mask, **options)
+    with_it = model.latent_mean_and_cov(X)
+    for found, exact, before in zip((means, covariances), (exact_means, exact_covariances), with_it, strict=True):
+        assert np.abs(found - exact).max() < 0.15 * np.abs(exact - before).max()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        (2.0 * RBF(1.0) + WhiteKernel(3.0), {}),
+        (10.0 * RBF(1.0), {"approximation": "nystroem", "n_components": 20}),
+        ([RBF(1.0), RBF(2.0), 3.0 * RBF(1.0)], {}),
+    ],
+)
+def test_loo_covariances_are_positive_definite(kernel, options):
+    """They include the noise of `fit` and the residual variance of landmarks, and have no negative eigenvalue."""
+    X, _ = table(120, K=3)
+    model = PLGP(kernel, **options, **FIXED).fit(X, np.eye(3, dtype=bool)[np.arange(120) % 3])
+    for _, covariances in model._posterior.loo_latents(model._covariance()):
+        assert np.linalg.eigvalsh(covariances).min() > 0
+    proba = model._expected_softmax(model._posterior.loo_latents(model._covariance()))
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_cavity_of_a_gaussian_likelihood_is_exact():
+    """Adding the precision and the gradient of the likelihood gives the posterior again."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(6, 4, 4))
+    covariances, means = 0.2 * root @ root.mT, rng.normal(size=(6, 4))
+    proba = rng.dirichlet(np.ones(4), 6)
+    gradient = np.eye(4)[:1] - proba
+    m, V = loo_latents(means, covariances, proba, gradient)
+    W = np.eye(4) * proba[:, None] - proba[:, :, None] * proba[:, None, :]
+    np.testing.assert_allclose(np.linalg.inv(np.linalg.inv(V) + W), covariances, atol=1e-10)
+    np.testing.assert_allclose(m + (V @ gradient[:, :, None])[:, :, 0], means, atol=1e-10)
+
+
+def test_temperature_maximizes_the_likelihood():
+    """It maximizes the probability of the sets, inverts an applied temperature, and preserves the order of classes."""
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(5), 4000)
+    label = (proba.cumsum(axis=1) < rng.uniform(size=(4000, 1))).sum(axis=1)
+    mask = np.eye(5, dtype=bool)[label]
+    assert fit_temperature(proba, mask) == pytest.approx(1.0, abs=0.1)
+    flat = apply_temperature(proba, 3.0)
+    found = fit_temperature(flat, mask)
+    assert found == pytest.approx(fit_temperature(proba, mask) / 3.0, rel=1e-3)
+    np.testing.assert_array_equal(flat.argmax(axis=1), proba.argmax(axis=1))
+    np.testing.assert_allclose(flat.sum(axis=1), 1.0)
+    values = [
+        log_likelihoods(np.log(apply_temperature(flat, t)), mask).sum() for t in (0.9 * found, found, 1.1 * found)
+    ]
+    assert values[1] == max(values)
+
+
+def test_probabilities_of_0():
+    """Probabilities of 0 stay 0 at any temperature."""
+    proba = np.array([[1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose(apply_temperature(proba, 0.5), proba)
+    assert np.isfinite(fit_temperature(proba, np.array([[True, False], [True, False]])))
+
+
+def test_models_with_fitted_temperature():
+    """The temperature is that of the sets, does not change `predict`, and is computed again after another `fit`."""
+    X, mask = table(80)
+    plain, model = (PLGP(temperature=temperature, **FIXED).fit(X, mask) for temperature in (1.0, "loo"))
+    np.testing.assert_array_equal(plain.predict(X), model.predict(X))
+    assert plain.temperature_ == 1.0
+    np.testing.assert_allclose(
+        model.predict_proba(X), apply_temperature(plain.predict_proba(X), model.temperature_), atol=1e-12
+    )
+    first = model.temperature_
+    assert first != 1.0
+    assert model.fit(X[:40], mask[:40]).temperature_ != first

@@ -1,0 +1,144 @@
+"""Self-training under each distractor model, compared with an oracle, and its invariants."""
+
+import numpy as np
+import pytest
+
+from oneof.solvers.loo_ridge import (
+    CandidateGroups,
+    ClassMassNormalization,
+    ConfusableDistractors,
+    CooccurringDistractors,
+    ExactRidge,
+    UniformDistractors,
+    self_train,
+)
+from oneof.solvers.loo_ridge.distractors import confusion_rates
+from tests.oracles import loo_ridge as oracle
+from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
+
+
+class SquaredPredictions:
+    """A user-defined distractor model."""
+
+    def update(self, state):
+        """Return the squared predictions."""
+        return state.loo_predictions**2
+
+
+MODELS = (UniformDistractors(), CooccurringDistractors(), CooccurringDistractors(exponent=1), ConfusableDistractors())
+
+
+def labels(X, mask, distractors, max_iter=25):
+    """Return the labels after self-training."""
+    ridge = ExactRidge.from_gram(gram_of(X), 0.05)
+    return self_train(ridge, CandidateGroups.from_mask(mask), distractors, max_iter=max_iter).label_distributions
+
+
+@pytest.mark.parametrize("kind", ["uniform", "cooccurring", "confusable"])
+def test_self_training_equals_the_oracle(kind):
+    """Labels after a few iterations equal those of the oracle, which loops over rows and classes."""
+    X, truth = blobs(40, 5)
+    mask = sets_of(truth, kind, n_distractors=2)
+    mask[::6] = np.eye(5, dtype=bool)[truth[::6]]
+    gram = gram_of(X)
+    expected = {
+        UniformDistractors(): oracle.uniform_labels(gram, mask, 0.05, 7),
+        CooccurringDistractors(): oracle.cooccurring_labels(gram, mask, 0.05, 7, 2),
+        CooccurringDistractors(exponent=1): oracle.cooccurring_labels(gram, mask, 0.05, 7, 1),
+        ConfusableDistractors(): oracle.confusable_labels(gram, mask, 0.05, 7),
+    }
+    for distractors, P in expected.items():
+        np.testing.assert_allclose(labels(X, mask, distractors, max_iter=7), P, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("distractors", MODELS)
+def test_labels_stay_within_the_sets(distractors):
+    """Label distributions are 0 outside the sets and sum to 1, and exact rows keep their label."""
+    X, truth = blobs(80, 5)
+    mask = sets_of(truth, n_distractors=2)
+    mask[::5] = np.eye(5, dtype=bool)[truth[::5]]
+    for max_iter in (1, 2, 25):
+        P = labels(X, mask, distractors, max_iter=max_iter)
+        assert np.all(P[~mask] == 0)
+        np.testing.assert_allclose(P.sum(axis=1), 1)
+        np.testing.assert_array_equal(P[::5], mask[::5])
+
+
+@pytest.mark.parametrize("distractors", MODELS)
+def test_the_order_of_rows_and_classes_does_not_matter(distractors):
+    """Permuted rows and classes have permuted labels."""
+    X, truth = blobs(60, 5)
+    mask = sets_of(truth, "cooccurring", n_distractors=2)
+    rows, classes = np.random.default_rng(1).permutation(60), np.array([3, 1, 4, 0, 2])
+    result = labels(X, mask, distractors)
+    permuted = labels(X[rows], mask[rows][:, classes], distractors)
+    np.testing.assert_allclose(permuted, result[rows][:, classes], rtol=0, atol=1e-8)
+
+
+def test_exact_rows_need_no_iteration():
+    """Exact labels are not changed."""
+    X, truth = blobs(40)
+    mask = np.eye(4, dtype=bool)[truth]
+    ridge = ExactRidge.from_gram(gram_of(X), 0.05)
+    result = self_train(ridge, CandidateGroups.from_mask(mask), UniformDistractors(), max_iter=25)
+    assert len(result.changes) == 0
+    np.testing.assert_array_equal(result.label_distributions, mask)
+
+
+def test_groups_have_identical_sets():
+    """Sums over a group are sums over the rows with the identical set."""
+    mask = np.array([[1, 1, 0], [0, 1, 1], [1, 1, 0], [1, 0, 0]], dtype=bool)
+    sets = CandidateGroups.from_mask(mask)
+    P = np.arange(12.0).reshape(4, 3)
+    np.testing.assert_array_equal(sets.sums(P)[[0, 2]], np.tile(P[0] + P[2], (2, 1)))
+    np.testing.assert_array_equal(sets.sums(P)[[1, 3]], P[[1, 3]])
+    np.testing.assert_allclose(sets.uniform_sums[0], [1, 1, 0])
+    np.testing.assert_array_equal(sets.distinct[sets.group], mask)
+    np.testing.assert_array_equal(sets.row_counts, [2, 1, 2, 1])
+
+
+def test_cooccurring_model_balances_the_groups():
+    """Group sums are closer to uniform under the cooccurring model than under the uniform one."""
+    X, truth = blobs(120, 4, spread=1.0)
+    mask = sets_of(truth, "cooccurring", n_distractors=1)
+    sets = CandidateGroups.from_mask(mask)
+    distance = {}
+    for name, distractors in (("uniform", UniformDistractors()), ("cooccurring", CooccurringDistractors(exponent=1))):
+        P = labels(X, mask, distractors)
+        distance[name] = np.abs(sets.sums(P) - sets.uniform_sums).sum()
+    assert distance["cooccurring"] < distance["uniform"]
+
+
+def test_confusion_rates_are_recovered():
+    """With known labels, the estimated rates equal the rates of the draw up to sampling error."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 5, 6000)
+    rates = np.where(np.eye(5) > 0, 1.0, rng.choice([0.05, 0.6], size=(5, 5)))
+    mask = rng.random((6000, 5)) < rates[truth]
+    partial = mask.sum(axis=1) > 1
+    result = confusion_rates(np.eye(5)[truth[partial]], mask[partial])
+    observed = np.array([mask[partial & (truth == k)].mean(axis=0) for k in range(5)])
+    off_diagonal = ~np.eye(5, dtype=bool)
+    np.testing.assert_allclose(result[off_diagonal], observed[off_diagonal], atol=0.01)
+
+
+def test_uniform_distractors_need_no_correction():
+    """With uniform distractors the rates of all pairs are nearly equal, and so are the labels of both models."""
+    X, truth = blobs(400, 6, d=5, spread=2.0)
+    mask = sets_of(truth, "uniform", n_distractors=2)
+    result = confusion_rates(np.eye(6)[truth], mask)[~np.eye(6, dtype=bool)]
+    assert result.max() - result.min() < 0.1
+    assert np.abs(labels(X, mask, ConfusableDistractors()) - labels(X, mask, UniformDistractors())).mean() < 0.02
+
+
+def test_unlabeled_rows_have_the_class_frequencies_of_labeled_rows():
+    """With class mass normalization, classes have about the same fraction among unlabeled as among labeled rows."""
+    X, truth = blobs(400, 4, d=5, frequencies=[0.6, 0.2, 0.1, 0.1], spread=1.0)
+    mask = np.eye(4, dtype=bool)[truth]
+    mask[100:] = True
+    frequencies = mask[:100].mean(axis=0)
+    normalized = labels(X, mask, ClassMassNormalization(UniformDistractors()))
+    unconstrained = labels(X, mask, SquaredPredictions())
+    np.testing.assert_array_equal(normalized[:100], mask[:100])
+    distance = np.abs(unconstrained[100:].mean(axis=0) - frequencies).max()
+    assert np.abs(normalized[100:].mean(axis=0) - frequencies).max() < 0.5 * distance

@@ -1,0 +1,75 @@
+"""Tests of the feature space and the kernel space."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oneof.errors import InputError
+from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
+from tests.estimators.panel import table
+from tests.solvers.plsvm.problems import SPACES, problem, random_weights
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_rmatvec_is_the_adjoint_of_matvec(space):
+    """<rmatvec(A), W> = sum A * matvec(W), for any coefficients and weights."""
+    p = problem(space)
+    weights = random_weights(p)
+    coefficients = np.random.default_rng(1).normal(size=p.mask.shape)
+    left = p.space.dot(p.space.rmatvec(coefficients), weights)
+    assert left == pytest.approx(float((coefficients * p.space.matvec(weights)).sum()), rel=1e-10)
+
+
+def test_a_linear_kernel_is_the_feature_space():
+    """Scores, norms and squares of a linear Gram matrix are those of the features."""
+    p = problem("dense")
+    kernel = KernelSpace(p.space.X @ p.space.X.T)
+    coefficients = np.random.default_rng(1).normal(size=p.mask.shape)
+    a, b = p.space.rmatvec(coefficients), kernel.rmatvec(coefficients)
+    np.testing.assert_allclose(kernel.matvec(b), p.space.matvec(a), atol=1e-10)
+    assert kernel.dot(b, b) == pytest.approx(p.space.dot(a, a), rel=1e-12)
+    np.testing.assert_allclose(kernel.squares, p.space.squares, rtol=1e-12)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_subset_and_float32_have_the_same_scores(space):
+    """A subset has the scores of its rows, and single precision those of all rows to its rounding."""
+    p = problem(space)
+    coefficients = np.random.default_rng(1).normal(size=p.mask.shape)
+    weights = p.space.rmatvec(coefficients)
+    single = p.space.as_float32()
+    np.testing.assert_allclose(single.matvec(weights), p.space.matvec(weights), rtol=1e-4, atol=1e-3)
+    rows = np.array([5, 2, 9])
+    sparse_coefficients = np.zeros_like(coefficients)
+    sparse_coefficients[rows] = coefficients[rows]
+    subset = p.space.subset(rows)
+    expected = p.space.matvec(p.space.rmatvec(sparse_coefficients))[rows]
+    np.testing.assert_allclose(subset.matvec(subset.rmatvec(coefficients[rows])), expected, rtol=1e-10, atol=1e-10)
+
+
+def test_rows_out_of_range():
+    """Squares that overflow float64 raise, and those out of the range of float32 stay in float64."""
+    X, _ = table()
+    with pytest.raises(InputError, match=r"[Ss]cale the features"), np.errstate(over="ignore"):
+        FeatureSpace(X * 1e200)
+    assert FeatureSpace(X * 1e30).as_float32().X.dtype == np.float64
+    assert FeatureSpace(X * 1e-30).as_float32().X.dtype == np.float64
+    assert FeatureSpace(X).as_float32().X.dtype == np.float32
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("shape", [(30, 6), (6, 30)])
+@pytest.mark.parametrize("ridge", [1.0, 1e-6])
+def test_solve_inverts_the_regularized_gram_matrix(constant, shape, ridge):
+    """(K + ridge I) times the solution is the right-hand side, for more rows or more features, in any space."""
+    rng = np.random.default_rng(0)
+    X, right = rng.normal(size=shape), rng.normal(size=(shape[0], 2))
+    gram = X @ X.T + constant
+    for space in (
+        FeatureSpace(X, has_constant=constant),
+        FeatureSpace(sp.csr_array(X), has_constant=constant),
+        KernelSpace(gram),
+    ):
+        solved = space.solve(ridge, right)
+        left = gram @ solved + ridge * solved
+        np.testing.assert_allclose(left, right, atol=1e-13 * np.abs(gram).sum(axis=1).max() * np.abs(solved).max())

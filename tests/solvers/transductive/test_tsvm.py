@@ -1,0 +1,305 @@
+"""TSVM: the published condition, the number of positives, a nonincreasing objective, brute force."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from oneof.solvers.transductive import (
+    BinaryLabels,
+    binary_labels,
+    solve_one_vs_rest,
+    solve_transductive,
+    tsvm,
+    weighted_svm,
+)
+from oneof.solvers.transductive.tsvm import switchable_pairs
+from tests.oracles import transductive as oracle
+from tests.solvers.transductive.problems import SPACES, generator, problem, rows
+
+KINDS = ("multiple", "single")
+
+
+def few_labels(n=60, d=4, n_labeled=8, seed=0, apart=1.0):
+    """Return rows, their true signs, and labels of which only the first are given."""
+    X, truth = rows(n, d, seed, apart)
+    signs = np.where(np.arange(n) < n_labeled, truth, 0.0)
+    return X, truth, BinaryLabels(signs, int((truth[n_labeled:] > 0).sum()))
+
+
+def solved(p, labels, *, C=0.5, C_unlabeled=0.5, rng=None, **options):
+    return solve_transductive(p, labels, C=C, C_unlabeled=C_unlabeled, rng=rng or generator(), **options)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pairs_are_those_of_the_published_condition(seed):
+    """Returned pairs meet it and are disjoint, the worst come first, and none are returned only if there is none."""
+    rng = np.random.default_rng(seed)
+    scores, signs = rng.normal(size=12).round(1), np.where(rng.random(12) < 0.5, 1.0, -1.0)
+    unlabeled = np.arange(3, 12)
+    for margin in (0.0, 0.3, 1.5):
+        every = set(oracle.switchable(scores, signs, unlabeled, margin))
+        positive, negative = switchable_pairs(scores, signs, unlabeled, margin=margin)
+        assert set(zip(positive, negative, strict=True)) <= every
+        assert len(set(positive)) == len(set(negative)) == len(positive)
+        assert bool(len(positive)) == bool(every)
+        if every:
+            assert scores[positive[0]] == min(scores[m] for m, _ in every)
+            assert scores[negative[0]] == max(scores[other] for _, other in every)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_switches_decrease_the_objective_for_any_costs(seed):
+    """With fixed weights, the losses decrease with every switched pair."""
+    rng = np.random.default_rng(seed)
+    scores, signs = rng.normal(size=12), np.where(rng.random(12) < 0.5, 1.0, -1.0)
+    low, high = rng.random(2)
+
+    def losses(signs):
+        return oracle.objective(0.0, scores, signs, np.where(signs > 0, high, low))
+
+    pairs = switchable_pairs(scores, signs, np.arange(12), margin=0.0)
+    last = signs.copy()
+    for m, l in zip(*pairs, strict=True):  # noqa: E741 - the paper's name
+        switched = last.copy()
+        switched[[m, l]] *= -1
+        assert losses(switched) < losses(last)
+        last = switched
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("label_switching", KINDS)
+@pytest.mark.parametrize("cost_ratio", ["balanced", "paper"])
+def test_the_result_is_a_local_minimum_with_the_given_number_of_positives(space, label_switching, cost_ratio):
+    """No pair is switchable, num_+ is kept, the SVM is that of its signs, and given labels are unchanged."""
+    X, _, labels = few_labels(apart=0.4)
+    p = problem(X, space)
+    for n_positive in (labels.n_positive, 5, 47):
+        given_labels = BinaryLabels(labels.signs, n_positive)
+        solution = solved(p, given_labels, label_switching=label_switching, cost_ratio=cost_ratio, tol=1e-5)
+        assert solution.converged
+        unlabeled = np.flatnonzero(labels.signs == 0)
+        assert int((solution.signs[unlabeled] > 0).sum()) == n_positive
+        np.testing.assert_array_equal(solution.signs[labels.signs != 0], labels.signs[labels.signs != 0])
+        assert not oracle.switchable(solution.svm.scores, solution.signs, unlabeled, 1e-5)
+        value, scores = oracle.svm(X @ X.T, solution.signs, np.full(60, 0.5))
+        assert solution.objective_path[-1] == pytest.approx(value, rel=1e-4)
+        np.testing.assert_allclose(solution.svm.scores, scores, atol=1e-3)
+        np.testing.assert_array_equal(solution.cost_path[-1], [0.5, 0.5])
+
+
+@pytest.mark.parametrize("label_switching", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_objective_never_increases_at_fixed_costs(label_switching, seed):
+    """From SVM to SVM, with signs switched in between, the objective decreases while the costs are constant."""
+    X, _, labels = few_labels(150, 10, seed=seed, apart=0.3)
+    solution = solved(problem(X), labels, label_switching=label_switching, C=2.0, C_unlabeled=1.0)
+    same = (np.diff(solution.cost_path, axis=0) == 0).all(axis=1)
+    assert same.sum() > 3
+    steps = np.diff(solution.objective_path)[same]
+    assert (steps <= 1e-11 * solution.objective_path[1:][same]).all()
+    assert (steps[:-1] < 0).all()
+
+
+def test_costs_grow_from_1e_5_to_the_full_cost():
+    """C*_- begins at 1e-5 C* with either ratio; costs grow by the factor and are capped; the last two are full."""
+    X, _, labels = few_labels(apart=3.0)
+    p = problem(X)
+    n_positive, n_negative = labels.n_positive, 52 - labels.n_positive
+    ratios = {"balanced": n_negative / n_positive, "paper": n_positive / n_negative}
+    for cost_ratio, ratio in ratios.items():
+        costs = solved(p, labels, C_unlabeled=0.1, cost_ratio=cost_ratio, growth=2.0).cost_path
+        np.testing.assert_allclose(costs[0], [1e-6, 1e-6 * ratio])
+        steps = costs[np.append(True, (np.diff(costs, axis=0) != 0).any(axis=1))]
+        np.testing.assert_allclose(steps[1:], np.minimum(2.0 * steps[:-1], 0.1))
+        assert (costs[-2:] == 0.1).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_clusters_far_apart_get_the_best_of_all_labelings(seed):
+    """For well separated clusters, the labeling is the best one by brute force."""
+    X, truth, labels = few_labels(13, 2, 4, seed=seed, apart=3.0)
+    value, signs = oracle.best_labeling(X @ X.T, labels.signs, labels.n_positive, 0.5, 0.5)
+    np.testing.assert_array_equal(signs, truth)
+    for space in SPACES:
+        solution = solved(problem(X, space), labels, tol=1e-8)
+        np.testing.assert_array_equal(solution.signs, signs)
+        assert solution.objective_path[-1] == pytest.approx(value, rel=1e-5)
+
+
+def test_no_labeling_beats_brute_force():
+    """For overlapping clusters, the objective equals that of libsvm, and is never below the minimum of all."""
+    for seed in range(6):
+        X, _, labels = few_labels(13, 3, 4, seed=seed, apart=0.7)
+        best, _ = oracle.best_labeling(X @ X.T, labels.signs, labels.n_positive, 1.0, 1.0)
+        for label_switching in KINDS:
+            solution = solved(problem(X), labels, C=1.0, C_unlabeled=1.0, label_switching=label_switching, tol=1e-8)
+            value, _ = oracle.svm(X @ X.T, solution.signs, np.ones(13))
+            assert solution.objective_path[-1] == pytest.approx(value, rel=1e-5)
+            assert solution.objective_path[-1] >= best * (1 - 1e-5)
+
+
+def test_without_unlabeled_rows_it_is_an_ordinary_svm():
+    """If every row is labeled, one SVM is solved, which equals that of libsvm."""
+    X, truth = rows()
+    solution = solved(problem(X), BinaryLabels(truth, 0), tol=1e-8)
+    assert solution.n_iter == 1
+    value, scores = oracle.svm(X @ X.T, truth, np.full(60, 0.5))
+    assert solution.objective_path[0] == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(solution.svm.scores, scores, atol=1e-4)
+
+
+def test_too_few_iterations_are_reported():
+    """If max_iter is reached, the result is not converged, and the number of positives is still as given."""
+    X, _, labels = few_labels()
+    solution = solved(problem(X), labels, max_iter=3)
+    assert not solution.converged
+    assert solution.n_iter == 3
+    assert int((solution.signs[8:] > 0).sum()) == labels.n_positive
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("label_switching", KINDS)
+def test_signs_and_svm_are_consistent_for_any_max_iter(seed, label_switching):
+    """The objective of the returned signs and SVM is the last one of the path."""
+    X, _, labels = few_labels(150, 10, seed=seed, apart=0.3)
+    p = problem(X)
+    full = solved(p, labels, C=2.0, C_unlabeled=1.0, label_switching=label_switching)
+    assert full.limit is None
+    for max_iter in range(1, full.n_iter + 1):
+        solution = solved(p, labels, C=2.0, C_unlabeled=1.0, label_switching=label_switching, max_iter=max_iter)
+        low, high = solution.cost_path[-1]
+        costs = np.where(labels.signs != 0, 2.0, np.where(solution.signs > 0, high, low))
+        assert p.objective(solution.svm, solution.signs, costs) == solution.objective_path[-1]
+        assert solution.limit == ("max_iter" if max_iter < full.n_iter else None)
+
+
+def record_calls(monkeypatch, **changes):
+    """Record the calls of `solve_weighted_svm` and their results, with some arguments changed."""
+    calls = []
+
+    def solve(problem, signs, costs, **options):
+        svm = weighted_svm.solve_weighted_svm(problem, signs, costs, **{**options, **changes})
+        calls.append((signs.copy(), costs.copy(), options["tol"], svm))
+        return svm
+
+    monkeypatch.setattr(tsvm, "solve_weighted_svm", solve)
+    return calls
+
+
+def test_an_svm_that_is_not_solved_switches_no_signs(monkeypatch):
+    """With too few epochs for any SVM all signs stay the initial ones, and the limit is reported."""
+    X, _, labels = few_labels(150, 10, seed=0, apart=0.3)
+    assert len(solved(problem(X), labels, C=50.0, C_unlabeled=50.0).objective_path) > 35
+    calls = record_calls(monkeypatch, max_epochs=1, tol=1e-9)
+    solution = solved(problem(X), labels, C=50.0, C_unlabeled=50.0)
+    assert not any(svm.converged for *_, svm in calls)
+    assert all((signs == calls[1][0]).all() for signs, *_ in calls[1:])
+    assert solution.limit == "max_epochs"
+    assert not solution.converged
+    assert (np.diff(solution.cost_path, axis=0) != 0).any(axis=1).sum() == len(solution.cost_path) - 2
+
+
+def test_the_svm_of_the_labeled_rows_counts_in_convergence(monkeypatch):
+    """If only this one is not solved, the result is not converged; n_iter counts the SVMs of all rows."""
+    X, _, labels = few_labels(apart=0.4)
+
+    def solve(problem, signs, costs, **options):
+        svm = weighted_svm.solve_weighted_svm(problem, signs, costs, **options)
+        return svm if costs.all() else replace(svm, converged=False)
+
+    calls = record_calls(monkeypatch)
+    assert solved(problem(X), labels).n_iter == len(calls) - 1
+    monkeypatch.setattr(tsvm, "solve_weighted_svm", solve)
+    solution = solved(problem(X), labels)
+    assert solution.limit == "max_epochs"
+    assert solution.n_iter == len(calls) - 1
+
+
+def test_intermediate_svms_are_solved_loosely(monkeypatch):
+    """All but those of the last step have the tolerance sqrt(tol)."""
+    X, _, labels = few_labels(150, 10, seed=1, apart=0.3)
+    calls = record_calls(monkeypatch)
+    solution = solved(problem(X), labels, C=2.0, C_unlabeled=2.0, tol=1e-4)
+    tolerances = np.array([tol for *_, tol, _ in calls])
+    violations = np.array([svm.violation for *_, svm in calls])
+    loose = tolerances > 1e-4
+    np.testing.assert_allclose(tolerances[loose], 1e-2)
+    assert loose[:-1].sum() >= len(calls) - 3
+    assert not loose[-1]
+    assert (violations <= tolerances).all()
+    assert (violations[loose] > 1e-4).any()
+    assert solution.svm.violation <= 1e-4
+
+
+def test_binary_labels_of_candidate_sets():
+    """S = {k} is positive, S without k negative, others unlabeled; the fraction is the mean of 1[k in S]/|S|."""
+    mask = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1], [1, 1, 1]], dtype=bool)
+    first = binary_labels(mask, 0)
+    assert first.signs.tolist() == [1, -1, -1, 0, 0, 0]
+    assert first.n_positive == 1  # floor(3 * (1 + 1/2) / 4 + 1/2)
+    assert first.ranking is None
+    assert binary_labels(mask, 0, 0.9).n_positive == 3
+    assert binary_labels(mask, 0, 0.5).n_positive == 2
+    third = binary_labels(mask, 2)  # no exact row: ranked by the distance to the mean of the row with this candidate
+    assert third.signs.tolist() == [-1, -1, 0, -1, 0, 0]
+    assert third.n_positive == 0  # floor(3 / 8 + 1/2)
+    assert third.ranking == pytest.approx(np.array([0, 0, 1, 0, 0, 0]) - np.array([1, 1, 0.5, 1, 0, 0]) / 3.5)
+
+
+def test_a_class_without_exact_rows_is_predicted_from_its_candidates():
+    """Rows with the third class as a candidate, and rows near them, get it without any exact row."""
+    rng = np.random.default_rng(0)
+    centers = np.array([[4.0, 0.0], [-4.0, 0.0], [0.0, 6.0]])
+    truth = np.repeat([0, 1, 2], 20)
+    X = centers[truth] + rng.normal(size=(60, 2))
+    mask = np.ones((60, 3), dtype=bool)
+    for rows_, sets in ((slice(0, 5), [1, 0, 0]), (slice(20, 25), [0, 1, 0]), (slice(40, 45), [0, 1, 1])):
+        mask[rows_] = sets
+    proba = [0.4, 0.4, 0.35]  # of the rows unlabeled in each problem
+    solution = solve_one_vs_rest(problem(X).space, mask, C=1.0, positive_fractions=proba, rng=generator())
+    assert np.isfinite(solution.coefficients).all()
+    assert (solution.labels == truth).mean() > 0.95
+    assert mask[np.arange(60), solution.labels].all()
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_class_in_no_set_gets_no_row(fit_intercept):
+    """Its number of positives is 0, its weights are 0 and its score is -1, with or without an intercept."""
+    X, mask = rows(30)[0], np.zeros((30, 3), dtype=bool)
+    mask[:10, 0] = mask[10:20, 1] = True
+    mask[20:] = True
+    solution = solve_one_vs_rest(problem(X).space, mask, fit_intercept=fit_intercept, rng=generator())
+    assert not solution.coefficients[:, 2].any()
+    assert solution.intercepts[2] == -1.0
+    assert bool(solution.intercepts[0]) == fit_intercept
+    assert solution.solutions[2].objective_path.tolist() == [0.0]
+    assert not (solution.labels == 2).any()
+
+
+def test_the_second_of_two_classes_is_solved_and_the_first_is_its_negative():
+    """One problem is solved; weights and intercepts of the first class are minus those of the second."""
+    X, truth = rows()
+    mask = np.column_stack([truth < 0, truth > 0])
+    mask[20:] = True
+    solution = solve_one_vs_rest(problem(X).space, mask, rng=generator())
+    assert len(solution.solutions) == 1
+    np.testing.assert_array_equal(solution.coefficients[:, 0], -solution.coefficients[:, 1])
+    assert solution.intercepts[0] == -solution.intercepts[1]
+    mirrored = solve_one_vs_rest(problem(X).space, mask[:, ::-1], tol=1e-10, rng=generator())
+    exact = solve_one_vs_rest(problem(X).space, mask, tol=1e-10, rng=generator())
+    np.testing.assert_allclose(mirrored.coefficients[:, ::-1], exact.coefficients, atol=1e-6)
+    np.testing.assert_array_equal(mirrored.labels, 1 - exact.labels)
+
+
+def test_the_objective_path_is_the_sum_over_the_binary_problems():
+    """A problem that has ended counts with its final value; every path has one pair of costs for each objective."""
+    X, mask = rows(30)[0], np.ones((30, 3), dtype=bool)
+    mask[:9] = np.eye(3, dtype=bool)[np.arange(9) % 3]
+    mask[9:12] = [True, True, False]
+    solution = solve_one_vs_rest(problem(X).space, mask, positive_fractions=[0.1, 0.3, 0.6], rng=generator())
+    paths = [one.objective_path for one in solution.solutions]
+    assert [len(path) for path in paths] == [len(one.cost_path) for one in solution.solutions]
+    assert len({len(path) for path in paths}) > 1
+    expected = [sum(path[min(i, len(path) - 1)] for path in paths) for i in range(solution.n_iter)]
+    np.testing.assert_array_equal(solution.objective_path, expected)

@@ -1,0 +1,126 @@
+"""SVM with a cost for each row: optimality, equality with peers, warm starts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.svm import SVC, LinearSVC
+
+from oneof.solvers.feature_spaces import KernelSpace
+from oneof.solvers.transductive import SVMProblem, solve_weighted_svm
+from oneof.solvers.transductive.weighted_svm import best_intercept
+from tests.oracles import transductive as oracle
+from tests.solvers.transductive.problems import SPACES, generator, problem, rows
+
+
+def solved(p, signs, costs, tol=1e-8, **options):
+    return solve_weighted_svm(p, signs, costs, initial=p.zero_solution(), tol=tol, rng=generator(), **options)
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+def test_optimality_conditions_hold_and_the_duality_gap_is_closed(space, C):
+    """Dual variables are within their bounds and balanced, margins agree with them, and primal equals dual."""
+    X, signs = rows()
+    costs = C * np.random.default_rng(1).random(60)
+    costs[5:9] = 0.0
+    p = problem(X, space)
+    m = solved(p, signs, costs)
+    assert m.converged
+    assert m.violation <= 1e-8
+    alphas, margins = signs * m.coefficients, signs * m.scores
+    assert (alphas >= 0).all()
+    assert (alphas <= costs).all()
+    assert abs(m.coefficients.sum()) <= 1e-7
+    np.testing.assert_allclose(m.products, X @ (X.T @ m.coefficients), atol=1e-9)
+    inside = (alphas > 1e-6 * costs) & (alphas < (1 - 1e-6) * costs)
+    np.testing.assert_allclose(margins[inside], 1.0, atol=1e-7)
+    assert (margins[(alphas <= 1e-9) & (costs > 0)] >= 1 - 1e-7).all()
+    assert (margins[(alphas >= (1 - 1e-9) * costs) & (costs > 0)] <= 1 + 1e-7).all()
+    w = X.T @ m.coefficients
+    primal, dual = p.objective(m, signs, costs), alphas.sum() - 0.5 * w @ w
+    assert primal == pytest.approx(oracle.objective(w @ w, m.scores, signs, costs), rel=1e-12)
+    assert abs(primal - dual) <= 1e-6 * costs.sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_equals_svc(seed):
+    """With a free intercept, objective and scores are those of libsvm."""
+    X, signs = rows(seed=seed)
+    costs = np.random.default_rng(seed).random(60)
+    gram = np.exp(-0.2 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    value, scores = oracle.svm(gram, signs, costs)
+    p = SVMProblem(KernelSpace(gram), True)
+    m = solved(p, signs, costs)
+    assert p.objective(m, signs, costs) == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(m.scores, scores, atol=1e-4)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_without_an_intercept_it_equals_liblinear(space):
+    """Without b, the weights are those of LinearSVC with the hinge loss."""
+    X, signs = rows()
+    peer = LinearSVC(C=0.3, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10**6).fit(X, signs)
+    m = solved(problem(X, space, has_intercept=False), signs, np.full(60, 0.3))
+    assert m.intercept == 0.0
+    np.testing.assert_allclose(m.scores, X @ peer.coef_[0], atol=1e-4)
+
+
+def test_warm_and_cold_starts_have_the_same_minimum():
+    """A start from the SVM of other signs and costs reaches the same minimum, and never increases the objective."""
+    X, signs = rows()
+    p = problem(X)
+    other = solved(p, -signs, np.full(60, 5.0), tol=1e-2)
+    costs = np.full(60, 0.4)
+    warm = solve_weighted_svm(p, signs, costs, initial=other, tol=1e-9, rng=generator())
+    cold = solved(p, signs, costs, tol=1e-9)
+    np.testing.assert_allclose(warm.scores, cold.scores, atol=1e-6)
+    loose = solve_weighted_svm(p, signs, costs, initial=cold, tol=0.5, rng=generator())
+    assert p.objective(loose, signs, costs) <= p.objective(cold, signs, costs) * (1 + 1e-11)
+
+
+def test_many_rows_of_few_features_are_solved_to_rounding():
+    """The Newton method converges where coordinate ascent does not."""
+    X, signs = rows(1000, 5, seed=2, apart=0.5)
+    costs = np.full(1000, 15.0)
+    m = solved(problem(X), signs, costs, tol=1e-9)
+    assert m.converged
+    peer = SVC(C=15.0, kernel="linear", tol=1e-8).fit(X, signs)
+    np.testing.assert_allclose(m.scores, peer.decision_function(X), atol=2e-3)
+
+
+def test_too_few_epochs_are_reported():
+    """An SVM that reached the limit of epochs is not reported as converged."""
+    X, signs = rows(200)
+    m = solved(problem(X), signs, np.full(200, 100.0), tol=1e-12, max_epochs=2)
+    assert not m.converged
+    assert m.violation > 1e-12
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(-3, 3), st.booleans(), st.sampled_from([0.0, 0.5, 1.0, 2.0])), min_size=1, max_size=8)
+)
+def test_the_best_intercept_minimizes_the_losses(table):
+    """No kink of the piecewise linear losses, one of which is a minimizer, has a lower value."""
+    products, positive, costs = (np.array(column, dtype=float) for column in zip(*table, strict=True))
+    signs = np.where(positive > 0, 1.0, -1.0)
+    if not costs.any():
+        costs[0] = 1.0
+    b = best_intercept(products, signs, costs)
+    minimum = min(oracle.intercept_loss(products, signs, costs, t) for t in signs - products)
+    assert oracle.intercept_loss(products, signs, costs, b) <= minimum + 1e-9
+
+
+def test_rows_of_zeros_and_rows_of_one_sign():
+    """Rows of zeros have the loss of the intercept; with one sign only, w = 0 and b is that sign."""
+    p = problem(np.zeros((6, 2)))
+    signs = np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0])
+    m = solved(p, signs, np.ones(6))
+    assert m.converged
+    np.testing.assert_allclose(m.scores, 1.0)
+    p = problem(np.zeros((6, 2)), has_intercept=False)
+    assert solved(p, signs, np.ones(6)).converged
+    X, _ = rows(20)
+    m = solved(problem(X), -np.ones(20), np.ones(20))
+    np.testing.assert_allclose(m.scores, -1.0, atol=1e-6)

@@ -192,13 +192,13 @@ class ConflictError(InputError):
     >>> from oneof import errors
     >>> from oneof.labeling import LabelingSession
     >>> session = LabelingSession([[0.0], [1.0]], classes=["finch", "wren"], random_state=0)
-    >>> one, other = session.look(0, "Ann"), session.look(0, "Ann", window="another")
+    >>> one, other = session.question_for(0, "Ann"), session.question_for(0, "Ann", window="another")
     >>> _ = session.answer(one, "finch")
     >>> try:
     ...     session.answer(other, "wren")
     ... except errors.ConflictError:
-    ...     print("answered in another window since")
-    answered in another window since
+    ...     print("already answered in another window")
+    already answered in another window
     """
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from oneof.candidates.labels import format_classes
 from oneof.candidates.sets import CandidateSets
-from oneof.errors import LabelError
+from oneof.errors import DataError, LabelError
 from oneof.typing import Labels, Mask
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _read_indicator_columns(
     frame: "pl.DataFrame", names: Sequence[str], classes: Sequence[str] | None = None
 ) -> CandidateSets:
     if classes is not None:
-        raise LabelError(_INDICATOR_CLASSES)
+        raise DataError(_INDICATOR_CLASSES)
     columns = []
     for name in names:
         numbers = _strict_numbers(_booleans_to_digits(frame[name]))
@@ -222,7 +222,7 @@ class LabelReader:
 
     def __init__(self, columns: Sequence[str], separator: str, classes: Sequence[str] | None = None) -> None:
         if len(columns) > 1 and classes is not None and list(classes) != list(columns):
-            raise LabelError(_INDICATOR_CLASSES)
+            raise DataError(_INDICATOR_CLASSES)
         self.columns = tuple(columns)
         self.separator = separator
         self.classes = None if classes is None else [label_to_text(name) for name in classes]

@@ -8,6 +8,7 @@ import csv
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ class CsvReader:
         self._delimiter = ","
         self.path = self._records.path
         self.columns: list[str] = []
+        self._end: int | None = None
 
     def blocks(self, n_rows: int, start: RecordOffset) -> Iterator[tuple[TextBlock, RecordOffset]]:
         """Yield checked blocks of at most `n_rows` rows, each with the offset after it.
@@ -60,9 +62,10 @@ class CsvReader:
         for block, after in self._records.blocks(n_rows, start):
             if not self.columns:
                 self._read_header()
-            records, first_blank = _check_block(block, self._delimiter.encode(), len(self.columns), blank)
-            blank = first_blank
-            yield TextBlock(records, block.path, block.start), after
+            records, blank = _check_block(block, self._delimiter.encode(), len(self.columns), blank)
+            if self._end is None and any(record.strip(b"\r\n") for record in block.records[len(records) :]):
+                self._end = block.line_of(len(records))
+            yield TextBlock(records, block.path, block.start, block.n_cells), after
         if not self.columns and start == RecordOffset():
             self._read_header()  # a file without rows must have a header, too
 
@@ -98,17 +101,19 @@ class CsvReader:
         n_rows = sum(len(block.records) for block, _ in self.blocks(_CHECKED_RECORDS, RecordOffset()))
         names: dict[str, str] = {name: name for name in self.columns}
         content: Any = self._file
-        if any('"' in name for name in self.columns):
+        if any('"' in name for name in self.columns) or self._end is not None:
             names = {name: str(number) for number, name in enumerate(self.columns)}
             content = self._with_header(self._delimiter.join(names.values()).encode())
         return self._parse(content, names, self.path, verbatim=verbatim, as_text=as_text).head(n_rows)
 
     def _with_header(self, header: bytes) -> io.BytesIO:
-        """Return the content of the file with another header."""
+        """Return the content of the file with another header, without lines of spaces at the end."""
         with self._file.open("rb") as file:
-            for _ in range(max(self._records.header.count(b"\n"), 1)):
+            n_header = max(self._records.header.count(b"\n"), 1)
+            for _ in range(n_header):
                 file.readline()
-            return io.BytesIO(header + b"\n" + file.read())
+            rows = file.read() if self._end is None else b"".join(islice(file, self._end - 1 - n_header))
+            return io.BytesIO(header + b"\n" + rows)
 
     def _parse(
         self,
@@ -211,7 +216,6 @@ def _check_block(
     DataError
         At the first line that is not a row of the table.
     """
-    expected = n_columns - 1
     records = block.records
     blank = [i for i, record in enumerate(records) if not record.strip(b" \r\n")] if n_columns > 1 else []
     n_rows = len(records) - len(blank)
@@ -224,7 +228,8 @@ def _check_block(
         records = records[:n_rows]
     with long_cells:
         for i, record in enumerate(records):
-            if b'"' in record or record.count(delimiter) != expected:
+            n_cells = block.n_cells[i] or (0 if b'"' in record else record.count(delimiter) + 1)
+            if n_cells != n_columns:
                 _check_record(block, i, delimiter.decode(), n_columns)
     try:
         b"".join(records).decode()

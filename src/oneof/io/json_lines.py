@@ -33,8 +33,7 @@ class JsonLinesReader:
     def blocks(self, n_rows: int, start: RecordOffset) -> Iterator[tuple[list[dict[str, Any]], RecordOffset]]:
         """Yield the objects of at most `n_rows` lines, with the offset after them; blank lines are skipped."""
         for block, after in self._records.blocks(n_rows, start):
-            lines = enumerate(_decode(block), block.start.line)
-            yield [_read_object(line, f"{self.path}, line {number}") for number, line in lines if line.strip()], after
+            yield _read_objects(block), after
 
 
 def objects_to_frame(rows: Sequence[dict[str, Any]], requested: Collection[str] | None = None) -> "pl.DataFrame":
@@ -46,6 +45,11 @@ def objects_to_frame(rows: Sequence[dict[str, Any]], requested: Collection[str] 
         keys.update(row)
     names = [name for name in keys if requested is None or name in requested]
     return pl.DataFrame([_to_series(name, [row.get(name) for row in rows]) for name in names])
+
+
+def _read_objects(block: TextBlock) -> list[dict[str, Any]]:
+    lines = enumerate(_decode(block), block.start.line)
+    return [_read_object(line, f"{block.path}, line {number}") for number, line in lines if line.strip()]
 
 
 def _decode(block: TextBlock) -> Iterator[str]:

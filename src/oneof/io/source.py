@@ -208,11 +208,14 @@ class TextBlock:
         For messages.
     start : RecordOffset
         The position of the first record.
+    n_cells : list of int
+        The number of cells of each record with quotation marks; 0 for other records, and for malformed ones.
     """
 
     records: list[bytes]
     path: Path
     start: RecordOffset
+    n_cells: list[int]
 
     def line_of(self, i: int) -> int:
         """Return the number of the line at which record `i` begins, counted from 1."""
@@ -285,7 +288,8 @@ class RecordReader:
             block = list(itertools.islice(records, n_records))
             if not block:
                 return
-            joined = b"".join(block)
+            contents = [record for record, _ in block]
+            joined = b"".join(contents)
             self._update_hash(joined)
             after = RecordOffset(
                 position.row + len(block),
@@ -293,7 +297,7 @@ class RecordReader:
                 position.offset + len(joined),
                 self._hash.hexdigest() if self._hash is not None else "",
             )
-            yield TextBlock(block, self.path, position), after
+            yield TextBlock(contents, self.path, position, [n_cells for _, n_cells in block]), after
             position = after
 
     def _read_header(self, content: BinaryIO) -> bytes:
@@ -301,41 +305,47 @@ class RecordReader:
         first = next(lines, b"").removeprefix(b"\xef\xbb\xbf")
         if self._delimiter_of is not None:
             self._delimiter = self._delimiter_of(first)
-        return self._complete_record(first, lines, 1)
+        return self._complete_record(first, lines, 1)[0]
 
-    def _records(self, content: BinaryIO, start: RecordOffset) -> Iterator[bytes]:
+    def _records(self, content: BinaryIO, start: RecordOffset) -> Iterator[tuple[bytes, int]]:
+        """Yield the records, each with its number of cells as in `TextBlock`."""
         lines = self._lines(content, start.line)
         if self._delimiter_of is None:
-            yield from lines
+            yield from ((line, 0) for line in lines)
             return
         line_number = start.line
         for line in lines:
-            record = self._complete_record(line, lines, line_number) if b'"' in line else line
-            line_number += record.count(b"\n") or 1
-            yield record
+            if b'"' in line:
+                record, n_cells = self._complete_record(line, lines, line_number)
+                line_number += record.count(b"\n") or 1
+                yield record, n_cells
+            else:
+                line_number += 1
+                yield line, 0
 
-    def _complete_record(self, first: bytes, lines: Iterator[bytes], line_number: int) -> bytes:
+    def _complete_record(self, first: bytes, lines: Iterator[bytes], line_number: int) -> tuple[bytes, int]:
         """Return the record that begins with a line: further lines belong to it while a quoted cell is open."""
+        if b'"' not in first:
+            return first, 0
         record = [first]
-        if first.count(b'"') % 2:
 
-            def texts() -> Iterator[str]:
-                yield first.decode("latin-1")
-                size = len(first)
-                for line in lines:
-                    record.append(line)
-                    size += len(line)
-                    if size > _MAX_RECORD_BYTES:
-                        raise DataError(self._unclosed(line_number))
-                    yield line.decode("latin-1")
-                raise DataError(self._unclosed(line_number))
+        def texts() -> Iterator[str]:
+            yield first.decode("latin-1")
+            size = len(first)
+            for line in lines:
+                record.append(line)
+                size += len(line)
+                if size > _MAX_RECORD_BYTES:
+                    raise DataError(self._unclosed(line_number))
+                yield line.decode("latin-1")
+            raise DataError(self._unclosed(line_number))
 
-            with long_cells:
-                try:
-                    next(csv.reader(texts(), delimiter=self._delimiter, strict=True))
-                except csv.Error:
-                    return first if len(record) == 1 else b"".join(record)  # the check of the cells names the fault
-        return b"".join(record)
+        with long_cells:
+            try:
+                n_cells = len(next(csv.reader(texts(), delimiter=self._delimiter, strict=True)))
+            except csv.Error:
+                n_cells = 0  # the check of the cells names the fault
+        return b"".join(record), n_cells
 
     def _lines(self, content: BinaryIO, first_number: int) -> Iterator[bytes]:
         for number, line in enumerate(iter(partial(content.readline, _MAX_RECORD_BYTES), b""), first_number):

@@ -27,9 +27,7 @@ def run_simulation(estimator, seed, **options):
     order = np.random.default_rng(seed).permutation(len(X))
     pool, held_out = order[:369], order[369:]
     test = {"X_test": X[held_out], "y_test": y[held_out]}
-    return simulate(
-        estimator, X[pool], y[pool], start=4, n_queries=n_queries, random_state=seed, **test, **options
-    )
+    return simulate(estimator, X[pool], y[pool], start=4, n_queries=n_queries, random_state=seed, **test, **options)
 
 
 # A run starts with more labels if its first four rows have one class only; the curves are aligned at their ends.

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from oneof.cli.guard import guarded
 
-from oneof.cli import options
+from oneof.cli import options, terminal
 
 if TYPE_CHECKING:
     from reproduction import Claim, Experiment
@@ -57,8 +56,7 @@ def main(
 
     An interrupted run continues if the command is started again with the same folder.
     """
-    with guarded(debug=debug):
-        from oneof.cli import terminal
+    with terminal.handle_errors(debug=debug):
         from reproduction import get_experiment
 
         if name is None:
@@ -69,15 +67,15 @@ def main(
         claims, n_failed = _reproduce(experiment, folder, quick=quick, draws=draws, jobs=jobs, dask=dask, retry=retry)
         if json:
             content = [vars(claim) | {"verdict": claim.verdict} for claim in claims]
-            terminal.show_json(
+            terminal.print_json(
                 {"experiment": name, "quick": quick, "folder": folder, "failed": n_failed, "claims": content}
             )
             return
         rows = [[claim.verdict, claim.statement, claim.measured] for claim in claims]
-        terminal.show_table(experiment.title, ["verdict", "claim", "measured"], rows, text_columns=3)
+        terminal.print_table(experiment.title, ["verdict", "claim", "measured"], rows, text_columns=3)
         if n_failed:
-            terminal.note(f"{n_failed} trials failed. The page lists them; --retry runs them again.")
-        terminal.say(f"Read {folder / 'index.html'} next.")
+            terminal.print_note(f"{n_failed} trials failed. The page lists them; --retry runs them again.")
+        terminal.print_line(f"Read {folder / 'index.html'} next.")
 
 
 def _reproduce(
@@ -91,9 +89,7 @@ def _reproduce(
     retry: bool,
 ) -> "tuple[list[Claim], int]":
     """Run the pending trials, write the outputs, and return the claims and the number of failed trials."""
-    from oneof.cli.outputs import check_writable, staged
-
-    from oneof.cli import terminal
+    from oneof.files import atomic_directory, check_writable
     from reproduction import Store, pending, run
     from reproduction.outputs import format_minutes, write_outputs
     from reproduction.trial import first_replicates
@@ -106,7 +102,7 @@ def _reproduce(
         n_pending = len(pending(trials, store, retry=retry))
         minutes = experiment.minutes[1 if quick else 0]
         if n_pending:
-            terminal.note(
+            terminal.print_note(
                 f"{experiment.name}: {n_pending} of {len(trials)} trials are pending, about "
                 f"{format_minutes(minutes * n_pending / len(plan))} of two cores."
             )
@@ -114,14 +110,13 @@ def _reproduce(
             records = run(trials, experiment.measure, store, jobs=jobs, dask=dask, retry=retry, progress=progress)
         command = f"{PROGRAM} {experiment.name}{' --quick' if quick else ''}"
         command += "" if draws is None else f" --draws {draws}"
-        with staged(folder) as stage:
+        with atomic_directory(folder) as stage:
             claims = write_outputs(stage, experiment, records, quick=quick, command=command)
     return claims, len(records.failed)
 
 
 def _list_experiments(*, json: bool) -> None:
     """Print the experiments with their data, their number of trials and their running times."""
-    from oneof.cli import terminal
     from reproduction import iter_experiments
     from reproduction.outputs import format_minutes
 
@@ -131,14 +126,14 @@ def _list_experiments(*, json: bool) -> None:
         content = [
             {n: getattr(e, n) for n in names} | {"trials": len(e.full), "missing": e.missing()} for e in experiments
         ]
-        terminal.show_json({"experiments": content})
+        terminal.print_json({"experiments": content})
         return
     rows = [
         [e.name, e.title, "no" if e.missing() else "yes", str(len(e.full)), *map(format_minutes, e.minutes)]
         for e in experiments
     ]
     columns = ["name", "contents", "data available", "trials", "full run", "--quick"]
-    terminal.show_table("Experiments, with their times on two cores", columns, rows, text_columns=3)
+    terminal.print_table("Experiments, with their times on two cores", columns, rows, text_columns=3)
 
 
 if __name__ == "__main__":

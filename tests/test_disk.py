@@ -205,7 +205,7 @@ def test_a_file_without_a_name_is_an_error(tmp_path: Path) -> None:
 def test_the_next_command_removes_folders_of_a_killed_one(tmp_path: Path) -> None:
     """SIGKILL leaves a hidden folder; the next command removes it, but not one in use, nor a folder of the user."""
     (tmp_path / ".oneof-mine").mkdir()
-    with staged(tmp_path) as in_use:
+    with atomic_directory(tmp_path) as in_use:
         child = os.fork()
         if not child:
             with atomic_directory(tmp_path) as stage:
@@ -213,6 +213,6 @@ def test_the_next_command_removes_folders_of_a_killed_one(tmp_path: Path) -> Non
                 os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(child, 0)
         assert len(list(tmp_path.glob(".oneof-unfinished-*"))) == 2
-        with staged(tmp_path) as stage:
+        with atomic_directory(tmp_path) as stage:
             assert set(tmp_path.iterdir()) == {tmp_path / ".oneof-mine", in_use, stage}
     assert [file.name for file in tmp_path.iterdir()] == [".oneof-mine"]

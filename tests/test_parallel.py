@@ -42,7 +42,7 @@ def test_errors_come_through(monkeypatch):
 
 
 def test_no_core_is_asked_for_twice():
-    """BLAS has one thread within an item; with one BLAS thread, as in workers of joblib and Dask, one thread is used."""
+    """BLAS has one thread within an item; with one BLAS thread, as in workers of joblib and Dask, no more."""
     with threadpool_limits(2, user_api="blas"):
         assert parallel_map(lambda _: blas_threads(), range(2)) == [{1}, {1}]
     with threadpool_limits(1, user_api="blas"):

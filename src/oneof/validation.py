@@ -82,9 +82,9 @@ def check_positive(
         or not (0 < number < np.inf or (allow_zero and number == 0))
         or (max_value is not None and number > max_value)
     ):
-        wanted = f"{'an integer' if integer else 'a number'} {'of at least' if allow_zero else 'above'} 0"
+        requirement = f"{'an integer' if integer else 'a number'} {'of at least' if allow_zero else 'above'} 0"
         limit = "" if max_value is None else f" and at most {max_value:,}"
-        raise InputError(f"`{name}` must be {wanted}{limit}{alternatives}; got {_short(value)}.")
+        raise InputError(f"`{name}` must be {requirement}{limit}{alternatives}; got {_short(value)}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
@@ -104,8 +104,8 @@ def check_choice(name: str, value: Any, choices: Sequence[str | None], alternati
     """Raise unless a parameter is one of the given strings or None; `alternatives` is appended to them in the error."""
     if not isinstance(value, str | None) or value not in choices:
         *first, last = ["None" if choice is None else f'"{choice}"' for choice in choices]
-        wanted = f"{', '.join(first)} or {last}" if first else last
-        raise InputError(f"`{name}` must be {wanted}{alternatives}; got {value!r}.")
+        requirement = f"{', '.join(first)} or {last}" if first else last
+        raise InputError(f"`{name}` must be {requirement}{alternatives}; got {value!r}.")
 
 
 def check_bool(name: str, value: Any) -> None:
@@ -141,8 +141,8 @@ def _short(value: Any) -> str:
 def check_sample_weight(sample_weight: Any, n_rows: int, labeled: Mask | None = None) -> Floats:
     """Return the sample weights as (n_rows,) float64, ones by default.
 
-    A negative or infinite weight is an error that names its row. If `labeled`, an (n_rows,) mask of the labeled rows, is
-    given, at least one of these rows must have a weight above 0.
+    A negative or infinite weight is an error that names its row. If `labeled`, an (n_rows,) mask of the labeled rows,
+    is given, at least one of these rows must have a weight above 0.
     """
     if sample_weight is None:
         return np.ones(n_rows)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from oneof.tables import choose_columns, read_labels, read_table
 
 import oneof
 from oneof.datasets import load_mat

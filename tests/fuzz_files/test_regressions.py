@@ -11,16 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oneof.labeling.log import AnswerLog
-from oneof.tables import read_table
 
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_shape
 from oneof.errors import DataError
-from oneof.io import read_table
+from oneof.io import read_table, source
 from oneof.labeling.answer_log import AnswerLog, stored_classes
 from oneof.labeling.importing import read_label_studio
-from oneof.stream import lines, read_batches
+from oneof.stream import read_batches
 from reproduction.store import Store
 from tests.fuzz_files.targets import _FACTS, TARGETS
 
@@ -74,7 +72,7 @@ def test_an_index_of_thousands_of_digits_is_out_of_range(tmp_path: Path) -> None
 
 def test_a_line_that_never_ends_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of gigabytes in a few kB of gzip is rejected at the maximum length of a record."""
-    monkeypatch.setattr(lines, "_LONGEST_RECORD", 2**16)
+    monkeypatch.setattr(source, "_MAX_RECORD_BYTES", 2**16)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n1\n" + b"2" * 2**20))
     with pytest.raises(DataError, match=r"line 3: the line is longer than 65,536 bytes"):
         list(read_batches(tmp_path / "a.csv.gz"))

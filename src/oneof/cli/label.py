@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from oneof.candidates import CandidateSets
     from oneof.cli.inputs import PreparedTable, ReadOptions
-    from oneof.io import Overrides, Table
+    from oneof.io import Table
     from oneof.labeling import LabelingSession
     from oneof.labeling.table import ImageFolder
 
@@ -105,6 +105,7 @@ def run(
 
         from oneof.cli.inputs import ReadOptions
         from oneof.files import check_not_input
+        from oneof.io import Overrides
         from oneof.labeling.server import LabelingServer
 
         named = None if classes is None else options.split([classes])
@@ -299,7 +300,7 @@ def _is_empty(cells: "pl.Series") -> bool:
     return cells.null_count() == len(cells)
 
 
-def _has_features(table: "Table", exclude: set[str], overrides: "Overrides") -> bool:
+def _has_features(table: "Table", exclude: set[str], overrides: Any) -> bool:
     """Return whether the table has feature columns."""
     return bool(set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_columns))
 

@@ -125,8 +125,8 @@ def _make_classifier(method: str) -> Any:
 def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction: float | None) -> None:
     rows, last = validation.total.rows, validation.windows[-1]
     speed = validation.total.rows_per_second or 0
-    text = f"L_A {format_percent(validation.total.model_loss)}, recently {format_percent(last.model_loss)}; {speed:,.0f} rows/s"
-    bar(rows, None if not fraction else round(rows / fraction), text)
+    losses = f"L_A {format_percent(validation.total.model_loss)}, recently {format_percent(last.model_loss)}"
+    bar(rows, None if not fraction else round(rows / fraction), f"{losses}; {speed:,.0f} rows/s")
 
 
 def _summarize(name: str, fit: "StreamResult", options: Any, classifier: Any, online: OnlineOptions) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def _make_and_optimize_kernels(model: PLGP, blocks: RowBlocks, rng: np.random.Ge
     )
 
 
-class _Moments(NamedTuple):
+class _FeatureMoments(NamedTuple):
     """Moments of the features over some rows."""
 
     n_rows: int
@@ -101,22 +101,22 @@ def _total_variance(blocks: RowBlocks) -> float:
     return checked_variance(moments.squares / moments.n_rows)
 
 
-def _moments(block: RowBlock) -> _Moments:
+def _moments(block: RowBlock) -> _FeatureMoments:
     rows, _ = block.labeled_rows()
     means = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
     with block_error_context(block.number):
-        return _Moments(rows.shape[0], means, rows.shape[0] * total_variance(rows))
+        return _FeatureMoments(rows.shape[0], means, rows.shape[0] * total_variance(rows))
 
 
-def _add_moments(a: _Moments, b: _Moments) -> _Moments:
+def _add_moments(a: _FeatureMoments, b: _FeatureMoments) -> _FeatureMoments:
     n = a.n_rows + b.n_rows
     with np.errstate(over="ignore", invalid="ignore"):  # `checked_variance` detects overflow in the sum of all blocks
         difference = b.means - a.means
         squares = a.squares + b.squares + a.n_rows * b.n_rows / n * float(difference @ difference)
-    return _Moments(n, a.means + b.n_rows / n * difference, squares)
+    return _FeatureMoments(n, a.means + b.n_rows / n * difference, squares)
 
 
-class _Evaluation(NamedTuple):
+class _PosteriorEvaluation(NamedTuple):
     """Value and derivatives of the log likelihood at some weights, summed in one round."""
 
     value: float
@@ -135,7 +135,7 @@ class DistributedDerivatives:
     rows: list[Any]
     derivatives: list[Any]
     """`LikelihoodDerivatives` of each block, stored on the workers."""
-    evaluation: _Evaluation
+    evaluation: _PosteriorEvaluation
 
     @property
     def gradient(self) -> Floats:
@@ -208,16 +208,18 @@ def _derivatives(rows: FeatureRows, weights: Floats, sharpness: float) -> Likeli
     return rows.derivatives(weights, sharpness)
 
 
-def _evaluate(pair: tuple[FeatureRows, LikelihoodDerivatives], weights: Floats, sharpness: float) -> _Evaluation:
+def _evaluate(
+    pair: tuple[FeatureRows, LikelihoodDerivatives], weights: Floats, sharpness: float
+) -> _PosteriorEvaluation:
     rows, derivatives = pair
     hessian = rows.curvature(derivatives, sharpness) if weights.size <= MAX_HESSIAN_SIZE else None
     gradient = rows.rmatvec(derivatives.gradient)
-    return _Evaluation(rows.value(weights, sharpness), gradient, hessian, _max_abs(rows, weights))
+    return _PosteriorEvaluation(rows.value(weights, sharpness), gradient, hessian, _max_abs(rows, weights))
 
 
-def _add_evaluations(a: _Evaluation, b: _Evaluation) -> _Evaluation:
+def _add_evaluations(a: _PosteriorEvaluation, b: _PosteriorEvaluation) -> _PosteriorEvaluation:
     hessian = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
-    return _Evaluation(a.value + b.value, a.gradient + b.gradient, hessian, max(a.max_abs, b.max_abs))
+    return _PosteriorEvaluation(a.value + b.value, a.gradient + b.gradient, hessian, max(a.max_abs, b.max_abs))
 
 
 def _max_abs(rows: FeatureRows, weights: Floats) -> float:

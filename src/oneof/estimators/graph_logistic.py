@@ -1,7 +1,7 @@
 """Logistic regression with weights that are smooth along a graph of all rows, for one view or several.
 
-Reading order of `fit`: this file, `_view_encoding` (views, graphs and terms of the prior), `_views` (features and linear
-model of the views), and the package `oneof.solvers.graph_logistic` in the order of its docstring.
+Reading order of `fit`: this file, `_view_encoding` (views, graphs and terms of the prior), `_views` (features and
+linear model of the views), and the package `oneof.solvers.graph_logistic` in the order of its docstring.
 """
 
 import warnings

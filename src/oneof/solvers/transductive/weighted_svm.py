@@ -230,10 +230,10 @@ def best_intercept(products: Floats, signs: Floats, costs: Floats) -> float:
     kinks = signs[active] - products[active]  # at which the loss of a row begins or ends; the slope rises by its cost
     order = np.argsort(kinks, kind="stable")
     kinks, active = kinks[order], active[order]
-    slopes = np.cumsum(costs[active]) - float(costs[active][signs[active] > 0].sum())  # to the right of each kink
+    derivatives = np.cumsum(costs[active]) - float(costs[active][signs[active] > 0].sum())  # to the right of each kink
     level = 1e-10 * float(costs[active].sum())
-    low = int(np.argmax(slopes >= -level))
-    high = int(np.argmax(slopes > level)) if slopes[-1] > level else low
+    low = int(np.argmax(derivatives >= -level))
+    high = int(np.argmax(derivatives > level)) if derivatives[-1] > level else low
     return 0.5 * float(kinks[low] + kinks[high])
 
 

@@ -81,9 +81,8 @@ def summarize(title, results):
     print(
         "; ".join(f"slowest ratio with target 1/{a:.0f}: 1/{ratio[target == a].min():.0f}" for a in np.unique(target))
     )
-    print(
-        f"{int((change > 0.005).sum())} of {len(change)} above +.5 %, {int((ratio < target).sum())} slower than the target\n"
-    )
+    n_above, n_slow = int((change > 0.005).sum()), int((ratio < target).sum())
+    print(f"{n_above} of {len(change)} above +.5 %, {n_slow} slower than the target\n")
 
 
 def compare_solvers(names, n_rows=None):

@@ -90,10 +90,10 @@ class TrialRuns:
                 self._made[key] = self._run(side, entrant, options)
             except PeerError as error:
                 self._made[key] = error
-        found = self._made[key]
-        if isinstance(found, PeerError):
-            raise found
-        return found
+        outcome = self._made[key]
+        if isinstance(outcome, PeerError):
+            raise outcome
+        return outcome
 
     def _run(self, side: Side, entrant: Entrant, options: dict[str, Any]) -> Form:
         side.prepare(entrant.runner, self._data, options)
@@ -107,8 +107,8 @@ def best_result(side: Side, entrant: Entrant, trials: TrialRuns, kind: str) -> t
     values, failures = [], []
     for variant in entrant.variants:
         try:
-            found = trials.form(side, entrant, {**variant, **entrant.ladder[-1]}).result
-            values.append(found["accuracy"] if kind == "accuracy" else -found["objective"])
+            outcome = trials.form(side, entrant, {**variant, **entrant.ladder[-1]}).result
+            values.append(outcome["accuracy"] if kind == "accuracy" else -outcome["objective"])
         except PeerError as error:
             failures.append(f"{variant}: {error}")
     if not values:
@@ -153,10 +153,10 @@ def run(race: Race, sides: dict[str, Side], data: Path, repeats: int) -> tuple[F
         ]
         goal = min(best) * (1 + race.target.slack)
 
-    def reaches(found: dict[str, float]) -> bool:
+    def reaches(result: dict[str, float]) -> bool:
         if race.target.kind == "objective":
-            return found["objective"] <= goal
-        return found.get("accuracy", np.inf) >= goal
+            return result["objective"] <= goal
+        return result.get("accuracy", np.inf) >= goal
 
     forms = []
     for side, entrant in ((ours, race.ours), (peer, race.peer)):

@@ -70,13 +70,13 @@ def format_row(race: Race, ours: Form, peer: Form) -> str:
 
 def start_sides(libraries: list[str], given: dict[str, str]) -> tuple[dict[str, Side], dict[str, str]]:
     """Start a process for each library; return the processes, and the reason for each missing one."""
-    found, missing = {}, {}
+    sides, missing = {}, {}
     for library in libraries:
         try:
-            found[library] = Side(library, given)
+            sides[library] = Side(library, given)
         except PeerError as error:
             missing[library] = str(error)
-    return found, missing
+    return sides, missing
 
 
 def race_row(race: Race, sides: dict[str, Side], missing: dict[str, str], repeats: int) -> str:

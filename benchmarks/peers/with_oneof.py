@@ -14,7 +14,7 @@ warnings.simplefilter("ignore", ConvergenceWarning)  # cheap settings stop befor
 
 
 def exact(y):
-    """Return labels as candidate sets, all classes known."""
+    """Return labels as candidate sets, with all classes given."""
     return oneof.CandidateSets.from_labels(y, classes=range(int(y.max()) + 1))
 
 
@@ -71,7 +71,7 @@ def support_vectors(data, form, lam, tol):
 
 
 def squared_hinges(data, form, C, tol):
-    """Solve CLPL's problem, which is one squared hinge a class on exact labels."""
+    """Solve CLPL's problem, one squared hinge per class on exact labels."""
     X, y = as_form(read(data, "X"), form), read(data, "y")
     sets = exact(y)
 
@@ -82,7 +82,7 @@ def squared_hinges(data, form, C, tol):
 
 
 def gaussian_process(data, length, optimizer=None, sets=False, probabilities=False):
-    """Find the mode, after the hyper-parameters where they are learned; or time the probabilities of further rows."""
+    """Find the mode, after the hyperparameters if they are optimized; or time the probabilities of new rows."""
     X, y = read(data, "X"), read(data, "y")
     X_test, y_test = read(data, "X_test"), read(data, "y_test")
     sets = oneof.CandidateSets.from_indicator(read(data, "mask")) if sets else exact(y)

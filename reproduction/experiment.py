@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from oneof.datasets import list_datasets
 from oneof.errors import DataError
 from reproduction.claims import Claim
 from reproduction.records import Records

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from oneof.errors import MissingExtraError
-from oneof.plots.style import FONT_SIZE, PALETTE
+from oneof.plots.style import FONT_SIZE, PALETTE, style_axes
 from oneof.typing import Floats, Ints
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def curve(
 
 def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
     """Set the title and the axis labels of a panel, and apply the style of the package."""
-    dress(ax, grid="y")
+    style_axes(ax, grid="y")
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.set_title(title, loc="left", color=PALETTE["ink"], fontsize=FONT_SIZE + 0.5)

@@ -15,7 +15,7 @@ from oneof.errors import InputError, InputTypeError
 Setting: TypeAlias = str | int | float | bool | None
 RANDOM_SETTINGS = ("repeat", "fold", "split", "draw")
 """Settings that distinguish replicates, if a trial has them."""
-SEED_NAMES = {"labeled": "labelled"}
+SEED_NAMES = {"labeled": "labelled"}  # British spelling, as published
 """Spelling of a setting's name in the hash of a seed: the published numbers were drawn with it."""
 
 

@@ -191,12 +191,12 @@ def test_a_terminated_process_cleans_up(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_a_file_without_a_name_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="names no file"), atomic_write(""):
+    with pytest.raises(InputError, match="`path` must name a file"), atomic_write(""):
         pass
     (tmp_path / "folder").mkdir()
     with pytest.raises(WriteError, match="folder cannot be written"):
         _model(tmp_path / "folder", 1)
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="does not exist"):
         _model(tmp_path / "absent" / "m.skops", 1)
     _model(tmp_path / "m.skops", 1)
     assert load(tmp_path / "m.skops").predict(np.zeros((1, 50))).shape == (1,)

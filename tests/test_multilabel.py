@@ -103,7 +103,7 @@ def test_the_estimator_is_not_fitted(documents):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"estimator": None}, "estimator=None is no estimator"),
+        ({"estimator": None}, "`estimator` must be an object with get_params and fit; got None"),
         ({"transductive": "no"}, "`transductive` must be .*'no'"),
         ({"Y": np.zeros((N, 1))}, "column 0 of Y occurs in no labeled row"),
         ({"Y": np.ones((N, 1))}, "column 0 of Y occurs in every labeled row"),

@@ -109,12 +109,12 @@ WRONG = {
     "a code beyond the classes": (components(y=np.array([0, 1, 3, 0])), "row 2 has class code 3"),
     "a code below unknown": (components(y=np.array([0, -2, 1, 0])), "row 1 has class code -2"),
     "classes twice": (components(classes=np.array(["a", "b", "a"])), "'a' twice"),
-    "no class": (components(classes=np.array([], dtype=str)), "classes has shape"),
+    "no class": (components(classes=np.array([], dtype=str)), "`classes` must be"),
     "a vector for rows": (components(X=np.arange(4.0)), "X has shape"),
     "rows of text": (components(X=np.full((4, 2), "a")), "expected a numeric matrix"),
-    "sets of other width": (components(candidates=np.zeros((4, 2), np.uint8)), "candidates has shape"),
-    "sets not packed": (components(candidates=MASK), "candidates has shape"),
-    "an empty set": (components(candidates=np.packbits(MASK & [[1], [1], [0], [1]], axis=1)), "row 2 has an empty"),
+    "sets of other width": (components(candidates=np.zeros((4, 2), np.uint8)), "`candidates` must hold"),
+    "sets not packed": (components(candidates=MASK), "`candidates` must hold"),
+    "an empty set": (components(candidates=np.packbits(MASK & [[1], [1], [0], [1]], axis=1)), "row 2: the candidate set is empty"),
     "training beyond the rows": (components(n_train=np.asarray(5)), "n_train is 5"),
     "two training parts": (components(n_train=np.array([1, 2])), "n_train has shape"),
     "a split of other width": (components(splits_labeled2=np.zeros((2, 3), int)), "splits_labeled2 has shape"),
@@ -124,10 +124,10 @@ WRONG = {
     "a label matrix of other shape": (components(Y_top3=np.zeros((4, 2), int)), "Y_top3 has shape"),
     "a label matrix of counts": (components(Y_top3=np.full((4, 3), 2)), "expected 0 and 1"),
     "text without cuts": (components(text_offsets=None), "'text_offsets' is missing"),
-    "cuts beyond the text": (components(text_offsets=np.array([0, 1, 2, 3, 99])), "does not cut"),
-    "cuts that go back": (components(text_offsets=np.array([0, 5, 2, 8, 12])), "does not cut"),
-    "text of numbers": (components(text=np.zeros(12)), "text has shape"),
-    "half a letter": (components(text_offsets=np.array([0, 6, 9, 9, 13])), "row 0 is not UTF-8"),
+    "cuts beyond the text": (components(text_offsets=np.array([0, 1, 2, 3, 99])), "`text_offsets` must rise"),
+    "cuts that go back": (components(text_offsets=np.array([0, 5, 2, 8, 12])), "`text_offsets` must rise"),
+    "text of numbers": (components(text=np.zeros(12)), "`text` must be the bytes"),
+    "half a letter": (components(text_offsets=np.array([0, 6, 9, 9, 13])), "row 0: the text is not UTF-8"),
     "half a matrix": (csr_components(X_indptr=None), "only X_data, X_indices, X_shape"),
     "columns beyond the shape": (csr_components(X_shape=np.array([4, 1])), "do not fit together"),
     "fewer columns than values": (csr_components(X_indices=np.zeros(2, int)), "X_indices has shape"),
@@ -192,6 +192,6 @@ def test_nothing_is_unpickled(save, tmp_path):
             return trap.touch, ()
 
     save(components(y=np.array([Trap()] * 4, dtype=object)))
-    with pytest.raises(DataError, match="pickled objects, which are never opened"):
+    with pytest.raises(DataError, match="pickled objects, which are never loaded"):
         load("small", tmp_path)
     assert not trap.exists()

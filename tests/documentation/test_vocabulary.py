@@ -99,6 +99,6 @@ def test_spelling_is_american() -> None:
         if file.suffix not in TEXTS or not file.is_file() or file == Path(__file__):
             continue
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-            if match := BRITISH.search(line):
+            if (match := BRITISH.search(line)) and "British spelling" not in line:
                 wrong.append(f"{file.relative_to(ROOT)}:{number}: {match[0]}")
     assert not wrong

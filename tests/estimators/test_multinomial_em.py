@@ -218,5 +218,5 @@ def test_labeled_rows_without_weight_raise():
     """Without a labeled row of positive weight, fit raises."""
     with pytest.raises(InputError, match=r"partial_weight. must be above 0"):
         MultinomialEM(partial_weight=0.0).fit(np.eye(3), [["a", "b"], ["b", "c"], ["a", "c"]])
-    with pytest.raises(InputError, match="sample weight zero"):
+    with pytest.raises(InputError, match="`sample_weight` is zero"):
         MultinomialEM().fit(np.eye(3), ["a", "b", None], sample_weight=[0, 0, 1])

@@ -103,7 +103,7 @@ def test_rows_of_weight_zero_are_ignored(estimator):
             np.testing.assert_array_equal(model.coef_, alone.coef_)
             assert (model.t_, model.progressive_loss_) == (alone.t_, alone.progressive_loss_)
             assert model.t_ == 40
-    with pytest.raises(InputError, match="row 0: sample_weight is -1"):
+    with pytest.raises(InputError, match="row 0: `sample_weight` must be finite and at least 0; got -1"):
         model.partial_fit(X, mask, sample_weight=-np.ones(len(X)))
     with pytest.raises(InputError, match="overflow"):
         model.partial_fit(X * 1e300, mask)
@@ -120,7 +120,7 @@ def test_classes_of_a_stream_keep_their_order(estimator):
     model.partial_fit(X[20:40], mask[20:40].astype(int))
     model.partial_fit(X[40:], mask[40:][:, [1, 2, 0]].astype(int), classes=["a", "b", "c"])
     same_model(model, expected, X, rtol=1e-14)
-    for wrong, message in ((["a", None], "missing value"), (["a", 1], "mix text"), (["a"], "at least two classes")):
+    for wrong, message in ((["a", None], "missing value"), (["a", 1], "labels must have one type"), (["a"], "at least two classes")):
         with pytest.raises(InputError, match=message):
             clone(estimator).partial_fit(X, mask[:, : len(wrong)], classes=wrong)
 

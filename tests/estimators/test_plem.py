@@ -114,7 +114,7 @@ def test_invalid_parameters_are_rejected(options):
 
 def test_labeled_rows_without_weight_raise():
     """Without a labeled row of positive weight, fit raises."""
-    with pytest.raises(InputError, match="sample weight zero"):
+    with pytest.raises(InputError, match="`sample_weight` is zero"):
         PLEM(entropy_weight=1.0).fit([[0.0], [1.0], [2.0]], ["a", "b", None], sample_weight=[0, 0, 1])
 
 

@@ -82,7 +82,7 @@ def test_feature_covariances_larger_than_memory_raise_before_the_fit(monkeypatch
     """Predictions need these covariances, so that the error is raised before the fit."""
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 200}.get)
     X, mask = table(90)
-    with pytest.raises(InputError, match=r"covariances of [0-9]+ features and 3 classes would take"):
+    with pytest.raises(InputError, match=r"covariances of [0-9]+ features and 3 classes would need"):
         PLGP(approximation="nystroem", **FIXED).fit(X, mask)
 
 
@@ -107,7 +107,7 @@ def test_a_kernel_larger_than_memory_raises(monkeypatch):
     X, mask = table(200)
     real = os.sysconf
     monkeypatch.setattr(os, "sysconf", lambda name: 10 if name == "SC_PHYS_PAGES" else real(name))
-    with pytest.raises(InputError, match=r"would take .* GB.*nystroem"):
+    with pytest.raises(InputError, match=r"would need .* GB.*nystroem"):
         PLGP(**FIXED).fit(X, mask)
 
 

@@ -245,7 +245,7 @@ def test_invalid_kernels_are_rejected():
     gram[0, 1], gram[1, 0] = 9e5, 9e5 + 5.0  # a larger difference, but within the rounding of such values
     with pytest.raises(InputError, match=r"rows (3 and 4|4 and 3)"):
         precomputed.fit(gram, mask)
-    with pytest.raises(InputError, match="below 0"):
+    with pytest.raises(InputError, match="must be at least 0"):
         precomputed.fit(-X @ X.T, mask)
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         precomputed.fit(sp.csr_array(X @ X.T), mask)

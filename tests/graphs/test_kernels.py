@@ -71,13 +71,13 @@ def test_invalid_arguments_are_named(kernel, monkeypatch):
     with pytest.raises(InputError, match="not symmetric"):
         kernel([[0, 1], [2, 0]])
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1}.get)
-    with pytest.raises(InputError, match=r"a kernel of 40 rows would take .* GB"):
+    with pytest.raises(InputError, match=r"a kernel of 40 rows would need .* GB"):
         kernel(affinity())
 
 
 def test_kernels_that_exceed_the_memory_raise():
     """A graph of a million rows raises before any dense array is made."""
-    with pytest.raises(InputError, match=r"1000000 rows would take [0-9]+ GB to work out, and this machine has"):
+    with pytest.raises(InputError, match=r"1000000 rows would need [0-9]+ GB of memory, and this machine has"):
         diffusion_kernel(sp.csr_array((10**6, 10**6)))
 
 

@@ -3,8 +3,8 @@
 Published accuracies: PL-kNN .43, CLPL .73. Beside the panel stand CLPL without intercept, as it is published, and PLKNN
 on features scaled to [0, 1]. Both rows were added after the test accuracies of some 34 settings on these very splits
 had been seen (C, intercept, neighbors, weights, scaling): they explain the gap to the published numbers, but are no
-clean estimates; nor are those of the panel, see `oneof.comparison.default_estimators`. The row "C by covering rate" chooses C without
-true labels. Run with `python benchmarks/lost.py`, which reads the set by `oneof.datasets.load("lost")`.
+clean estimates; nor are those of the default estimators, see `oneof.comparison.default_estimators`. The row "C by
+covering rate" chooses C without true labels. Run with `python benchmarks/lost.py`, which reads the set by `oneof.datasets.load("lost")`.
 """
 
 from sklearn.model_selection import GridSearchCV, ShuffleSplit

@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 
 from oneof import AvgPerceptron, CandidateSets
+from oneof.io import Overrides, align_columns
 from oneof.stream import StreamOptions, fit_stream
 from oneof.stream.encoder import StreamEncoder
-from oneof.tables import Overrides, conform
 
 D, CLASSES, BATCH = 20, tuple(f"c{k}" for k in range(5)), 10_000
 WORDS = np.array([f"word{i}" for i in range(5000)])
@@ -84,7 +84,7 @@ def in_memory(n):
     frame = pl.concat([make(BATCH, seed) for seed in range(n // BATCH)])
     y = CandidateSets.from_strings(frame["label"].to_list())
     columns = [(f"x{j}", "number") for j in range(D)]
-    rows = StreamEncoder(columns).fit_transform(conform(frame, learn_columns(columns), Path("memory")))
+    rows = StreamEncoder(columns).fit_transform(align_columns(frame, learn_columns(columns), Path("memory")))
 
     def run():
         model = learner()
@@ -96,7 +96,7 @@ def in_memory(n):
 
 def learn_columns(columns):
     """Return columns as tables name them."""
-    from oneof.tables import Column
+    from oneof.io import Column
 
     return [Column(*column) for column in columns]
 

@@ -1,4 +1,4 @@
-"""Files that are offered as models and are none, or are made to harm: they are refused, and nothing of them runs."""
+"""Files that are not models, and malicious files: they are errors, and none of their code runs."""
 
 import io
 import json
@@ -27,7 +27,7 @@ import oneof
 from oneof import persistence
 from oneof.errors import InputTypeError, ModelFileError
 from oneof.persistence import load, save
-from oneof.persistence.machines import all_parts
+from oneof.persistence.libsvm_checks import walk_objects
 
 MARKER = "it-ran"
 LOADERS = sorted({loader for loader, _ in NODE_TYPE_MAPPING})
@@ -41,7 +41,7 @@ CALLS = [
 
 
 class Trap:
-    """An object whose pickle makes a file."""
+    """An object whose pickle creates a file."""
 
     def __reduce__(self) -> Any:
         return (Path.touch, (Path(MARKER),))
@@ -49,7 +49,7 @@ class Trap:
 
 @pytest.fixture(autouse=True)
 def nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Whatever a test loads, the file that running it would make is never made."""
+    """No test creates the file that executed code would create."""
     monkeypatch.chdir(tmp_path)
     yield
     assert not Path(MARKER).exists()
@@ -71,7 +71,7 @@ def write(path: Path, parts: dict[str, bytes]) -> None:
 
 
 def foreign_files() -> dict[str, bytes]:
-    """Return what is not a model of ours, by what it is."""
+    """Return files that are not models of oneof, by their kind."""
     trapped, of_others, arrays, archive = (io.BytesIO() for _ in range(4))
     joblib.dump(Trap(), trapped)
     np.savez(arrays, X=np.eye(2))
@@ -94,20 +94,20 @@ def foreign_files() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("kind", foreign_files())
-def test_what_is_no_model_is_refused(kind: str) -> None:
-    """By one sentence, which names the file."""
+def test_other_files_are_errors(kind: str) -> None:
+    """The error is one sentence that names the file."""
     Path("m.skops").write_bytes(foreign_files()[kind])
     with pytest.raises(ModelFileError, match=r"^m\.skops [^\n]*\.$"):
         load("m.skops")
 
 
-def test_a_folder_is_refused() -> None:
+def test_a_folder_is_an_error() -> None:
     with pytest.raises(ModelFileError, match="cannot be read: Is a directory"):
         load(".")
 
 
 @pytest.mark.parametrize("loader", LOADERS)
-def test_no_kind_of_node_calls_anything(loader: str) -> None:
+def test_no_type_of_node_calls_a_function(loader: str) -> None:
     """Whichever of skops' kinds of node names a function, with whatever content, the file is refused."""
     save("m.skops", a_model())
     parts = parts_of(Path("m.skops"))
@@ -138,8 +138,8 @@ def test_no_kind_of_node_calls_anything(loader: str) -> None:
                 load("m.skops")
 
 
-def test_what_skops_itself_does_not_trust_is_named() -> None:
-    """A function in a pipeline, and trees, which compiled code follows without looking, are refused by name."""
+def test_untrusted_types_are_named() -> None:
+    """A function in a pipeline, and trees, which compiled code does not check, are errors that name the type."""
     for model, named in (
         (make_pipeline(FunctionTransformer(Path.touch), LogisticRegression()), "touch"),
         (DecisionTreeClassifier(), r"sklearn\.tree\._tree\.Tree"),
@@ -147,12 +147,12 @@ def test_what_skops_itself_does_not_trust_is_named() -> None:
         fitted = model.fit([[0.0], [1.0]], [0, 1]) if isinstance(model, DecisionTreeClassifier) else model
         content = {"format": persistence.FORMAT, "format_version": persistence.FORMAT_VERSION, "estimator": fitted}
         skops.io.dump(content, "m.skops")
-        with pytest.raises(ModelFileError, match=rf"holds types that oneof does not trust: .*{named}"):
+        with pytest.raises(ModelFileError, match=rf"contains types that oneof does not trust: .*{named}"):
             load("m.skops")
 
 
-def test_a_bomb_is_refused_before_it_unfolds() -> None:
-    """A file of a few kB that says it holds gigabytes is refused by its size, whichever part says so."""
+def test_a_decompression_bomb_is_an_error() -> None:
+    """A file of a few kB that declares gigabytes in any member is not decompressed."""
     save("m.skops", a_model())
     data = Path("m.skops").read_bytes()
     for part in ("schema.json", next(name for name in parts_of(Path("m.skops")) if name.endswith(".npy"))):
@@ -162,8 +162,8 @@ def test_a_bomb_is_refused_before_it_unfolds() -> None:
             load("m.skops")
 
 
-def test_a_part_that_is_named_often_is_counted_as_often() -> None:
-    """Each mention of an array is read anew, so that a small file could fill the memory with one of its parts."""
+def test_each_reference_to_a_member_is_counted() -> None:
+    """Each reference to an array is read again, so a small file could fill the memory with one member."""
     save("m.skops", a_model())
     parts = parts_of(Path("m.skops"))
     schema = json.loads(parts["schema.json"])
@@ -187,8 +187,8 @@ def test_a_part_that_is_named_often_is_counted_as_often() -> None:
         load("m.skops")
 
 
-def test_a_model_of_zeros_is_saved_so_that_it_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would unfold like a bomb is written as it is: every file that is written is read."""
+def test_a_model_of_zeros_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model with too high a compression ratio is saved uncompressed."""
     model = a_model()
     model.coef_ = np.zeros((2, 2**18))
     monkeypatch.setattr(oneof.files, "MAX_BYTES", 2**20)
@@ -197,22 +197,25 @@ def test_a_model_of_zeros_is_saved_so_that_it_can_be_loaded(monkeypatch: pytest.
     assert load("m.skops").coef_.shape == model.coef_.shape
 
 
-def test_arrays_that_say_more_than_they_hold_are_refused() -> None:
-    """A header that asks for a terabyte, and text that is none."""
+def test_arrays_with_wrong_headers_are_errors() -> None:
+    """A header that declares a terabyte, and text with invalid code points."""
     save("m.skops", a_model())
     parts = parts_of(Path("m.skops"))
     name = next(name for name in parts if name.endswith(".npy"))
     header, letters = io.BytesIO(), io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**37,)})
     np.save(letters, np.full(2, 2**31, dtype=np.uint32).view("<U1"))
-    for content, said in ((header, "not as large as its header says"), (letters, "some letters are none")):
+    for content, message in (
+        (header, "does not have the size that its header declares"),
+        (letters, "invalid code points"),
+    ):
         write(Path("m.skops"), parts | {name: content.getvalue()})
-        with pytest.raises(ModelFileError, match=said):
+        with pytest.raises(ModelFileError, match=message):
             load("m.skops")
 
 
 def test_random_generators_are_neither_saved_nor_loaded() -> None:
-    """Their seeds say how much memory and time it takes to make them."""
+    """Their seeds determine the memory and time to build them."""
     model = a_model()
     model.generator_ = np.random.default_rng(0)
     with pytest.raises(InputTypeError, match=r"numpy\.random\.Generator"):
@@ -223,10 +226,10 @@ def test_random_generators_are_neither_saved_nor_loaded() -> None:
         load("m.skops")
 
 
-def machine_model(where: str) -> Any:
+def svm_model(where: str) -> Any:
     """Return a fitted model with a support vector machine in it."""
-    random = np.random.default_rng(0)
-    X, y = random.normal(size=(30, 2)), np.arange(30) % 3
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
     scaled = make_pipeline(StandardScaler(), SVC())
     models = {
         "bare": SVC(),
@@ -245,33 +248,33 @@ WHERE = ("bare", "of sparse rows", "of a kernel", "of one class", "in a pipeline
 
 
 @pytest.mark.parametrize("where", [*WHERE, "in a pipeline in PLECOC"])
-def test_a_machine_whose_arrays_do_not_fit_together_is_refused(where: str) -> None:
-    """Wherever in a model it is: libsvm would read past its arrays, whichever of them is short."""
-    model = machine_model(where)
+def test_an_svm_with_inconsistent_arrays_is_an_error(where: str) -> None:
+    """Otherwise libsvm would read past the end of any array that is too short, at any depth of the model."""
+    model = svm_model(where)
     save("m.skops", model)
     load("m.skops")
-    machine = next(part for part in all_parts(model) if isinstance(part, BaseLibSVM) and hasattr(part, "support_"))
-    whole = dict(vars(machine))
+    svm = next(part for part in walk_objects(model) if isinstance(part, BaseLibSVM) and hasattr(part, "support_"))
+    original = dict(vars(svm))
     forged = {
-        "_n_support": np.array([10**7, *[0] * (len(machine._n_support) - 1)], dtype=np.int32),
-        "_dual_coef_": machine._dual_coef_[:, :-1],
+        "_n_support": np.array([10**7, *[0] * (len(svm._n_support) - 1)], dtype=np.int32),
+        "_dual_coef_": svm._dual_coef_[:, :-1],
         "_intercept_": np.zeros(0),
-        "support_": machine.support_[:-1] if machine.kernel != "precomputed" else machine.support_ + 30,
-        "support_vectors_": machine.support_vectors_[:-1],
+        "support_": svm.support_[:-1] if svm.kernel != "precomputed" else svm.support_ + 30,
+        "support_vectors_": svm.support_vectors_[:-1],
         "_probA": np.zeros(2),
     }
     for name, value in forged.items():
         if (name == "_n_support" and where == "of one class") or (name == "support_vectors_" and value.shape == (0, 0)):
-            continue  # which libsvm does not look at there
-        machine.__dict__[name] = value
+            continue  # not used by libsvm in this case
+        svm.__dict__[name] = value
         save("m.skops", model)
-        machine.__dict__.update(whole)
+        svm.__dict__.update(original)
         with pytest.raises(ModelFileError, match=r"^m\.skops is damaged: the arrays of a support vector machine"):
             load("m.skops")
 
 
 def test_opening_a_model_does_not_import_torch() -> None:
-    """Nor dask: skops walks through scikit-learn, whose helpers for them are hidden only while it does."""
+    """Nor does it import dask: scikit-learn's helpers for both are hidden only while skops searches it."""
     code = (
         "import sys; from oneof.persistence.archive import import_skops; import_skops()\n"
         "print([name for name in ('torch', 'dask') if name in sys.modules], [n for n, m in sys.modules.items() "

@@ -1,4 +1,4 @@
-"""Model files: what goes in comes out, and nothing else does."""
+"""Model files: a loaded model equals the saved one, and invalid files are errors."""
 
 import copy
 import io
@@ -44,8 +44,8 @@ def model_file(rows: Any, tmp_path: Path) -> Path:
     return path
 
 
-def test_what_is_saved_is_loaded(model_file: Path, rows: Any) -> None:
-    """A loaded model has the facts that were saved, and predicts the same."""
+def test_a_loaded_model_equals_the_saved_one(model_file: Path, rows: Any) -> None:
+    """It has the same description and the same predictions."""
     X, y = rows
     model = load(model_file)
     pipeline = make_pipeline(StandardScaler(), AvgPerceptron()).fit(X, y)
@@ -55,8 +55,8 @@ def test_what_is_saved_is_loaded(model_file: Path, rows: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_every_public_estimator_is_saved_whole(name: str, rows: Any, tmp_path: Path) -> None:
-    """An estimator alone survives the file: same predictions, and partial_fit goes on where it was."""
+def test_every_public_estimator_can_be_saved(name: str, rows: Any, tmp_path: Path) -> None:
+    """The loaded estimator has the same predictions, and partial_fit continues from the same state."""
     kind = getattr(oneof, name)
     X, y = rows
     X = np.abs(X) if get_tags(kind()).input_tags.positive_only else X
@@ -70,7 +70,7 @@ def test_every_public_estimator_is_saved_whole(name: str, rows: Any, tmp_path: P
 
 
 def test_the_training_rows_are_not_in_the_file(rows: Any, tmp_path: Path) -> None:
-    """A linear model refers to the rows of fit, but its file has no array of as many numbers."""
+    """A linear model refers to the rows of fit, but its file has no array of that size."""
     X, y = rows
     save(tmp_path / "m.skops", MaxPegasos().fit(X, y))
     with zipfile.ZipFile(tmp_path / "m.skops") as archive:
@@ -82,30 +82,30 @@ def test_the_training_rows_are_not_in_the_file(rows: Any, tmp_path: Path) -> Non
         load(tmp_path / "m.skops").disambiguate()
 
 
-def test_any_flipped_byte_of_the_content_is_refused_or_changes_nothing(model_file: Path, rows: Any) -> None:
-    """Checksums cover every part: a file with one other byte is refused, or gives the very same model."""
+def test_a_changed_byte_is_an_error_or_has_no_effect(model_file: Path, rows: Any) -> None:
+    """Checksums cover every member: a file with one changed byte is an error, or gives the same model."""
     X, _ = rows
     good = load(model_file).pipeline.decision_function(X)
     data = model_file.read_bytes()
-    refused = 0
-    for place in range(0, len(data), 37):
-        model_file.write_bytes(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
+    n_errors = 0
+    for index in range(0, len(data), 37):
+        model_file.write_bytes(data[:index] + bytes([data[index] ^ 0x55]) + data[index + 1 :])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 again = load(model_file)
         except ModelFileError:
-            refused += 1
+            n_errors += 1
         else:
             np.testing.assert_array_equal(again.pipeline.decision_function(X), good)
-    assert refused > 0.5 * len(range(0, len(data), 37))
+    assert n_errors > 0.5 * len(range(0, len(data), 37))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_a_file_that_is_cut_short_is_refused(model_file: Path, share: float) -> None:
+@pytest.mark.parametrize("fraction", [0.0, 0.1, 0.5, 0.99])
+def test_a_truncated_file_is_an_error(model_file: Path, fraction: float) -> None:
     data = model_file.read_bytes()
-    model_file.write_bytes(data[: int(share * len(data))])
-    with pytest.raises(ModelFileError, match=r"no model file of oneof|damaged"):
+    model_file.write_bytes(data[: int(fraction * len(data))])
+    with pytest.raises(ModelFileError, match=r"not a model file of oneof|damaged"):
         load(model_file)
 
 
@@ -115,7 +115,7 @@ class _Trap:
 
 
 def test_a_pickle_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a pickle would run does not run."""
+    """The code in a pickle is not executed."""
     monkeypatch.chdir(tmp_path)
     Path("m.skops").write_bytes(pickle.dumps(_Trap()))
     with pytest.raises(ModelFileError, match="pickles are never opened"):
@@ -123,8 +123,8 @@ def test_a_pickle_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not Path("trapped").exists()
 
 
-def test_other_types_are_refused_before_anything_is_built(model_file: Path, tmp_path: Path) -> None:
-    """A file that names a foreign type is refused by that name, and its module is not even imported."""
+def test_untrusted_types_are_errors_before_objects_are_built(model_file: Path, tmp_path: Path) -> None:
+    """The error names the untrusted type, and its module is not imported."""
     (tmp_path / "evil_module.py").write_text("open('imported', 'w').close()\nclass Evil: pass\n")
     with zipfile.ZipFile(model_file) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -141,8 +141,8 @@ def test_other_types_are_refused_before_anything_is_built(model_file: Path, tmp_
     assert not (tmp_path / "imported").exists()
 
 
-def test_sparse_rows_with_indices_outside_are_refused(tmp_path: Path, rows: Any) -> None:
-    """A sparse matrix comes back as it was; one whose indices leave its shape is refused before it is used."""
+def test_sparse_rows_with_indices_out_of_bounds_are_errors(tmp_path: Path, rows: Any) -> None:
+    """A valid sparse matrix is loaded; one with indices outside its shape is an error before it is used."""
     fitted = LogisticRegression().fit(rows[0], [s[0] for s in rows[1]])
     fitted.kept_ = sp.csr_array(np.diag([1.0, 2.0, 3.0]))
     save(tmp_path / "m.skops", fitted)
@@ -153,8 +153,8 @@ def test_sparse_rows_with_indices_outside_are_refused(tmp_path: Path, rows: Any)
         load(tmp_path / "m.skops")
 
 
-def test_sparse_rows_put_together_by_hand_are_refused(tmp_path: Path, rows: Any) -> None:
-    """A sparse matrix that is given as a bag of attributes, past the check of its indices, is not built."""
+def test_sparse_rows_of_another_structure_are_errors(tmp_path: Path, rows: Any) -> None:
+    """A sparse matrix given by its attributes, which avoids the check of its indices, is not built."""
     fitted = LogisticRegression().fit(rows[0], [s[0] for s in rows[1]])
     fitted.kept_ = np.eye(2)
     save(tmp_path / "m.skops", fitted)
@@ -168,20 +168,20 @@ def test_sparse_rows_put_together_by_hand_are_refused(tmp_path: Path, rows: Any)
     with zipfile.ZipFile(tmp_path / "m.skops", "w") as archive:
         for name, part in parts.items():
             archive.writestr(name, part)
-    with pytest.raises(ModelFileError, match="not trusted"):
+    with pytest.raises(ModelFileError, match="untrusted structure"):
         load(tmp_path / "m.skops")
 
 
-def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, rows: Any) -> None:
-    """Functions are not trusted, so a pipeline with one is refused at once, and no file appears."""
+def test_models_that_cannot_be_loaded_are_not_saved(tmp_path: Path, rows: Any) -> None:
+    """Functions are not trusted, so a pipeline with one is an error, and no file is written."""
     pipeline = make_pipeline(FunctionTransformer(_double), LogisticRegression()).fit(rows[0], [s[0] for s in rows[1]])
     with pytest.raises(InputTypeError, match="_double"):
         save(tmp_path / "m.skops", pipeline)
-    with pytest.raises(InputTypeError, match="only a fitted estimator"):
+    with pytest.raises(InputTypeError, match="must be a fitted estimator"):
         save(tmp_path / "m.skops", {"a": 1})
     with pytest.raises(InputTypeError, match="LogisticRegression is not fitted"):
         save(tmp_path / "m.skops", LogisticRegression())
-    with pytest.raises(InputError, match="there is no folder"):
+    with pytest.raises(InputError, match="nowhere does not exist"):
         save(tmp_path / "nowhere" / "m.skops", LogisticRegression().fit(rows[0], [s[0] for s in rows[1]]))
     assert list(tmp_path.iterdir()) == []
 
@@ -190,42 +190,44 @@ def _double(X: Any) -> Any:
     return 2 * X
 
 
-def test_other_archives_are_no_models(tmp_path: Path) -> None:
+def test_other_archives_are_errors(tmp_path: Path) -> None:
     import skops.io
 
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("hello.txt", "hello")
     skops.io.dump({"a": 1}, tmp_path / "b.skops")
-    for name, said in (("a.zip", "zip file"), ("b.skops", "no model that oneof wrote"), ("c.skops", "no model file")):
-        with pytest.raises(ModelFileError, match=said):
+    for name, message in (("a.zip", "zip file"), ("b.skops", "not a model of oneof"), ("c.skops", "does not exist")):
+        with pytest.raises(ModelFileError, match=message):
             load(tmp_path / name)
     with pytest.raises(ModelFileError, match="cannot be read"):
         load(tmp_path)
 
 
-def test_another_version_of_scikit_learn_is_told(tmp_path: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_scikit_learn_is_a_warning(
+    tmp_path: Path, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The model loads, with a warning that names both versions."""
     real = persistence.version
     with monkeypatch.context() as patch:
         patch.setattr(persistence, "version", lambda name: "1.5.0" if name == "scikit-learn" else real(name))
         save(tmp_path / "m.skops", AvgPerceptron().fit(*rows))
-    with pytest.warns(UserWarning, match=r"made with scikit-learn 1\.5\.0, and"):
+    with pytest.warns(UserWarning, match=r"written with scikit-learn 1\.5\.0, and"):
         load(tmp_path / "m.skops")
 
 
-def test_a_file_of_another_format_is_refused(tmp_path: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of an older or newer format is refused by its number, whatever it holds."""
+def test_a_file_of_another_format_is_an_error(tmp_path: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error of a file in an older or newer format names its number."""
     X, y = rows
     for version in (persistence.FORMAT_VERSION - 1, persistence.FORMAT_VERSION + 1):
         with monkeypatch.context() as then:
             then.setattr(persistence, "FORMAT_VERSION", version)
             save(tmp_path / "model.skops", AvgPerceptron().fit(X, y))
-        with pytest.raises(ModelFileError, match=f"in format {version}, and this version reads"):
+        with pytest.raises(ModelFileError, match=f"has format {version}, .*this version reads"):
             load(tmp_path / "model.skops")
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
-    """Whatever ends the block, the old file stands and no other file is left."""
+    """After an exception of any type the old file is unchanged, and no other file remains."""
     path = tmp_path / "a.txt"
     path.write_text("old")
     for ending in (ValueError, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Models that earlier versions wrote: this one reads them, and they predict what they predicted."""
+"""Stored models: those of the present format load and predict the same, those of older formats are errors."""
 
 import json
 import re
@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 import oneof
-from oneof.persistence import load
-from tests.fixtures.write_models import FOLDER, predictions
+from oneof.errors import ModelFileError
+from oneof.persistence import FORMAT_VERSION, load
+from tests.fixtures.write_models import FOLDER, PRESENT, predictions
 
-STORED = sorted(FOLDER.glob("*/*.skops"))
+STORED = sorted(PRESENT.glob("*.skops"))
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_stored_model_predicts_what_it_predicted(path: Path) -> None:
-    """Its labels are the same, its scores up to rounding; another scikit-learn is told, and is no error."""
+def test_a_stored_model_has_the_same_predictions(path: Path) -> None:
+    """Its labels are equal, its scores equal up to rounding; another scikit-learn causes a warning only."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", re.escape(str(path)), UserWarning)
         model = load(path)
@@ -27,7 +28,20 @@ def test_a_stored_model_predicts_what_it_predicted(path: Path) -> None:
 
 
 def test_every_estimator_is_stored() -> None:
-    """The first version's folder holds each estimator that there is; a new one is added to its own version's folder."""
+    """The folder of the present format has every estimator; `python -m tests.fixtures.write_models` writes it."""
     known = {path.stem for path in STORED}
     assert {name for name in oneof._LAZY_NAMES if hasattr(getattr(oneof, name), "fit")} <= known
     assert sum(path.stat().st_size for path in STORED) < 40_000 * len(STORED)
+
+
+def test_models_of_older_formats_are_errors() -> None:
+    """One sentence names the file, the number of its format and the remedy, whatever types the file contains."""
+    older = sorted(path for path in FOLDER.glob("*/*.skops") if path.parent != PRESENT)
+    assert older
+    for path in older:
+        number = path.parent.name.removeprefix("format-")
+        message = (
+            f"^{re.escape(str(path))} has format {number}, .* reads format {FORMAT_VERSION}[.] Fit the model again"
+        )
+        with pytest.raises(ModelFileError, match=message):
+            load(path)

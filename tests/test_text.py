@@ -178,9 +178,9 @@ def test_stemmer_version_names_the_package(tmp_path: Path) -> None:
     about.write_text("Metadata-Version: 2.1\nName: PyStemmer\nVersion: 9.8\n")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from oneof.tables import Words\n"
+        "from oneof.io import TextOptions\n"
         "from oneof.text import StemTokenizer\n"
-        "noted = [words.facts()['stemmer'] for words in (Words(stem='english'), Words())]\n"
+        "noted = [options.to_dict()['stemmer'] for options in (TextOptions(stem='english'), TextOptions())]\n"
         "print(StemTokenizer('english')('the cat'), noted)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

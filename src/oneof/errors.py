@@ -1,11 +1,22 @@
 """The exceptions of oneof.
 
-Every error about input is one sentence that says what is wrong, where (row, column, name) and what to do.
-They subclass the built-in types that scikit-learn's own checks expect, so ``except ValueError`` keeps working.
+An error about input is one sentence: the cause, the place (row, column, file or name) and the remedy.
+The exceptions subclass the built-in types that scikit-learn's own checks expect, so ``except ValueError`` keeps
+working.
 """
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Literal, Self
+
+LabelFault = Literal["signs", "unknown label", "empty set"]
+"""Causes of a `LabelError` that a caller may handle:
+
+* "signs": the only labels are -1 and +1, so -1 is either a class or a missing label;
+* "unknown label": a label is not among the classes;
+* "empty set": a row has no candidate.
+"""
 
 
 class OneofError(Exception):
@@ -25,6 +36,15 @@ class OneofError(Exception):
 class InputError(OneofError, ValueError):
     """A value given by the user cannot be used.
 
+    Parameters
+    ----------
+    reason : str
+        The cause and the remedy, without the place.
+    source : str, optional
+        The file, or the columns of it, that the value comes from.
+    row, column : int, optional
+        The place of the value, counted from 0.
+
     Examples
     --------
     >>> from oneof import PLKNN, errors
@@ -32,12 +52,74 @@ class InputError(OneofError, ValueError):
     ...     PLKNN(n_neighbors=0).fit([[0.0], [1.0]], ["finch", "wren"])
     ... except errors.InputError as error:
     ...     print(error)
-    n_neighbors=0 is not possible: give an integer above 0.
+    `n_neighbors` must be an integer above 0; got 0.
     """
+
+    def __init__(
+        self, reason: str = "", *, source: str | None = None, row: int | None = None, column: int | None = None
+    ) -> None:
+        self.reason = reason
+        self.source = source
+        self.row = row
+        self.column = column
+        super().__init__(self._message())
+
+    def at(self, source: Any = None, *, first_row: int = 0) -> Self:
+        """Return the same error with a source, unless it has one, for rows that start at row `first_row` of the source.
+
+        Parameters
+        ----------
+        source : str or path-like, optional
+        first_row : int, default=0
+
+        Returns
+        -------
+        InputError
+            Of the type of this error.
+        """
+        moved = copy.copy(self)
+        moved.source = str(source) if self.source is None and source is not None else self.source
+        moved.row = None if self.row is None else self.row + first_row
+        moved.args = (moved._message(),)
+        return moved
+
+    def because(self, reason: str) -> Self:
+        """Return the same error with another reason.
+
+        Parameters
+        ----------
+        reason : str
+
+        Returns
+        -------
+        InputError
+            Of the type of this error.
+        """
+        changed = copy.copy(self)
+        changed.reason = reason
+        changed.args = (changed._message(),)
+        return changed
+
+    def _message(self) -> str:
+        places = [self.source, None if self.row is None else f"row {self.row}"]
+        places.append(None if self.column is None else f"column {self.column}")
+        place = ", ".join(part for part in places if part is not None)
+        return f"{place}: {self.reason}" if place else self.reason
 
 
 class LabelError(InputError):
     """A label, or a set of labels, cannot be read as a candidate set.
+
+    Parameters
+    ----------
+    reason : str
+        The cause and the remedy, without the place.
+    label : object, optional
+        The label, or the cell, that cannot be read.
+    cause : {"signs", "unknown label", "empty set"}, optional
+        The kind of error, for callers that handle it.
+    source, row, column : optional
+        See `InputError`.
 
     Examples
     --------
@@ -45,9 +127,23 @@ class LabelError(InputError):
     >>> try:
     ...     CandidateSets.from_sets([["finch"], []])
     ... except errors.LabelError as error:
-    ...     print("row 1" in str(error))
-    True
+    ...     print(error.row, error.cause)
+    1 empty set
     """
+
+    def __init__(
+        self,
+        reason: str = "",
+        *,
+        label: Any = None,
+        cause: LabelFault | None = None,
+        source: str | None = None,
+        row: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(reason, source=source, row=row, column=column)
+        self.label = label
+        self.cause = cause
 
 
 class InputTypeError(OneofError, TypeError):
@@ -59,13 +155,18 @@ class InputTypeError(OneofError, TypeError):
     >>> try:
     ...     compare([[0.0], [1.0]], ["finch", "wren"], {"mine": "no estimator"}, cv=2)
     ... except errors.InputTypeError as error:
-    ...     print(error)
-    methods['mine'] is no estimator: give an object with fit and predict.
+    ...     print("methods['mine']" in str(error))
+    True
     """
 
 
 class DataError(InputError):
-    """A data set or a table is absent, damaged or not of the expected form.
+    """A data set or a table is missing, damaged or has an unexpected form.
+
+    Parameters
+    ----------
+    reason, source, row, column : optional
+        See `InputError`.
 
     Examples
     --------
@@ -79,7 +180,12 @@ class DataError(InputError):
 
 
 class ConflictError(InputError):
-    """An answer would overwrite another that its writer has not seen.
+    """An answer would overwrite another answer that its author has not seen.
+
+    Parameters
+    ----------
+    reason, source, row, column : optional
+        See `InputError`.
 
     Examples
     --------
@@ -97,7 +203,12 @@ class ConflictError(InputError):
 
 
 class ModelFileError(InputError):
-    """A model file is damaged, foreign, or holds types that oneof does not trust.
+    """A model file is damaged, was not written by oneof, or contains untrusted types.
+
+    Parameters
+    ----------
+    reason, source, row, column : optional
+        See `InputError`.
 
     Examples
     --------
@@ -111,7 +222,12 @@ class ModelFileError(InputError):
 
 
 class WriteError(InputError, OSError):
-    """A file cannot be written: the disk is full, or the folder cannot be written to. What was there is unchanged.
+    """A file cannot be written, for example because the disk is full; an existing file is unchanged.
+
+    Parameters
+    ----------
+    reason, source, row, column : optional
+        See `InputError`.
 
     Examples
     --------
@@ -122,7 +238,7 @@ class WriteError(InputError, OSError):
 
 
 class LostWorkersError(OneofError, RuntimeError):
-    """Processes or machines that worked for this one went away; what they had handed over is kept.
+    """Worker processes or machines stopped unexpectedly; the results received before are retained.
 
     Examples
     --------
@@ -138,9 +254,9 @@ class MissingExtraError(OneofError, ImportError):
     Parameters
     ----------
     module : str
-        What is not installed.
+        The missing module.
     extra : str
-        The extra of the package that brings it.
+        The extra of oneof that installs it.
 
     Examples
     --------
@@ -155,9 +271,9 @@ class MissingExtraError(OneofError, ImportError):
 
 @contextmanager
 def reraise_as_input_error() -> Iterator[None]:
-    """Raise as our own what scikit-learn, NumPy or a table's library say of input that they are made to read.
+    """Reraise input errors of scikit-learn, NumPy or a table library as errors of oneof.
 
-    Their sentence is kept; the kind is a subclass of theirs, so that whoever caught it still does.
+    The message is unchanged. The new type is a subclass of the original one, so existing handlers still match.
 
     Yields
     ------
@@ -166,9 +282,9 @@ def reraise_as_input_error() -> Iterator[None]:
     Raises
     ------
     InputTypeError
-        In place of a TypeError.
+        Instead of a TypeError.
     InputError
-        In place of a ValueError or an OverflowError.
+        Instead of a ValueError or an OverflowError.
 
     Examples
     --------
@@ -176,19 +292,19 @@ def reraise_as_input_error() -> Iterator[None]:
     >>> with errors.reraise_as_input_error():
     ...     float("one")
     Traceback (most recent call last):
-    oneof.errors.InputError: could not convert string to float: 'one'; features are numbers: turn categories ...
+    oneof.errors.InputError: could not convert string to float: 'one'; features must be numbers. Encode categories ...
     """
     try:
         yield
-    except (OneofError, AttributeError):  # scikit-learn's NotFittedError is an AttributeError, and says what it should
+    except (OneofError, AttributeError):  # scikit-learn's NotFittedError is an AttributeError with its own message
         raise
     except TypeError as error:
         raise InputTypeError(str(error)) from error
     except (ValueError, OverflowError) as error:
-        said = str(error)
-        if said.startswith("could not convert string to float"):
-            said += (
-                "; features are numbers: turn categories and texts into such first, as "
-                "sklearn.preprocessing.OneHotEncoder and oneof.text.make_vectorizer do."
+        message = str(error)
+        if message.startswith("could not convert string to float"):
+            message += (
+                "; features must be numbers. Encode categories and texts first, for example by "
+                "sklearn.preprocessing.OneHotEncoder or oneof.text.make_vectorizer."
             )
-        raise InputError(said) from error
+        raise InputError(message) from error

@@ -10,7 +10,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from oneof.candidates import CandidateSets, as_candidates
-from oneof.candidates.dealing import deal
+from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.likelihoods import softmax
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
@@ -149,7 +149,7 @@ class CandidateKFold(BaseCrossValidator):
         if self.shuffle:
             order = check_random_state(self.random_state).permutation(order)
         fold = np.full(len(candidates), -1, dtype=np.int64)
-        fold[labeled[order]] = deal(candidates.mask[labeled[order]], self.n_splits)
+        fold[labeled[order]] = stratified_folds(candidates.mask[labeled[order]], self.n_splits)
         return fold
 
 

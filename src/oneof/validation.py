@@ -52,7 +52,7 @@ def check_finite(rows: FeatureMatrix, *, or_nan: bool = False) -> None:
     else:
         row, column = int(np.searchsorted(rows.indptr, first, side="right")) - 1, int(rows.indices[first])
     what = "NaN" if np.isnan(values[first]) else "infinity or a number that overflows its type"
-    raise InputError(f"row {row}, column {column}: X contains {what}. Impute the value or drop the row.")
+    raise InputError(f"X contains {what}. Impute the value or drop the row.", row=row, column=column)
 
 
 def is_integer(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Each constructor of CandidateSets: what it reads, and what it refuses, naming the row."""
+"""The constructors of CandidateSets: valid input, and errors that name the row."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def literal_mask(sets, classes):
 
 @given(some_sets, st.randoms())
 def test_sets_equal_the_literal_mask(sets, random):
-    """Every container of labels, repeated ones too, gives the mask written out by hand."""
+    """Every container of labels, also with repeated ones, gives the mask of a literal loop."""
     expected = literal_mask(sets, LABELS)
     shuffled = [[*random.sample(sorted(s), len(s)), min(s)] for s in sets]
     for form in (sets, shuffled, [tuple(s) for s in shuffled], [frozenset(s) for s in sets]):
@@ -32,8 +32,8 @@ def test_sets_equal_the_literal_mask(sets, random):
 
 
 @given(some_sets)
-def test_every_form_comes_back(sets):
-    """Sets, indicators (dense, sparse) and text survive the way there and back."""
+def test_round_trips(sets):
+    """Conversion to sets, indicators (dense, sparse) and text, and back, gives the same candidate sets."""
     y = CandidateSets.from_sets(sets, classes=LABELS)
     assert y.to_sets() == sets
     assert list(y) == sets
@@ -46,8 +46,8 @@ def test_every_form_comes_back(sets):
 
 
 @given(st.lists(st.one_of(st.none(), st.sampled_from(LABELS)), min_size=1, max_size=30))
-def test_labels_are_sets_of_one_and_missing_ones_hold_everything(labels):
-    """A label is its singleton, a missing one the set of all classes."""
+def test_labels_are_singletons_and_missing_ones_full_sets(labels):
+    """The set of a label is its singleton, that of a missing label contains all classes."""
     y = CandidateSets.from_labels(labels, classes=LABELS)
     np.testing.assert_array_equal(y.mask, literal_mask([{v} if v else LABELS for v in labels], LABELS))
     np.testing.assert_array_equal(y.is_exact, [v is not None for v in labels])
@@ -75,7 +75,7 @@ def test_labels_are_sets_of_one_and_missing_ones_hold_everything(labels):
     ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
 )
 def test_missing_integers(labels):
-    """-1 among integers, None, NaN and the NA of every library mean: unlabeled."""
+    """-1 among integers, None, NaN and the NA of every library mark an unlabeled row."""
     y = CandidateSets.from_labels(labels)
     assert y.classes.tolist() == [0, 2]
     np.testing.assert_array_equal(y.mask, [[True, False], [False, True], [True, True]])
@@ -98,7 +98,7 @@ def test_missing_integers(labels):
     ids=lambda y: f"{type(y).__module__}.{type(y).__name__}",
 )
 def test_missing_text(labels):
-    """Text labels are sorted; None, NaN and NA mean: unlabeled."""
+    """Text labels are sorted; None, NaN and NA mark an unlabeled row."""
     y = CandidateSets.from_labels(labels)
     assert y.classes.tolist() == ["a", "b"]
     np.testing.assert_array_equal(y.mask, [[False, True], [True, False], [True, True]])
@@ -122,8 +122,8 @@ def test_list_columns(column):
     np.testing.assert_array_equal(y.mask, [[1, 1, 0], [0, 0, 1], [1, 1, 1]])
 
 
-def test_minus_one_is_a_class_where_it_is_listed():
-    """-1 is a class if `classes` lists it, and unlabeled if not, whatever else occurs."""
+def test_minus_one_is_a_class_if_it_is_listed():
+    """-1 is a class if `classes` lists it, and marks an unlabeled row if not, for any other labels."""
     y = CandidateSets.from_labels([-1, 1, None], classes=[-1, 1])
     np.testing.assert_array_equal(y.mask, [[1, 0], [0, 1], [1, 1]])
     y = CandidateSets.from_labels([-1, 1, -1], classes=[0, 1])
@@ -146,60 +146,60 @@ def test_indicator_columns_keep_their_names_and_order():
 
 
 def test_annotations_count_votes():
-    """Labels need min_votes; `top` keeps the most voted with all ties; rows without such a label are unlabeled."""
+    """Labels need min_votes; `top_k` retains the most voted with all ties; rows without such a label are unlabeled."""
     answers = np.array([[0, 0, 1, -1], [2, 1, 0, 0], [-1, -1, -1, -1], [1, 2, 2, 1]])
     every = CandidateSets.from_annotations(answers)
     np.testing.assert_array_equal(every.mask, [[1, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]])
     twice = CandidateSets.from_annotations(answers, min_votes=2)
     np.testing.assert_array_equal(twice.mask, [[1, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
-    top = CandidateSets.from_annotations(answers, top=1)
+    top = CandidateSets.from_annotations(answers, top_k=1)
     np.testing.assert_array_equal(top.mask, [[1, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
     names = np.array([["x", "y", None], [None, None, "y"]], dtype=object)
     np.testing.assert_array_equal(CandidateSets.from_annotations(names).mask, [[1, 1], [0, 1]])
     np.testing.assert_array_equal(CandidateSets.from_annotations(pd.DataFrame(names)).mask, [[1, 1], [0, 1]])
     for gap in (None, np.nan):
         assert CandidateSets.from_annotations([["x", gap], ["y", "x"]]).to_sets() == [{"x"}, {"x", "y"}]
-    with pytest.raises(LabelError, match="no class at all"):
+    with pytest.raises(LabelError, match="at least one class"):
         CandidateSets.from_annotations(np.full((3, 2), -1))
-    with pytest.raises(InputError, match="min_votes=0"):
+    with pytest.raises(InputError, match=r"`min_votes` must be .*; got 0"):
         CandidateSets.from_annotations(answers, min_votes=0)
-    with pytest.raises(InputError, match=r"top=0 is not possible: .*, or None for all"):
-        CandidateSets.from_annotations(answers, top=0)
+    with pytest.raises(InputError, match=r"`top_k` must be .*, or None for all; got 0"):
+        CandidateSets.from_annotations(answers, top_k=0)
 
 
-def test_annotations_that_cannot_be_meant():
-    """One label a row is no table whose letters are answers; no label gets more votes than there are annotators."""
+def test_invalid_annotations_are_errors():
+    """A list of strings is not a table of letters; `min_votes` is at most the number of annotators."""
     for rows in (["wren", "owl"], ["ab", "ba"], [["a", "b"], "ab"]):
-        with pytest.raises(LabelError, match="answers should be a table"):
+        with pytest.raises(LabelError, match="`answers` must be a table"):
             CandidateSets.from_annotations(rows)
-    with pytest.raises(InputError, match="min_votes=3 is not possible: a row has 2 answers"):
+    with pytest.raises(InputError, match="`min_votes` must be at most the number of annotators, 2; got 3"):
         CandidateSets.from_annotations([["a", "b"]], min_votes=3)
 
 
 @given(some_sets.filter(lambda sets: all(len(s) < len(LABELS) for s in sets)))
-def test_complementary_sets_are_what_is_left(sets):
-    """The candidates are exactly the classes that are not ruled out."""
+def test_complementary_sets(sets):
+    """The candidates are the classes that are not ruled out."""
     y = CandidateSets.from_complementary(sets, classes=LABELS)
     np.testing.assert_array_equal(y.mask, ~literal_mask(sets, LABELS))
 
 
 def test_complementary_labels_and_gaps():
-    """One label a row, or none, can be ruled out; ruling out everything is an error."""
+    """One label per row, or none, can be ruled out; to rule out all classes is an error."""
     y = CandidateSets.from_complementary(["ant", None, "cat"], classes=["ant", "bee", "cat"])
     np.testing.assert_array_equal(y.mask, [[0, 1, 1], [1, 1, 1], [1, 1, 0]])
-    with pytest.raises(LabelError, match="row 1 has an empty"):
+    with pytest.raises(LabelError, match="row 1: the candidate set is empty"):
         CandidateSets.from_complementary([["ant"], ["ant", "bee"]], classes=["ant", "bee"])
 
 
 def test_hierarchy_stands_for_leaves():
-    """A coarse label is the set of leaves below it, through any depth; a leaf is itself."""
+    """The candidates of a coarse label are all leaves below it, at any depth; those of a leaf are the leaf."""
     tree = {"animal": ["bird", "mammal"], "bird": ["wren", "finch"], "mammal": ["fox"]}
     y = CandidateSets.from_hierarchy(["bird", "fox", "animal", None, ["wren", "mammal"]], tree)
     assert y.classes.tolist() == ["finch", "fox", "wren"]
     np.testing.assert_array_equal(y.mask, [[1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]])
     with pytest.raises(LabelError, match="row 1: label 'fish'"):
         CandidateSets.from_hierarchy(["bird", "fish"], tree)
-    with pytest.raises(LabelError, match="circle"):
+    with pytest.raises(LabelError, match="cycle"):
         CandidateSets.from_hierarchy(["a"], {"a": ["b"], "b": ["a"]})
 
 
@@ -211,7 +211,7 @@ label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).fi
     st.sampled_from(["|", ";", "::", " or "]),
 )
 def test_labels_may_contain_the_separator(sets, separator):
-    """Text with separators and backslashes inside labels survives writing and reading."""
+    """Labels with separators and backslashes are equal after writing and reading."""
     classes = sorted({label for s in sets for label in s} | {"another"})
     y = CandidateSets.from_sets(sets, classes=classes)
     text = y.to_strings(separator=separator)
@@ -219,17 +219,17 @@ def test_labels_may_contain_the_separator(sets, separator):
 
 
 def test_strings():
-    """Spaces are dropped, empty text is unlabeled, and only from_strings splits."""
+    """Spaces are removed, an empty text is an unlabeled row, and only from_strings splits text."""
     y = CandidateSets.from_strings(["wren | finch", "", None, "  ", "owl"])
     np.testing.assert_array_equal(y.mask, [[1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 1, 0]])
     assert CandidateSets.from_labels(["a|b", "c"]).classes.tolist() == ["a|b", "c"]
     with pytest.raises(LabelError, match=r"row 1: 'a\|\|b' names an empty label"):
         CandidateSets.from_strings(["a", "a||b"])
-    with pytest.raises(LabelError, match="row 0: 3 is not text"):
+    with pytest.raises(LabelError, match="row 0: 3 is not a string"):
         CandidateSets.from_strings([3])
     for separator in ("", " ", "\\", 3):
         for call in (CandidateSets.from_strings, lambda _, separator: y.to_strings(separator=separator)):
-            with pytest.raises(InputError, match="cannot be used: give visible text without a backslash"):
+            with pytest.raises(InputError, match="must be visible text without a backslash"):
                 call(["a"], separator=separator)
 
 
@@ -240,52 +240,61 @@ def test_strings():
         (lambda: CandidateSets.from_labels([0, 7], classes=[0, 1]), "row 1: label 7 is not one of the classes 0, 1"),
         (lambda: CandidateSets.from_labels([0, 7], classes=["a"]), "row 0: label 0 is not one of"),
         (lambda: CandidateSets.from_sets([["ant"], ["ant", "elk"]], classes=LABELS), "row 1: label 'elk'"),
-        (lambda: CandidateSets.from_sets([["ant"], []]), "row 1 has an empty candidate set"),
-        (lambda: CandidateSets.from_sets([["ant"], ["bee", None]]), "row 1: a set holds a missing value"),
+        (lambda: CandidateSets.from_sets([["ant"], []]), "row 1: the candidate set is empty"),
+        (lambda: CandidateSets.from_sets([["ant"], ["bee", None]]), "row 1: the set contains a missing value"),
         (lambda: CandidateSets.from_sets([["ant"], [["bee"]]]), r"row 1: \['bee'\] is not a label"),
-        (lambda: CandidateSets.from_sets([["ant"], [3]]), "mix text"),
-        (lambda: CandidateSets.from_sets(3), "expected one set of labels"),
+        (lambda: CandidateSets.from_sets([["ant"], [3]]), "labels must have one type"),
+        (lambda: CandidateSets.from_sets(3), "must be one set of labels per row"),
         (lambda: CandidateSets.from_labels([0, np.inf]), "row 1: the label is infinite"),
         (lambda: CandidateSets.from_labels([0, 1.5]), "continuous"),
         (lambda: CandidateSets.from_labels([[1, 2], [3]]), "not a label"),
         (lambda: CandidateSets.from_labels(np.zeros((2, 2, 2))), "1d array"),
-        (lambda: CandidateSets.from_labels(3), "expected one label"),
-        (lambda: CandidateSets.from_labels(sp.csr_array([[0, 1]])), "sparse matrix: expected one label"),
-        (lambda: CandidateSets.from_labels(["a"], classes=sp.coo_array([[0, 1]])), "sparse matrix: expected one label"),
+        (lambda: CandidateSets.from_labels(3), "one label or one set of labels per row"),
+        (
+            lambda: CandidateSets.from_labels(sp.csr_array([[0, 1]])),
+            "one label or one set of labels per row of X; got a sparse matrix",
+        ),
+        (
+            lambda: CandidateSets.from_labels(["a"], classes=sp.coo_array([[0, 1]])),
+            "one label or one set of labels per row of X; got a sparse matrix",
+        ),
         (lambda: CandidateSets.from_labels(["a"], classes=["a", "a"]), "'a' twice"),
         (lambda: CandidateSets.from_labels(["a"], classes=["a", None]), "missing value"),
-        (lambda: CandidateSets.from_labels(["a"], classes=["a", 1]), "mix text"),
-        (lambda: CandidateSets.from_labels(["a"], classes=[["a"]]), r"\['a'\], which is not a label"),
-        (lambda: CandidateSets.from_labels([None]), "no class at all"),
-        (lambda: CandidateSets.from_sets([]), "no class at all"),
-        (lambda: CandidateSets.from_sets([None]), "no class at all"),
+        (lambda: CandidateSets.from_labels(["a"], classes=["a", 1]), "labels must have one type"),
+        (lambda: CandidateSets.from_labels(["a"], classes=[["a"]]), r"must be strings or numbers; got \['a'\]"),
+        (lambda: CandidateSets.from_labels([None]), "at least one class"),
+        (lambda: CandidateSets.from_sets([]), "at least one class"),
+        (lambda: CandidateSets.from_sets([None]), "at least one class"),
         (lambda: CandidateSets.from_strings([["a"]]), r"row 0: \['a'\] is not a label"),
         (lambda: CandidateSets.from_hierarchy([[["a"]]], {"b": ["a"]}), "is not a label"),
         (lambda: CandidateSets.from_hierarchy(["a"], {"b": ["a"]}, classes=["a", "b"]), "'b' is a coarse label"),
         (lambda: CandidateSets.from_annotations([["a", "b"], ["a", "x"]], classes=["a", "b"]), "row 1: label 'x'"),
-        (lambda: CandidateSets.from_annotations([["a", "b"], ["a"]]), "row 1 has 1 answers"),
-        (lambda: CandidateSets.from_annotations([[1, -1], [1, 1]]), "answers holds only -1 and 1"),
-        (lambda: CandidateSets.from_indicator([[0, 1], [0, 0]]), "row 1 has an empty candidate set"),
-        (lambda: CandidateSets.from_indicator([[0, 1], [2, 0]]), "row 1, column 0 of the indicator holds 2"),
+        (lambda: CandidateSets.from_annotations([["a", "b"], ["a"]]), "row 1: found 1 answers"),
+        (lambda: CandidateSets.from_annotations([[1, -1], [1, 1]]), "`answers` contains only -1 and 1"),
+        (lambda: CandidateSets.from_indicator([[0, 1], [0, 0]]), "row 1: the candidate set is empty"),
+        (
+            lambda: CandidateSets.from_indicator([[0, 1], [2, 0]]),
+            "row 1, column 0: an indicator must contain 0 and 1 only; got 2",
+        ),
         (lambda: CandidateSets.from_indicator([[0, 1], [np.nan, 0]]), "row 1, column 0"),
         (lambda: CandidateSets.from_indicator(sp.csr_array([[0, 1], [3, 0]])), "row 1, column 0"),
         (lambda: CandidateSets.from_indicator([["a", "b"]]), "0 and 1"),
-        (lambda: CandidateSets.from_indicator([1, 0]), "two dimensions"),
-        (lambda: CandidateSets.from_indicator(np.eye(2), classes=["a"]), "2 columns, but there are 1 classes"),
-        (lambda: CandidateSets(np.eye(2), ["a"]), "2 columns, but there are 1 classes"),
-        (lambda: CandidateSets([[1, 7]], ["a", "b"]), "row 0, column 1 of the indicator holds 7"),
-        (lambda: CandidateSets([[True, False], [False, False]], ["a", "b"]), "row 1 has an empty"),
+        (lambda: CandidateSets.from_indicator([1, 0]), "2-D array"),
+        (lambda: CandidateSets.from_indicator(np.eye(2), classes=["a"]), "2 columns, 1 classes"),
+        (lambda: CandidateSets(np.eye(2), ["a"]), "2 columns, 1 classes"),
+        (lambda: CandidateSets([[1, 7]], ["a", "b"]), "row 0, column 1: an indicator must contain 0 and 1 only; got 7"),
+        (lambda: CandidateSets([[True, False], [False, False]], ["a", "b"]), "row 1: the candidate set is empty"),
     ],
 )
-def test_refusals_name_the_place(build, message):
-    """What cannot be read is refused in one sentence that names row and label."""
+def test_errors_name_the_place(build, message):
+    """The error is one sentence that names row and label."""
     with pytest.raises(LabelError, match=message) as caught:
         build()
     assert str(caught.value).count("\n") == 0
 
 
 def test_a_class_that_never_occurs_stays():
-    """Given classes stay in their order, whether or not a row names them."""
+    """Given classes keep their order, also if no row has them."""
     y = CandidateSets.from_sets([["bee"]], classes=["cat", "bee", "ant"])
     assert y.classes.tolist() == ["cat", "bee", "ant"]
     np.testing.assert_array_equal(y.mask, [[0, 1, 0]])

@@ -1,4 +1,4 @@
-"""CandidateSets as a sequence, and the recognition of any form of supervision."""
+"""CandidateSets as a sequence, and the conversion of any form of supervision."""
 
 import pickle
 import subprocess
@@ -21,24 +21,24 @@ MASK = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]], dtype=bool)
 
 @pytest.mark.parametrize("rows", [slice(1, 3), np.array([3, 0]), [2, 2], np.array([True, False, False, True])])
 def test_indexing_picks_rows(rows):
-    """Slices, masks and arrays of rows pick sets as they pick rows of the mask."""
+    """Slices, masks and arrays select sets in the same way as rows of the mask."""
     y = CandidateSets(MASK, ["a", "b", "c"])
     np.testing.assert_array_equal(y[rows].mask, MASK[rows])
     assert y[rows].classes.tolist() == ["a", "b", "c"]
     assert len(y[rows]) == y[rows].shape[0] == len(MASK[rows])
 
 
-def test_indexing_by_one_row_or_column_is_refused():
-    """One number, or a column, is no way to pick candidate sets."""
+def test_indexing_by_one_row_or_column_is_an_error():
+    """An integer index and an index of columns are errors."""
     y = CandidateSets(MASK, ["a", "b", "c"])
     with pytest.raises(InputTypeError, match=r"candidates\[1:2\]"):
         y[1]
-    with pytest.raises(InputTypeError, match="rows alone"):
+    with pytest.raises(InputTypeError, match="rows only"):
         y[:, 1]
 
 
 def test_the_mask_cannot_be_changed():
-    """Sets are values: neither their mask nor the array they were made of is shared."""
+    """The mask is read-only, and does not share memory with the array it was made from."""
     source = MASK.copy()
     y = CandidateSets(source, ["a", "b", "c"])
     source[:] = True
@@ -59,7 +59,7 @@ def test_the_mask_cannot_be_changed():
 
 
 def test_equality_is_by_value():
-    """Equal masks over equal classes are equal sets."""
+    """Sets are equal if their masks and their classes are equal."""
     y = CandidateSets(MASK, ["a", "b", "c"])
     assert y == CandidateSets(MASK, ["a", "b", "c"])
     assert y == pickle.loads(pickle.dumps(y))
@@ -77,7 +77,7 @@ def test_a_column_vector_is_labels_with_a_warning():
 
 
 def test_given_classes_win():
-    """Over given classes, an unlabeled row stays unlabeled and an unknown label is refused with its row."""
+    """Over given classes, an unlabeled row stays unlabeled and an unknown label is an error that names its row."""
     y = CandidateSets(MASK, ["a", "b", "c"])
     wider = as_candidates(y, classes=np.array(["c", "x", "b", "a"]))
     np.testing.assert_array_equal(wider.mask, [[0, 0, 0, 1], [0, 0, 1, 1], [1, 1, 1, 1], [1, 0, 0, 0]])
@@ -90,7 +90,7 @@ def test_given_classes_win():
 
 
 def test_arrow_tables_keep_their_column_names():
-    """An Arrow table is an indicator whose columns are the classes, aligned by name where classes are given."""
+    """An Arrow table is an indicator whose columns are the classes, aligned by name if classes are given."""
     table = pa.table({"wren": [1, 0], "owl": [1, 1]})
     assert as_candidates(table).classes.tolist() == ["wren", "owl"]
     assert as_candidates(table, classes=np.array(["owl", "wren"])).to_sets() == [{"wren", "owl"}, {"owl"}]
@@ -104,7 +104,7 @@ def test_nullable_integers_stay_integers():
 
 
 def test_lists_of_zeros_and_ones_raise_a_question():
-    """Lists of 0 and 1 that look like an indicator are read as sets, with a warning that says what to do."""
+    """Lists of 0 and 1 that may be an indicator are read as sets, with a warning that has the remedy."""
     with pytest.warns(UserWarning, match=r"np.asarray\(y\)"):
         y = as_candidates([[0, 1, 1], [1, 0, 0]])
     assert y.shape == (2, 2)
@@ -114,7 +114,7 @@ def test_lists_of_zeros_and_ones_raise_a_question():
 
 
 def test_labels_with_a_bar_raise_a_question():
-    """Text such as "a|b" is one class, with a warning where its parts are labels too."""
+    """Text such as "a|b" is one class, with a warning if "a" and "b" are labels, too."""
     with pytest.warns(UserWarning, match=r"'a\|b' is read as one class: pass CandidateSets.from_strings"):
         y = as_candidates(["a", "b", "a|b"])
     assert y.classes.tolist() == ["a", "a|b", "b"]
@@ -127,7 +127,7 @@ def test_labels_with_a_bar_raise_a_question():
 
 
 def test_nothing_to_learn_is_said():
-    """No y, or nothing but missing labels, is an error."""
+    """`y=None` and a `y` of missing labels only are errors."""
     with pytest.raises(LabelError, match="requires y to be passed"):
         as_candidates(None)
     with pytest.raises(LabelError, match="every row is unlabeled"):
@@ -135,7 +135,7 @@ def test_nothing_to_learn_is_said():
 
 
 def test_import_is_light():
-    """`import oneof` and dir(oneof) load nothing but the standard library and oneof itself."""
+    """`import oneof` and dir(oneof) load only the standard library and oneof itself."""
     code = (
         "import sys; before = set(sys.modules); import oneof; dir(oneof); "
         "print(*sorted({m.split('.')[0] for m in set(sys.modules) - before} - set(sys.stdlib_module_names)))"

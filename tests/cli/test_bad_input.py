@@ -37,10 +37,10 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty file": (lambda: b"", "bad.csv is empty"),
     "one class": (_with(species=pl.lit("owl")), "only one class occurs ('owl')"),
     "all unlabeled": (_with(species=pl.lit("")), "every row is unlabeled"),
-    "all sets full": (_with(species=pl.lit("owl|wren")), "a set of all classes counts as no label"),
+    "all sets full": (_with(species=pl.lit("owl|wren")), "a set of all classes counts as a missing label"),
     "infinite": (
         _with(mass=pl.when(pl.arange(0, 60) == 7).then(float("inf")).otherwise(pl.col("mass"))),
-        "row 7: column 'mass' holds inf",
+        "row 7: column 'mass' must contain finite numbers; got inf",
     ),
     "ragged": (lambda: b"species,truth,x\nowl,owl,1\nwren,wren\n", "line 3: found 2 cells"),
     "undecodable": (lambda: b"species,truth,x\nowl,owl,1\nwr\xe9n,wren,2\n", "UTF-8 (line 3)"),
@@ -50,9 +50,9 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "empty set": (
         _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("[]")).otherwise(pl.col("species"))),
-        "row 3 has an empty candidate set",
+        "row 3: the candidate set is empty",
     ),
-    "no features": (lambda: b"species,truth\nowl,owl\nwren,wren\n", "no column left to learn from"),
+    "no features": (lambda: b"species,truth\nowl,owl\nwren,wren\n", "there is no feature"),
     "continuous": (_with(species=pl.col("mass")), "continuous"),
 }
 
@@ -66,13 +66,13 @@ def test_tables(run: Run, name: str) -> None:
 
 def test_empty_set_of_an_indicator(run: Run) -> None:
     make_birds().with_columns(a=pl.lit(0), b=pl.arange(0, 60) % 2).write_csv("bad.csv")
-    _check_error(run, "fit", "bad.csv", "--labels", "a,b", *QUICK, message="row 0 has an empty candidate set")
+    _check_error(run, "fit", "bad.csv", "--labels", "a,b", *QUICK, message="row 0: the candidate set is empty")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["fit", "none.csv", "--labels", "species"], "there is no file none.csv"),
+        (["fit", "none.csv", "--labels", "species"], "the file none.csv does not exist"),
         (["fit", "birds.csv", "--labels", "specis"], "no column 'specis': did you mean 'species'?"),
         (["fit", "birds.csv", "--labels", "species", "--truth", "trut"], "did you mean 'truth'?"),
         (["fit", "birds.csv", "--labels", "species", "--drop", "colr"], "did you mean 'color'?"),
@@ -82,16 +82,16 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
             ["fit", "birds.csv", "--labels", "species", "--method", "forest"],
             "The methods are auto, best, LOORidge, CLPL, PLEM, PLSVM",
         ),
-        (["fit", "birds.csv", "--labels", "species", "--numeric", "color", *QUICK], "expected a number"),
+        (["fit", "birds.csv", "--labels", "species", "--numeric", "color", *QUICK], "must contain numbers"),
         (["fit", "birds.csv", "--labels", "species", "--classes", "owl,wren", *QUICK], "'finch' is not one of"),
-        (["fit", "birds.csv", "--labels", "species", "--truth", "color", *QUICK], "which no candidate set names"),
+        (["fit", "birds.csv", "--labels", "species", "--truth", "color", *QUICK], "not a class of the candidate"),
         (["fit", "birds.csv", "--labels", "species", "--out", "birds.csv"], "birds.csv is a file"),
         (["fit", "birds.csv", "--labels", "species", "--out", "birds.csv/x"], "birds.csv is a file"),
         (["fit", "birds.csv", "--labels", "species", *QUICK[:2], "--folds", "999"], "999"),
-        (["compare", "none.csv", "--labels", "species"], "there is no file none.csv"),
+        (["compare", "none.csv", "--labels", "species"], "the file none.csv does not exist"),
         (["compare", "birds.csv", "--labels", "x"], "no column 'x'"),
-        (["predict", "none.skops", "birds.csv"], "there is no model file none.skops"),
-        (["predict", "birds.csv", "birds.csv"], "no model file of oneof"),
+        (["predict", "none.skops", "birds.csv"], "the model file none.skops does not exist"),
+        (["predict", "birds.csv", "birds.csv"], "not a model file of oneof"),
     ],
 )
 def test_words(run: Run, birds: Path, words: list[str], message: str) -> None:
@@ -108,17 +108,15 @@ def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
     """Missing feature columns and cells of another type are errors."""
     birds = make_birds(1)
     birds.drop("span", "color").write_csv("less.csv")
-    _check_error(run, "predict", model, "less.csv", message="lacks the columns 'span', 'color'")
+    _check_error(run, "predict", model, "less.csv", message="missing columns 'span', 'color'")
     birds.with_columns(span=pl.lit("wide")).write_csv("words.csv")
-    _check_error(
-        run, "predict", model, "words.csv", message="words.csv, row 0: column 'span' holds 'wide', expected a number"
-    )
+    _check_error(run, "predict", model, "words.csv", message="words.csv, row 0: column 'span' must contain numbers")
     birds.write_csv("new.csv")
     _check_error(
         run, "predict", model, "new.csv", "--out", "nowhere/x.csv", message="the folder nowhere does not exist"
     )
     _check_error(run, "predict", model, "new.csv", "--out", ".", message="is a folder")
-    _check_error(run, "predict", model, "new.csv", "--truth", "color", message="which no candidate set names")
+    _check_error(run, "predict", model, "new.csv", "--truth", "color", message="which is not a class of the candidate")
 
 
 def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
@@ -127,7 +125,7 @@ def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
     offset = data.index(b"schema.json") + 200
     for name, content, message in (
         ("flipped.skops", data[:offset] + bytes([data[offset] ^ 1]) + data[offset + 1 :], "damaged"),
-        ("cut.skops", data[: len(data) // 2], "no model file of oneof, or is cut short"),
+        ("cut.skops", data[: len(data) // 2], "is truncated, or is not a model file of oneof"),
         ("pickle.skops", pickle.dumps({"a": 1}), "pickles are never opened"),
     ):
         Path(name).write_bytes(content)

@@ -28,7 +28,7 @@ def test_fit_writes_four_files_and_no_other(run: Run, birds: Path) -> None:
     assert facts["method"] == "AvgPerceptron"
     assert 0.8 < facts["estimate"]["covering_rate"] <= 1
     assert [f["kind"] for f in facts["features"]] == ["number", "number", "yes/no", "category", "text"]
-    assert "'id' is left out" in done.err
+    assert "'id' is excluded" in done.err
 
 
 def test_disambiguated_labels_are_candidates(run: Run, model: Path) -> None:
@@ -47,14 +47,14 @@ def test_disambiguated_labels_are_candidates(run: Run, model: Path) -> None:
 
 def test_the_saved_model_is_the_fitted_one(run: Run, model: Path) -> None:
     """The model of the file predicts the same labels as the command."""
-    from oneof.tables import Column, conform
+    from oneof.io import Column, align_columns
 
     saved = persistence.load(model)
     birds = make_birds(1)
     birds.write_csv("new.csv")
     done = run("predict", model, "new.csv")
     assert done.code == 0
-    frame = conform(birds, [Column(*column) for column in saved.columns], Path("new.csv"))
+    frame = align_columns(birds, [Column(*column) for column in saved.columns], Path("new.csv"))
     predictions = pl.read_csv("new-predictions.csv")
     assert predictions["label"].to_list() == saved.pipeline.predict(frame).tolist()
     assert (predictions["label"] == birds["truth"]).mean() > 0.9
@@ -288,6 +288,6 @@ def test_suspicious_labels_are_noted(run: Run) -> None:
     done = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", *QUICK)
     assert done.code == 0, done.err
     notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
-    for message in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in the case of"):
+    for message in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in case or"):
         assert any(note.startswith(message) for note in notes)
         assert f"Note: {message}" in done.err

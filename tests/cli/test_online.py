@@ -1,4 +1,4 @@
-"""`oneof fit --online`, and `oneof predict` with what it learns; every command of docs/streaming.md is run."""
+"""`oneof fit --online`, and `oneof predict` with its model; every command of docs/streaming.md is run."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ ONLINE = ("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", "--on
 
 @pytest.fixture(scope="session")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Learn the birds online, once for all tests."""
+    """Fit a model to the birds online, once for all tests."""
     from typer.testing import CliRunner
 
     from oneof.cli.app import app
@@ -37,7 +37,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
-    """And nothing else, no checkpoint either; the summary is what --json tells."""
+    """No other file is written, not even a checkpoint; the summary equals the output of --json."""
     done = run(*ONLINE, "--json", "--batch-rows", "20", "--checkpoint-rows", "20")
     assert done.code == 0, done.err
     facts = json.loads(done.out)
@@ -47,15 +47,15 @@ def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
     assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabeled"]) == (60, 20, 30, 10)
     assert facts["classes"] == ["finch", "owl", "wren"]
     assert [f["kind"] for f in facts["features"]] == ["number", "number", "yes/no", "category", "text"]
-    found = facts["progressive_validation"]
-    assert [window["rows"] for window in found["windows"]] == [20, 20, 20]
+    progressive = facts["progressive_validation"]
+    assert [window["rows"] for window in progressive["windows"]] == [20, 20, 20]
     curve = pl.read_csv("birds-oneof/curve.csv")
     assert curve["rows"].to_list() == [20, 40, 60]
-    assert curve["loss"][-1] == found["loss"]
-    assert curve["model_loss"][-1] == found["model_loss"] < found["loss"]
+    assert curve["loss"][-1] == progressive["loss"]
+    assert curve["model_loss"][-1] == progressive["model_loss"] < progressive["loss"]
 
 
-def test_fit_says_the_loss_and_the_files(run: Run, birds: Path) -> None:
+def test_fit_prints_the_loss_and_the_files(run: Run, birds: Path) -> None:
     done = run(*ONLINE, "--batch-rows", "20")
     assert done.code == 0, done.err
     for part in ("60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes", "L_A of the model", "0 to 19", "all"):
@@ -65,7 +65,7 @@ def test_fit_says_the_loss_and_the_files(run: Run, birds: Path) -> None:
 
 @pytest.mark.parametrize("in_runs", [True, False])
 def test_labels_in_runs_are_noted(run: Run, birds: Path, in_runs: bool) -> None:
-    """On the screen and in the summary, if the file is sorted by class; rows as they came have no such note."""
+    """The note is on the screen and in the summary if the file is sorted by class, and only then."""
     frame = pl.concat([make_birds(seed) for seed in range(5)])
     (frame.sort("truth") if in_runs else frame).write_csv("birds.csv")
     done = run(*ONLINE, "--batch-rows", "70")
@@ -125,7 +125,7 @@ def test_truth_that_is_no_class_is_refused(run: Run, learned: Path) -> None:
     birds.with_columns(pl.Series("truth", ["owl"] * 7 + ["owl|wren"] + [""] * 52)).write_csv("new.2024.csv")
     done = run("predict", learned, "new.2024.csv", "--truth", "truth")
     assert done.code == 2
-    assert "new.2024.csv: row 7: the truth 'truth' holds 'owl|wren', which is no class of the model" in done.err
+    assert "new.2024.csv, row 7: the truth 'truth' contains 'owl|wren', which is not a class of the model" in done.err
     assert [file.name for file in Path.cwd().iterdir()] == ["new.2024.csv"]
     assert run("predict", learned, "new.2024.csv").code == 0
     assert Path("new.2024-predictions.csv").exists()
@@ -142,28 +142,28 @@ def test_svmlight_from_fit_to_predict(run: Run) -> None:
     make_birds().write_csv("birds.csv")
     done = run("predict", "t-oneof/model.skops", "birds.csv")
     assert done.code == 2
-    assert "was learned from svmlight files, and birds.csv is none" in done.err
+    assert "needs a svmlight file, as in training; birds.csv has another format" in done.err
 
 
-REFUSED: list[tuple[tuple[Any, ...], str]] = [
-    ((*ONLINE, "--method", "CLPL"), "CLPL does not learn online: with --online the methods are auto, AvgPerceptron"),
-    ((*ONLINE, "--truth", "truth"), "--truth has no place beside --online"),
+ERRORS: list[tuple[tuple[Any, ...], str]] = [
+    ((*ONLINE, "--method", "CLPL"), "--method must be auto, AvgPerceptron"),
+    ((*ONLINE, "--truth", "truth"), "--truth cannot be used with --online"),
     ((*ONLINE, "--folds", "3"), "--folds cannot be combined with --online"),
     ((*ONLINE, "--seed", "3"), "--seed cannot be combined with --online"),
-    ((*ONLINE, "--format", "xml"), "there is no format 'xml'"),
-    ((*ONLINE, "--classes", "owl,wren"), "birds.csv: row 3: label 'finch' is not one of the classes owl, wren"),
+    ((*ONLINE, "--format", "xml"), "the format must be one of csv"),
+    ((*ONLINE, "--classes", "owl,wren"), "birds.csv, row 3: label 'finch' is not one of the classes owl, wren"),
     ((*ONLINE, "--out", "birds.csv"), "cannot create the folder birds.csv"),
-    (("fit", "none.csv", "--labels", "x", "--online"), "there is no file none.csv"),
-    (("fit", "birds.csv", "--online"), "--labels names no column"),
+    (("fit", "none.csv", "--labels", "x", "--online"), "the file none.csv does not exist"),
+    (("fit", "birds.csv", "--online"), "--labels must name the column of labels"),
     (("fit", "birds.csv", "--labels", "specis", "--online"), "no column 'specis': did you mean 'species'?"),
-    (("fit", "-", "--labels", "x", "--online"), "standard input needs a format"),
+    (("fit", "-", "--labels", "x", "--online"), "standard input needs a text format"),
     (("fit", "birds.csv", "--labels", "species", "--epochs", "2"), "--epochs is for streams: add --online"),
     (("fit", "birds.csv", "--labels", "species", "--resume"), "--resume is for streams: add --online"),
 ]
 
 
-@pytest.mark.parametrize(("words", "said"), REFUSED)
-def test_refused(run: Run, birds: Path, words: tuple[Any, ...], said: str) -> None:
+@pytest.mark.parametrize(("words", "said"), ERRORS)
+def test_errors(run: Run, birds: Path, words: tuple[Any, ...], said: str) -> None:
     """Exit code 2, one sentence, and nothing written."""
     done = run(*words)
     assert (done.code, done.out) == (2, "")
@@ -179,8 +179,8 @@ def test_a_folder_that_cannot_be_written_to(run: Run, birds: Path) -> None:
     assert "no write permission" in run(*ONLINE, "--out", "locked").err
 
 
-def test_a_checkpoint_is_not_overlooked(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that stopped is gone on with if asked, thrown away if asked, and otherwise not touched."""
+def test_an_existing_checkpoint(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is continued with --resume, discarded with --restart, and otherwise unchanged."""
     words = (*ONLINE, "--batch-rows", "20", "--checkpoint-rows", "20")
     with monkeypatch.context() as patch:
         patch.setattr(online, "_write_model", _fail)
@@ -189,9 +189,9 @@ def test_a_checkpoint_is_not_overlooked(run: Run, birds: Path, monkeypatch: pyte
     before = kept.read_bytes()
     done = run(*words)
     assert done.code == 2
-    assert "go on with --resume, or begin anew with --restart" in done.err
+    assert "Continue with --resume, or start again with --restart" in done.err
     kept.write_bytes(before[: len(before) // 2])
-    assert "is damaged, or no checkpoint" in run(*words, "--resume").err
+    assert "is damaged, or is not a checkpoint" in run(*words, "--resume").err
     kept.write_bytes(before)
     assert "option hash_bits 8, and it is 9 now" in run(*words, "--hash-bits", "9", "--resume").err
     assert json.loads(run(*words, "--resume", "--json").out)["resumed_at"] == 60
@@ -211,7 +211,7 @@ def _commands(page: str) -> list[str]:
 
 
 def test_every_command_of_the_page_runs(run: Run) -> None:
-    """In the order of the page, on tables like those that it speaks of; what begins with a pipe, in a shell."""
+    """The commands run in the order of the page, on similar tables; those with a pipe run in a shell."""
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"x": rng.normal(size=900).round(3), "topic": rng.choice(["news", "sport|arts", "arts"], 900)})
     frame.write_csv("clicks.csv")

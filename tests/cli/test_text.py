@@ -191,16 +191,16 @@ def test_another_stemmer_is_noted(run: Run, table: Path, monkeypatch: pytest.Mon
     ("words", "message"),
     [
         (("--stem", "englsh"), "no stemmer for 'englsh'. Did you mean 'english'?"),
-        (("--stop-words", "german"), "there is no file german of stop words: give english, none, or a file"),
-        (("--stop-words", "empty.txt"), "empty.txt holds no stop words"),
+        (("--stop-words", "german"), "the file german of stop words does not exist. Give english, none, or a file"),
+        (("--stop-words", "empty.txt"), "empty.txt must contain stop words"),
         (("--stop-words", "latin.txt"), "latin.txt is not text in UTF-8"),
-        (("--stop-words", "."), "there is no file . of stop words"),
-        (("--stem", "english", "--categorical", "body"), "has no column of text for --stop-words or --stem"),
+        (("--stop-words", "."), "the file . of stop words does not exist"),
+        (("--stem", "english", "--categorical", "body"), "--stop-words and --stem need a text column"),
         (
             ("--stop-words", "english", "--drop", "body", "--text", "more"),
-            "column 'more' holds no words but stop words",
+            "column 'more' has only stop words",
         ),
-        (("--drop", "body", "--text", "signs"), "column 'signs' holds no words: leave it out by --drop signs"),
+        (("--drop", "body", "--text", "signs"), "column 'signs' has no words. Exclude it by --drop signs"),
     ],
 )
 def test_invalid_options_are_errors(run: Run, table: Path, words: tuple[str, ...], message: str) -> None:

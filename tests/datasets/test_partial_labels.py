@@ -240,7 +240,7 @@ def test_invalid_parameters_are_rejected(arguments, reason):
 def test_labels_that_are_not_exact_are_rejected():
     with pytest.raises(InputError, match="row 1 has 2 candidates already"):
         make_partial_labels(CandidateSets.from_sets([["a"], ["a", "b"], ["c"]]))
-    with pytest.raises(LabelError, match="names no class"):
+    with pytest.raises(LabelError, match="at least one class"):
         make_partial_labels([None, None])
     with pytest.raises(LabelError, match="only -1 and \\+1"):
         make_partial_labels([-1, 1, 1])

@@ -88,7 +88,7 @@ def test_mismatched_blocks_raise():
     check_error("block 0: row 2", rows, in_blocks(np.arange(60)[:, None] < [2, 2, 2], [20, 40]))
     ones = in_blocks(np.ones((60, 3)), [20, 40])
     columns = ones.map_blocks(lambda block, block_id: block[:, : 3 - block_id[0]], dtype=float)
-    check_error("block 1 of y names the columns 0, 1, block 0 0, 1, 2", rows, columns)
+    check_error("block 1 of y has the columns 0, 1, block 0 0, 1, 2", rows, columns)
 
 
 def test_unknown_lengths_with_labels_in_the_same_blocks():

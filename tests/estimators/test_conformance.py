@@ -246,7 +246,7 @@ def test_refused_input(estimator):
         model.fit(X, np.ones((60, 3)))
     with pytest.raises(LabelError, match="unlabeled"):
         model.fit(X, [None] * 60)
-    with pytest.raises(LabelError, match="row 7 has an empty"):
+    with pytest.raises(LabelError, match="row 7: the candidate set is empty"):
         model.fit(X, np.where(np.arange(60)[:, None] == 7, 0, mask))
     with pytest.raises(LabelError, match="continuous"):
         model.fit(X, X[:, 0])

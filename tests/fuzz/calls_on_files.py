@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from oneof import CLPL, PLKNN, AvgPerceptron, MaxPegasos, datasets, persistence, stream, text
+from oneof.io import Overrides, TextOptions
 from oneof.labeling import LabelTable
-from oneof.tables import Overrides, Words
 from tests.fuzz.drawn import SCALARS, Case, either, fitted, optional, several
 from tests.fuzz.labels import NAMES
 
@@ -141,7 +141,7 @@ def streams(draw: st.DrawFn) -> Case:
             separator=either(st.sampled_from(["|", ";"])),
             classes=either(st.sampled_from([None, ("finch", "wren"), ("0", "1", "finch", "wren")])),
             overrides=either(st.sampled_from([Overrides(drop=("b",)), Overrides(categories=("span",)), Overrides()])),
-            words=either(st.just(Words())),
+            text_options=either(st.just(TextOptions())),
             batch_rows=several(1, 30),
             hash_bits=several(1, 10),
             n_epochs=several(1, 2),

@@ -50,7 +50,7 @@ def annotations(draw: st.DrawFn) -> Case:
     said = st.lists(st.sampled_from([*NAMES[:2], None]), min_size=n_asked * rows, max_size=n_asked * rows)
     answers = np.array(draw(said), dtype=object).reshape(rows, n_asked)
     y = draw(either(st.sampled_from([answers, answers.tolist()]), sets_(rows, 3)))
-    named = draw(optional(min_votes=several(1, 2), top=several(1, 3), classes=either(st.just(NAMES))))
+    named = draw(optional(min_votes=several(1, 2), top_k=several(1, 3), classes=either(st.just(NAMES))))
     return CandidateSets.from_annotations, (y,), named
 
 

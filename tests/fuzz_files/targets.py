@@ -18,12 +18,12 @@ import oneof
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
+from oneof.io import align_columns, choose_columns, read_labels, read_table
 from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
 from oneof.labeling.answer_store import AnswerStore
 from oneof.labeling.importing import read_label_studio
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
-from oneof.tables import choose_columns, conform, read_labels, read_table
 from tests.fuzz_files.containers import GZIP, PLAIN, RECORDS, ZIP, Container, json_lines
 
 
@@ -69,7 +69,7 @@ def _table(path: Path) -> None:
         read_labels(table, ["species"])
     with suppress(InputError):
         columns, _ = choose_columns(table, exclude=("species",))
-        conform(table.frame, columns, path)
+        align_columns(table.frame, columns, path)
 
 
 def _stream(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What fuzzing found: files that once ended in another library's error, in a crash, or not at all."""
+"""Findings of fuzzing: files that once caused an error of another library, a crash, or an endless loop."""
 
 import gzip
 import json
@@ -16,10 +16,10 @@ from reproduction.store import Store
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_shape
 from oneof.errors import DataError
+from oneof.io import read_table, source
 from oneof.labeling.answer_log import AnswerLog, stored_classes
 from oneof.labeling.importing import read_label_studio
-from oneof.stream import lines, read_batches
-from oneof.tables import read_table
+from oneof.stream import read_batches
 from tests.fuzz_files.targets import _FACTS, TARGETS
 
 
@@ -27,8 +27,8 @@ from tests.fuzz_files.targets import _FACTS, TARGETS
     ("name", "content", "said"),
     [
         ("a.jsonl", b'{"x": 1}\n{"x": ' + b"9" * 5000 + b"}\n", r"line 2: a number has too many digits"),
-        ("a.jsonl", b'{"x": 1}\n{"x": "\\ud800"}\n', r"line 2: '\\ud800' is half of a character"),
-        ("a.jsonl", b'{"x": 1, "y\\uDC00": 2}\n', r"line 1: '\\udc00' is half of a character"),
+        ("a.jsonl", b'{"x": 1}\n{"x": "\\ud800"}\n', r"line 2: '\\ud800' is a lone surrogate"),
+        ("a.jsonl", b'{"x": 1, "y\\uDC00": 2}\n', r"line 1: '\\udc00' is a lone surrogate"),
         ("a.csv", b",".join(b"a%d" % i for i in range(60_000)) + b",a7\n", r"two columns 'a7'"),  # was quadratic
     ],
 )
@@ -38,13 +38,13 @@ def test_tables(tmp_path: Path, name: str, content: bytes, said: str) -> None:
         read_table(tmp_path / name)
 
 
-def test_halves_of_characters(tmp_path: Path) -> None:
-    """In a stream they are refused as in a table; two halves are a character."""
+def test_lone_surrogates(tmp_path: Path) -> None:
+    """They are errors in streams and in tables; a pair of surrogates is a character."""
     (tmp_path / "a.jsonl").write_bytes(b'{"x": 1, "y": "\\uD83D\\uDC26"}\n')
     [batch] = read_batches(tmp_path / "a.jsonl")
     assert batch["y"].to_list() == ["\N{BIRD}"]
     (tmp_path / "a.jsonl").write_bytes(b'{"x": 1, "y\\ud800": 2}\n')
-    with pytest.raises(DataError, match="is half of a character"):
+    with pytest.raises(DataError, match="is a lone surrogate"):
         list(read_batches(tmp_path / "a.jsonl"))
 
 
@@ -60,10 +60,10 @@ def test_a_damaged_schema_that_is_no_text_is_told(tmp_path: Path) -> None:
         AnswerLog(path, _FACTS)
 
 
-def test_an_index_of_thousands_of_digits_lies_beyond_all_columns(tmp_path: Path) -> None:
-    """And a label of so many digits is a name, not infinity."""
+def test_an_index_of_thousands_of_digits_is_an_error(tmp_path: Path) -> None:
+    """The index is an error; a label of as many digits is text, not infinity."""
     (tmp_path / "a.svmlight").write_bytes(b"1 " + b"9" * 5000 + b":1\n")
-    with pytest.raises(DataError, match="lies beyond the"):
+    with pytest.raises(DataError, match="must be less than"):
         list(read_batches(tmp_path / "a.svmlight"))
     (tmp_path / "a.svmlight").write_bytes(b"1" * 400 + b" 1:1\n")
     [batch] = read_batches(tmp_path / "a.svmlight")
@@ -71,10 +71,10 @@ def test_an_index_of_thousands_of_digits_lies_beyond_all_columns(tmp_path: Path)
 
 
 def test_a_line_that_never_ends_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few kB of gzip hold gigabytes of one line: it is refused when it is longer than any record may be."""
-    monkeypatch.setattr(lines, "_LONGEST_RECORD", 2**16)
+    """A few kB of gzip may contain gigabytes of one line, which is an error beyond the maximum length."""
+    monkeypatch.setattr(source, "_MAX_RECORD_BYTES", 2**16)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n1\n" + b"2" * 2**20))
-    with pytest.raises(DataError, match=r"line 3: the line has no end within 65,536 bytes"):
+    with pytest.raises(DataError, match=r"line 3: the line is longer than 65,536 bytes"):
         list(read_batches(tmp_path / "a.csv.gz"))
 
 

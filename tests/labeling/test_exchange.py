@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.io import read_labels, read_table
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
-from oneof.tables import read_labels, read_table
 from tests.labeling.conftest import CLASSES
 
 Begin = Callable[..., LabelingSession]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from oneof.cli.inputs import ReadOptions, prepare, resolve_methods
+from oneof.io import Overrides
 from oneof.labeling.session import LabelingSession
-from oneof.tables import Overrides
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, N, make_rows
 from tests.labeling.nursery import nursery

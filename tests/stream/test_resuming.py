@@ -1,4 +1,4 @@
-"""A run that is killed and taken up again ends, bit by bit, where an unbroken one ends; all else is refused."""
+"""A run that is killed and resumed ends, bit by bit, like an uninterrupted one; invalid checkpoints are errors."""
 
 import json
 import os
@@ -14,8 +14,8 @@ import pytest
 
 from oneof import AvgPegasos, MaxPegasos, persistence
 from oneof.errors import DataError, InputError, WriteError
+from oneof.io import Overrides
 from oneof.stream import CheckpointConfig, StreamOptions, checkpoint, fit_stream
-from oneof.tables import Overrides
 from tests.stream.bits import assert_same_bits
 from tests.stream.conftest import make_frame
 
@@ -24,34 +24,36 @@ ESTIMATOR = AvgPegasos(average=True, fit_intercept=True)
 
 
 class _Stop(BaseException):
-    """Something that nobody foresees."""
+    """An exception that the code does not handle."""
 
 
 def _stop_after(n_batches, error=KeyboardInterrupt):
-    """Return a watch that raises once so many batches were learned from."""
+    """Return a callback that raises after a number of batches."""
     seen = []
 
-    def watch(*_):
+    def callback(*_):
         seen.append(1)
         if len(seen) == n_batches:
             raise error
 
-    return watch
+    return callback
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow", "parts"])
 @pytest.mark.parametrize("n_batches", [1, 5, 8, 13])
-def test_an_interrupted_run_goes_on_bit_by_bit(files, tmp_path, name, n_batches):
-    """Ctrl-C after any batch, of any epoch, leaves a checkpoint from which the rest is learned as if none had been."""
+def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches):
+    """Ctrl-C after any batch, in any epoch, leaves a checkpoint; the resumed run equals an uninterrupted one."""
     unbroken = fit_stream(files[name], ESTIMATOR, OPTIONS)
-    kept = tmp_path / "checkpoint.npz"
+    saved = tmp_path / "checkpoint.npz"
     with pytest.raises(KeyboardInterrupt):
-        fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept), watch=_stop_after(n_batches))
-    fit = fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, resume=True))
+        fit_stream(
+            files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved), callback=_stop_after(n_batches)
+        )
+    fit = fit_stream(files[name], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, resume=True))
     assert_same_bits(fit, unbroken)
     assert fit.resumed_at > 0
     assert unbroken.resumed_at is None
-    for part in ("count", "mean", "square"):
+    for part in ("count", "mean", "sum_of_squares"):
         assert np.array_equal(getattr(fit.model[0].moments_, part), getattr(unbroken.model[0].moments_, part))
     one, other = fit.validation, unbroken.validation
     assert [(w.rows, w.mistakes, w.model_mistakes) for w in one.windows] == [
@@ -59,26 +61,26 @@ def test_an_interrupted_run_goes_on_bit_by_bit(files, tmp_path, name, n_batches)
     ]
 
 
-def test_checkpoints_come_every_so_many_rows(files, tmp_path):
-    """At the first end of a batch after so many rows; a run that ends without one leaves none."""
-    kept = tmp_path / "checkpoint.npz"
+def test_checkpoints_are_written_at_an_interval_of_rows(files, tmp_path):
+    """They are written at the first end of a batch after that number of rows, and not at the end of the run."""
+    saved = tmp_path / "checkpoint.npz"
     for every, rows in ((250, 300), (100, 500), (500, 500)):
-        checkpoints = CheckpointConfig(kept, every_rows=every, every_seconds=None)
+        checkpoints = CheckpointConfig(saved, every_rows=every, every_seconds=None)
         with pytest.raises(_Stop):
-            fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=checkpoints, watch=_stop_after(6, _Stop))
-        assert checkpoint.read(kept)[0]["rows_in_all"] == rows
-        kept.unlink()
-    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=None))
-    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=1e9))
-    assert not kept.exists()
-    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept, every_seconds=1e-9))
-    assert kept.exists()
-    with pytest.raises(InputError, match="every_rows=0"):
-        CheckpointConfig(kept, every_rows=0)
+            fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=checkpoints, callback=_stop_after(6, _Stop))
+        assert checkpoint.read_checkpoint(saved)[0]["total_rows"] == rows
+        saved.unlink()
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, every_seconds=None))
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, every_seconds=1e9))
+    assert not saved.exists()
+    fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved, every_seconds=1e-9))
+    assert saved.exists()
+    with pytest.raises(InputError, match=r"`every_rows` must be .*; got 0"):
+        CheckpointConfig(saved, every_rows=0)
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, monkeypatch):
-    """Not even those above its own; one that was there, and one that someone else has used by now, stay."""
+    """Its new parent folders are removed; folders that existed before or are used by others remain."""
     (tmp_path / "there").mkdir()
 
     def fail(*_, **__):
@@ -87,41 +89,41 @@ def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, m
 
     monkeypatch.setattr(checkpoint.np, "savez", fail)
     for folder in ("there/new/newer", "used/new"):
-        kept = CheckpointConfig(tmp_path / folder / "c.npz", every_rows=1)
+        saved = CheckpointConfig(tmp_path / folder / "c.npz", every_rows=1)
         with pytest.raises(WriteError, match=r"c.npz cannot be written \(No space left"):
-            fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=kept)
+            fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=saved)
         if folder.startswith("there"):
             shutil.rmtree(tmp_path / "used")
-    found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
-    assert found == ["there", "used", "used/by others"]
+    paths = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert paths == ["there", "used", "used/by others"]
     (tmp_path / "file").touch()
-    kept = CheckpointConfig(tmp_path / "file/new/c.npz", every_rows=1)
+    saved = CheckpointConfig(tmp_path / "file/new/c.npz", every_rows=1)
     with pytest.raises(WriteError, match=r"file/new cannot be written"):
-        fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=kept)
+        fit_stream(files["t.csv"], ESTIMATOR, OPTIONS, checkpoints=saved)
 
 
 @pytest.fixture
 def left(tmp_path):
     """Leave a checkpoint of a run on a small table; return the table and the checkpoint."""
-    path, kept = tmp_path / "t.csv", tmp_path / "checkpoint.npz"
+    path, saved = tmp_path / "t.csv", tmp_path / "checkpoint.npz"
     make_frame(300).write_csv(path)
     with pytest.raises(KeyboardInterrupt):
-        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept), watch=_stop_after(2))
-    return path, kept
+        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved), callback=_stop_after(2))
+    return path, saved
 
 
-def _go_on(path, kept, estimator=ESTIMATOR, options=OPTIONS):
-    return fit_stream(path, estimator, options, checkpoints=CheckpointConfig(kept, resume=True))
+def _resume(path, saved, estimator=ESTIMATOR, options=OPTIONS):
+    return fit_stream(path, estimator, options, checkpoints=CheckpointConfig(saved, resume=True))
 
 
-def test_other_streams_and_options_are_refused(left, tmp_path):
-    """One sentence names the difference; nothing is learned from, and the checkpoint stays."""
-    path, kept = left
-    before = kept.read_bytes()
-    with pytest.raises(DataError, match="left of a run that did not end: go on with --resume, or begin anew"):
-        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(kept))
+def test_other_streams_and_options_are_errors(left, tmp_path):
+    """The error names the difference; nothing is learned, and the checkpoint is unchanged."""
+    path, saved = left
+    before = saved.read_bytes()
+    with pytest.raises(DataError, match=r"of a run that did not finish[.] Continue with --resume, or start again"):
+        fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved))
     cases = [
-        (path, MaxPegasos(average=True), OPTIONS, "is of AvgPegasos, not of MaxPegasos"),
+        (path, MaxPegasos(average=True), OPTIONS, "belongs to AvgPegasos, not MaxPegasos"),
         (path, AvgPegasos(lam=0.1, average=True, fit_intercept=True), OPTIONS, "parameter lam '0.0001'"),
         (path, ESTIMATOR, StreamOptions(("species",), batch_rows=99, hash_bits=8, n_epochs=2), "batch_rows 100"),
         (path, ESTIMATOR, StreamOptions(("species",), batch_rows=100, hash_bits=8), "option n_epochs 2"),
@@ -133,69 +135,69 @@ def test_other_streams_and_options_are_refused(left, tmp_path):
         ),
     ]
     make_frame(300).write_csv(tmp_path / "u.csv")
-    cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "is of the stream"))
-    for source, estimator, options, said in cases:
-        with pytest.raises(DataError, match=said):
-            _go_on(source, kept, estimator, options)
+    cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "belongs to the stream"))
+    for source, estimator, options, message in cases:
+        with pytest.raises(DataError, match=message):
+            _resume(source, saved, estimator, options)
     facts = path.stat()
     cell = path.read_bytes()
     path.write_bytes(cell.replace(b"red", b"dew", 1))  # as long as before, and as old
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     with pytest.raises(DataError, match=r"t.csv has changed since .* was written"):
-        _go_on(path, kept)
+        _resume(path, saved)
     path.write_bytes(cell + b"1,2,red,again,owl\n")
     with pytest.raises(DataError, match=r"t.csv has changed since"):
-        _go_on(path, kept)
-    assert kept.read_bytes() == before
+        _resume(path, saved)
+    assert saved.read_bytes() == before
 
 
-def test_damaged_checkpoints_are_refused(left):
-    """Cut anywhere, or with any byte of its content changed, it is never gone on from."""
-    path, kept = left
-    whole = kept.read_bytes()
+def test_damaged_checkpoints_are_errors(left):
+    """A truncated checkpoint, or one with a changed byte of content, is never resumed."""
+    path, saved = left
+    full = saved.read_bytes()
     rng = random.Random(0)
-    for cut in (0, 1, len(whole) // 2, len(whole) - 1):
-        kept.write_bytes(whole[:cut])
-        with pytest.raises(DataError, match=r"is damaged, or no checkpoint of oneof: begin anew with --restart"):
-            _go_on(path, kept)
-    reference = _go_on_from(path, kept, whole)
-    refused = 0
+    for cut in (0, 1, len(full) // 2, len(full) - 1):
+        saved.write_bytes(full[:cut])
+        with pytest.raises(DataError, match=r"is damaged, or is not a checkpoint of oneof. Start again with --restart"):
+            _resume(path, saved)
+    reference = _resume_from(path, saved, full)
+    n_errors = 0
     for _ in range(60):
-        place = rng.randrange(len(whole))
-        kept.write_bytes(whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :])
+        index = rng.randrange(len(full))
+        saved.write_bytes(full[:index] + bytes([full[index] ^ 64]) + full[index + 1 :])
         try:
-            fit = _go_on(path, kept)
+            fit = _resume(path, saved)
         except DataError:
-            refused += 1
-        else:  # a byte that says nothing, as a date
+            n_errors += 1
+        else:  # a byte without influence, such as a date
             assert_same_bits(fit, reference)
-    assert refused > 40
-    np.savez(kept, header=np.frombuffer(b'{"format": "other"}', dtype=np.uint8))
-    with pytest.raises(DataError, match="no checkpoint of oneof"):
-        _go_on(path, kept)
-    np.savez(kept, header=np.array([{"a": 1}], dtype=object))  # a pickle
-    with pytest.raises(DataError, match="no checkpoint of oneof"):
-        _go_on(path, kept)
+    assert n_errors > 40
+    np.savez(saved, header=np.frombuffer(b'{"format": "other"}', dtype=np.uint8))
+    with pytest.raises(DataError, match="not a checkpoint of oneof"):
+        _resume(path, saved)
+    np.savez(saved, header=np.array([{"a": 1}], dtype=object))  # a pickle
+    with pytest.raises(DataError, match="not a checkpoint of oneof"):
+        _resume(path, saved)
 
 
-def _go_on_from(path, kept, content):
-    kept.write_bytes(content)
-    return _go_on(path, kept)
+def _resume_from(path, saved, content):
+    saved.write_bytes(content)
+    return _resume(path, saved)
 
 
 @pytest.mark.slow
 def test_standard_input_must_begin_as_before(tmp_path):
-    """A pipe that is given again is passed over up to the checkpoint; one that differs before is refused."""
+    """The same pipe is skipped up to the checkpoint; a pipe that differs before it is an error."""
     code = """
 import sys
 from oneof import AvgPegasos
 from oneof.errors import OneofError
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream
-def watch(found, share):
-    if sys.argv[2] == "stop" and found.total.rows == 200: raise KeyboardInterrupt
+def callback(validation, fraction):
+    if sys.argv[2] == "stop" and validation.total.rows == 200: raise KeyboardInterrupt
 try:
     fit = fit_stream("-", AvgPegasos(), StreamOptions(("species",), batch_rows=100, hash_bits=4), format="csv",
-                     checkpoints=CheckpointConfig(__import__("pathlib").Path(sys.argv[1]), resume=True), watch=watch)
+                     checkpoints=CheckpointConfig(sys.argv[1], resume=True), callback=callback)
     print(fit.model[-1].coef_.tobytes().hex(), fit.resumed_at)
 except OneofError as error:
     print(error)
@@ -208,11 +210,11 @@ except KeyboardInterrupt:
         words = [sys.executable, "-c", code, str(tmp_path / "kept.npz"), what]
         return subprocess.run(words, input=content, capture_output=True, check=True).stdout.decode().strip()
 
-    whole = pipe(text, "go on").split()[0]
+    full = pipe(text, "go on").split()[0]
     assert pipe(text, "stop") == "stopped"
     assert "does not begin with the" in pipe(text.replace(b"red", b"dew", 1), "go on")
     assert "does not begin with the" in pipe(text[:500], "go on")
-    assert pipe(text, "go on") == f"{whole} 200"
+    assert pipe(text, "go on") == f"{full} 200"
 
 
 COMMAND = (sys.executable, "-m", "oneof.cli", "fit", "t.csv", "--labels", "species", "--online", "--hash-bits", "8")
@@ -224,26 +226,26 @@ def _bits(folder):
     return learner._state.V.tobytes(), learner._state.U.tobytes(), learner.coef_.tobytes()
 
 
-def _stop_again_and_again(folder, signals, seed):
-    """Send signals at random moments after checkpoints began; the run that ends has its bits. Return what was said."""
+def _stop_repeatedly(folder, signals, seed):
+    """Send signals at random times after a checkpoint; the last run has the same bits. Return the messages."""
     make_frame(3000 * min(len(signals), 4)).write_csv(folder / "t.csv")
     words = [*COMMAND, *EVERY, "--out", "out", "--resume"]
     unbroken = fit_stream(
         folder / "t.csv", ESTIMATOR, StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
     )
-    rng, said, kept = random.Random(seed), [], folder / "out" / "checkpoint.npz"
+    rng, messages, saved = random.Random(seed), [], folder / "out" / "checkpoint.npz"
     for sent in signals:
-        before = kept.stat().st_mtime_ns if kept.exists() else 0
+        before = saved.stat().st_mtime_ns if saved.exists() else 0
         child = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        while child.poll() is None and (kept.stat().st_mtime_ns if kept.exists() else 0) == before:
+        while child.poll() is None and (saved.stat().st_mtime_ns if saved.exists() else 0) == before:
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.8 / len(signals)))
         child.send_signal(sent)
-        said.append(child.communicate()[1].decode())
+        messages.append(child.communicate()[1].decode())
         ended = -signal.SIGKILL if sent == signal.SIGKILL else 130
         assert child.returncode == ended, "it ended before it could be stopped"
     done = subprocess.run(words, cwd=folder, capture_output=True, check=True)
-    assert b"taken up again after" in done.stdout
+    assert b"resumed after" in done.stdout
     assert json.loads((folder / "out" / "summary.json").read_text(encoding="utf-8"))["resumed_at"] > 0
     learner = unbroken.model[-1]
     assert _bits(folder / "out") == (learner._state.V.tobytes(), learner._state.U.tobytes(), learner.coef_.tobytes())
@@ -252,17 +254,17 @@ def _stop_again_and_again(folder, signals, seed):
         "model.skops",
         "summary.json",
     ]
-    return said
+    return messages
 
 
-def test_a_stopped_run_goes_on_bit_by_bit(tmp_path):
-    """Stopped by Ctrl-C, which says how to go on, then killed, it ends with the weights of one that was left alone."""
-    said, _ = _stop_again_and_again(tmp_path, [signal.SIGINT, signal.SIGKILL], seed=time.time_ns() % 1000)
-    assert "go on with: oneof fit t.csv --labels species --online" in said
-    assert "--out out --resume" in said
+def test_a_stopped_run_resumes_bit_by_bit(tmp_path):
+    """Interrupted by Ctrl-C, which prints how to continue, then killed, it ends with the weights of a full run."""
+    messages, _ = _stop_repeatedly(tmp_path, [signal.SIGINT, signal.SIGKILL], seed=time.time_ns() % 1000)
+    assert "continue with: oneof fit t.csv --labels species --online" in messages
+    assert "--out out --resume" in messages
 
 
 @pytest.mark.slow
-def test_a_run_killed_twenty_times_goes_on_bit_by_bit(tmp_path):
-    """The same at twenty random moments, some of them within the writing of a checkpoint."""
-    _stop_again_and_again(tmp_path, [signal.SIGKILL] * 20, seed=1)
+def test_a_run_killed_twenty_times_resumes_bit_by_bit(tmp_path):
+    """The same at twenty random times, some of them while a checkpoint is written."""
+    _stop_repeatedly(tmp_path, [signal.SIGKILL] * 20, seed=1)

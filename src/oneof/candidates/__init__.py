@@ -1,17 +1,22 @@
-"""Candidate sets: the only place where a label becomes a set, and where a set becomes a label again."""
+"""Candidate sets: the only place where a label becomes a set, and where a set becomes a label again.
 
-from oneof.candidates.agreement import NamedValues, common_classes, named_values
-from oneof.candidates.forms import align, as_candidates, over_all_labels
+Reading order: `labels` (values, classes and codes), `indicator`, `collections` and `annotations` (one form of
+supervision each), `sets` (the class), `conversion` (any form), `class_union` (labels in several blocks), `columns`
+(columns of tables and streams), `stratification` (folds).
+"""
+
+from oneof.candidates.class_union import LabelValues, collect_values, common_classes
+from oneof.candidates.conversion import align, as_candidates, expand_to_predicted
 from oneof.candidates.labels import as_classes
 from oneof.candidates.sets import CandidateSets
 
 __all__ = [
     "CandidateSets",
-    "NamedValues",
+    "LabelValues",
     "align",
     "as_candidates",
     "as_classes",
+    "collect_values",
     "common_classes",
-    "named_values",
-    "over_all_labels",
+    "expand_to_predicted",
 ]

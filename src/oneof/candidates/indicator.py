@@ -1,4 +1,4 @@
-"""0/1 matrices as candidate sets: dense, sparse, or a DataFrame whose columns are the classes."""
+"""Indicators: 0/1 matrices as candidate sets, dense, sparse, or a DataFrame whose columns are the classes."""
 
 from typing import Any
 
@@ -21,36 +21,41 @@ def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
         Y = Y.to_numpy()
         if Y.dtype.kind == "O":  # nullable columns: pandas' NA and None become NaN
             Y = _objects_to_floats(Y)
-    mask = _mask_of_sparse(Y) if sp.issparse(Y) else _mask_of_dense(as_array(Y, "the indicator"))
+    mask = _sparse_to_mask(Y) if sp.issparse(Y) else _dense_to_mask(as_array(Y, "the indicator"))
     classes = np.arange(mask.shape[1]) if classes is None else as_classes(classes)
     if len(classes) != mask.shape[1]:
-        raise LabelError(f"the indicator has {mask.shape[1]} columns, but there are {len(classes)} classes.")
-    reject_empty_rows(mask)
+        raise LabelError(
+            f"the indicator must have a column per class; got {mask.shape[1]} columns, {len(classes)} classes."
+        )
+    check_nonempty_rows(mask)
     return mask, classes
 
 
 def is_frame(y: Any) -> bool:
-    """Tell whether `y` is a table with named columns (pandas, polars, Arrow)."""
+    """Return whether `y` is a table with named columns (pandas, polars, Arrow)."""
     return hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2 and hasattr(y, "to_numpy")
 
 
-def reject_empty_rows(mask: Mask) -> None:
-    """Raise for the first row without a candidate."""
+def check_nonempty_rows(mask: Mask) -> None:
+    """Raise if a row has no candidate; the error names the first such row."""
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         raise LabelError(
-            f"row {empty[0]} has an empty candidate set ({len(empty)} such rows): "
-            "give every row at least one candidate, or mark it as unlabeled (all classes, None, an empty cell)."
+            f"the candidate set is empty (rows with an empty set: {len(empty)}). Give every row at least one "
+            "candidate, or "
+            "mark it as unlabeled (all classes, None, an empty cell).",
+            row=int(empty[0]),
+            cause="empty set",
         )
 
 
-def _mask_of_dense(Y: np.ndarray[Any, Any]) -> Mask:
+def _dense_to_mask(Y: np.ndarray[Any, Any]) -> Mask:
     if Y.ndim != 2:
-        raise LabelError(f"an indicator has two dimensions, a column a class; got shape {Y.shape}.")
+        raise LabelError(f"an indicator must be a 2-D array with a column per class; got shape {Y.shape}.")
     if Y.dtype.kind == "b":
         return Y.copy()
     if Y.dtype.kind not in "iuf":
-        raise LabelError(f"an indicator holds 0 and 1; got values of type {Y.dtype}.")
+        raise LabelError(f"an indicator must contain 0 and 1 only; got values of type {Y.dtype}.")
     mask = Y == 1
     wrong = ~(mask | (Y == 0))
     if wrong.any():
@@ -60,19 +65,21 @@ def _mask_of_dense(Y: np.ndarray[Any, Any]) -> Mask:
         rows, columns = np.nonzero(wrong)
         if len(rows):
             raise LabelError(
-                f"row {rows[0]}, column {columns[0]} of the indicator holds {Y[rows[0], columns[0]].item()!r}: "
-                "use 0 and 1 only."
+                f"an indicator must contain 0 and 1 only; got {Y[rows[0], columns[0]].item()!r}.",
+                row=int(rows[0]),
+                column=int(columns[0]),
             )
     return np.asarray(mask)
 
 
-def _mask_of_sparse(Y: Any) -> Mask:
+def _sparse_to_mask(Y: Any) -> Mask:
     coo = sp.coo_array(Y)
     wrong = np.flatnonzero((coo.data != 0) & (coo.data != 1))
     if len(wrong):
         raise LabelError(
-            f"row {coo.row[wrong[0]]}, column {coo.col[wrong[0]]} of the indicator holds "
-            f"{coo.data[wrong[0]].item()!r}: use 0 and 1 only."
+            f"an indicator must contain 0 and 1 only; got {coo.data[wrong[0]].item()!r}.",
+            row=int(coo.row[wrong[0]]),
+            column=int(coo.col[wrong[0]]),
         )
     mask = np.zeros(coo.shape, dtype=bool)
     ones = coo.data != 0
@@ -84,4 +91,6 @@ def _objects_to_floats(Y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     try:
         return np.array([[np.nan if v is None or type(v).__name__ == "NAType" else v for v in row] for row in Y], float)
     except (TypeError, ValueError):
-        raise LabelError("an indicator holds 0 and 1; a column of this table holds something else.") from None
+        raise LabelError(
+            "an indicator must contain 0 and 1 only; a column of this table contains other values."
+        ) from None

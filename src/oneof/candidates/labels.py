@@ -1,4 +1,4 @@
-"""Reading label values: which value is missing, which are the classes, and the code of each row's label."""
+"""Label values: detection of missing values, the classes that occur, and the code of each row's label."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -10,20 +10,20 @@ import scipy.sparse as sp
 from oneof.errors import LabelError
 from oneof.typing import Ints, Labels, Mask
 
-Signs = Literal["error", "warn"]
-"""What to do with a vector whose only values are -1 and +1."""
+SignPolicy = Literal["error", "warn"]
+"""Treatment of a vector whose only values are -1 and +1: an error, or two classes with a warning."""
 
 MISSING = -1
 """The code of a row without a label."""
 
 _SIGNS_HELP = (
-    "y holds only -1 and +1, which may mean two classes, or class 1 and rows without a label: "
+    "y contains only -1 and +1, which may mean two classes, or class 1 and rows without a label: "
     "pass CandidateSets.from_labels(y, classes=[-1, 1]) for two classes, or None for the rows without a label"
 )
 
 
-def encode_labels(y: Any, classes: Any = None, *, signs: Signs = "error") -> tuple[Ints, Labels]:
-    """Turn a vector of labels into codes.
+def encode_labels(y: Any, classes: Any = None, *, signs: SignPolicy = "error") -> tuple[Ints, Labels]:
+    """Encode a vector of labels.
 
     Parameters
     ----------
@@ -32,18 +32,18 @@ def encode_labels(y: Any, classes: Any = None, *, signs: Signs = "error") -> tup
     classes : array-like of shape (K,), optional
         The classes; by default the sorted labels that occur.
     signs : {"error", "warn"}
-        What to do with a vector of -1 and +1 alone when `classes` is not given.
+        Treatment of a vector of -1 and +1 alone if `classes` is not given.
 
     Returns
     -------
     codes : ndarray of shape (n,), int64
-        Index into `classes`, -1 where the label is missing.
+        Index into `classes`; -1 if the label is missing.
     classes : ndarray of shape (K,)
 
     Raises
     ------
     LabelError
-        For continuous or infinite labels, labels of mixed types, and labels that are not in `classes`.
+        If a label is continuous, infinite or not in `classes`, or if the labels have several types.
     """
     values = label_vector(y)
     if classes is not None:
@@ -55,8 +55,8 @@ def encode_labels(y: Any, classes: Any = None, *, signs: Signs = "error") -> tup
     return _encode_objects(values.tolist(), classes, signs)
 
 
-def mask_of_codes(codes: Ints, n_classes: int) -> Mask:
-    """Return the sets of one label that codes stand for; a row without a label has every class."""
+def codes_to_mask(codes: Ints, n_classes: int) -> Mask:
+    """Return the mask of single labels given as codes; the candidates of a row without a label are all classes."""
     mask = np.zeros((len(codes), n_classes), dtype=bool)
     labeled = codes != MISSING
     mask[labeled, codes[labeled]] = True
@@ -65,23 +65,23 @@ def mask_of_codes(codes: Ints, n_classes: int) -> Mask:
 
 
 def label_vector(y: Any) -> np.ndarray[Any, Any]:
-    """Return `y` as a 1-D NumPy array; pandas, polars and Arrow columns become objects where they must."""
+    """Return `y` as a 1-D NumPy array; pandas, polars and Arrow columns become objects if necessary."""
     if hasattr(y, "to_pylist"):  # Arrow
         y = y.to_pylist()
     elif hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):  # pandas, polars
         dtype = getattr(y, "dtype", None)
-        # Nullable integers would become floats where one is missing.
-        plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
-        y = y.to_numpy() if plain else _object_vector(list(y))
+        # Nullable integers with a missing value would become floats.
+        is_plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
+        y = y.to_numpy() if is_plain else _object_vector(list(y))
     if isinstance(y, memoryview):
         y = np.asarray(y)
     if sp.issparse(y):
-        raise LabelError("y is a sparse matrix: expected one label, or one set of labels, for each row of X.")
+        raise LabelError("`y` must be one label or one set of labels per row of X; got a sparse matrix.")
     if not isinstance(y, np.ndarray):
         try:
             values = list(y)
         except TypeError:
-            raise LabelError(f"y is {y!r}: expected one label, or one set of labels, for each row of X.") from None
+            raise LabelError(f"`y` must be one label or one set of labels per row of X; got {y!r}.") from None
         y = np.asarray(values) if _are_plain_numbers(values) else _object_vector(values)
     if y.ndim != 1:
         raise LabelError(f"y should be a 1d array of labels, got an array of shape {y.shape}.")
@@ -93,35 +93,35 @@ def as_classes(classes: Any) -> Labels:
     values = label_vector(classes)
     listed = values.tolist()
     if any(is_missing(value) for value in listed):
-        raise LabelError("classes holds a missing value (None or NaN): a class needs a name.")
+        raise LabelError("`classes` must not contain a missing value (None or NaN). Give every class a name.")
     for value in listed:
         if not is_hashable(value):
-            raise LabelError(f"classes holds {value!r}, which is not a label: name every class by text or a number.")
+            raise LabelError(f"`classes` must be strings or numbers; got {value!r}.", label=value)
     if len(sort_labels(set(listed))) < len(listed):
         repeated = next(value for i, value in enumerate(listed) if value in listed[:i])
-        raise LabelError(f"classes names {repeated!r} twice: name every class once.")
+        raise LabelError(f"`classes` must be distinct; got {repeated!r} twice.", label=repeated)
     if not listed:
-        raise LabelError("classes is empty: name at least two classes.")
+        raise LabelError("`classes` must name at least two classes; got none.")
     return pack_classes(listed) if values.dtype.kind == "O" else values.copy()
 
 
 def pack_classes(listed: Sequence[Any]) -> Labels:
-    """Put label values into an array of their natural dtype: text, numbers, else objects."""
-    # NumPy's text drops NUL characters at the end, which would make two labels one.
+    """Return label values as an array of their natural dtype: strings, numbers, else objects."""
+    # NumPy strings drop trailing NUL characters, which would merge two labels.
     if _are_plain_numbers(listed) or all(isinstance(value, str) and not value.endswith("\0") for value in listed):
         return np.asarray(listed)
     return _object_vector(listed)
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for "no label": None, NaN, NaT or pandas' NA."""
+    """Return whether a value marks a missing label: None, NaN, NaT or pandas' NA."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def is_hashable(value: Any) -> bool:
-    """Tell whether a value can be a label; a tuple that holds a list, say, cannot."""
+    """Return whether a value can be a label; a tuple that contains a list, for example, cannot."""
     try:
         hash(value)
     except TypeError:
@@ -130,78 +130,86 @@ def is_hashable(value: Any) -> bool:
 
 
 def is_minus_one(value: Any) -> bool:
-    """Tell whether a value is the integer -1 (also as an integral float), which marks a missing label."""
+    """Return whether a value is the integer -1 (also as an integral float), which marks a missing label."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == -1
 
 
 def sort_labels(labels: Iterable[Any]) -> list[Any]:
-    """Sort distinct labels of one type; text beside numbers is an error."""
+    """Return distinct labels sorted; a mixture of strings and numbers is an error."""
     listed = list(labels)
     text = [value for value in listed if isinstance(value, str)]
     if text and len(text) < len(listed):
         other = next(value for value in listed if not isinstance(value, str))
         raise LabelError(
-            f"labels mix text ({text[0]!r}) and {type(other).__name__} ({other!r}): use one type of label."
+            f"labels must have one type; got the string {text[0]!r} and the {type(other).__name__} {other!r}.",
+            label=other,
         )
     for value in listed:
         if isinstance(value, float | np.floating) and not float(value).is_integer():
-            raise LabelError(f"Unknown label type: {value!r} is continuous; labels must be categories.")
+            raise LabelError(f"Unknown label type: {value!r} is continuous. Labels must be categories.", label=value)
     try:
         return sorted(listed)
     except TypeError:
         kinds = sorted({type(value).__name__ for value in listed})
-        raise LabelError(f"labels of types {', '.join(kinds)} cannot be sorted: use one type of label.") from None
+        raise LabelError(f"labels must have one sortable type; got {', '.join(kinds)}.") from None
 
 
 def distinct_labels(values: Sequence[Any], rows: Sequence[int] | Ints) -> set[Any]:
-    """Return the distinct values; what cannot be a label is an error that names its row."""
+    """Return the distinct values; a value that cannot be a label is an error that names its row."""
     try:
         return set(values)
     except TypeError:
         where = next(i for i, value in enumerate(values) if not is_hashable(value))
-        raise LabelError(f"row {rows[where]}: {values[where]!r} is not a label.") from None
+        raise LabelError(f"{values[where]!r} is not a label.", row=int(rows[where]), label=values[where]) from None
 
 
 def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:
-    """Build the error for a label that is not among the given classes."""
-    listed = [repr(value) for value in classes.tolist()]
-    shown = ", ".join(listed[:8]) + (f", ... ({len(listed)} in all)" if len(listed) > 8 else "")
-    return LabelError(f"row {row}: label {label!r} is not one of the classes {shown}.")
+    """Return the error for a label that is not among the given classes."""
+    names = format_classes([repr(value) for value in classes.tolist()])
+    return LabelError(
+        f"label {label!r} is not one of the classes {names}.", row=row, label=label, cause="unknown label"
+    )
+
+
+def format_classes(names: Sequence[str]) -> str:
+    """Return the first 8 class names, separated by commas, and the number of all if there are more."""
+    return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
 
 
 def _are_plain_numbers(values: Sequence[Any]) -> bool:
     kinds = set(map(type, values))
     numeric = (bool, int, float)
-    plain = all(issubclass(kind, (*numeric, np.integer, np.floating, np.bool_)) for kind in kinds)
-    return plain and not (len(kinds) > 1 and kinds & {bool, np.bool_})
+    are_numbers = all(issubclass(kind, (*numeric, np.integer, np.floating, np.bool_)) for kind in kinds)
+    return are_numbers and not (len(kinds) > 1 and kinds & {bool, np.bool_})
 
 
 def _object_vector(values: Sequence[Any]) -> np.ndarray[Any, Any]:
-    # The None at the end keeps NumPy from looking inside: rows of equal length would become a matrix.
+    # The trailing None prevents NumPy from turning sequences of equal length into a matrix.
     return np.array([*values, None], dtype=object)[:-1]
 
 
-def _encode_floats(values: np.ndarray[Any, Any], classes: Labels | None, signs: Signs) -> tuple[Ints, Labels]:
+def _encode_floats(values: np.ndarray[Any, Any], classes: Labels | None, signs: SignPolicy) -> tuple[Ints, Labels]:
     missing = np.isnan(values)
     bad = np.flatnonzero(np.isinf(values))
     if len(bad):
-        raise LabelError(f"row {bad[0]}: the label is infinite; use a finite label, or NaN where there is none.")
+        raise LabelError("the label is infinite. Use a finite label, or NaN for a missing one.", row=int(bad[0]))
     fractional = np.flatnonzero(~missing & (values != np.floor(values)))
     if len(fractional):
         raise LabelError(
-            f"Unknown label type: continuous (row {fractional[0]} holds {values[fractional[0]]!s}); "
-            "labels must be categories."
+            f"Unknown label type: continuous ({values[fractional[0]]!s}). Labels must be categories.",
+            row=int(fractional[0]),
+            label=values[fractional[0]].item(),
         )
     return _encode_numbers(values, missing, classes, signs)
 
 
 def _encode_numbers(
-    values: np.ndarray[Any, Any], missing: np.ndarray[Any, Any], classes: Labels | None, signs: Signs
+    values: np.ndarray[Any, Any], missing: np.ndarray[Any, Any], classes: Labels | None, signs: SignPolicy
 ) -> tuple[Ints, Labels]:
     occurring = np.unique(values[~missing])
     if classes is None:
         if occurring.tolist() == [-1, 1]:
-            _reject_or_warn_signs(signs)
+            _check_signs(signs)
             classes = occurring
         else:
             classes = occurring[occurring != -1]
@@ -220,18 +228,18 @@ def _encode_numbers(
     return codes, classes
 
 
-def _encode_objects(values: list[Any], classes: Labels | None, signs: Signs) -> tuple[Ints, Labels]:
+def _encode_objects(values: list[Any], classes: Labels | None, signs: SignPolicy) -> tuple[Ints, Labels]:
     distinct = distinct_labels(values, range(len(values)))
     labels = {value for value in distinct if not is_missing(value)}
     if classes is None:
         numbers = {value for value in labels if is_minus_one(value)}
-        others = labels - numbers
-        if numbers and others == {1} and not any(isinstance(value, bool) for value in others):
-            _reject_or_warn_signs(signs)
-            others = labels
-        elif any(isinstance(value, str) for value in others):
-            others = labels  # -1 beside text is a mixture, which sort_labels refuses
-        classes = pack_classes(sort_labels(others))
+        not_minus_one = labels - numbers
+        if numbers and not_minus_one == {1} and not any(isinstance(value, bool) for value in not_minus_one):
+            _check_signs(signs)
+            not_minus_one = labels
+        elif any(isinstance(value, str) for value in not_minus_one):
+            not_minus_one = labels  # a mixture of -1 and strings, for which sort_labels raises
+        classes = pack_classes(sort_labels(not_minus_one))
     _require_classes(classes)
     index: dict[Any, int] = dict.fromkeys(distinct - labels, MISSING)
     index.update((value, MISSING) for value in labels if is_minus_one(value))
@@ -246,10 +254,10 @@ def _encode_objects(values: list[Any], classes: Labels | None, signs: Signs) -> 
 
 def _require_classes(classes: Labels) -> None:
     if len(classes) == 0:
-        raise LabelError("y names no class at all: every row is unlabeled, so there is nothing to learn from.")
+        raise LabelError("`y` must name at least one class; every row is unlabeled.")
 
 
-def _reject_or_warn_signs(signs: Signs) -> None:
+def _check_signs(signs: SignPolicy) -> None:
     if signs == "error":
-        raise LabelError(_SIGNS_HELP + ".")
-    warnings.warn(_SIGNS_HELP + ". Read here as two classes.", UserWarning, stacklevel=2)
+        raise LabelError(_SIGNS_HELP + ".", cause="signs")
+    warnings.warn(_SIGNS_HELP + ". They are read as two classes.", UserWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""Candidate sets: the one representation of exact, partial and missing labels."""
+"""The candidate sets of a data set: one representation of exact, partial and missing labels."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,24 +6,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates import annotations, indicator, named_sets, strings
-from oneof.candidates.labels import encode_labels, mask_of_codes
+from oneof.candidates import annotations, collections, indicator
+from oneof.candidates.labels import codes_to_mask, encode_labels
 from oneof.errors import InputError, InputTypeError
 from oneof.typing import Ints, Labels, Mask
 from oneof.validation import as_array
 
 
 class CandidateSets:
-    """What is known of each row's label: one label, several, or nothing.
+    """Candidate sets: for each row, the classes that may be its true label.
 
-    Row i carries a non-empty set of classes, one of which is its true label. A set of one class is an exact label;
-    a set of all classes says nothing, and is how a missing label is kept, also where the sets are later read over more
-    classes.
+    Row i has a non-empty set of classes, one of which is its true label. A set of one class is an exact label. A set of
+    all classes represents a missing label, and still does if the sets are later converted to more classes.
 
     Parameters
     ----------
     mask : array-like of shape (n_samples, n_classes), bool
-        True where the class is a candidate of the row.
+        True if the class is a candidate of the row.
     classes : array-like of shape (n_classes,)
         The classes, in the order of the columns.
 
@@ -43,25 +42,25 @@ class CandidateSets:
 
     def __init__(self, mask: Any, classes: Any) -> None:
         mask, classes = indicator.read_indicator(as_array(mask, "the mask"), classes)
-        self._keep(mask, classes)
+        self._set_fields(mask, classes)
 
     @classmethod
-    def _wrap(cls, mask: Mask, classes: Labels) -> "CandidateSets":
-        """Take a mask that is known to be sound, without a copy, but for one whose columns lie together."""
+    def _from_validated(cls, mask: Mask, classes: Labels) -> "CandidateSets":
+        """Return candidate sets of a valid mask, which is copied only if it is not C-contiguous."""
         out = object.__new__(cls)
-        out._keep(mask, classes)
+        out._set_fields(mask, classes)
         return out
 
-    def _keep(self, mask: Mask, classes: Labels) -> None:
-        self._mask: Mask = np.ascontiguousarray(mask)  # loops compile anew for each layout
-        self._classes: Labels = classes.view()  # estimators hand it on as `classes_`, and selections of rows share it
+    def _set_fields(self, mask: Mask, classes: Labels) -> None:
+        self._mask: Mask = np.ascontiguousarray(mask)  # numba compiles a loop for each memory layout
+        self._classes: Labels = classes.view()  # estimators return it as `classes_`; selections of rows share it
         self._mask.flags.writeable = self._classes.flags.writeable = False
 
     # -- constructors ---------------------------------------------------------------------------------------------
 
     @classmethod
     def from_labels(cls, y: Any, *, classes: Any = None) -> "CandidateSets":
-        """Read one label a row.
+        """Build candidate sets from one label per row.
 
         Parameters
         ----------
@@ -73,48 +72,48 @@ class CandidateSets:
         Returns
         -------
         CandidateSets
-            Of shape (n_samples, n_classes): one class in each row that has a label, all in the others.
+            Of shape (n_samples, n_classes): one class in each labeled row, all classes in the others.
 
         Raises
         ------
         LabelError
-            If a label is unknown, continuous or infinite, or if `y` holds only -1 and +1 and `classes` is not given.
+            If a label is unknown, continuous or infinite, or if `y` contains only -1 and +1 and `classes` is not given.
         """
-        codes, found = encode_labels(y, classes)
-        return cls._wrap(mask_of_codes(codes, len(found)), found)
+        codes, known = encode_labels(y, classes)
+        return cls._from_validated(codes_to_mask(codes, len(known)), known)
 
     @classmethod
     def from_sets(cls, sets: Any, *, classes: Any = None) -> "CandidateSets":
-        """Read one collection of labels a row.
+        """Build candidate sets from one collection of labels per row.
 
         Parameters
         ----------
         sets : sequence of length n_samples
-            Each a list, tuple, set or array of labels; also a single label, or None for "unlabeled". Columns of lists
-            of pandas, polars and Arrow are read too. A label that is repeated within a set counts once.
+            Each a list, tuple, set or array of labels; also a single label, or None for "unlabeled". List columns of
+            pandas, polars and Arrow are accepted. A label that is repeated within a set counts once.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
 
         Returns
         -------
         CandidateSets
-            Of shape (n_samples, n_classes): the classes that each row names, all in rows without a set.
+            Of shape (n_samples, n_classes): the labels of each row, all classes in unlabeled rows.
 
         Raises
         ------
         LabelError
-            If a set is empty or holds an unknown or missing label; the message names the row.
+            If a set is empty or contains an unknown or missing label; the error names the row.
         """
-        return cls._wrap(*named_sets.read_sets(sets, classes))
+        return cls._from_validated(*collections.read_sets(sets, classes))
 
     @classmethod
     def from_indicator(cls, Y: Any, *, classes: Any = None) -> "CandidateSets":
-        """Read a 0/1 matrix, a column a class.
+        """Build candidate sets from a 0/1 matrix with a column per class.
 
         Parameters
         ----------
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes)
-            1 (or True) where the class is a candidate. A row that is all NaN is unlabeled.
+            1 (or True) if the class is a candidate. A row that is all NaN is unlabeled.
         classes : array-like of shape (n_classes,), optional
             The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ...
 
@@ -126,45 +125,45 @@ class CandidateSets:
         Raises
         ------
         LabelError
-            If a value is neither 0 nor 1 or a row has no 1; the message names the row.
+            If a value is neither 0 nor 1 or a row has no 1; the error names the row.
         """
-        return cls._wrap(*indicator.read_indicator(Y, classes))
+        return cls._from_validated(*indicator.read_indicator(Y, classes))
 
     @classmethod
     def from_annotations(
-        cls, answers: Any, *, classes: Any = None, min_votes: int = 1, top: int | None = None
+        cls, answers: Any, *, classes: Any = None, min_votes: int = 1, top_k: int | None = None
     ) -> "CandidateSets":
-        """Collect the answers of several annotators.
+        """Build candidate sets from the answers of several annotators.
 
         Parameters
         ----------
         answers : array-like of shape (n_samples, n_annotators)
-            Labels; None, NaN, or -1 among integers where an annotator gave no answer.
+            Labels; None, NaN, or -1 among integers for a missing answer.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
         min_votes : int, default=1
-            A label needs this many votes to be a candidate, at least 1.
-        top : int, optional
-            Keep only the labels with the `top` highest vote counts of the row; labels that tie with the last of them
-            stay, so that no arbitrary order decides.
+            Number of votes, at least 1, that a label needs to be a candidate.
+        top_k : int, optional
+            Retain only the labels with the `top_k` highest vote counts of the row, and all labels that tie with the
+            last of them.
 
         Returns
         -------
         CandidateSets
             Of shape (n_samples, n_classes). A row in which no label has enough votes is unlabeled.
         """
-        return cls._wrap(*annotations.read_annotations(answers, classes, min_votes=min_votes, top=top))
+        return cls._from_validated(*annotations.read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
 
     @classmethod
     def from_complementary(cls, y: Any, *, classes: Any = None) -> "CandidateSets":
-        """Read what a row is *not*: its candidates are all the other classes.
+        """Build candidate sets from complementary labels, which are ruled out; all other classes are candidates.
 
         Parameters
         ----------
         y : sequence of length n_samples
-            A label, or a collection of labels, that the row does not have; None where nothing is ruled out.
+            A label, or a collection of labels, that is ruled out for the row; None if no label is.
         classes : array-like of shape (n_classes,), optional
-            The classes; by default the sorted labels that occur. Give them if some class is never ruled out.
+            The classes; by default the sorted labels that occur. Required if some class is never ruled out.
 
         Returns
         -------
@@ -174,68 +173,68 @@ class CandidateSets:
         Raises
         ------
         LabelError
-            If everything is ruled out in a row; the message names the row.
+            If all classes of a row are ruled out; the error names the row.
         """
-        return cls._wrap(*named_sets.read_complementary(y, classes))
+        return cls._from_validated(*collections.read_complementary(y, classes))
 
     @classmethod
     def from_hierarchy(cls, y: Any, hierarchy: Any, *, classes: Any = None) -> "CandidateSets":
-        """Read labels of a tree: a coarse label stands for all leaves below it.
+        """Build candidate sets from the labels of a tree: a coarse label stands for all leaves below it.
 
         Parameters
         ----------
         y : sequence of length n_samples
-            Coarse labels or leaves, or collections of them; None where nothing is known.
+            Coarse labels or leaves, or collections of them; None for an unlabeled row.
         hierarchy : mapping
             From a coarse label to its children, which may be coarse labels themselves.
         classes : array-like of shape (n_classes,), optional
-            The leaves in the wanted order; by default all leaves, sorted.
+            The leaves in the requested order; by default all leaves, sorted.
 
         Returns
         -------
         CandidateSets
-            Of shape (n_samples, n_classes), a column a leaf: in each row the leaves below what it names, all where
-            nothing is known.
+            Of shape (n_samples, n_classes), with a column per leaf: in each row the leaves below its labels, all leaves
+            in unlabeled rows.
 
         Raises
         ------
         LabelError
-            If a label is neither in the hierarchy nor a leaf (the message names row and label), or if the hierarchy
-            runs in a circle.
+            If a label is neither in the hierarchy nor a leaf (the error names row and label), or if the hierarchy has a
+            cycle.
         """
-        return cls._wrap(*named_sets.read_hierarchy(y, hierarchy, classes))
+        return cls._from_validated(*collections.read_hierarchy(y, hierarchy, classes))
 
     @classmethod
     def from_strings(cls, y: Any, *, separator: str = "|", classes: Any = None) -> "CandidateSets":
-        r"""Read text such as ``"sparrow|finch"``.
+        r"""Build candidate sets from delimited text such as ``"sparrow|finch"``.
 
         Parameters
         ----------
         y : sequence of str of length n_samples
-            Labels joined by the separator; spaces around a label are dropped. Empty text, None and NaN mean
-            "unlabeled". A separator or backslash that belongs to a label is written with a backslash before it.
+            Labels joined by the separator; spaces around a label are removed. Empty text, None and NaN mean
+            "unlabeled". A separator or backslash within a label is escaped by a backslash.
         separator : str, default="|"
-            What stands between two labels.
+            The text between two labels.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
 
         Returns
         -------
         CandidateSets
-            Of shape (n_samples, n_classes): the classes that each text names, all where there is none.
+            Of shape (n_samples, n_classes): the labels of each text, all classes in unlabeled rows.
 
         Raises
         ------
         LabelError
-            If a label is empty (``"a||b"``) or unknown; the message names the row.
+            If a label is empty (``"a||b"``) or unknown; the error names the row.
         """
-        return cls._wrap(*strings.read_strings(y, separator, classes))
+        return cls._from_validated(*collections.read_strings(y, separator, classes))
 
-    # -- what is known --------------------------------------------------------------------------------------------
+    # -- attributes -----------------------------------------------------------------------------------------------
 
     @property
     def mask(self) -> Mask:
-        """(n_samples, n_classes) bool, read-only: True where the class is a candidate of the row."""
+        """(n_samples, n_classes) bool, read-only: True if the class is a candidate of the row."""
         return self._mask
 
     @property
@@ -245,17 +244,17 @@ class CandidateSets:
 
     @property
     def sizes(self) -> Ints:
-        """(n_samples,): how many candidates each row has."""
+        """(n_samples,): the number of candidates of each row."""
         return np.count_nonzero(self._mask, axis=1)
 
     @property
     def is_exact(self) -> Mask:
-        """(n_samples,) bool: rows whose set holds one class."""
+        """(n_samples,) bool: rows with one candidate."""
         return self.sizes == 1
 
     @property
     def is_unlabeled(self) -> Mask:
-        """(n_samples,) bool: rows whose set holds every class."""
+        """(n_samples,) bool: rows of which every class is a candidate."""
         return np.asarray(self._mask.all(axis=1))
 
     @property
@@ -264,15 +263,15 @@ class CandidateSets:
         rows, columns = self._mask.shape
         return rows, columns
 
-    # -- and back -------------------------------------------------------------------------------------------------
+    # -- conversions ----------------------------------------------------------------------------------------------
 
     def to_indicator(self, *, sparse: bool = False) -> Any:
-        """Return a 0/1 matrix of int8, dense or CSR: the form that scikit-learn's cross-validation takes.
+        """Return a 0/1 matrix of int8, dense or CSR, as scikit-learn's cross-validation expects.
 
         Parameters
         ----------
         sparse : bool, default=False
-            CSR, in place of a dense array.
+            Return a CSR array instead of a dense one.
 
         Returns
         -------
@@ -281,29 +280,29 @@ class CandidateSets:
         return sp.csr_array(self._mask, dtype=np.int8) if sparse else self._mask.astype(np.int8)
 
     def to_sets(self) -> list[set[Any]]:
-        """Return a list of Python sets of labels; an unlabeled row holds every class.
+        """Return a list of Python sets of labels; the set of an unlabeled row contains every class.
 
         Returns
         -------
         list of set
         """
-        return named_sets.write_sets(self._mask, self._classes)
+        return collections.write_sets(self._mask, self._classes)
 
     def to_strings(self, *, separator: str = "|") -> list[str]:
-        """Return text that `from_strings` reads back, but for spaces around labels; an unlabeled row is empty text.
+        """Return text that `from_strings` reads back, except for spaces around labels; an unlabeled row is empty text.
 
         Parameters
         ----------
         separator : str, default="|"
-            Between the labels of a set; within a label it is written with a backslash before it.
+            The text between two labels of a set; within a label it is escaped by a backslash.
 
         Returns
         -------
         list of str
         """
-        return strings.write_strings(self._mask, self._classes, separator)
+        return collections.write_strings(self._mask, self._classes, separator)
 
-    # -- as a sequence --------------------------------------------------------------------------------------------
+    # -- sequence protocol ----------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return self._mask.shape[0]
@@ -311,15 +310,19 @@ class CandidateSets:
     def __getitem__(self, rows: Any) -> "CandidateSets":
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool | np.bool_):
             raise InputTypeError(
-                f"candidates[{rows}] asks for one row: use candidates[{rows}:{rows + 1}], or to_sets()[{rows}]."
+                f"the index of candidate sets must be a slice, mask or array; got {rows}. Use "
+                f"candidates[{rows}:{rows + 1}], or "
+                f"to_sets()[{rows}]."
             )
         try:
             picked = self._mask[rows]
         except (IndexError, TypeError, ValueError) as error:
-            raise InputError(f"candidates of {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
+            raise InputError(f"candidate sets of {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
         if picked.ndim != 2 or picked.shape[1] != len(self._classes):
-            raise InputTypeError("candidates are indexed by rows alone: a slice, a boolean mask or an array of rows.")
-        return CandidateSets._wrap(picked, self._classes)
+            raise InputTypeError(
+                "candidate sets are indexed by rows only: a slice, a boolean mask or an array of rows."
+            )
+        return CandidateSets._from_validated(picked, self._classes)
 
     def __iter__(self) -> Iterator[set[Any]]:
         return iter(self.to_sets())
@@ -335,7 +338,7 @@ class CandidateSets:
         return self._mask, self._classes
 
     def __setstate__(self, state: tuple[Mask, Labels]) -> None:
-        self._keep(*state)
+        self._set_fields(*state)
 
     def __repr__(self) -> str:
         exact, unlabeled = int(self.is_exact.sum()), int(self.is_unlabeled.sum())

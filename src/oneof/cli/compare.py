@@ -42,7 +42,7 @@ def run(
     with terminal.handle_errors(debug=debug):
         from oneof.cli.inputs import ReadOptions, prepare, resolve_methods
         from oneof.comparison import compare
-        from oneof.tables import Overrides
+        from oneof.io import Overrides
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])

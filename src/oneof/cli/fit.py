@@ -96,7 +96,7 @@ def run(
     with terminal.handle_errors(debug=debug):
         from oneof.cli.inputs import ReadOptions
         from oneof.cli.online import OnlineOptions
-        from oneof.tables import Overrides
+        from oneof.io import Overrides
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
@@ -164,7 +164,7 @@ def _fit_online(
     folder = out or online.default_folder(table)
     try:
         result = online.fit_online(
-            table, read_options, online_options, method=method, folder=folder, watch=terminal.progress
+            table, read_options, online_options, method=method, folder=folder, progress=terminal.progress
         )
     except KeyboardInterrupt:
         sentence = online.resume_hint(folder, sys.argv[1:])
@@ -295,7 +295,7 @@ def _summarize(
         "unlabeled": unlabeled,
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "words": prepared.words.facts() if any(column.kind == "text" for column in prepared.columns) else None,
+        "words": prepared.words.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.best_method,
         "estimate": comparison.to_dict()["results"][0],
         "comparison": comparison.to_dict(),

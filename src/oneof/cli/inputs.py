@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.tables import (
+from oneof.io import (
     Column,
     Overrides,
     Table,
-    Words,
-    check_words,
+    TextOptions,
+    align_columns,
+    check_texts,
     choose_columns,
-    conform,
     make_encoder,
-    odd_labels,
     read_labels,
     read_table,
+    read_text_options,
     read_truth,
-    read_words,
+    suspicious_labels,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class PreparedTable:
         The features.
     frame : polars.DataFrame
         The feature columns, in the types of the encoder.
-    words : Words
+    words : TextOptions
         Stop words and stems of the text columns.
     notes : tuple of str
         Warnings about labels and columns.
@@ -65,7 +65,7 @@ class PreparedTable:
     truth: Any
     columns: list[Column]
     frame: "pl.DataFrame"
-    words: Words
+    words: TextOptions
     notes: tuple[str, ...]
 
 
@@ -73,16 +73,16 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     """Read a table from a file; every defect is an error of `oneof.errors`."""
     if not read_options.labels:
         raise InputError(f"--labels must name the label column of {path}; got no name.")
-    words = read_words(read_options.stop_words, read_options.stem)
+    words = read_text_options(read_options.stop_words, read_options.stem)
     verbatim = {*read_options.labels, *([read_options.truth] if read_options.truth else [])}
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
     table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
     candidates = read_labels(table, read_options.labels, separator=read_options.separator, classes=read_options.classes)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     columns, oddities = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
-    frame = conform(table.frame, columns, path)
-    check_words(frame, columns, words, path)
-    notes = (*odd_labels(candidates.classes.tolist(), read_options.separator), *oddities)
+    frame = align_columns(table.frame, columns, path)
+    check_texts(frame, columns, words, path)
+    notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *oddities)
     return PreparedTable(table, candidates, truth, columns, frame, words, notes)
 
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from oneof.candidates import CandidateSets
     from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.io import Overrides, Table
     from oneof.labeling import LabelingSession
     from oneof.labeling.table import ImageFolder
-    from oneof.tables import Overrides, Table
 
 NAME = "label"
 EXAMPLES = """\b
@@ -105,8 +105,8 @@ def run(
 
         from oneof.cli.inputs import ReadOptions
         from oneof.files import check_not_input
+        from oneof.io import Overrides
         from oneof.labeling.server import LabelingServer
-        from oneof.tables import Overrides
 
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
@@ -198,16 +198,24 @@ def open_session(
     """Read a table and open a new or existing session; every defect of the table is an error of `oneof.errors`."""
     from oneof.cli.inputs import PreparedTable
     from oneof.errors import InputError
+    from oneof.io import (
+        align_columns,
+        check_texts,
+        choose_columns,
+        find_column,
+        make_encoder,
+        read_table,
+        read_text_options,
+    )
     from oneof.labeling.answer_log import stored_classes
     from oneof.labeling.session import LabelingSession
     from oneof.labeling.table import ImageFolder, LabelTable
-    from oneof.tables import check_words, choose_columns, conform, find_column, make_encoder, read_table, read_words
 
     if len(read_options.labels) != 1:
         raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")
     label = read_options.labels[0]
     kind, column = label_options.show or ("table", None)
-    words = read_words(read_options.stop_words, read_options.stem)
+    words = read_text_options(read_options.stop_words, read_options.stem)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
     table = read_table(path, as_text=as_text - {label}, verbatim=[label])
@@ -231,8 +239,8 @@ def open_session(
             raise InputError("--method needs feature columns besides the images: remove it.")
     else:
         columns, oddities = choose_columns(table, exclude=exclude, overrides=overrides)
-        frame = conform(table.frame, columns, path)
-        check_words(frame, columns, words, path)
+        frame = align_columns(table.frame, columns, path)
+        check_texts(frame, columns, words, path)
         prepared = PreparedTable(table, start, None, columns, frame, words, ())
         X, estimator = make_encoder(columns, words).fit_transform(frame), _make_estimator(prepared, label_options)
         notes = (*notes, *oddities)
@@ -258,11 +266,11 @@ def _read_start(
 
     from oneof.candidates import CandidateSets
     from oneof.errors import DataError, InputError
-    from oneof.tables import find_column, odd_labels, read_labels
+    from oneof.io import find_column, read_labels, suspicious_labels
 
     if label in table.frame.columns and not _is_empty(table.frame[label]):
         start = read_labels(table, [label], separator=separator, classes=named)
-        return start, tuple(odd_labels(start.classes.tolist(), separator))
+        return start, tuple(suspicious_labels(start.classes.tolist(), separator))
     if named is None:
         if label not in table.frame.columns:
             find_column(label, table.frame.columns, table.path)
@@ -294,7 +302,7 @@ def _is_empty(cells: "pl.Series") -> bool:
 
 def _has_features(table: "Table", exclude: set[str], overrides: "Overrides") -> bool:
     """Return whether the table has feature columns."""
-    return bool(set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_like))
+    return bool(set(table.frame.columns) - exclude - set(overrides.drop) - set(table.label_columns))
 
 
 def _make_estimator(prepared: "PreparedTable", label_options: LabelOptions) -> Any:

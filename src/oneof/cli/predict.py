@@ -14,8 +14,8 @@ from oneof.errors import DataError, InputError, ModelFileError, OneofError
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.io import Table
     from oneof.persistence import SavedModel
-    from oneof.tables import Table
 
 NAME = "predict"
 EXAMPLES = """\b
@@ -151,14 +151,14 @@ class PredictionResult:
 
 def predict(model: "SavedModel", table_file: Path, *, truth: str | None = None) -> PredictionResult:
     """Predict a label for every row of a table."""
-    from oneof.tables import Column, conform, read_table, read_truth
+    from oneof.io import Column, align_columns, read_table, read_truth
 
     columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
     verbatim = {*model.label_columns, *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind in ("category", "text")}
     table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
-    rows = conform(table.frame, columns, table_file)
+    rows = align_columns(table.frame, columns, table_file)
     labels = model.pipeline.predict(rows)
     notes = check_stemmer(model)
     return PredictionResult(
@@ -195,8 +195,8 @@ def load_model(path: Path) -> "SavedModel":
     """Read a model with the columns of its training table."""
     from typing import get_args
 
+    from oneof.io import Kind
     from oneof.persistence import SavedModel, load
-    from oneof.tables import Kind
 
     model = load(path)
     if not isinstance(model, SavedModel):
@@ -256,8 +256,8 @@ def _accuracy(truth: Any, labels: Any) -> float:
 def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list[str]) -> float | None:
     """Return the covering rate if the table has labels; labels that cannot be read only add a note."""
     from oneof.candidates import CandidateSets
+    from oneof.io import read_labels
     from oneof.metrics import covering_rate
-    from oneof.tables import read_labels
 
     if not set(model.label_columns) <= set(table.frame.columns):
         return None

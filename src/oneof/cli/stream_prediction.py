@@ -1,4 +1,4 @@
-"""Predictions for tables of any size, by a model that was learned online."""
+"""Predictions for tables of any size, by a model that was fitted online."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import numpy as np
 
+from oneof.candidates.columns import LabelReader, label_to_text
 from oneof.cli.predict import check_output, check_stemmer, to_frame
-from oneof.errors import DataError, InputError, OneofError
+from oneof.errors import DataError, InputError
 from oneof.files import atomic_write
+from oneof.io import Column, Kind, align_columns, find_column
+from oneof.io.batches import BATCH_ROWS, Batch, BatchSpec, iterate_batches
 from oneof.persistence import SavedModel
 from oneof.stream import Source
-from oneof.stream.batches import BATCH_ROWS, Batch, Wanted, iterate
-from oneof.stream.labels import LabelReader, plain
-from oneof.tables import Column, Kind, conform, find_column
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 class StreamPrediction:
-    """Predicts the batches of a stream, and counts what is right where that can be told.
+    """Predictions of the batches of a stream, with covering rate and accuracy if there are labels.
 
     Parameters
     ----------
@@ -34,18 +34,17 @@ class StreamPrediction:
     Attributes
     ----------
     rows : int
-        Predicted so far.
+        The number of rows predicted so far.
     notes : list of str
+        Warnings.
     """
 
     def __init__(self, model: SavedModel, source: Source, *, truth: str | None = None) -> None:
         if (source.format == "svmlight") == bool(model.columns):
-            learned = "a table with columns" if model.columns else "svmlight files"
-            raise InputError(
-                f"the model was learned from {learned}, and {source.shown} is none: give another file or model."
-            )
+            expected = "a table with columns" if model.columns else "a svmlight file"
+            raise InputError(f"the model needs {expected}, as in training; {source.display_name} has another format.")
         if truth is not None and not model.columns:
-            raise InputError("svmlight files have no column of true labels: leave out --truth.")
+            raise InputError("svmlight files have no column of true labels. Omit --truth.")
         self.rows = 0
         self.notes = check_stemmer(model)
         self._model = model
@@ -54,79 +53,83 @@ class StreamPrediction:
         self._reader: LabelReader | None = LabelReader(
             model.label_columns, model.summary["separator"], [str(label) for label in model.classes]
         )
-        self._covered = self._told = self._right = self._known = 0
+        self._n_covered = self._n_labeled = self._n_correct = self._n_true = 0
 
     @property
     def covering_rate(self) -> float | None:
-        """Of the rows whose set says something; None where there are no labels, or some that cannot be read."""
-        return self._covered / self._told if self._reader is not None and self._told else None
+        """The covering rate over the labeled rows; None if there are no labels, or a label cannot be read."""
+        return self._n_covered / self._n_labeled if self._reader is not None and self._n_labeled else None
 
     @property
     def accuracy(self) -> float | None:
-        """Of the rows whose true label is there."""
-        return self._right / self._known if self._known else None
+        """The accuracy over the rows with a true label; None if there are none."""
+        return self._n_correct / self._n_true if self._n_true else None
 
     def frames(self) -> Iterator["pl.DataFrame"]:
-        """Yield the predictions of batch after batch: row, label, confidence, and a score for each class."""
+        """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
         model = self._model
         columns = [Column(name, cast(Kind, kind)) for name, kind in model.columns]
         verbatim = (*model.label_columns, *([self._truth] if self._truth else []))
         method = model.pipeline[-1]
-        wanted = Wanted(
+        spec = BatchSpec(
             verbatim,
             tuple(columns) if columns else None,
-            labels_needed=False,
+            labels_required=False,
             separator=model.summary["separator"],
             n_columns=method.n_features_in_,
         )
-        bare = replace(model, pipeline=method)
-        for batch in iterate(self._source, BATCH_ROWS, wanted):
-            with batch.located():
-                rows = model.pipeline[:-1].transform(conform(batch.content, columns, batch.path)) if columns else None
-                rows = batch.content.rows if rows is None else rows
+        without_encoder = replace(model, pipeline=method)
+        for batch in iterate_batches(self._source, BATCH_ROWS, spec):
+            with batch.localized():
+                if columns:
+                    rows = model.pipeline[:-1].transform(align_columns(batch.content, columns, batch.path))
+                else:
+                    rows = batch.content.rows
                 labels = method.predict(rows)
-                self._judge(batch, labels)
-                yield to_frame(bare, rows, labels, first_row=self.rows)
+                self._update_metrics(batch, labels)
+                yield to_frame(without_encoder, rows, labels, first_row=self.rows)
             self.rows += len(batch)
         if self.rows == 0:
-            raise InputError(f"{self._source.shown} has no rows: there is nothing to predict.")
+            raise InputError(f"{self._source.display_name} has no rows.")
 
-    def _judge(self, batch: Batch, labels: Any) -> None:
-        there = batch.content.columns if self._model.columns else ()
+    def _update_metrics(self, batch: Batch, labels: Any) -> None:
+        names = batch.content.columns if self._model.columns else ()
         if self._truth is not None:
-            cells = batch.content[find_column(self._truth, there, batch.path)].to_list()
-            true = np.array(["" if cell is None else plain(cell) for cell in cells], dtype=object)
+            cells = batch.content[find_column(self._truth, names, batch.path)].to_list()
+            true = np.array(["" if cell is None else label_to_text(cell) for cell in cells], dtype=object)
             known = true != ""
             for row in np.flatnonzero(known & ~np.isin(true, self._model.classes)):
                 raise DataError(
-                    f"row {row}: the truth {self._truth!r} holds {true[row]!r}, which is no class of the model; leave "
-                    "the cell empty if it is unknown."
+                    f"the truth {self._truth!r} contains {true[row]!r}, which is not a class of the model. Leave the "
+                    "cell "
+                    "empty if the true label is unknown.",
+                    row=int(row),
                 )
-            self._known += int(known.sum())
-            self._right += int((labels[known] == true[known]).sum())
-        if self._reader is None or not set(self._model.label_columns) <= set(there):
+            self._n_true += int(known.sum())
+            self._n_correct += int((labels[known] == true[known]).sum())
+        if self._reader is None or not set(self._model.label_columns) <= set(names):
             return
         try:
-            mask = self._reader.mask(batch.content)
-        except OneofError as error:
-            self.notes.append(f"no covering rate: {batch.locate(str(error))}")
+            mask = self._reader.mask(batch.labels)
+        except InputError as error:
+            self.notes.append(f"no covering rate: {batch.localize(error)}")
             self._reader = None
             return
-        told = ~mask.all(axis=1)
+        labeled = ~mask.all(axis=1)
         code = {label: k for k, label in enumerate(self._model.classes)}
-        inside = mask[np.arange(len(labels)), [code[label] for label in labels.tolist()]]
-        self._told += int(told.sum())
-        self._covered += int((inside & told).sum())
+        covered = mask[np.arange(len(labels)), [code[label] for label in labels.tolist()]]
+        self._n_labeled += int(labeled.sum())
+        self._n_covered += int((covered & labeled).sum())
 
 
-def write_stream(found: StreamPrediction, path: Path, *, read: list[Path]) -> None:
-    """Write all predictions as CSV; an older file there is replaced as a whole, unless it is just being read."""
+def write_stream(prediction: StreamPrediction, path: Path, *, read: list[Path]) -> None:
+    """Write all predictions as CSV; an older file is replaced atomically, unless it is one of the files read."""
     check_output(path, read=read)
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        write_frames(found, file)
+        write_frames(prediction, file)
 
 
-def write_frames(found: StreamPrediction, file: TextIO) -> None:
-    """Write all predictions to an open file of text."""
-    for number, frame in enumerate(found.frames()):
+def write_frames(prediction: StreamPrediction, file: TextIO) -> None:
+    """Write all predictions to an open text file."""
+    for number, frame in enumerate(prediction.frames()):
         file.write(frame.write_csv(include_header=number == 0))

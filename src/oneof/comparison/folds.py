@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from oneof.candidates import CandidateSets, as_candidates, over_all_labels
+from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
 from oneof.comparison.results import FoldResult
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
@@ -42,7 +42,7 @@ def check_task(X: Any, y: Any, truth: Any) -> Task:
     check_informative(candidates)
     if truth is None:
         return Task(X, candidates, None)
-    known = over_all_labels(truth, [], candidates.classes)
+    known = expand_to_predicted(truth, [], candidates.classes)
     if len(known) != len(candidates):
         raise InputError(f"`truth` must have one label per row of `y` ({len(candidates)}); got {len(known)} labels.")
     named = known.mask[known.is_exact].any(axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from oneof.candidates import as_candidates, as_classes, common_classes, named_values
+from oneof.candidates import as_candidates, as_classes, collect_values, common_classes
 from oneof.distributed.reduction import compute, delayed_task, persist, shared
 from oneof.errors import InputError, InputTypeError, LabelError, MissingExtraError
 from oneof.typing import FeatureMatrix, Ints, Labels, Mask
@@ -275,7 +275,7 @@ def _union_of_classes(labels: DelayedBlocks) -> Labels:
 def _label_values(number: int, y: Any) -> Any:
     try:
         with block_error_context(number):
-            return named_values(y)
+            return collect_values(y)
     except InputError as error:
         return error
 

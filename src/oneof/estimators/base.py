@@ -240,7 +240,7 @@ def check_scores(scores: Floats) -> Floats:
     within = np.abs(scores) <= np.finfo(scores.dtype).max / 2
     if not within.all():
         row = int(np.argwhere(~within)[0][0])
-        raise InputError(f"row {row}: the scores overflow. Scale the features, for example with StandardScaler.")
+        raise InputError("the scores overflow. Scale the features, for example with StandardScaler.", row=int(row))
     return scores
 
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, LabelError
+from oneof.io import find_column, read_table
 from oneof.labeling.answer_log import Entry
 from oneof.labeling.validation import check_text
-from oneof.tables import find_column, read_table
 from oneof.typing import Labels
 
 
@@ -69,7 +69,7 @@ def read_long(
     Parameters
     ----------
     path : Path
-        A file in any format of `oneof.tables.read_table`.
+        A file in any format of `oneof.io.read_table`.
     item, worker, label : str
         Column names. Several lines of one item and worker are one set, and so is text such as "a|b". Lines without
         a label are ignored.

@@ -12,7 +12,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, InputTypeError, MissingExtraError
 from oneof.files import atomic_write
-from oneof.tables import find_column
+from oneof.io import find_column
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_choice
 

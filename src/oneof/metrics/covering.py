@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates import CandidateSets, align, as_classes, over_all_labels
+from oneof.candidates import CandidateSets, align, as_classes, expand_to_predicted
 from oneof.candidates.labels import distinct_labels, pack_classes
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Mask
@@ -162,7 +162,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     """
     proba = as_float_array(proba, "proba")
     classes = None if classes is None else as_classes(classes)
-    candidates = over_all_labels(y, [], classes)
+    candidates = expand_to_predicted(y, [], classes)
     expected = (len(candidates), candidates.shape[1] if classes is None else len(classes))
     if proba.shape != expected:
         raise InputError(
@@ -188,7 +188,7 @@ def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
     predicted = as_array(y_pred, "y_pred")
     labels = predicted.ravel().tolist()
     distinct_labels(labels, range(len(labels)))  # raises if a value is not a label
-    candidates = over_all_labels(y, labels, classes)
+    candidates = expand_to_predicted(y, labels, classes)
     if predicted.shape != (len(candidates),):
         raise InputError(
             f"`y_pred` must have shape ({len(candidates)},), one label for each set; got {predicted.shape}."

@@ -1,7 +1,10 @@
-"""Model files: written whole or not at all, read without executing anything that they bring along.
+"""Model files: saved atomically, and loaded without executing code.
 
-A model file is a skops archive (a zip of JSON and plain arrays), never a pickle. Reading one builds only types that
-skops trusts by itself (scikit-learn's estimators, plain containers, NumPy arrays) and those that `TRUSTED` names.
+A model file is a skops archive (a zip of JSON and plain arrays), never a pickle. Loading builds only the types that
+skops trusts by default (scikit-learn's estimators, plain containers, NumPy arrays) and those in `TRUSTED`.
+
+Reading order: this file (`save` and `load`), `archive` (checks before anything is built), `trusted` (the allowed
+types), `libsvm_checks` (checks of the loaded arrays).
 """
 
 import os
@@ -18,36 +21,36 @@ from array_api_compat import is_torch_array
 from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import as_path, atomic_write
 from oneof.persistence import archive
-from oneof.persistence.machines import machines_fit
+from oneof.persistence.libsvm_checks import svm_arrays_consistent
 from oneof.persistence.trusted import TRUSTED
 
 __all__ = ["SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
-FORMAT_VERSION = 4
-"""4: LOORidge keeps the average of several kernels."""
+FORMAT_VERSION = 5
+"""5: the attributes and the modules of all estimators have new names; older files cannot be read."""
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A fitted pipeline, and what one needs to apply it to another table.
+    """A fitted pipeline with the description of its table, for use with another table.
 
     Attributes
     ----------
     pipeline : estimator
-        From the columns of a table to one of `classes`.
+        A fitted pipeline from the columns of a table to one of `classes`.
     classes : list
         The classes, in the order of the pipeline's probabilities or scores.
     columns : list of (name, kind)
-        The columns of the table that the pipeline reads, and what kind of feature each is.
+        The features: the columns of the table that the pipeline reads, and their kinds.
     label_columns : list of str
-        The columns that held the labels.
+        The columns of the labels in training.
     method : str
         Name of the method.
     summary : dict
-        Facts about the training, as far as JSON can hold them.
+        Information about the training, in the types of JSON.
     oneof_version, sklearn_version : str
-        What the model was made with.
+        The versions used in training.
 
     Examples
     --------
@@ -68,23 +71,22 @@ class SavedModel:
 
 
 def save(path: str | os.PathLike[str], model: Any) -> None:
-    """Write a fitted estimator, or a `SavedModel`, to a file.
+    """Save a fitted estimator, or a `SavedModel`, to a file.
 
-    The file appears under its name only when it is complete; a file that was there before is replaced then. The rows
-    given to `fit` are not written.
+    The file is written atomically and replaces an existing one. The rows given to `fit` are not written.
 
     Parameters
     ----------
     path : str or path-like
-        By custom it ends in ``.skops``.
+        By convention it ends in ``.skops``.
     model : fitted estimator or SavedModel
 
     Raises
     ------
     InputTypeError
-        If `model` is no estimator, or holds objects that `load` would not trust.
+        If `model` is not a fitted estimator, or contains types that `load` does not trust.
     WriteError
-        If the file cannot be written: the disk is full, or the folder cannot be written to.
+        If the file cannot be written, for example because the disk is full.
     MissingExtraError
         If skops is not installed.
 
@@ -106,18 +108,19 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     saved = isinstance(model, SavedModel)
     estimator = model.pipeline if saved else model
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise InputTypeError(f"only a fitted estimator can be saved, got {estimator!r}: call save(path, model).")
+        raise InputTypeError(f"`model` must be a fitted estimator; got {estimator!r}. Call save(path, model).")
     try:
         check_is_fitted(estimator)
     except NotFittedError:
-        raise InputTypeError(f"{type(estimator).__name__} is not fitted: fit it before it is saved.") from None
+        raise InputTypeError(f"{type(estimator).__name__} is not fitted. Fit it before saving.") from None
     if any(is_torch_array(value) for value in vars(estimator).values()):
         raise InputTypeError(
-            f"{type(estimator).__name__} was fitted to tensors, which no model file holds: fit it to X.cpu().numpy()."
+            f"{type(estimator).__name__} was fitted to tensors, which a model file cannot contain. Fit it to "
+            "X.cpu().numpy()."
         )
     path = as_path(path)
     if not path.absolute().parent.is_dir():
-        raise InputError(f"there is no folder {path.parent} to save the model in: make it first.")
+        raise InputError(f"the folder {path.parent} does not exist. Create it before saving.")
     content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -128,23 +131,22 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     }
     try:
         data = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
-        if not archive.is_within_bounds(data):  # mostly zeros: `load` could not tell it from a file made to harm
+        if not archive.is_within_bounds(data):  # mostly zeros: `load` would reject the compression ratio
             data = skops_io.dumps(content, compression=zipfile.ZIP_STORED)
-        foreign = archive.foreign_types(data, skops_io)
-    except Exception as error:  # skops raises errors of many kinds for what it cannot write
+        untrusted = archive.untrusted_types(data, skops_io)
+    except Exception as error:  # skops raises exceptions of many types
         raise InputTypeError(f"{type(estimator).__name__} cannot be saved: {_first_line(error)}") from error
-    if foreign:
-        raise InputTypeError(f"the model cannot be saved, since loading it would not trust {foreign}.")
+    if untrusted:
+        raise InputTypeError(f"the model cannot be saved, because `load` does not trust {untrusted}.")
     with atomic_write(path) as temporary:
         temporary.write_bytes(data)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a file that `save` wrote.
+    """Load a model from a file written by `save`.
 
-    Sizes are added up first and checksums compared, then the names of all types in the file with those that are
-    trusted; only then is anything built. Checksums find damage, not malice: whoever can write the file can also renew
-    them, but can build no other types.
+    First the declared sizes and the checksums are checked, then the names of all types in the file; only then are
+    objects built. Checksums detect damage, not attacks: an attacker can renew them, but cannot build untrusted types.
 
     Parameters
     ----------
@@ -153,7 +155,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator or SavedModel
-        What `save` was given.
+        The argument of `save`.
 
     Warns
     -----
@@ -163,7 +165,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is absent, damaged, not a model of oneof, or holds a type that is not trusted.
+        If the file does not exist, is damaged, was not written by oneof, has an older format, or contains an untrusted
+        type.
     MissingExtraError
         If skops is not installed.
 
@@ -184,22 +187,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     except ModelFileError:
         raise
     except FileNotFoundError:
-        raise ModelFileError(f"there is no model file {path}.") from None
+        raise ModelFileError(f"the model file {path} does not exist.") from None
     except OSError as error:
         raise ModelFileError(f"the model file {path} cannot be read: {error.strerror or error}.") from None
-    except Exception as error:  # a damaged archive can fail in any way
-        raise ModelFileError(f"{path} is damaged, or no model file of oneof: {_first_line(error)}") from error
+    except Exception as error:  # a damaged archive raises exceptions of any type
+        raise ModelFileError(f"{path} is damaged, or is not a model file of oneof: {_first_line(error)}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is a skops file, but no model that oneof wrote.")
-    written = content.get("format_version")
-    if written != FORMAT_VERSION:
+        raise ModelFileError(f"{path} is a skops file, but not a model of oneof.")
+    _check_format(path, content.get("format_version"), content.get("oneof_version"))
+    if not svm_arrays_consistent(content):
         raise ModelFileError(
-            f"{path} was written by oneof {content.get('oneof_version')} in format {written}, and this version reads "
-            f"format {FORMAT_VERSION}: fit the model again, or use the version that wrote it."
-        )
-    if not machines_fit(content):
-        raise ModelFileError(
-            f"{path} is damaged: the arrays of a support vector machine in it do not fit together; fit the model again."
+            f"{path} is damaged: the arrays of a support vector machine are inconsistent. Fit the model again."
         )
     _compare_versions(path, content)
     return _unpack(path, content)
@@ -207,31 +205,46 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _read(path: Path, skops_io: Any) -> Any:
     data = archive.read_checked(path)
-    foreign = archive.foreign_types(data, skops_io)
-    if foreign:
-        raise ModelFileError(f"{path} was not opened, since it holds types that oneof does not trust: {foreign}.")
+    declared = archive.declared_format(data)
+    if declared is not None and declared["format"] == FORMAT:
+        _check_format(path, declared["format_version"], declared["oneof_version"])  # older files have untrusted types
+    untrusted = archive.untrusted_types(data, skops_io)
+    if untrusted:
+        raise ModelFileError(
+            f"{path} was not loaded, because it contains types that oneof does not trust: {untrusted}."
+        )
     with warnings.catch_warnings():
         from sklearn.exceptions import InconsistentVersionWarning
 
-        warnings.simplefilter("ignore", InconsistentVersionWarning)  # _compare_versions says it once
+        warnings.simplefilter("ignore", InconsistentVersionWarning)  # _compare_versions warns once
         return skops_io.loads(data, trusted=list(TRUSTED))
+
+
+def _check_format(path: Path, written: Any, oneof_version: Any) -> None:
+    """Raise unless a file has the format that this version reads."""
+    if written != FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format {written}, written by oneof {oneof_version}; this version reads format "
+            f"{FORMAT_VERSION}. "
+            "Fit the model again, or use the version that wrote it."
+        )
 
 
 def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
     estimator, table = content.get("estimator"), content.get("table")
     if not hasattr(estimator, "predict"):
-        raise ModelFileError(f"{path} holds no estimator.")
+        raise ModelFileError(f"{path} does not contain an estimator.")
     if table is None:
         return estimator
     try:
         model = SavedModel(pipeline=estimator, **table)
-        sound = all(isinstance(part, str) for column in model.columns for part in column)
-        sound &= all(len(column) == 2 for column in model.columns)
-        sound &= all(isinstance(name, str) for name in (*model.label_columns, model.method))
+        valid = all(isinstance(part, str) for column in model.columns for part in column)
+        valid &= all(len(column) == 2 for column in model.columns)
+        valid &= all(isinstance(name, str) for name in (*model.label_columns, model.method))
     except TypeError:
-        sound = False
-    if not sound:
-        raise ModelFileError(f"{path} lacks the facts about its table that oneof writes.")
+        valid = False
+    if not valid:
+        raise ModelFileError(f"{path} lacks the description of its table.")
     return model
 
 
@@ -239,8 +252,8 @@ def _compare_versions(path: Path, content: Mapping[str, Any]) -> None:
     then, now = content.get("sklearn_version"), version("scikit-learn")
     if then != now:
         warnings.warn(
-            f"{path} was made with scikit-learn {then}, and {now} is installed: if predictions matter, "
-            "check some of them or fit again.",
+            f"{path} was written with scikit-learn {then}, and {now} is installed. Check some predictions, or fit the "
+            "model again.",
             UserWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""What a model file says that it holds: looked through before anything is built."""
+"""Checks of the content that a model file declares, before any object is built."""
 
 import contextlib
 import io
@@ -14,8 +14,8 @@ from oneof.files import check_array, check_members, check_size
 from oneof.persistence.trusted import TRUSTED
 
 _SCHEMA = "schema.json"
-_BYTES_OF_JSON = 20
-"""What a byte of JSON takes in memory, as lists of lists or of numbers."""
+_JSON_EXPANSION = 20
+"""Bytes of memory per byte of JSON, for lists of lists or of numbers."""
 
 
 def import_skops() -> Any:
@@ -30,13 +30,13 @@ def import_skops() -> Any:
 
 @contextlib.contextmanager
 def _without_other_arrays() -> Iterator[None]:
-    """Hide scikit-learn's helpers for torch and dask while skops walks through all of scikit-learn for estimators.
+    """Hide scikit-learn's helpers for torch and dask while skops searches all of scikit-learn for estimators.
 
-    They hold none, and importing them imports torch and dask: three seconds of each process that opens a model. None
-    in `sys.modules` is Python's own way to say that a module is not to be imported; who needs one afterwards gets it.
+    They contain no estimators, and importing them imports torch and dask, which takes three seconds. None in
+    `sys.modules` prevents the import of a module; the modules can be imported afterwards.
     """
     hidden = {f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch")} - sys.modules.keys()
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None is allowed, and meant
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None is allowed
     try:
         yield
     finally:
@@ -44,18 +44,34 @@ def _without_other_arrays() -> Iterator[None]:
             sys.modules.pop(name, None)
 
 
-def foreign_types(data: bytes, skops_io: Any) -> str:
-    """Return the names of the first few types in a file that are not trusted; nothing is built."""
-    found = set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED)
+def untrusted_types(data: bytes, skops_io: Any) -> str:
+    """Return the names of the first untrusted types in a file, without building objects."""
+    untrusted = set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if b'"RandomGeneratorNode"' in archive.read(_SCHEMA):  # which skops trusts; its seed may ask for any memory
-            found.add("numpy.random.Generator")
-    names = sorted(found)
+        if b'"RandomGeneratorNode"' in archive.read(
+            _SCHEMA
+        ):  # trusted by skops, but its seed may need any amount of memory
+            untrusted.add("numpy.random.Generator")
+    names = sorted(untrusted)
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
+def declared_format(data: bytes) -> dict[str, Any] | None:
+    """Return the format, its number and the version of oneof that a file declares, without building objects.
+
+    The result is None if the file declares no format in this way.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        schema = json.loads(archive.read(_SCHEMA))
+    try:
+        nodes = {name: schema["content"][name] for name in ("format", "format_version", "oneof_version")}
+        return {name: json.loads(node["content"]) for name, node in nodes.items()}
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 def is_within_bounds(data: bytes) -> bool:
-    """Tell whether a model file unfolds to no more than `read_checked` takes from a file of its size."""
+    """Return whether the decompressed size of a model file is within the limit of `read_checked`."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         try:
             _check_sizes(archive, len(data))
@@ -65,61 +81,61 @@ def is_within_bounds(data: bytes) -> bool:
 
 
 def read_checked(path: Path) -> bytes:
-    """Return the content of a model file, if its parts are whole, of the size that they say, and within bounds.
+    """Return the content of a model file after checks of its checksums, declared sizes and limits.
 
     Raises
     ------
     ModelFileError, DataError
-        If they are not; a DataError does not name the file.
+        If a check fails; a DataError does not name the file.
     """
     with path.open("rb") as file:
         if not zipfile.is_zipfile(file):
             raise ModelFileError(
-                f"{path} is no model file of oneof, or is cut short: expected a .skops file written by `oneof fit` or "
+                f"{path} is truncated, or is not a model file of oneof. Give a .skops file written by `oneof fit` or "
                 "oneof.persistence.save (pickles are never opened)."
             )
         with zipfile.ZipFile(file) as archive:
             if _SCHEMA not in archive.namelist():
-                raise ModelFileError(f"{path} is a zip file, but no model that oneof wrote.")
-            held = path.stat().st_size
-            _check_sizes(archive, held)
+                raise ModelFileError(f"{path} is a zip file, but not a model of oneof.")
+            file_size = path.stat().st_size
+            _check_sizes(archive, file_size)
             damaged = archive.testzip()
             if damaged is not None:
-                raise ModelFileError(f"{path} is damaged: the checksum of its part {damaged!r} does not match.")
-            _check_parts(archive, held)
+                raise ModelFileError(f"{path} is damaged: the checksum of its member {damaged!r} does not match.")
+            _check_members(archive, file_size)
         file.seek(0)
         return file.read()
 
 
-def _check_sizes(archive: zipfile.ZipFile, held: int) -> None:
-    parts = sum(member.file_size for member in archive.infolist())
-    check_size(parts + _BYTES_OF_JSON * archive.getinfo(_SCHEMA).file_size, held, "what it holds")
+def _check_sizes(archive: zipfile.ZipFile, file_size: int) -> None:
+    n_bytes = sum(member.file_size for member in archive.infolist())
+    check_size(n_bytes + _JSON_EXPANSION * archive.getinfo(_SCHEMA).file_size, file_size, "its content")
 
 
-def _check_parts(archive: zipfile.ZipFile, held: int) -> None:
-    """Raise unless arrays are as they say, and sparse matrices have no indices beyond their shape.
+def _check_members(archive: zipfile.ZipFile, file_size: int) -> None:
+    """Raise unless arrays have their declared size, and the indices of sparse matrices are within their shape.
 
-    Compiled code would follow such indices out of the array.
+    Compiled code would access memory outside the array.
     """
-    waiting: list[Any] = [json.loads(archive.read(_SCHEMA))]
+    pending: list[Any] = [json.loads(archive.read(_SCHEMA))]
     n_bytes = 0
-    while waiting:
-        node = waiting.pop()
+    while pending:
+        node = pending.pop()
         if isinstance(node, dict):
             loader = node.get("__loader__")
             if isinstance(node.get("file"), str):
                 member = archive.getinfo(node["file"])
-                n_bytes += member.file_size  # at each mention, since each is read anew
-                check_size(n_bytes, held, "what it holds")
+                n_bytes += member.file_size  # for each reference, because each one is read again
+                check_size(n_bytes, file_size, "its content")
                 if loader == "NdArrayNode":
                     check_array(archive, member)
                 elif loader == "SparseMatrixNode":
                     _check_sparse(archive, member)
             elif str(node.get("__module__")).startswith("scipy.sparse") and "content" in node:
-                raise DataError("a sparse matrix in it is put together in a way that is not trusted")
-            waiting.extend(node.values())
+                raise DataError("a sparse matrix in it has an untrusted structure")
+            pending.extend(node.values())
         elif isinstance(node, list):
-            waiting.extend(node)
+            pending.extend(node)
 
 
 def _check_sparse(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:

@@ -1,4 +1,4 @@
-"""The list against which the types in a model file are held before anything is built."""
+"""The types that a model file may contain."""
 
 _PROCESS_KERNELS = (
     *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "PairwiseKernel"),
@@ -52,12 +52,12 @@ TRUSTED: tuple[str, ...] = (
     "oneof.graphs.neighbors.NeighborIndex",  # rows of fit, without the search index
     "oneof.kernels.svc.Kernel",
     "oneof.stream.encoder.StreamEncoder",
-    "oneof.stream.moments.Moments",
+    "oneof.stream.encoder.Moments",
     "oneof.text.StemTokenizer",
-    "oneof.solvers.online.OnlineState",  # where an online learner stands, for partial_fit
+    "oneof.solvers.online.OnlineState",  # for partial_fit
     *(f"sklearn.gaussian_process.kernels.{name}" for name in _PROCESS_KERNELS),
-    "scipy.sparse._csr.csr_array",  # rows that a method keeps; see `_check_sparse`
+    "scipy.sparse._csr.csr_array",  # rows stored by a method; see `_check_sparse`
     "scipy.sparse._csr.csr_matrix",
-    "numpy.dtype",  # SimpleImputer and OneHotEncoder remember the type of their input
+    "numpy.dtype",  # SimpleImputer and OneHotEncoder store the type of their input
 )
-"""What a model file may hold beyond the types that skops trusts by itself."""
+"""The trusted types besides those that skops trusts by default."""

@@ -201,7 +201,8 @@ def _run(
     )  # fmt: skip
     if overflowed >= 0:
         check_finite(X)
-        raise InputError(f"row {overflowed}: the scores overflow. Scale the features, for example with StandardScaler.")
+        message = "the scores overflow. Scale the features, for example with StandardScaler."
+        raise InputError(message, row=int(overflowed))
     return replace(
         initial, V=V, U=U if has_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],
         n_summed=counts[0], n_rows=counts[1], n_mistakes=counts[2], n_updates=counts[3],

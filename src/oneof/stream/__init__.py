@@ -1,22 +1,25 @@
-"""Learning from streams that are larger than memory, with a running estimate and checkpoints."""
+"""Learning from streams that are larger than memory, with progressive validation and checkpoints.
 
-from oneof.stream.batches import read_batches
+Reading order: `fit_stream` (options, the loop, the result), `encoder` (features), `validation` (running losses),
+`checkpoint` (the state of a run in a file), `river` (one row at a time). The files are read by `oneof.io`.
+"""
+
+from oneof.io.batches import read_batches
+from oneof.io.source import Source, open_source
+from oneof.io.svmlight import IndexedRows
 from oneof.stream.checkpoint import CheckpointConfig
-from oneof.stream.indexed import IndexedRows
-from oneof.stream.learning import StreamResult, fit_stream
-from oneof.stream.one_by_one import RiverClassifier
-from oneof.stream.options import StreamOptions
-from oneof.stream.source import Source, open_source
-from oneof.stream.validation import Validation, Window
+from oneof.stream.fit_stream import StreamOptions, StreamResult, fit_stream
+from oneof.stream.river import RiverClassifier
+from oneof.stream.validation import ProgressiveValidation, Window
 
 __all__ = [
     "CheckpointConfig",
     "IndexedRows",
+    "ProgressiveValidation",
     "RiverClassifier",
     "Source",
-    "StreamResult",
     "StreamOptions",
-    "Validation",
+    "StreamResult",
     "Window",
     "fit_stream",
     "open_source",

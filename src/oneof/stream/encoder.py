@@ -1,7 +1,8 @@
-"""Columns as features of a fixed number, though the values to come are not known: numbers scaled, words hashed."""
+"""Encoder of tables into a fixed number of features, for streams: numbers are standardized, words are hashed."""
 
 import copy
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,18 +10,76 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from oneof.errors import InputError
-from oneof.stream.moments import Moments
-from oneof.tables import Words
+from oneof.io import TextOptions
 from oneof.typing import FeatureMatrix, Floats
+
+_DEVIATION_RTOL = 16 * np.finfo(np.float64).eps
+"""A standard deviation below this fraction of the mean is due to rounding."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, mean and sum of squared deviations of each column over the rows so far; NaN is a missing value.
+
+    scikit-learn's StandardScaler has the same statistics, but its mean stays NaN after a block with an empty column.
+
+    Attributes
+    ----------
+    count, mean, sum_of_squares : ndarray of shape (d,)
+
+    References
+    ----------
+    Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance, The American Statistician 37, eq. 1.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> moments = Moments.start(2).update(np.array([[1.0, np.nan], [3.0, np.nan]])).update(np.array([[5.0, 7.0]]))
+    >>> moments.mean.tolist(), moments.count.tolist()
+    ([3.0, 7.0], [3.0, 1.0])
+    """
+
+    count: Floats
+    mean: Floats
+    sum_of_squares: Floats
+
+    @classmethod
+    def start(cls, n_columns: int) -> "Moments":
+        """Return the moments of no rows."""
+        return cls(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns))
+
+    def update(self, block: Floats) -> "Moments":
+        """Return the moments after the rows of a block, (n, d); they are not finite if a square overflows."""
+        present = ~np.isnan(block)
+        block_count = present.sum(axis=0).astype(float)
+        count = self.count + block_count
+        fraction = block_count / np.maximum(count, 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.where(present, block, 0.0).sum(axis=0) / np.maximum(block_count, 1)
+            squares = (np.where(present, block - mean, 0.0) ** 2).sum(axis=0)
+            step = mean - self.mean
+            sum_of_squares = self.sum_of_squares + squares + step**2 * self.count * fraction
+            return Moments(count, self.mean + fraction * step, sum_of_squares)
+
+    def scale(self, block: Floats) -> Floats:
+        """Return the block with mean 0 and standard deviation 1; missing numbers and constant columns become 0."""
+        deviation = np.sqrt(self.sum_of_squares / np.maximum(self.count, 1))
+        divisor = np.where(deviation > _DEVIATION_RTOL * np.abs(self.mean), deviation, 1.0)
+        scaled = (block - self.mean) / divisor
+        scaled[np.isnan(block)] = 0.0
+        return scaled
 
 
 class StreamEncoder(TransformerMixin, BaseEstimator):
-    """From tables as `oneof.tables.conform` returns them to rows for an online learner.
+    """Transformer from tables, as `oneof.io.align_columns` returns them, to rows for an online classifier.
 
-    Numbers (and yes/no as 0 and 1) get the mean 0 and the deviation 1 of all rows met so far; missing ones are at the
-    mean, and columns in which the first batch lacks some have a feature beside that says so. Each category is one
-    feature, and each text its words, counted and brought to norm 1; these are hashed, with signs that alternate, into
-    ``2 ** hash_bits`` columns for all of them (Weinberger et al. 2009). Rows are dense where there are numbers alone.
+    * Numbers (and yes/no as 0 and 1) are standardized by the mean and the standard deviation of all rows so far. A
+      missing number is at the mean; a column with missing numbers in the first batch has an indicator feature.
+    * A category is one feature; a text is the counts of its words, scaled to norm 1. All of these are hashed, with
+    random
+      signs, into ``2 ** hash_bits`` columns (Weinberger et al. 2009).
+
+    The rows are dense if all columns are numbers.
 
     Parameters
     ----------
@@ -32,8 +91,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     moments_ : Moments
-    marked_ : ndarray of bool
-        The numbers whose lack is a feature.
+    missing_indicator_ : ndarray of bool
+        The columns of numbers that have an indicator feature for missing values.
 
     References
     ----------
@@ -41,7 +100,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
     """
 
     moments_: Moments
-    marked_: Any
+    missing_indicator_: Any
 
     def __init__(
         self, columns: Sequence[tuple[str, str]], hash_bits: int = 18, stop_words: Any = None, stem: str | None = None
@@ -52,29 +111,29 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         self.stem = stem
 
     def fit(self, frame: Any, y: Any = None) -> Self:  # noqa: ARG002 - a step of a pipeline
-        """Take in one batch as the first and only one."""
-        after, _ = self.take(frame)
-        self.moments_, self.marked_ = after.moments_, after.marked_
+        """Fit to one batch, the first and only one."""
+        after, _ = self.partial_fit_transform(frame)
+        self.moments_, self.missing_indicator_ = after.moments_, after.missing_indicator_
         return self
 
-    def take(self, frame: Any) -> tuple["StreamEncoder", FeatureMatrix]:
-        """Return the encoder after a batch, and the batch as rows that are scaled by all so far, itself included.
+    def partial_fit_transform(self, frame: Any) -> tuple["StreamEncoder", FeatureMatrix]:
+        """Return the encoder updated by a batch, and the batch as rows standardized by all rows so far.
 
-        The batch is taken in first, since no number among n lies more than sqrt(n) deviations from their mean, whereas
-        one beyond all before could be any number of deviations away. No label plays a part in it.
+        The batch is included in the moments because none of n numbers is more than sqrt(n) standard deviations from
+        their mean, while a new number may be arbitrarily far from the mean of the rows before. Labels are not used.
         """
         numbers = self._numbers(frame)
         after = copy.copy(self)
         if hasattr(self, "moments_"):
-            after.moments_ = self.moments_.after(numbers)
+            after.moments_ = self.moments_.update(numbers)
         else:
-            after.moments_ = Moments.start(numbers.shape[1]).after(numbers)
-            after.marked_ = np.isnan(numbers).any(axis=0)
+            after.moments_ = Moments.start(numbers.shape[1]).update(numbers)
+            after.missing_indicator_ = np.isnan(numbers).any(axis=0)
         _check_squares(after.moments_, numbers, self._named("number", "yes/no"))
         return after, after._rows(frame, numbers)
 
     def transform(self, frame: Any) -> FeatureMatrix:
-        """Return a batch as rows, scaled by the rows met so far."""
+        """Return a batch as rows, standardized by the rows of the fit."""
         return self._rows(frame, self._numbers(frame))
 
     def _numbers(self, frame: Any) -> Floats:
@@ -83,16 +142,16 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         )
 
     def _rows(self, frame: Any, numbers: Floats) -> FeatureMatrix:
-        lacking = np.isnan(numbers[:, self.marked_])
-        dense = np.hstack([self.moments_.scale(numbers), lacking])
+        missing = np.isnan(numbers[:, self.missing_indicator_])
+        dense = np.hstack([self.moments_.scale(numbers), missing])
         hashed = [self._categories(frame[name]) for name in self._named("category")]
         hashed += [self._texts(frame[name]) for name in self._named("text")]
         if not hashed:
             return dense
-        together = hashed[0]
-        for part in hashed[1:]:
-            together = together + part
-        rows = sp.hstack([sp.csr_matrix(dense), together], format="csr")
+        total = hashed[0]
+        for features in hashed[1:]:
+            total = total + features
+        rows = sp.hstack([sp.csr_matrix(dense), total], format="csr")
         rows.sort_indices()
         return rows
 
@@ -105,9 +164,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
     def _texts(self, cells: Any) -> Any:
         from sklearn.preprocessing import normalize
 
-        cut = Words(self.stop_words, self.stem).vectorizer().build_analyzer()
-        mark = f"{cells.name} "
-        return normalize(self._hash([mark + word for word in cut(text)] for text in cells.to_list()), copy=False)
+        analyze = TextOptions(self.stop_words, self.stem).vectorizer().build_analyzer()
+        prefix = f"{cells.name} "
+        return normalize(self._hash([prefix + word for word in analyze(text)] for text in cells.to_list()), copy=False)
 
     def _hash(self, words: Any) -> Any:
         from sklearn.feature_extraction import FeatureHasher
@@ -119,11 +178,13 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
 
 
 def _check_squares(moments: Moments, numbers: Floats, names: Sequence[str]) -> None:
-    """Raise if the deviation of a column overflows: divided by it, all its numbers would be 0."""
-    for name, square, cells in zip(names, moments.square, numbers.T, strict=True):
-        if not np.isfinite(square):
+    """Raise if the standard deviation of a column overflows: divided by it, all numbers would be 0."""
+    for name, sum_of_squares, cells in zip(names, moments.sum_of_squares, numbers.T, strict=True):
+        if not np.isfinite(sum_of_squares):
             row = int(np.nanargmax(np.abs(cells)))
             raise InputError(
-                f"row {row}: column {name!r} holds {cells[row]:g}, whose square overflows; use smaller numbers, or "
-                "leave the cell empty."
+                f"column {name!r} contains {cells[row]:g}, whose square overflows float64. Use smaller numbers, or "
+                "leave "
+                "the cell empty.",
+                row=row,
             )

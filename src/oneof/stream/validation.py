@@ -1,15 +1,110 @@
-"""Progressive validation: how often the prediction made before a row was learned from lay outside its set."""
+"""Progressive validation: the fraction of rows whose prediction, made before the row is learned, is not a candidate.
 
+The loss is biased if consecutive rows have the same label, as in a file that is sorted by class: a prediction from the
+rows just before is then correct whatever the features are. `LabelAutocorrelation` detects this.
+"""
+
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from oneof.stream.runs import Runs
 from oneof.typing import Ints, Mask
 
-MOST_WINDOWS = 100
-"""Windows that are kept: where there are more, each two become one, and from then on windows are twice as long."""
+_MIN_PERSISTENCE, _MAX_PERSISTENCE = 0.3, 0.99
+_MIN_DEVIATIONS = 5.0
+_MIN_MINORITY = 20.0
+"""Minimum expected number of rows outside the most frequent class; with fewer, chance alone may produce a run."""
+
+MAX_WINDOWS = 100
+"""Maximum number of windows: beyond it, pairs of windows are merged and later windows are twice as long."""
+
+
+@dataclass(frozen=True)
+class LabelAutocorrelation:
+    """Statistics of the order of the labels, in memory proportional to the number of classes.
+
+    The agreement of two rows is the probability that labels drawn from their sets are equal: for exact labels, 1 if
+    they are equal. Unlabeled rows are skipped.
+
+    Attributes
+    ----------
+    n_labeled : int
+        The number of labeled rows.
+    agreement : float
+        The sum of the agreements of each labeled row with the one before.
+    self_agreement : float
+        The sum of the agreements of each labeled row with itself.
+    class_counts : tuple of float
+        For each class, the sum of the probabilities that it is drawn.
+    last : tuple of int
+        The codes of the last labeled row's candidates.
+    """
+
+    n_labeled: int = 0
+    agreement: float = 0.0
+    self_agreement: float = 0.0
+    class_counts: tuple[float, ...] = ()
+    last: tuple[int, ...] = ()
+
+    def update(self, mask: Mask) -> "LabelAutocorrelation":
+        """Return the statistics after a batch."""
+        sizes = np.count_nonzero(mask, axis=1)
+        labeled = sizes < mask.shape[1]
+        mask, sizes = mask[labeled], sizes[labeled]
+        if not len(mask):
+            return self
+        agreement = float((np.count_nonzero(mask[1:] & mask[:-1], axis=1) / (sizes[1:] * sizes[:-1])).sum())
+        if self.last:
+            agreement += np.count_nonzero(mask[0, list(self.last)]) / (len(self.last) * int(sizes[0]))
+        class_counts = np.einsum("i,ik->k", 1 / sizes, mask)  # unlike @, einsum does not convert the mask to floats
+        return LabelAutocorrelation(
+            self.n_labeled + len(mask),
+            self.agreement + agreement,
+            self.self_agreement + float((1 / sizes).sum()),
+            tuple((class_counts + (self.class_counts or 0.0)).tolist()),
+            tuple(np.flatnonzero(mask[-1]).tolist()),
+        )
+
+    def note(self) -> str | None:
+        """Return a warning if labels occur in runs, else None.
+
+        The agreement of consecutive rows is compared with its mean over all orders of the same rows, which follows from
+        the sums. For exact labels, the excess divided by its maximum is the autocorrelation at lag 1: about 1 in sorted
+        rows, and within a few times 1 / sqrt(rows) of 0 in random order. For sets it is smaller, because distractors
+        differ between rows: by the factor `sorted_excess` if they are drawn at random. The warning requires runs at
+        least 1 / (1 - 0.3) = 1.4 times as long as in random order, and an excess of five times 1 / sqrt(rows), which is
+        practically impossible by chance.
+        """
+        n = self.n_labeled
+        if n - max(self.class_counts, default=0.0) < _MIN_MINORITY:
+            return None
+        observed, maximum = self.agreement / (n - 1), self.self_agreement / n
+        expected = (math.fsum(count**2 for count in self.class_counts) - self.self_agreement) / (n * (n - 1))
+        if maximum <= expected:  # all sets are equal
+            return None
+        excess = (observed - expected) / (maximum - expected)
+        n_classes = len(self.class_counts)
+        sorted_excess = (maximum - 1 / n_classes) * n_classes / (n_classes - 1)
+        if excess < max(_MIN_PERSISTENCE * sorted_excess, _MIN_DEVIATIONS / math.sqrt(n)):
+            return None
+        persistence = excess / sorted_excess
+        if persistence < _MAX_PERSISTENCE:
+            ratio = f"{1 / (1 - persistence):.1f}"
+        else:
+            ratio = f"over {1 / (1 - _MAX_PERSISTENCE):.0f}"
+        return (
+            f"labels come in runs, {ratio} times as long as in random order, so the running loss underestimates the "
+            "loss "
+            "of the model: shuffle the rows, or evaluate the model on other rows."
+        )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "LabelAutocorrelation":
+        """Return the statistics stored by `dataclasses.asdict` in the types of JSON."""
+        return cls(**{**values, "class_counts": tuple(values["class_counts"]), "last": tuple(values["last"])})
 
 
 @dataclass(frozen=True)
@@ -19,43 +114,44 @@ class Window:
     Attributes
     ----------
     rows : int
-    told : int
-        Those whose set says something, that is, does not hold every class.
+        The number of rows.
+    labeled : int
+        The number of labeled rows: those of which not every class is a candidate.
     mistakes : int
-        Those of them whose prediction, made by the weights just before the row, lay outside the set.
-    model_told, model_mistakes : int
-        The same by the model as it would be saved, with averaged weights where these are asked for, just before the
-        batch of the row. The first batch has no model before it.
+        The number of labeled rows whose prediction, by the weights just before the row, is not a candidate.
+    model_labeled, model_mistakes : int
+        The same for the model as it would be saved, with averaged weights if requested, just before the batch of the
+        row. The first batch has no model before it.
     seconds : float
-        Reading, encoding, predicting and learning.
+        Time for reading, encoding, predicting and learning.
 
     Examples
     --------
     >>> from oneof.stream import Window
-    >>> Window(rows=1_000, told=800, mistakes=200, seconds=0.5).loss
+    >>> Window(rows=1_000, labeled=800, mistakes=200, seconds=0.5).loss
     0.25
     """
 
     rows: int = 0
-    told: int = 0
+    labeled: int = 0
     mistakes: int = 0
-    model_told: int = 0
+    model_labeled: int = 0
     model_mistakes: int = 0
     seconds: float = 0.0
 
     @property
     def loss(self) -> float | None:
-        """L_A, row by row, over the rows that say something; None where there is none."""
-        return self.mistakes / self.told if self.told else None
+        """The ambiguous 0-1 loss L_A, row by row, over the labeled rows; None if there are none."""
+        return self.mistakes / self.labeled if self.labeled else None
 
     @property
     def model_loss(self) -> float | None:
-        """L_A of the model, batch by batch, which is 1 - covering rate; None where there is none."""
-        return self.model_mistakes / self.model_told if self.model_told else None
+        """L_A of the model, batch by batch, equal to 1 - covering rate; None if there are no labeled rows."""
+        return self.model_mistakes / self.model_labeled if self.model_labeled else None
 
     @property
     def rows_per_second(self) -> float | None:
-        """Rows by seconds."""
+        """Number of rows per second."""
         return self.rows / self.seconds if self.seconds else None
 
     def __add__(self, other: "Window") -> "Window":
@@ -63,28 +159,28 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Validation:
-    """Counts over the first pass of a stream, in all and in windows.
+class ProgressiveValidation:
+    """Counts over the first pass of a stream, in total and in windows.
 
     Attributes
     ----------
     exact, partial : int
-        Rows with one candidate, and with several but not all.
+        Number of rows with one candidate, and with several but not all classes.
     total : Window
     windows : tuple of Window
-        At most `MOST_WINDOWS`, of equal length but for the last one and those that files cut short.
+        At most `MAX_WINDOWS`, of equal length except for the last one and those shortened by the end of a file.
     batches_per_window : int
     batches_in_last : int
-    runs : Runs
-        What tells whether labels come in runs, so that the losses look better than the model is.
+    autocorrelation : LabelAutocorrelation
+        Detects runs of equal labels, which bias the losses downwards.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from oneof.stream import Validation
+    >>> from oneof.stream import ProgressiveValidation
     >>> mask = np.array([[True, False, False], [True, True, False], [True, True, True]])
-    >>> seen = Validation().after(mask, mistakes=1, predicted=None, seconds=0.1)
-    >>> seen.exact, seen.partial, seen.total.rows, seen.total.loss
+    >>> validation = ProgressiveValidation().update(mask, mistakes=1, predicted=None, seconds=0.1)
+    >>> validation.exact, validation.partial, validation.total.rows, validation.total.loss
     (1, 1, 3, 0.5)
     """
 
@@ -94,53 +190,55 @@ class Validation:
     windows: tuple[Window, ...] = ()
     batches_per_window: int = 1
     batches_in_last: int = 0
-    runs: Runs = Runs()  # noqa: RUF009 - frozen
+    autocorrelation: LabelAutocorrelation = LabelAutocorrelation()
 
-    def after(self, mask: Mask, mistakes: int, predicted: Ints | None, seconds: float) -> "Validation":
-        """Return the counts with a batch taken in.
+    def update(self, mask: Mask, mistakes: int, predicted: Ints | None, seconds: float) -> "ProgressiveValidation":
+        """Return the counts after a batch.
 
         Parameters
         ----------
         mask : ndarray of shape (n, n_classes), bool
         mistakes : int
-            Row by row.
+            Number of mistakes, row by row.
         predicted : ndarray of shape (n,), optional
-            The codes that the model predicted; None where there was no model yet.
+            The codes that the model predicted; None if there is no model yet.
         seconds : float
 
         Returns
         -------
-        Validation
+        ProgressiveValidation
         """
         sizes = np.count_nonzero(mask, axis=1)
         full = int((sizes == mask.shape[1]).sum())
         exact = int((sizes == 1).sum())
-        told = len(mask) - full
-        batch = Window(len(mask), told, mistakes, seconds=seconds)
+        labeled = len(mask) - full
+        batch = Window(len(mask), labeled, mistakes, seconds=seconds)
         if predicted is not None:
-            outside = int((~mask[np.arange(len(mask)), predicted]).sum())  # of a full row nothing is outside
-            batch = replace(batch, model_told=told, model_mistakes=outside)
+            outside = int(
+                (~mask[np.arange(len(mask)), predicted]).sum()
+            )  # in an unlabeled row every class is a candidate
+            batch = replace(batch, model_labeled=labeled, model_mistakes=outside)
         windows, per_window, in_last = self.windows, self.batches_per_window, self.batches_in_last
         if windows and in_last < per_window:
             windows, in_last = (*windows[:-1], windows[-1] + batch), in_last + 1
         else:
-            if len(windows) == MOST_WINDOWS:
+            if len(windows) == MAX_WINDOWS:
                 windows = tuple(a + b for a, b in zip(windows[::2], windows[1::2], strict=True))
                 per_window *= 2
             windows, in_last = (*windows, batch), 1
         return replace(
             self,
             exact=self.exact + exact,
-            partial=self.partial + told - exact,
+            partial=self.partial + labeled - exact,
             total=self.total + batch,
             windows=windows,
             batches_per_window=per_window,
             batches_in_last=in_last,
-            runs=self.runs.after(mask),
+            autocorrelation=self.autocorrelation.update(mask),
         )
 
-    def facts(self) -> dict[str, Any]:
-        """Return the report in the types of JSON.
+    def to_dict(self) -> dict[str, Any]:
+        """Return the losses and the speed in the types of JSON.
 
         Returns
         -------

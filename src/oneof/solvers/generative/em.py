@@ -25,7 +25,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from oneof.candidates.dealing import deal
+from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError
 from oneof.likelihoods import uniform_within_sets
 from oneof.typing import Floats, Mask
@@ -217,7 +217,7 @@ def select_weight(
     unlabeled = mask.all(axis=1) & (sample_weight > 0)
     if n_folds < 2 or not unlabeled.any() or len(weights) < 2:
         return WeightSelection(weights[0], np.full(len(weights), np.nan))
-    fold = deal(mask[labeled], n_folds)
+    fold = stratified_folds(mask[labeled], n_folds)
     covered = np.zeros((len(weights), len(labeled)), dtype=bool)
     for f in range(n_folds):
         held_out = labeled[fold == f]

@@ -1,0 +1,223 @@
+"""Collections of labels as candidate sets: lists, delimited text, complements, and nodes of a hierarchy."""
+
+import itertools
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from oneof.candidates.indicator import check_nonempty_rows
+from oneof.candidates.labels import (
+    as_classes,
+    distinct_labels,
+    is_minus_one,
+    is_missing,
+    label_vector,
+    pack_classes,
+    sort_labels,
+    unknown_label,
+)
+from oneof.errors import InputError, InputTypeError, LabelError
+from oneof.typing import Ints, Labels, Mask
+
+_CONTAINERS = (list, tuple, set, frozenset, np.ndarray)
+
+
+def is_collection(value: Any) -> bool:
+    """Return whether a value is a set of labels rather than one label."""
+    return isinstance(value, _CONTAINERS) or (
+        isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
+    )
+
+
+def read_sets(sets: Any, classes: Any = None) -> tuple[Mask, Labels]:
+    """Return the mask and the classes of a sequence of collections."""
+    flat, lengths, unlabeled = flatten_sets(sets, classes)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    known = collect_classes(flat, rows) if classes is None else as_classes(classes)
+    mask = build_mask(flat, rows, (len(lengths), len(known)), known)
+    mask[unlabeled] = True
+    check_nonempty_rows(mask)
+    return mask, known
+
+
+def write_sets(mask: Mask, classes: Labels) -> list[set[Any]]:
+    """Return the labels of each row's set."""
+    labels = classes.tolist()
+    rows, columns = np.nonzero(mask)
+    flat = [labels[k] for k in columns]
+    ends = np.searchsorted(rows, np.arange(len(mask)), side="right").tolist()
+    return [set(flat[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
+
+
+def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Labels]:
+    """Return the mask and the classes of delimited text such as "sparrow|finch"; each distinct text is split once."""
+    _check_separator(separator)
+    texts = label_vector(y).tolist()
+    sets: dict[Any, list[str] | None] = {}
+    distinct_labels(texts, range(len(texts)))
+    for row, text in enumerate(texts):
+        if text not in sets:
+            sets[text] = _split(row, text, separator)
+    return read_sets([sets[text] for text in texts], classes)
+
+
+def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
+    """Join the labels of each row's set; an unlabeled row becomes the empty text."""
+    _check_separator(separator)
+    escape = re.compile("|".join((re.escape("\\"), re.escape(separator[0]))))
+    labels = np.array([escape.sub(lambda match: "\\" + match[0], str(label)) for label in classes.tolist()], object)
+    full = np.asarray(mask.all(axis=1))
+    return ["" if full[i] else separator.join(labels[row]) for i, row in enumerate(mask)]
+
+
+def read_complementary(y: Any, classes: Any = None) -> tuple[Mask, Labels]:
+    """Return the mask and the classes if each row names the classes that are ruled out."""
+    flat, lengths, _ = flatten_sets(y, classes)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    known = collect_classes(flat, rows) if classes is None else as_classes(classes)
+    mask = ~build_mask(flat, rows, (len(lengths), len(known)), known)
+    check_nonempty_rows(mask)
+    return mask, known
+
+
+def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) -> tuple[Mask, Labels]:
+    """Return the mask and the leaves; a coarse label stands for all leaves below it."""
+    if not isinstance(hierarchy, Mapping):
+        raise InputTypeError(f"`hierarchy` must be a dict from a coarse label to its children; got {hierarchy!r}.")
+    leaves_of: dict[Any, set[Any]] = {}
+    for node in hierarchy:
+        _collect_leaves(node, hierarchy, leaves_of, ())
+    leaves = set().union(*leaves_of.values()) if leaves_of else set()
+    known = pack_classes(sort_labels(leaves)) if classes is None else as_classes(classes)
+    for leaf in known.tolist():
+        if leaf in hierarchy:
+            raise LabelError(f"`classes` must be leaves of the hierarchy; {leaf!r} is a coarse label.", label=leaf)
+        leaves_of[leaf] = {leaf}
+    flat, lengths, unlabeled = flatten_sets(y, known)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    distinct = list(distinct_labels(flat, rows))
+    for label in distinct:
+        if label not in leaves_of:
+            row = int(rows[flat.index(label)])
+            raise LabelError(
+                f"label {label!r} is neither a leaf nor a coarse label of the hierarchy.",
+                row=row,
+                label=label,
+                cause="unknown label",
+            )
+    if not len(known):
+        raise LabelError("`hierarchy` must have at least one leaf. Give the labels below each coarse one.")
+    below = np.array([[leaf in leaves_of[label] for leaf in known.tolist()] for label in distinct], dtype=bool)
+    code = {label: i for i, label in enumerate(distinct)}
+    codes = np.fromiter(map(code.__getitem__, flat), dtype=np.int64, count=len(flat))
+    mask = np.zeros((len(lengths), len(known)), dtype=bool)
+    np.logical_or.at(mask, rows, below.reshape(-1, len(known))[codes])
+    mask[unlabeled] = True
+    check_nonempty_rows(mask)
+    return mask, known
+
+
+def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]:
+    """Return all labels in one list, the length of each row's set, and the mask of unlabeled rows."""
+    rows = _as_list(sets)
+    if not all(kind in _CONTAINERS and kind is not np.ndarray for kind in set(map(type, rows))):
+        rows = [_as_collection(value, classes) for value in rows]
+    unlabeled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
+    if unlabeled.any():
+        rows = [() if value is None else value for value in rows]
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    return list(itertools.chain.from_iterable(rows)), lengths, unlabeled
+
+
+def collect_classes(flat: list[Any], rows: Ints) -> Labels:
+    """Return the sorted distinct labels; a missing value inside a set is an error that names the row."""
+    distinct = distinct_labels(flat, rows)
+    if any(is_missing(value) for value in distinct):
+        where = next(i for i, value in enumerate(flat) if is_missing(value))
+        raise LabelError("the set contains a missing value (None or NaN). Remove it.", row=int(rows[where]))
+    if not distinct:
+        raise LabelError("`y` must name at least one class; every row is unlabeled or empty.")
+    return pack_classes(sort_labels(distinct))
+
+
+def build_mask(flat: list[Any], rows: Ints, shape: tuple[int, int], classes: Labels) -> Mask:
+    """Return the mask that is True at (row, class of the label) for every label."""
+    index = {value: code for code, value in enumerate(classes.tolist())}
+    try:
+        codes = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
+    except (KeyError, TypeError):
+        distinct_labels(flat, rows)
+        where = next(i for i, value in enumerate(flat) if value not in index)
+        raise unknown_label(int(rows[where]), flat[where], classes) from None
+    mask = np.zeros(shape, dtype=bool)
+    mask[rows, codes] = True
+    return mask
+
+
+def _as_list(sets: Any) -> list[Any]:
+    if hasattr(sets, "to_pylist"):  # Arrow
+        return list(sets.to_pylist())
+    if hasattr(sets, "to_list"):  # pandas, polars
+        return list(sets.to_list())
+    try:
+        return list(sets)
+    except TypeError:
+        raise LabelError(f"`y` must be one set of labels per row; got {type(sets).__name__}.") from None
+
+
+def _as_collection(value: Any, classes: Any) -> Any:
+    """Return a row as a collection of labels, or None if it is unlabeled."""
+    if is_collection(value):
+        if isinstance(value, np.ndarray):
+            return value.ravel().tolist()
+        return value.to_pylist() if hasattr(value, "to_pylist") else list(value)
+    if is_missing(value) or (is_minus_one(value) and (classes is None or -1 not in list(classes))):
+        return None
+    return (value,)
+
+
+def _collect_leaves(
+    node: Any, hierarchy: Mapping[Any, Any], leaves_of: dict[Any, set[Any]], above: tuple[Any, ...]
+) -> set[Any]:
+    if node in above:
+        raise LabelError(f"`hierarchy` must not have a cycle; {node!r} is below itself.", label=node)
+    if node not in hierarchy:
+        return {node}
+    if node not in leaves_of:
+        children = hierarchy[node]
+        children = list(children) if is_collection(children) else [children]
+        if not children:
+            raise LabelError(f"`hierarchy` gives {node!r} no children. Remove it, or name its children.", label=node)
+        below = [_collect_leaves(child, hierarchy, leaves_of, (*above, node)) for child in children]
+        leaves_of[node] = set().union(*below)
+    return leaves_of[node]
+
+
+def _check_separator(separator: Any) -> None:
+    if not isinstance(separator, str) or not separator or separator.isspace() or "\\" in separator:
+        raise InputError(f"`separator` must be visible text without a backslash; got {separator!r}.")
+
+
+def _split(row: int, text: Any, separator: str) -> list[str] | None:
+    if is_missing(text):
+        return None
+    if not isinstance(text, str):
+        raise LabelError(
+            f"{text!r} is not a string. Use from_labels or from_sets for labels of other types.", row=row, label=text
+        )
+    if not text.strip():
+        return None
+    # A backslash escapes the first character of the separator, or another backslash.
+    token = re.compile(rf"\\\\|\\{re.escape(separator[0])}|{re.escape(separator)}|.", re.DOTALL)
+    labels = [""]
+    for piece in token.findall(text):
+        if piece == separator:
+            labels.append("")
+        else:
+            labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
+    labels = [label.strip() for label in labels]
+    if "" in labels:
+        raise LabelError(f"{text!r} names an empty label. Remove the extra {separator!r}.", row=row, label=text)
+    return labels

@@ -1,0 +1,192 @@
+"""Conversion of every form of supervision that `fit` accepts into candidate sets."""
+
+import warnings
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.candidates.collections import is_collection
+from oneof.candidates.indicator import is_frame
+from oneof.candidates.labels import as_classes, codes_to_mask, encode_labels, label_vector, pack_classes
+from oneof.candidates.sets import CandidateSets
+from oneof.errors import LabelError
+from oneof.typing import Labels
+
+
+def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
+    """Convert any form of supervision.
+
+    Parameters
+    ----------
+    y : array-like, sparse matrix, DataFrame or CandidateSets
+        One label per row (1-D), one collection of labels per row (a list or 1-D array of them), a 0/1 indicator of
+        shape (n_samples, n_classes) (2-D array, CSR, DataFrame), or candidate sets. A vector of -1 and +1 alone is read
+        as two classes, with a warning.
+    classes : ndarray of shape (n_classes,), optional
+        The classes of the result; by default those of `y`.
+
+    Returns
+    -------
+    CandidateSets
+        Over `classes`, if given.
+
+    Raises
+    ------
+    LabelError
+        If `y` cannot be read; the message names the row.
+    """
+    if y is None:
+        raise LabelError(
+            "this estimator requires y to be passed, but the target y is None. Pass labels or candidate sets."
+        )
+    if isinstance(y, CandidateSets):
+        return y if classes is None else align(y, classes)
+    if sp.issparse(y):
+        return CandidateSets.from_indicator(y, classes=classes)
+    if hasattr(y, "column_names") and hasattr(y, "to_pydict"):  # an Arrow table
+        candidates = CandidateSets.from_indicator(y)
+        return candidates if classes is None else _align_columns(candidates, classes)
+    if is_frame(y):
+        return _read_frame(y, classes)
+    if not isinstance(y, np.ndarray) and hasattr(y, "__array__") and not hasattr(y, "to_numpy"):
+        y = np.asarray(y)
+    if isinstance(y, np.ndarray) and y.ndim == 2:
+        return _read_matrix(y, classes)
+    if isinstance(y, np.ndarray) and y.ndim != 1:
+        raise LabelError(f"y should be a 1d array of labels or a 2-D 0/1 indicator; got {y.ndim} dimensions.")
+    return _read_vector(y, classes)
+
+
+def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
+    """Return the same sets over other classes, which must include every candidate of a labeled row.
+
+    An unlabeled row stays unlabeled, even if there are now more classes.
+    """
+    if np.array_equal(candidates.classes, classes):
+        return candidates
+    column = {value: k for k, value in enumerate(classes.tolist())}
+    unlabeled = candidates.is_unlabeled
+    mask = np.zeros((len(candidates), len(classes)), dtype=bool)
+    for k, value in enumerate(candidates.classes.tolist()):
+        if value in column:
+            mask[:, column[value]] = candidates.mask[:, k]
+        elif (candidates.mask[:, k] & ~unlabeled).any():
+            row = int(np.flatnonzero(candidates.mask[:, k] & ~unlabeled)[0])
+            raise LabelError(
+                f"label {value!r} is not one of the {len(classes)} classes seen in fit.",
+                row=row,
+                label=value,
+                cause="unknown label",
+            )
+    mask[unlabeled] = True
+    return CandidateSets._from_validated(mask, classes)
+
+
+def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> CandidateSets:
+    """Convert the sets that predictions are evaluated on.
+
+    The classes are the given ones and any further labels of `y` or of the predictions: a label not seen in fit is never
+    covered, but it is not an error.
+    """
+    known = None if classes is None else as_classes(classes)
+    if isinstance(y, CandidateSets):
+        if known is not None and not set(y.classes.tolist()) & set(known.tolist()):
+            raise LabelError(
+                f"the candidate sets have the class {y.classes.tolist()[0]!r} and others, none of which is among the "
+                "classes "
+                f"{known.tolist()[0]!r} and others. Give fit and the metric sets over the same classes."
+            )
+        return y
+    framed = hasattr(y, "columns")
+    if not framed and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:  # an indicator without class names
+        return as_candidates(y, classes=known)
+    try:
+        if known is not None:
+            return as_candidates(y, classes=known)
+    except LabelError:
+        pass  # `y` has further labels
+    own = as_candidates(y)
+    if framed and own.shape[1] == y.shape[1] > 1:
+        return own
+    union = list(dict.fromkeys([*own.classes.tolist(), *(predicted if known is None else known.tolist())]))
+    return as_candidates(y, classes=pack_classes(union)) if len(union) > own.shape[1] else own
+
+
+def _read_frame(y: Any, classes: Labels | None) -> CandidateSets:
+    if y.shape[1] == 1:
+        _warn_column_vector()
+        name = y.columns[0]
+        return _read_vector(y[name], classes)
+    candidates = CandidateSets.from_indicator(y)
+    return candidates if classes is None else _align_columns(candidates, classes)
+
+
+def _align_columns(candidates: CandidateSets, classes: Labels) -> CandidateSets:
+    """Return the sets of a table over the given classes, which must include its columns."""
+    unknown = [name for name in candidates.classes.tolist() if name not in set(classes.tolist())]
+    if unknown:
+        names = ", ".join(map(repr, classes.tolist()))
+        raise LabelError(
+            f"column {unknown[0]!r} of y is not one of the classes {names}.", label=unknown[0], cause="unknown label"
+        )
+    return align(candidates, classes)
+
+
+def _read_matrix(y: np.ndarray[Any, Any], classes: Labels | None) -> CandidateSets:
+    if y.shape[1] == 1:
+        _warn_column_vector()
+        return _read_vector(y.ravel(), classes)
+    return CandidateSets.from_indicator(y, classes=classes)
+
+
+def _read_vector(y: Any, classes: Labels | None) -> CandidateSets:
+    values = label_vector(y)
+    if values.dtype.kind == "O" and any(is_collection(value) for value in values):
+        _warn_of_indicator_in_lists(values)
+        return CandidateSets.from_sets(values, classes=classes)
+    codes, known = encode_labels(values, classes, signs="warn")
+    if classes is None:
+        _warn_of_joined_labels(known.tolist())
+    return CandidateSets._from_validated(codes_to_mask(codes, len(known)), known)
+
+
+def _warn_of_joined_labels(labels: list[Any]) -> None:
+    """Warn if a label consists of other labels separated by "|", as a set in a text file."""
+    members = {text: text.split("|") for text in labels if isinstance(text, str) and "|" in text}
+    count = Counter(member for listed in members.values() for member in set(listed))
+    count.update(labels)
+    for text, listed in members.items():
+        if any(count[member] > 1 for member in listed):
+            warnings.warn(
+                f"{text!r} is read as one class: pass CandidateSets.from_strings(y) if it is a set of {len(listed)}.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return
+
+
+def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:
+    """Warn if all rows are lists of equal length of 0 and 1, which may be an indicator."""
+    first = values[0]
+    if not isinstance(first, list | tuple) or len(first) < 3:
+        return
+    if all(isinstance(v, list | tuple) and len(v) == len(first) and {0, 1}.issuperset(v) for v in values):
+        warnings.warn(
+            f"every row of y is a list of {len(first)} zeros and ones, read as sets of the labels 0 and 1: "
+            "pass np.asarray(y) if it is an indicator.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_column_vector() -> None:
+    from sklearn.exceptions import DataConversionWarning
+
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. It is read as one label per row; "
+        "pass y.ravel() to silence this.",
+        DataConversionWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,50 @@
+"""Stratified folds of candidate sets: each fold gets its fraction of every class."""
+
+import numpy as np
+
+from oneof.typing import Ints, Mask
+
+
+def stratified_folds(mask: Mask, n_folds: int) -> Ints:
+    """Return the fold of each row of an (n, K) mask.
+
+    Rows are sorted by the rarest class of their set and then by the set itself, and assigned to the folds in turn. Then
+    some rows are exchanged, so that, if possible, no class occurs in one fold only.
+    """
+    fold = np.empty(len(mask), dtype=np.int64)
+    fold[_order_by_rarest_class(mask)] = np.arange(len(mask)) % n_folds
+    _spread_classes(mask, fold, n_folds)
+    return fold
+
+
+def _order_by_rarest_class(mask: Mask) -> Ints:
+    """Return the rows ordered by the rarest class of their set, then by their set, then by their index."""
+    counts = mask.sum(axis=0)
+    rarest = np.where(mask, counts, len(mask) + 1).argmin(axis=1)
+    _, same_set = np.unique(mask, axis=0, return_inverse=True)
+    return np.lexsort((same_set.ravel(), rarest, counts[rarest]))
+
+
+def _spread_classes(mask: Mask, fold: Ints, n_folds: int) -> None:
+    """Exchange rows between folds, in place, while that lowers the number of classes that occur in one fold only."""
+    counts = np.zeros((n_folds, mask.shape[1]), dtype=np.int64)
+    np.add.at(counts, fold, mask)
+    total = counts.sum(axis=0)
+
+    def n_unspread(counts: Ints) -> int:
+        return int(((counts.max(axis=0) == total) & (total >= 2)).sum())
+
+    for k in np.flatnonzero((counts.max(axis=0) == total) & (total >= 2)):
+        if counts[:, k].max() < total[k]:
+            continue  # an earlier exchange has spread this class
+        home = int(counts[:, k].argmax())
+        before = n_unspread(counts)
+        for i, j in ((i, j) for i in np.flatnonzero(mask[:, k]) for j in np.flatnonzero(fold != home)):
+            difference = mask[j].astype(np.int64) - mask[i]
+            counts[home] += difference
+            counts[fold[j]] -= difference
+            if n_unspread(counts) < before:
+                fold[i], fold[j] = fold[j], home
+                break
+            counts[home] -= difference
+            counts[fold[j]] += difference

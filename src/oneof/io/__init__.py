@@ -1,0 +1,37 @@
+"""Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
+
+Reading order: `source` (files, records of text), `csv`, `json_lines`, `svmlight` and `binary` (one format each),
+`batches` (all formats), `table` (whole files and their labels), `features` (kinds of columns and their encoding).
+"""
+
+from oneof.io.features import (
+    Column,
+    Kind,
+    Overrides,
+    TextOptions,
+    align_columns,
+    check_texts,
+    choose_columns,
+    find_column,
+    make_encoder,
+    read_text_options,
+)
+from oneof.io.table import Table, read_labels, read_table, read_truth, suspicious_labels
+
+__all__ = [
+    "Column",
+    "Kind",
+    "Overrides",
+    "Table",
+    "TextOptions",
+    "align_columns",
+    "check_texts",
+    "choose_columns",
+    "find_column",
+    "make_encoder",
+    "read_labels",
+    "read_table",
+    "read_text_options",
+    "read_truth",
+    "suspicious_labels",
+]

@@ -1,0 +1,287 @@
+"""Batches: the rows of a source, a bounded number at a time or all at once, from the beginning or from a position.
+
+All formats are read here, for streams and for tables: a table is a stream of one batch.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from oneof.errors import DataError, InputError
+from oneof.io import binary
+from oneof.io.csv import CsvReader
+from oneof.io.features import Column, find_column, format_names
+from oneof.io.json_lines import JsonLinesReader, objects_to_frame
+from oneof.io.source import TEXT_FORMATS, RecordOffset, Source, open_source, polars_errors_as_data_errors
+from oneof.io.svmlight import IndexedRows, SvmlightReader
+from oneof.validation import check_positive
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BATCH_ROWS = 10_000
+
+
+class Position(NamedTuple):
+    """A position between two batches of a stream."""
+
+    file: int = 0
+    offset: RecordOffset = RecordOffset()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive rows of one file.
+
+    Attributes
+    ----------
+    content : polars.DataFrame or IndexedRows
+        The latter for svmlight files: ``.rows`` is a CSR matrix, ``.labels`` a list of text.
+    path : Path
+    first_row : int
+        The index of the first row within the file.
+    after : Position
+        The position of the next batch.
+    label_columns : tuple of str
+        Columns that the format itself marks as labels.
+    """
+
+    content: Any
+    path: Path
+    first_row: int = 0
+    after: Position = Position()  # noqa: RUF009 - frozen
+    label_columns: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.content.height)
+
+    @property
+    def labels(self) -> Any:
+        """The labels of the batch, as `oneof.candidates.columns.LabelReader` expects them."""
+        return self.content.labels if isinstance(self.content, IndexedRows) else self.content
+
+    def localize(self, error: InputError) -> InputError:
+        """Return an error about a row of the batch as an error about a row of the file."""
+        return error.at(self.path, first_row=self.first_row)
+
+    @contextmanager
+    def localized(self) -> Iterator[None]:
+        """Make errors about rows of the batch name the rows of the file."""
+        try:
+            yield
+        except InputError as error:
+            raise self.localize(error) from None
+
+
+@dataclass
+class BatchSpec:
+    """The parts of the rows to read; the features may be set after the first batch, for all further ones.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Columns of labels; none for svmlight files, in which each line begins with its labels.
+    features : tuple of Column, optional
+        By default all columns, with types inferred from the cells of the batch.
+    as_text : collection of str
+        Columns of text even if the cells look like numbers; used only if the types are inferred.
+    labels_required : bool
+        Whether a missing column of labels is an error.
+    separator : str
+        The text between two labels.
+    n_columns : int
+        The number of columns of the rows of svmlight files.
+    """
+
+    labels: tuple[str, ...] = ()
+    features: tuple[Column, ...] | None = None
+    as_text: Collection[str] = ()
+    labels_required: bool = True
+    separator: str = "|"
+    n_columns: int = 2**18
+
+    @property
+    def names(self) -> list[str] | None:
+        """The columns to read; None for all."""
+        return None if self.features is None else [*self.labels, *(column.name for column in self.features)]
+
+
+def read_batches(source: Any, *, n_rows: int = BATCH_ROWS, format: str | None = None) -> Iterator[Any]:  # noqa: A002
+    r"""Read a stream in batches, in memory that does not grow with the number of rows.
+
+    Parameters
+    ----------
+    source : str, path-like or Source
+        A file of CSV, TSV, JSON lines, svmlight (each also with .gz after the suffix), Parquet or Arrow; a folder of
+        files of one format; or "-" for standard input.
+    n_rows : int, default=10000
+        Maximum number of rows of a batch. A batch ends at the end of a file.
+    format : str, optional
+        See `open_source`.
+
+    Yields
+    ------
+    polars.DataFrame, or IndexedRows for svmlight files
+        The types of CSV and JSON columns are inferred from the cells of each batch.
+
+    Raises
+    ------
+    DataError
+        If a file does not exist or is damaged, or a line is malformed; the error names file and line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from oneof.stream import read_batches
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "birds.csv")
+    ...     _ = path.write_text("span,species\n3.1,wren\n2.9,wren|finch\n4.0,\n")
+    ...     [batch["species"].to_list() for batch in read_batches(path, n_rows=2)]
+    [['wren', 'wren|finch'], [None]]
+    """
+    source = source if isinstance(source, Source) else open_source(source, format)
+    check_positive("n_rows", n_rows, integer=True)
+    for batch in iterate_batches(source, n_rows, BatchSpec()):
+        yield batch.content
+
+
+def iterate_batches(
+    source: Source, n_rows: int | None, spec: BatchSpec, start: Position | None = None
+) -> Iterator[Batch]:
+    """Yield the batches of a source from a position on; the batches do not depend on the position.
+
+    Parameters
+    ----------
+    source : Source
+    n_rows : int or None
+        Maximum number of rows of a batch; None reads each file in one batch.
+    spec : BatchSpec
+    start : Position, optional
+        The ``after`` of a batch; by default the beginning. A position requires `n_rows`.
+    """
+    start = start or Position()
+    for number, path in enumerate(source.files):
+        if number < start.file:
+            continue
+        offset = start.offset if number == start.file else RecordOffset()
+        for batch in _READERS[source.format](path, source.format, n_rows, spec, offset):
+            yield replace(batch, after=Position(number, batch.after.offset))
+
+
+def file_sizes(source: Source) -> list[int] | None:
+    """Return the size of each file, in bytes or, for binary formats, in rows; None if it is unknown."""
+    if source.format in TEXT_FORMATS:
+        known = source.can_be_read_again and not any(file.suffix.lower() == ".gz" for file in source.files)
+        return [file.stat().st_size for file in source.files] if known else None
+    return [binary.count_rows(file, source.format) for file in source.files]
+
+
+def progress_fraction(sizes: Sequence[int] | None, position: Position) -> float | None:
+    """Return the fraction of a stream before a position, in [0, 1]; None if it is unknown."""
+    if sizes is None or not sum(sizes):
+        return None
+    return (sum(sizes[: position.file]) + (position.offset.offset or position.offset.row)) / sum(sizes)
+
+
+def _read_slices(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
+    n_rows = max(binary.count_rows(path, kind), 1) if n_rows is None else n_rows
+    row = start.row
+    for frame in binary.read_slices(path, kind, n_rows, row, lambda: spec.names):
+        yield _checked(Batch(frame, path, row, Position(0, RecordOffset(row + frame.height))), spec)
+        row += frame.height
+
+
+def _read_csv(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
+    reader = CsvReader(path, tab=kind == "tsv")
+    if n_rows is None:
+        frame = reader.parse_file(verbatim=spec.labels, as_text=spec.as_text)
+        yield _checked(Batch(frame, reader.path), spec)
+        return
+    row = start.row
+    for block, after in reader.blocks(n_rows, start):
+        if row == start.row:
+            _check_columns(reader.columns, reader.path, spec)
+        frame = reader.parse(block, verbatim=spec.labels, as_text=spec.as_text, features=spec.features)
+        if frame.height:
+            yield _checked(Batch(frame, reader.path, row, Position(0, after._replace(row=row + frame.height))), spec)
+        row += frame.height
+
+
+def _read_json(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
+    reader = JsonLinesReader(path)
+    row = start.row
+    if n_rows is None:
+        full = [item for objects, _ in reader.blocks(BATCH_ROWS, start) for item in objects]
+        yield _checked(Batch(_complete_frame(full, spec, reader.path, is_first=True), reader.path), spec)
+        return
+    for objects, after in reader.blocks(n_rows, start):
+        end = row + len(objects)
+        if objects:
+            frame = _complete_frame(objects, spec, reader.path, is_first=row == 0)
+            yield _checked(Batch(frame, reader.path, row, Position(0, after._replace(row=end))), spec)
+        row = end
+
+
+def _read_svmlight(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
+    labels_only = spec.features == ()
+    reader = SvmlightReader(path, separator=spec.separator, n_columns=0 if labels_only else spec.n_columns)
+    row = start.row
+    for content, after in reader.blocks(n_rows or BATCH_ROWS, start):
+        if content.height:
+            yield Batch(content, reader.path, row, Position(0, after._replace(row=row + content.height)))
+        row += content.height
+
+
+def _read_npz(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:  # noqa: ARG001 - always one batch
+    frame, label_columns = binary.read_npz(path)
+    yield _checked(Batch(frame, path, label_columns=label_columns), spec)
+
+
+_READERS = {
+    "csv": _read_csv,
+    "tsv": _read_csv,
+    "jsonl": _read_json,
+    "svmlight": _read_svmlight,
+    "parquet": _read_slices,
+    "arrow": _read_slices,
+    "npz": _read_npz,
+}
+
+
+def _checked(batch: Batch, spec: BatchSpec) -> Batch:
+    _check_columns(batch.content.columns, batch.path, spec)
+    return batch
+
+
+def _check_columns(columns: Sequence[str], path: Path, spec: BatchSpec) -> None:
+    if spec.labels_required:
+        for name in spec.labels:
+            find_column(name, columns, path)
+    missing = [column.name for column in spec.features or () if column.name not in columns]
+    if missing:
+        raise DataError(
+            f"missing {format_names(missing)}, which the rows before have. Give every file the same columns.",
+            source=str(path),
+        )
+
+
+def _complete_frame(
+    objects: Sequence[dict[str, Any]], spec: BatchSpec, path: Path, *, is_first: bool
+) -> "pl.DataFrame":
+    """Return the requested columns of objects; a key that no object has is a column of missing values.
+
+    The first objects of a file must have the labels and one feature. Otherwise it is likely to be the wrong file.
+    """
+    import polars as pl
+
+    with polars_errors_as_data_errors(path):
+        frame = objects_to_frame(objects, spec.names)
+        features = [column.name for column in spec.features or ()]
+        labels = [*spec.labels] if not is_first and spec.labels_required else []
+        missing = [name for name in (*labels, *features) if name not in frame.columns]
+        if is_first and len(missing) == len(features):
+            return frame if frame.width else objects_to_frame(objects)
+        empty = pl.Series([None] * len(objects), dtype=pl.String)
+        return pl.DataFrame([*frame, *(empty.alias(name) for name in missing)])

@@ -1,0 +1,122 @@
+"""Readers of binary files: Parquet and Arrow files by slices of rows, and NumPy archives.
+
+A NumPy archive has the form of the project's data sets. Its features become the columns x0, x1, ...; raw text becomes
+the column `text`; `y` (an index into `classes`, -1 if unknown) and `candidates` (packed bits) become columns of labels.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.errors import DataError
+from oneof.files import read_arrays, unpack_classes, unpack_masks, unpack_texts
+from oneof.io.source import polars_errors_as_data_errors
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FETCH_BYTES = 2**24
+_MAX_FETCHED_BATCHES = 16
+_TEXT_CELL_BYTES = 256
+"""Estimated size of a cell of text before it is read."""
+
+_ARRAYS = ("X", "X_shape", "y", "candidates", "classes", "text", "text_offsets")
+
+
+def read_slices(
+    path: Path, kind: str, n_rows: int, first_row: int, columns: Callable[[], Sequence[str] | None]
+) -> Iterator["pl.DataFrame"]:
+    """Yield the rows of a Parquet or Arrow file from `first_row` on, `n_rows` at a time.
+
+    The function `columns` is called before each fetch and returns the requested columns, or None for all. Several small
+    slices are fetched at once, because a slice of a Parquet file costs more the later it begins in its row group.
+    """
+    with polars_errors_as_data_errors(path):
+        rows = _scan(path, kind)
+        schema = rows.collect_schema()
+        while True:
+            names = columns()
+            selected = [name for name in schema if names is None or name in names]
+            width = sum(8 if schema[name].is_numeric() else _TEXT_CELL_BYTES for name in selected)
+            fetch = n_rows * min(max(_FETCH_BYTES // (n_rows * max(width, 1)), 1), _MAX_FETCHED_BATCHES)
+            fetch = n_rows if names is None else fetch
+            fetched = rows.select(selected).slice(first_row, fetch).collect()
+            yield from fetched.iter_slices(n_rows) if fetched.height else ()
+            if fetched.height < fetch:
+                return
+            first_row += fetched.height
+
+
+def count_rows(path: Path, kind: str) -> int:
+    """Return the number of rows that the metadata of a Parquet or Arrow file declares."""
+    import polars as pl
+
+    with polars_errors_as_data_errors(path):
+        return int(_scan(path, kind).select(pl.len()).collect().item())
+
+
+def read_npz(path: Path) -> tuple["pl.DataFrame", tuple[str, ...]]:
+    """Return a NumPy archive as a table, and the names of its columns of labels."""
+    try:
+        arrays = read_arrays(path, _ARRAYS.__contains__)
+    except DataError as error:
+        raise DataError(
+            f"{path} is damaged, or is not an archive of plain NumPy arrays (pickles are never opened): {error}."
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
+    try:
+        with polars_errors_as_data_errors(path):
+            return _npz_to_frame(arrays)
+    except DataError as error:
+        raise error.at(path) from None
+
+
+def _scan(path: Path, kind: str) -> "pl.LazyFrame":
+    import polars as pl
+
+    return pl.scan_parquet(path, hive_partitioning=False) if kind == "parquet" else pl.scan_ipc(path)
+
+
+def _npz_to_frame(arrays: dict[str, Any]) -> tuple["pl.DataFrame", tuple[str, ...]]:
+    import polars as pl
+
+    frame = _npz_features(arrays)
+    labels: list[pl.Series] = []
+    classes = unpack_classes(arrays["classes"]).tolist() if "classes" in arrays else None
+    if "y" in arrays:
+        labels.append(pl.Series("y", _codes_to_labels(arrays["y"], classes, frame.height)))
+    if "candidates" in arrays:
+        if classes is None:
+            raise DataError("the array candidates requires the array classes.")
+        mask = unpack_masks(arrays["candidates"], frame.height, len(classes))
+        sets = [None if row.all() else [classes[k] for k in np.flatnonzero(row)] for row in mask]
+        labels.append(pl.Series("candidates", sets))
+    return frame.hstack(labels), tuple(column.name for column in labels)
+
+
+def _npz_features(arrays: dict[str, Any]) -> "pl.DataFrame":
+    import polars as pl
+
+    if "text" in arrays and "text_offsets" in arrays:
+        return pl.DataFrame({"text": unpack_texts(arrays["text"], arrays["text_offsets"])})
+    if "X" not in arrays and "X_shape" in arrays:
+        raise DataError("the archive contains a sparse matrix, which is not a table. Read it by oneof.datasets.load.")
+    if "X" not in arrays or arrays["X"].ndim != 2:
+        raise DataError("the archive must contain an array X of shape (rows, features).")
+    X = arrays["X"]
+    if X.dtype.kind not in "biuf":
+        raise DataError(f"the array X must contain numbers; got values of type {X.dtype}.")
+    return pl.DataFrame({f"x{j}": np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])})
+
+
+def _codes_to_labels(y: Any, classes: list[Any] | None, n_rows: int) -> list[Any]:
+    if y.ndim < 1 or len(y) != n_rows:
+        raise DataError(f"the array y must have {n_rows} rows; got shape {y.shape}.")
+    if classes is None:
+        return list(y.tolist())
+    if y.ndim != 1 or y.dtype.kind not in "iu" or (len(y) and not -1 <= y.min() <= y.max() < len(classes)):
+        raise DataError(f"the array y must contain indices into the {len(classes)} classes, or -1.")
+    return [classes[code] if code >= 0 else None for code in y.tolist()]

@@ -1,0 +1,108 @@
+"""Reader of JSON lines: one object per line. A column in which some cells are lists becomes a column of lists."""
+
+import io
+import json
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneof.errors import DataError
+from oneof.io.source import RecordOffset, RecordReader, TextBlock
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class JsonLinesReader:
+    """The objects of one file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    path : Path
+        For messages.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._records = RecordReader(path)
+        self.path = self._records.path
+
+    def blocks(self, n_rows: int, start: RecordOffset) -> Iterator[tuple[list[dict[str, Any]], RecordOffset]]:
+        """Yield the objects of at most `n_rows` lines, with the offset after them; blank lines are skipped."""
+        for block, after in self._records.blocks(n_rows, start):
+            lines = enumerate(_decode(block), block.start.line)
+            yield [_read_object(line, f"{self.path}, line {number}") for number, line in lines if line.strip()], after
+
+
+def objects_to_frame(rows: Sequence[dict[str, Any]], requested: Collection[str] | None = None) -> "pl.DataFrame":
+    """Return objects as a table of the requested keys, or of all; a missing key is a missing value."""
+    import polars as pl
+
+    keys: dict[str, Any] = {}
+    for row in rows:
+        keys.update(row)
+    names = [name for name in keys if requested is None or name in requested]
+    return pl.DataFrame([_to_series(name, [row.get(name) for row in rows]) for name in names])
+
+
+def _decode(block: TextBlock) -> Iterator[str]:
+    try:
+        return io.StringIO(b"".join(block.records).decode("utf-8-sig"), newline=None)
+    except UnicodeDecodeError:
+        raise DataError(
+            f"{block.path} is not text in UTF-8 (line {block.start.line} or later). Save it as UTF-8."
+        ) from None
+
+
+def _read_object(line: str, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+        if "\\ud" in line.lower():  # may be the escape of a lone surrogate
+            json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        surrogate = error.object[error.start]
+        raise DataError(
+            f"{where}: {surrogate!r} is a lone surrogate. Write both surrogates of the character."
+        ) from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"{where}: invalid JSON ({error.msg} at character {error.pos + 1}).") from None
+    except ValueError:  # more digits than Python converts to an integer
+        raise DataError(f"{where}: a number has too many digits. Write it as text.") from None
+    except RecursionError:
+        raise DataError(f"{where}: lists or objects are nested too deeply.") from None
+    if not isinstance(row, dict):
+        raise DataError(f'{where}: a line must be an object such as {{"x": 1}}.')
+    return row
+
+
+def _to_series(name: str, cells: list[Any]) -> "pl.Series":
+    import polars as pl
+
+    kinds = set(map(type, cells)) - {type(None)}
+    if list in kinds:
+        cells = [cell if cell is None or isinstance(cell, list) else [cell] for cell in cells]
+        members = [member for cell in cells if cell is not None for member in cell]
+        if any(isinstance(member, list) for member in members):  # neither a feature nor a set of labels
+            cells = [None if cell is None else [_to_texts(member) for member in cell] for cell in cells]
+        elif len({type(member) for member in members if member is not None}) > 1:
+            cells = [cell if cell is None else [None if m is None else _to_text(m) for m in cell] for cell in cells]
+    else:
+        if kinds == {int, float}:
+            return pl.Series(name, cells, dtype=pl.Float64, strict=False)
+        if len(kinds) > 1:
+            cells = [None if cell is None else _to_text(cell) for cell in cells]
+    try:
+        return pl.Series(name, cells)
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        return pl.Series(name, [None if cell is None else _to_text(cell) for cell in cells])
+
+
+def _to_texts(member: Any) -> list[str] | None:
+    return None if member is None else [_to_text(item) for item in (member if isinstance(member, list) else [member])]
+
+
+def _to_text(cell: Any) -> str:
+    return cell if isinstance(cell, str) else json.dumps(cell)

@@ -1,0 +1,426 @@
+"""The files of a stream, and the records of a text file.
+
+A source is one file, a folder of files of one format, or standard input. A text file is read in blocks of complete
+records, from its beginning or from an offset that was reached before.
+"""
+
+import csv
+import gzip
+import hashlib
+import io
+import itertools
+import os
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from oneof.errors import DataError
+from oneof.files import GZIP, as_path
+
+FORMATS = {
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "jsonl": (".jsonl", ".ndjson"),
+    "svmlight": (".svmlight", ".svm", ".libsvm"),
+    "parquet": (".parquet",),
+    "arrow": (".arrow", ".feather", ".ipc"),
+}
+"""The formats of streams and the suffixes of their file names; a text format may also have .gz after the suffix."""
+TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
+
+STANDARD_INPUT = Path("-")
+_HEAD = 2**16
+_CHUNK = 2**16
+_MAX_RECORD_BYTES = 2**28
+"""A longer line or quoted cell is an error of the file: a few KiB of gzip may decompress to more."""
+_MAX_CELL = 2**31 - 1
+_MAX_MESSAGE = 200
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files of a stream, in the order in which they are read.
+
+    Attributes
+    ----------
+    name : str
+        The path as given by the user.
+    files : tuple of Path
+        ``Path("-")`` is standard input.
+    format : str
+        One of `FORMATS`.
+
+    Examples
+    --------
+    >>> from oneof.stream import open_source
+    >>> source = open_source("-", "csv")
+    >>> source.format, source.can_be_read_again
+    ('csv', False)
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    format: str
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether the rows can be read several times; False for standard input."""
+        return self.files != (STANDARD_INPUT,)
+
+    @property
+    def display_name(self) -> str:
+        """The name for messages."""
+        return self.name if self.can_be_read_again else str(display_path(STANDARD_INPUT))
+
+    def identity(self) -> list[list[Any]]:
+        """Return name, size, modification time and a hash of the first 64 KiB of each file, to detect changes.
+
+        The identity of standard input is empty: its bytes are hashed while they are read (`RecordReader`).
+
+        Returns
+        -------
+        list of list
+            One entry per file.
+        """
+        return [_file_identity(file) for file in self.files] if self.can_be_read_again else []
+
+
+def open_source(path: str | os.PathLike[str], format: str | None = None) -> Source:  # noqa: A002 - the option's name
+    """Return the files of a stream and their format, without reading them.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file; a folder, whose files of a known format (in subfolders too, hidden ones excepted) are read in the order
+        of their names; or "-", standard input.
+    format : {"csv", "tsv", "jsonl", "svmlight", "parquet", "arrow"}, optional
+        By default it is inferred from the suffix. It is required for standard input, which accepts the first four.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    DataError
+        If the file does not exist, the folder has no such file, or the format is unknown or differs between files.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from oneof.stream import open_source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.csv", "a.csv", ".hidden"):
+    ...         _ = pathlib.Path(folder, name).write_text("span,species")
+    ...     source = open_source(folder)
+    >>> source.format, [file.name for file in source.files]
+    ('csv', ['a.csv', 'b.csv'])
+    """
+    path = as_path(path)
+    if format is not None and (not isinstance(format, str) or format not in FORMATS):
+        raise DataError(f"the format must be one of {', '.join(FORMATS)}; got {format!r}.")
+    if path == STANDARD_INPUT:
+        if format not in TEXT_FORMATS:
+            raise DataError(f"standard input needs a text format. Add --format with one of {', '.join(TEXT_FORMATS)}.")
+        return Source("-", (path,), format)
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path)))
+        files = [file for file in files if format is not None or format_of(file) is not None]
+        if not files:
+            raise DataError(f"the folder {path} contains no file of a known format: {_suffixes()}.")
+    elif path.is_file():
+        files = [path]
+    else:
+        raise DataError(f"the file {path} does not exist.")
+    return Source(str(path), tuple(files), format or _common_format(path, files))
+
+
+def display_path(path: Path) -> Path:
+    """Return the path of a file for messages."""
+    return Path("standard input") if path == STANDARD_INPUT else path
+
+
+def format_of(path: Path) -> str | None:
+    """Return the format given by the suffix of a file's name, or None."""
+    name = path.name.lower()
+    uncompressed = name.removesuffix(".gz")
+    for known, suffixes in FORMATS.items():
+        if (uncompressed if known in TEXT_FORMATS else name).endswith(suffixes):
+            return known
+    return None
+
+
+def _common_format(path: Path, files: Sequence[Path]) -> str:
+    formats = {format_of(file): file for file in reversed(files)}
+    if None in formats:
+        raise DataError(f"{path} has an unknown format. Give --format, or a file that ends in {_suffixes()}.")
+    if len(formats) > 1:
+        first, second = list(formats.values())[:2]
+        raise DataError(
+            f"the files of {path} have several formats, for example {second.name} and {first.name}. Give --format."
+        )
+    return str(next(iter(formats)))
+
+
+def _suffixes() -> str:
+    return ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _file_identity(file: Path) -> list[Any]:
+    with file.open("rb") as content:
+        head = hashlib.sha256(content.read(_HEAD)).hexdigest()
+        status = os.fstat(content.fileno())
+    return [file.name, status.st_size, status.st_mtime_ns, head]
+
+
+class RecordOffset(NamedTuple):
+    """A position between two records of a file."""
+
+    row: int = 0
+    """The number of rows before it."""
+    line: int = 1
+    """The number of the next line, counted from 1."""
+    offset: int = 0
+    """The number of bytes before it, after decompression."""
+    prefix_hash: str = ""
+    """The hash of these bytes; empty for files, which can be read again."""
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """Consecutive complete records of a file.
+
+    Attributes
+    ----------
+    records : list of bytes
+        With their line ends.
+    path : Path
+        For messages.
+    start : RecordOffset
+        The position of the first record.
+    """
+
+    records: list[bytes]
+    path: Path
+    start: RecordOffset
+
+    def line_of(self, i: int) -> int:
+        """Return the number of the line at which record `i` begins, counted from 1."""
+        return self.start.line + sum(record.count(b"\n") for record in self.records[:i])
+
+
+class RecordReader:
+    """The records of one text file, read from the beginning or from an offset that was reached before.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter_of : callable, optional
+        Returns the delimiter of the cells, given the first line. Without it a record is a line, and there is no header.
+        With it the first record is the header, and quoted cells may contain line ends.
+
+    Attributes
+    ----------
+    path : Path
+        For messages.
+    header : bytes
+        The first record if `delimiter_of` is given, set by `blocks`.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or standard input differs from the bytes read before the offset.
+    """
+
+    def __init__(self, path: Path, *, delimiter_of: Callable[[bytes], str] | None = None) -> None:
+        self.path = display_path(path)
+        self.header = b""
+        self._file = path
+        self._delimiter_of = delimiter_of
+        self._delimiter = ","
+        self._hash = hashlib.blake2b(digest_size=16) if path == STANDARD_INPUT else None
+
+    def blocks(self, n_records: int, start: RecordOffset) -> Iterator[tuple[TextBlock, RecordOffset]]:
+        """Yield blocks of `n_records` records, each with the offset after it; the last block may be shorter.
+
+        The row of the offset counts every record as a row. The caller corrects it for blank lines.
+        """
+        try:
+            with _open(self._file) as content:
+                if isinstance(content, io.BufferedReader) and content.peek(2)[:2] == GZIP:
+                    raise DataError(f"{self.path} is compressed by gzip. {self._gzip_advice()}")
+                yield from self._blocks(content, n_records, start)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(
+                f"{self.path} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it "
+                "again."
+            ) from None
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be read: {error.strerror or error}.") from None
+
+    def _blocks(
+        self, content: BinaryIO, n_records: int, start: RecordOffset
+    ) -> Iterator[tuple[TextBlock, RecordOffset]]:
+        header = self._read_header(content) if self._delimiter_of is not None else b""
+        self.header = header
+        if start.offset:
+            self._skip_to(content, start, header)
+            position = start
+        else:
+            self._update_hash(header)
+            n_lines = header.count(b"\n") + (bool(header) and not header.endswith(b"\n"))
+            position = start._replace(line=1 + n_lines, offset=content.tell() if content.seekable() else len(header))
+        records = self._records(content, position)
+        while True:
+            block = list(itertools.islice(records, n_records))
+            if not block:
+                return
+            joined = b"".join(block)
+            self._update_hash(joined)
+            after = RecordOffset(
+                position.row + len(block),
+                position.line + joined.count(b"\n"),
+                position.offset + len(joined),
+                self._hash.hexdigest() if self._hash is not None else "",
+            )
+            yield TextBlock(block, self.path, position), after
+            position = after
+
+    def _read_header(self, content: BinaryIO) -> bytes:
+        lines = self._lines(content, 1)
+        first = next(lines, b"").removeprefix(b"\xef\xbb\xbf")
+        if self._delimiter_of is not None:
+            self._delimiter = self._delimiter_of(first)
+        return self._complete_record(first, lines, 1)
+
+    def _records(self, content: BinaryIO, start: RecordOffset) -> Iterator[bytes]:
+        lines = self._lines(content, start.line)
+        if self._delimiter_of is None:
+            yield from lines
+            return
+        line_number = start.line
+        for line in lines:
+            record = self._complete_record(line, lines, line_number) if b'"' in line else line
+            line_number += record.count(b"\n") or 1
+            yield record
+
+    def _complete_record(self, first: bytes, lines: Iterator[bytes], line_number: int) -> bytes:
+        """Return the record that begins with a line: further lines belong to it while a quoted cell is open."""
+        record = [first]
+        if b'"' in first:
+
+            def texts() -> Iterator[str]:
+                yield first.decode("latin-1")
+                size = len(first)
+                for line in lines:
+                    record.append(line)
+                    size += len(line)
+                    if size > _MAX_RECORD_BYTES:
+                        raise DataError(self._unclosed(line_number))
+                    yield line.decode("latin-1")
+                raise DataError(self._unclosed(line_number))
+
+            with long_cells:
+                try:
+                    next(csv.reader(texts(), delimiter=self._delimiter, strict=True))
+                except csv.Error:
+                    return first if len(record) == 1 else b"".join(record)  # the check of the cells names the fault
+        return b"".join(record)
+
+    def _lines(self, content: BinaryIO, first_number: int) -> Iterator[bytes]:
+        for number, line in enumerate(iter(partial(content.readline, _MAX_RECORD_BYTES), b""), first_number):
+            if len(line) == _MAX_RECORD_BYTES:
+                raise DataError(f"{self.path}, line {number}: the line is longer than {_MAX_RECORD_BYTES:,} bytes.")
+            yield line
+
+    def _gzip_advice(self) -> str:
+        if self._file == STANDARD_INPUT:
+            return "Decompress it first, for example by `gzip -dc`."
+        return f"Decompress it, or rename it to {self._file.name}.gz and read it as a stream (--online)."
+
+    def _unclosed(self, line: int) -> str:
+        return f"{self.path}, line {line}: a quotation mark is not closed. Close it, or double it."
+
+    def _skip_to(self, content: BinaryIO, start: RecordOffset, header: bytes) -> None:
+        """Move to an offset that was reached before."""
+        if self._hash is None and not isinstance(content, gzip.GzipFile):
+            content.seek(start.offset)
+            return
+        self._update_hash(header)
+        left = start.offset - (content.tell() if content.seekable() else len(header))
+        while left > 0:
+            skipped = content.read(min(left, _CHUNK))
+            if not skipped:
+                break
+            self._update_hash(skipped)
+            left -= len(skipped)
+        if left or (self._hash is not None and self._hash.hexdigest() != start.prefix_hash):
+            raise DataError(
+                f"{self.path} does not begin with the {start.offset:,} bytes that were read before. Give the same "
+                "stream "
+                "from its beginning, or start again with --restart."
+            )
+
+    def _update_hash(self, content: bytes) -> None:
+        if self._hash is not None:
+            self._hash.update(content)
+
+
+class _LongCells:
+    """Context in which the csv module reads cells of any length.
+
+    The limit belongs to the whole process, so blocks in several threads share the change: the last one to exit restores
+    the limit. No block may contain a `yield`, or the limit would stay changed while a generator is suspended.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_entered = 0
+        self._before = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._n_entered:
+                self._before = csv.field_size_limit(_MAX_CELL)
+            self._n_entered += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_entered -= 1
+            if not self._n_entered:
+                csv.field_size_limit(self._before)
+
+
+long_cells = _LongCells()
+
+
+@contextmanager
+def polars_errors_as_data_errors(path: Path) -> Iterator[None]:
+    """Raise errors of polars, its panics on damaged files included, and of the file system as a DataError."""
+    import polars as pl
+
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        line = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise DataError(f"{path} cannot be read: {line[:_MAX_MESSAGE].rstrip('.')}.") from None
+
+
+def _open(path: Path) -> BinaryIO:
+    if path == STANDARD_INPUT:
+        return open(sys.stdin.fileno(), "rb", buffering=_CHUNK, closefd=False)
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]  # a reader of bytes like any other
+    return path.open("rb", buffering=_CHUNK)

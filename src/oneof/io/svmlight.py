@@ -1,0 +1,153 @@
+"""Reader of svmlight files: a set of labels and pairs index:value per line.
+
+The labels of a row are joined by commas, as in scikit-learn, or by the separator of the other formats:
+``2,5 1:0.3 7:1`` and ``wren|finch 1:0.3 7:1``. A line that begins with a pair is unlabeled. Index j is column j.
+"""
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oneof.candidates.columns import number_to_text
+from oneof.errors import DataError
+from oneof.io.source import RecordOffset, RecordReader, TextBlock
+
+MAX_INDEX_BITS = 30
+"""Limit of the bits of an index, so that 2 ** bits columns of weights fit in memory."""
+
+_PAIR = re.compile(rb"(\d+|qid):")
+_MAX_INDEX_DIGITS = 19
+
+
+@dataclass(frozen=True)
+class IndexedRows:
+    """Sparse rows with the text of their labels.
+
+    Attributes
+    ----------
+    rows : CSR matrix of shape (n, n_columns)
+    labels : list of str
+        Joined by the separator; empty for an unlabeled row.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from oneof.stream import IndexedRows
+    >>> IndexedRows(sp.csr_array([[0.0, 1.0], [2.0, 0.0]]), ["wren|finch", ""]).height
+    2
+    """
+
+    rows: Any
+    labels: list[str]
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+        return len(self.labels)
+
+
+class SvmlightReader:
+    """The rows of one file.
+
+    Parameters
+    ----------
+    path : Path
+    separator : str
+        The text between two labels in the result.
+    n_columns : int
+        The number of columns of the rows; 0 if only labels are read.
+
+    Attributes
+    ----------
+    path : Path
+        For messages.
+    """
+
+    def __init__(self, path: Path, *, separator: str, n_columns: int) -> None:
+        self._records = RecordReader(path)
+        self._separator = separator
+        self._n_columns = n_columns
+        self.path = self._records.path
+
+    def blocks(self, n_rows: int, start: RecordOffset) -> Iterator[tuple[IndexedRows, RecordOffset]]:
+        """Yield the rows of at most `n_rows` lines, with the offset after them; comments are skipped."""
+        for block, after in self._records.blocks(n_rows, start):
+            if self._n_columns:
+                yield _parse_rows(block, self._separator, self._n_columns), after
+            else:
+                yield IndexedRows(None, _parse_labels(block, self._separator)), after
+
+
+def _parse_labels(block: TextBlock, separator: str) -> list[str]:
+    """Return the text of the labels of each row, without parsing the pairs."""
+    return _split_lines(block, separator)[1]
+
+
+def _parse_rows(block: TextBlock, separator: str, n_columns: int) -> IndexedRows:
+    """Return the rows of a block; index j is column j."""
+    from sklearn.datasets import load_svmlight_file
+
+    lines, labels, pairs = _split_lines(block, separator)
+    try:
+        rows, _ = _load(load_svmlight_file, pairs, n_columns)
+    except (ValueError, OverflowError):
+        for line, rest in zip(lines, pairs, strict=True):
+            try:
+                _load(load_svmlight_file, [rest], n_columns)
+            except (ValueError, OverflowError):
+                raise _pair_error(f"{block.path}, line {line}", rest, n_columns) from None
+        raise
+    return IndexedRows(rows, labels)
+
+
+def _load(load: Any, pairs: Sequence[bytes], n_columns: int) -> Any:
+    return load(io.BytesIO(b"0 " + b"\n0 ".join(pairs)), n_features=n_columns, zero_based=True)
+
+
+def _split_lines(block: TextBlock, separator: str) -> tuple[list[int], list[str], list[bytes]]:
+    """Return the number, the text of the labels and the pairs of each line that is not blank or a comment."""
+    lines: list[int] = []
+    labels: list[str] = []
+    pairs: list[bytes] = []
+    texts: dict[bytes, str] = {}
+    for number, record in enumerate(block.records, block.start.line):
+        line = record.strip()
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line or line.startswith(b"#"):
+            continue
+        first, *rest = line.split(None, 1)
+        if _PAIR.match(first):
+            first, rest = b"", [line]
+        if first not in texts:
+            texts[first] = _join_labels(first, separator, f"{block.path}, line {number}")
+        lines.append(number)
+        labels.append(texts[first])
+        pairs.append(rest[0] if rest else b"")
+    return lines, labels, pairs
+
+
+def _join_labels(labels: bytes, separator: str, where: str) -> str:
+    try:
+        text = labels.decode()
+    except UnicodeDecodeError:
+        raise DataError(f"{where}: the labels are not text in UTF-8. Save the file as UTF-8.") from None
+    return separator.join(number_to_text(label) for label in text.replace(",", separator).split(separator))
+
+
+def _pair_error(where: str, pairs: bytes, n_columns: int) -> DataError:
+    # Further digits are ignored: such an index exceeds every number of columns either way.
+    indices = [int(pair.split(b":", 1)[0][:_MAX_INDEX_DIGITS]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
+    if indices and max(indices) >= n_columns:
+        bits = max(indices).bit_length()
+        advice = f"Fit with at least --hash-bits {bits}" if bits <= MAX_INDEX_BITS else "Renumber the features from 0"
+        return DataError(
+            f"{where}: the indices must be less than {n_columns:,}, the number of columns; got {max(indices)}. "
+            f"{advice}."
+        )
+    if indices != sorted(set(indices)):
+        return DataError(f"{where}: the indices must be strictly increasing. Sort them and remove duplicates.")
+    return DataError(f"{where}: a line must be labels and pairs index:value, such as `2,5 1:0.3 7:1`.")

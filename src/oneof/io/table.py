@@ -1,0 +1,235 @@
+"""Tables: files that are read in one batch, and their columns of labels."""
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.candidates import CandidateSets
+from oneof.candidates.columns import match_true_labels, read_label_columns
+from oneof.errors import DataError, LabelError, MissingExtraError
+from oneof.files import as_path
+from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.features import find_column
+from oneof.io.source import Source
+from oneof.typing import Labels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".npz": "npz",
+}
+"""The formats of tables by suffix."""
+SUFFIXES = tuple(_FORMATS)
+
+_PLACEHOLDERS = {"na", "n/a", "nan", "none", "null", "?", "-", "unknown", "missing"}
+_SEPARATORS = (";", ",", "/", "|", "+", "&")
+_MAX_LISTED = 6
+"""Maximum number of labels in a warning, which gives the number of the further ones."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that was read from a file.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        Rows are counted from 0, without the header.
+    path : Path
+    label_columns : tuple of str
+        Columns that the format itself marks as labels; they are never features.
+    """
+
+    frame: "pl.DataFrame"
+    path: Path
+    label_columns: tuple[str, ...] = ()
+
+
+def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), verbatim: Collection[str] = ()) -> Table:
+    """Read a table.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that ends in .csv (delimited by commas, or by semicolons if the header contains those and no comma),
+        .tsv, .parquet, .jsonl or .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or
+        ``candidates``).
+    as_text : collection of str
+        Columns of a CSV or TSV file that are text even if the cells look like numbers or dates.
+    verbatim : collection of str
+        Columns of labels of a CSV or TSV file: text in which only empty cells are missing. In the other columns NA,
+        NaN, null and ? are missing, too.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    DataError
+        If the file does not exist, is empty, damaged or of an unknown format; the error names the line if possible.
+    InputTypeError
+        If `path` is not a path.
+    MissingExtraError
+        If polars is not installed.
+    """
+    try:
+        import polars  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("polars", "cli") from None
+    path = as_path(path)
+    format_ = _FORMATS.get(path.suffix.lower())
+    if format_ is None:
+        raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}.")
+    if not path.exists():
+        raise DataError(f"the file {path} does not exist.")
+    if not path.is_file():
+        raise DataError(f"{path} is not a file.")
+    spec = BatchSpec(tuple(verbatim), as_text=as_text, labels_required=False)
+    batches = list(iterate_batches(Source(str(path), (path,), format_), None, spec))
+    if not any(len(batch) for batch in batches):
+        raise DataError(f"{path} has no rows.")
+    [batch] = batches
+    return Table(batch.content, path, batch.label_columns)
+
+
+def read_labels(
+    table: Table, columns: Sequence[str], *, separator: str = "|", classes: Sequence[str] | None = None
+) -> CandidateSets:
+    """Return the candidate sets of a table.
+
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of str
+        One column, whose cells are text ("a|b"), lists, or whole numbers (-1 or empty: unlabeled); or several columns
+        of 0 and 1, whose names are the classes.
+    separator : str, default="|"
+        The text between two labels.
+    classes : sequence of str, optional
+        The classes, as written in the table; by default those that occur.
+
+    Returns
+    -------
+    CandidateSets
+        Labels are numbers only if the text of every cell is a whole number.
+
+    Raises
+    ------
+    DataError
+        If a column does not exist or is named twice.
+    LabelError
+        If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
+    """
+    names = [find_column(name, table.frame.columns, table.path) for name in columns]
+    if len(set(names)) < len(names):
+        raise DataError(f"the label columns name {next(n for n in names if names.count(n) > 1)!r} twice.")
+    try:
+        return read_label_columns(table.frame, names, separator=separator, classes=classes)
+    except LabelError as error:
+        quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
+        raise error.at(f"labels {quoted} of {table.path}") from None
+
+
+def read_truth(table: Table, column: str, classes: Labels) -> Labels:
+    """Return a column of true labels, which are used for evaluation only.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+    classes : ndarray of shape (n_classes,)
+        The classes of the candidate sets.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Members of `classes`; None if the true label is missing.
+
+    Raises
+    ------
+    DataError
+        If the column does not exist, has no label, or has a label that is not a class; the error names the row.
+    """
+    import polars as pl
+
+    cells = table.frame[find_column(column, table.frame.columns, table.path)]
+    source = str(table.path)
+    if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
+        raise DataError(
+            f"the truth {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
+        )
+    truth, error = match_true_labels(cells.to_list(), classes)
+    if error is not None:
+        raise DataError(
+            f"the truth {column!r} contains {error.label!r}, which is not a class of the candidate sets. Name all "
+            "classes "
+            "(--classes) in fit if it is one of them, or leave the cell empty if the true label is unknown.",
+            source=source,
+            row=error.row,
+        )
+    missing = np.asarray([label is None for label in truth])
+    if missing.all():
+        raise DataError(f"the truth {column!r} has no labels.", source=source)
+    return truth if missing.any() else np.asarray(truth.tolist(), dtype=classes.dtype)
+
+
+def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
+    """Return a warning for each group of classes that may be a set, a missing label, or another class misspelled."""
+    labels = [label for label in classes if isinstance(label, str)]
+    notes = [_read_as_class(["-1"])] if "-1" in labels else []
+    if missing := [label for label in labels if label.strip().lower() in _PLACEHOLDERS]:
+        notes.append(_read_as_class(missing))
+    if lists := [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]:
+        notes.append(
+            _read_as_one_class(lists, "write sets of labels as 'a|b', or use a list column (Parquet, JSON lines)")
+        )
+    for other in _SEPARATORS if not lists else ():
+        single = {label for label in labels if other not in label}
+        joined = [label for label in labels if other in label and all(m.strip() in single for m in label.split(other))]
+        if joined and other != separator:
+            condition = "if they are sets" if len(joined) > 1 else "if it is a set"
+            notes.append(_read_as_one_class(joined, f"{condition} of labels, add --separator '{other}'"))
+    return notes + _misspelled(labels)
+
+
+def _read_as_class(labels: Sequence[str]) -> str:
+    verb = "are read as classes" if len(labels) > 1 else "is read as a class"
+    return f"{_listed([*map(repr, labels)])} {verb}: leave the cells of unlabeled rows empty."
+
+
+def _read_as_one_class(labels: Sequence[str], advice: str) -> str:
+    verb = "are each read as one class" if len(labels) > 1 else "is read as one class"
+    return f"{_listed([*map(repr, labels)])} {verb}: {advice}."
+
+
+def _misspelled(labels: Sequence[str]) -> list[str]:
+    spellings: dict[str, list[str]] = {}
+    for label in labels:
+        spellings.setdefault(label.strip().casefold(), []).append(label)
+    groups = [_listed([*map(repr, group)]) for group in spellings.values() if len(group) > 1]
+    if not groups:
+        return []
+    listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
+    return [
+        f"{'; '.join(listed)} differ only in case or in surrounding spaces, and are read as different classes: use one "
+        "spelling if they are the same class."
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names separated by commas and "and"; if there are too many, the number of the further ones."""
+    listed = list(names)
+    if len(listed) > _MAX_LISTED:
+        listed = [*listed[:_MAX_LISTED], f"{len(names) - _MAX_LISTED} more"]
+    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)

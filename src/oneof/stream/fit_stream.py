@@ -1,0 +1,410 @@
+"""Online learning from a stream: read, predict and learn each batch, update the losses, write checkpoints."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from oneof.candidates.columns import LabelReader, resolve_classes
+from oneof.errors import DataError, InputError, InputTypeError
+from oneof.estimators._online_base import OnlineClassifier, check_online
+from oneof.io import (
+    Column,
+    Overrides,
+    Table,
+    TextOptions,
+    align_columns,
+    check_texts,
+    choose_columns,
+    suspicious_labels,
+)
+from oneof.io.batches import (
+    BATCH_ROWS,
+    Batch,
+    BatchSpec,
+    Position,
+    file_sizes,
+    iterate_batches,
+    progress_fraction,
+)
+from oneof.io.source import Source, open_source
+from oneof.io.svmlight import MAX_INDEX_BITS
+from oneof.solvers.online import OnlineState
+from oneof.stream.checkpoint import (
+    CheckpointConfig,
+    RunState,
+    check_compatible,
+    fingerprint,
+    pack_state,
+    read_checkpoint,
+    unpack_state,
+    write_checkpoint,
+)
+from oneof.stream.encoder import StreamEncoder
+from oneof.stream.validation import ProgressiveValidation
+from oneof.typing import FeatureMatrix
+from oneof.validation import check_instance, check_positive
+
+StreamCallback = Callable[[ProgressiveValidation, float | None], None]
+"""Called after each batch with the losses and the fraction of the pass that is complete, None if it is unknown."""
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """Options for reading and learning a stream.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The column of labels, or several columns of 0 and 1; none for svmlight files.
+    separator : str
+        The text between two labels.
+    classes : tuple of str, optional
+        All classes. By default those that occur: in a first pass over the labels, or in the first batch if the stream
+        cannot be read twice.
+    overrides : Overrides
+        Kinds of columns, which take precedence over those inferred from the first batch.
+    text_options : TextOptions
+        Stop words and stemmer of texts.
+    batch_rows : int
+        Maximum number of rows in memory.
+    hash_bits : int
+        Words and categories are hashed into 2 ** hash_bits columns; indices of svmlight files are less than that.
+    n_epochs : int
+        Number of passes over the stream, in its order.
+
+    Examples
+    --------
+    >>> from oneof.stream import StreamOptions
+    >>> StreamOptions(labels=("species",), batch_rows=1_000).hash_bits
+    18
+    """
+
+    labels: tuple[str, ...] = ()
+    separator: str = "|"
+    classes: tuple[str, ...] | None = None
+    overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
+    text_options: TextOptions = TextOptions()  # noqa: RUF009 - frozen
+    batch_rows: int = BATCH_ROWS
+    hash_bits: int = 18
+    n_epochs: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "classes"):
+            value = getattr(self, name)
+            if name == "classes" and value is None:
+                continue
+            if not isinstance(value, tuple | list) or not all(isinstance(item, str) for item in value):
+                raise InputTypeError(f"`{name}` must be a tuple of names; got {value!r}.")
+        if not isinstance(self.separator, str) or not self.separator:
+            raise InputError(f"`separator` must be the text between two labels; got {self.separator!r}.")
+        check_instance("overrides", self.overrides, Overrides)
+        check_instance("text_options", self.text_options, TextOptions)
+        for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
+            value = getattr(self, name)
+            check_positive(name, value, integer=True, max_value=max_value)
+            object.__setattr__(self, name, int(value))  # a checkpoint is JSON, which has no NumPy numbers
+
+
+@dataclass(frozen=True)
+class StreamResult:
+    r"""The result of `fit_stream`.
+
+    Attributes
+    ----------
+    model : Pipeline
+        A fitted pipeline from a table, as returned by `oneof.io.align_columns`, to labels; for svmlight files, from
+        sparse rows.
+    classes : list of str
+    columns : list of Column
+        The features; empty for svmlight files.
+    validation : ProgressiveValidation
+        The losses over the first pass.
+    resumed_at : int or None
+        Number of rows learned, over all passes, when the run was resumed.
+    notes : list of str
+        Warnings about the classes, the columns and the order of the rows.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from oneof import AvgPerceptron
+    >>> from oneof.stream import StreamOptions, fit_stream
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "birds.csv")
+    ...     _ = path.write_text("span,species\n3.1,finch\n0.2,wren\n2.9,finch|wren\n")
+    ...     result = fit_stream(path, AvgPerceptron(), StreamOptions(labels=("species",)))
+    >>> result.classes, result.resumed_at, result.validation.total.rows
+    (['finch', 'wren'], None, 3)
+    """
+
+    model: Any
+    classes: list[str]
+    columns: list[Column]
+    validation: ProgressiveValidation
+    resumed_at: int | None
+    notes: list[str]
+
+
+def fit_stream(
+    source: Any,
+    estimator: Any,
+    options: StreamOptions | None = None,
+    *,
+    format: str | None = None,  # noqa: A002 - the option's name
+    checkpoints: CheckpointConfig | None = None,
+    callback: StreamCallback | None = None,
+) -> StreamResult:
+    r"""Fit an online classifier to a stream, in memory that does not grow with the number of rows.
+
+    Each row is predicted before it is learned, by the weights just before it, and each batch by the model just before
+    it. Both give an estimate of the ambiguous 0-1 loss, which is unbiased if the rows are in random order; a note warns
+    if labels come in runs. The weights equal those of `partial_fit` on the same rows, bit by bit.
+
+    Parameters
+    ----------
+    source : str, path-like or Source
+        See `read_batches`.
+    estimator : AvgPerceptron, MaxPerceptron, AvgPegasos or MaxPegasos
+        The parameters, of which `n_epochs` and `shuffle` are not used; the object itself is not changed.
+    options : StreamOptions, optional
+    format : str, optional
+        See `open_source`.
+    checkpoints : CheckpointConfig, optional
+        The file and the frequency of checkpoints. A resumed run ends with the same weights, bit by bit, as an
+        uninterrupted one. The file is not removed at the end.
+    callback : callable, optional
+        Called after each batch as ``callback(validation, fraction)``, with the fraction of the pass that is complete,
+        or None if it is unknown.
+
+    Returns
+    -------
+    StreamResult
+
+    Raises
+    ------
+    DataError, LabelError
+        If the stream cannot be read; the error names file and row or line.
+    DataError
+        If a checkpoint exists and `resume` is False, or if it is damaged or belongs to another stream or other options.
+    KeyboardInterrupt
+        After a checkpoint was written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from oneof import AvgPerceptron
+    >>> from oneof.stream import StreamOptions, fit_stream
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "birds.csv")
+    ...     rows = [f"{k + i % 7 / 10},{'wren|finch' if i % 3 else names}" for i in range(70)
+    ...             for k, names in ((0, "wren"), (3, "finch"))]
+    ...     _ = path.write_text("\n".join(["span,species", *rows]))
+    ...     result = fit_stream(path, AvgPerceptron(fit_intercept=True), StreamOptions(labels=("species",)))
+    >>> result.classes, result.validation.total.rows, result.validation.total.labeled
+    (['finch', 'wren'], 140, 48)
+    >>> result.validation.total.loss < 0.2
+    True
+    """
+    options = StreamOptions() if options is None else options
+    check_instance("options", options, StreamOptions)
+    if checkpoints is not None:
+        check_instance("checkpoints", checkpoints, CheckpointConfig)
+    if callback is not None and not callable(callback):
+        raise InputTypeError(f"`callback` must be a function, or None; got {callback!r}.")
+    source = source if isinstance(source, Source) else open_source(source, format)
+    _check_arguments(source, estimator, options)
+    identity = fingerprint(source, estimator, options)
+    resumed = _resume(checkpoints, identity)
+    fit = _StreamFit(source, estimator, options, resumed or _initialize(source, options))
+    last_checkpoint = (fit.run.total_rows, time.monotonic())
+    sizes = None if callback is None else file_sizes(source)
+    try:
+        for _ in fit.steps():
+            run = fit.run
+            if callback is not None:
+                callback(run.validation, progress_fraction(sizes, run.position))
+            if checkpoints is not None and checkpoints.is_due(
+                run.total_rows - last_checkpoint[0], time.monotonic() - last_checkpoint[1]
+            ):
+                write_checkpoint(checkpoints.path, *pack_state(run, identity))
+                last_checkpoint = (run.total_rows, time.monotonic())
+    except KeyboardInterrupt:
+        # `fit.run` is replaced after each batch, so it never contains half a batch.
+        if checkpoints is not None and fit.run.state is not None:
+            write_checkpoint(checkpoints.path, *pack_state(fit.run, identity))
+        raise
+    return _finalize(fit.run, estimator, options, None if resumed is None else resumed.total_rows)
+
+
+class _StreamFit:
+    """One fit, whose state `run` is replaced after each batch."""
+
+    def __init__(self, source: Source, estimator: OnlineClassifier, options: StreamOptions, run: RunState) -> None:
+        self.source = source
+        self.estimator = estimator
+        self.options = options
+        self.run = run
+
+    def steps(self) -> Iterator[None]:
+        """Learn the remaining batches of this pass and of the further ones, one at each step."""
+        start = time.perf_counter()
+        while self.run.epoch < self.options.n_epochs:
+            spec = self._batch_spec()
+            for batch in iterate_batches(self.source, self.options.batch_rows, spec, self.run.position):
+                with batch.localized():
+                    self.run = self._learn(batch, spec, start)
+                yield
+                start = time.perf_counter()
+            if self.run.total_rows == 0:
+                raise DataError(f"{self.source.display_name} has no rows.")
+            self.run = replace(self.run, epoch=self.run.epoch + 1, position=Position())
+
+    def _batch_spec(self) -> BatchSpec:
+        options, columns = self.options, self.run.columns
+        as_text = {*options.overrides.texts, *options.overrides.categories} - set(options.labels)
+        features = None if columns is None else tuple(columns)
+        return BatchSpec(options.labels, features, as_text, True, options.separator, 2**options.hash_bits)
+
+    def _learn(self, batch: Batch, spec: BatchSpec, start: float) -> RunState:
+        run, options = self.run, self.options
+        if run.columns is None and self.source.format != "svmlight":
+            columns, notes = choose_stream_columns(batch, options)
+            text = options.text_options
+            names = [(column.name, str(column.kind)) for column in columns]
+            encoder = StreamEncoder(names, options.hash_bits, text.stop_words, text.stem)
+            run = replace(run, columns=columns, notes=notes, encoder=encoder)
+            spec.features = tuple(columns)
+        if run.classes is None:
+            reader = LabelReader(options.labels, options.separator)
+            classes = _resolve_classes(reader.names(batch.labels), reader, f"the first batch of {batch.path}")
+            run = replace(run, classes=classes)
+        mask = LabelReader(options.labels, options.separator, run.classes).mask(batch.labels)
+        encoder_after, rows = _encode(run, batch)
+        state = self.estimator._advance(run.state, rows, mask)
+        mistakes = state.n_mistakes - (0 if run.state is None else run.state.n_mistakes)
+        validation = run.validation
+        if run.epoch == 0:
+            predicted = None if run.state is None else self.estimator._predict_at(run.state, rows)
+            validation = validation.update(mask, mistakes, predicted, time.perf_counter() - start)
+        return replace(
+            run,
+            position=batch.after,
+            encoder=encoder_after,
+            state=state,
+            validation=validation,
+            total_rows=run.total_rows + len(batch),
+        )
+
+
+def choose_stream_columns(batch: Batch, options: StreamOptions) -> tuple[list[Column], list[str]]:
+    """Return the features, and a sentence for each excluded column that the user did not name.
+
+    The kinds are inferred as for a table (`oneof.io.choose_columns`), from the rows of the first batch only.
+    """
+    table = Table(batch.content, batch.path)
+    scope = f", according to the first {len(batch):,} rows (--batch-rows)"
+    columns, notes = choose_columns(table, exclude=set(options.labels), overrides=options.overrides, scope=scope)
+    named = {column.name for column in columns} | set(options.labels) | set(options.overrides.drop)
+    for name in batch.content.columns:
+        if name not in named and not any(note.startswith(f"column {name!r} ") for note in notes):
+            notes.append(
+                f"column {name!r} is excluded: it has one value in the first {len(batch):,} rows "
+                "(add --numeric, --categorical or --text to include it)."
+            )
+    # A column that the user named as text may have its first words in later rows.
+    inferred = [column for column in columns if column.name not in options.overrides.texts]
+    if not options.overrides.texts or any(column.kind == "text" for column in inferred):
+        check_texts(align_columns(batch.content, columns, batch.path), inferred, options.text_options, batch.path)
+    return columns, notes
+
+
+def _encode(run: RunState, batch: Batch) -> tuple[StreamEncoder | None, FeatureMatrix]:
+    """Return the encoder and the rows of a batch; after the first pass the encoder does not change."""
+    if run.encoder is None:
+        return None, batch.content.rows
+    frame = align_columns(batch.content, run.columns or [], batch.path)
+    if run.epoch == 0:
+        return run.encoder.partial_fit_transform(frame)
+    return run.encoder, run.encoder.transform(frame)
+
+
+def _initialize(source: Source, options: StreamOptions) -> RunState:
+    """Return the state before the first batch, with the classes if they are known or can be collected in a pass."""
+    if options.classes is not None:
+        return RunState(classes=LabelReader(options.labels, options.separator, options.classes).classes)
+    if len(options.labels) > 1:
+        return RunState(classes=list(options.labels))
+    if not source.can_be_read_again:
+        return RunState()
+    reader = LabelReader(options.labels, options.separator)
+    names: set[str] = set()
+    empty = True
+    spec = BatchSpec(options.labels, (), separator=options.separator)
+    for batch in iterate_batches(source, options.batch_rows, spec):
+        empty = False
+        with batch.localized():
+            names |= reader.names(batch.labels)
+    if empty:
+        raise DataError(f"{source.display_name} has no rows.")
+    return RunState(classes=_resolve_classes(names, reader, source.display_name))
+
+
+def _resolve_classes(names: set[str], reader: LabelReader, source: str) -> list[str]:
+    try:
+        return resolve_classes(names, has_minus_one=reader.has_minus_one)
+    except InputError as error:
+        raise error.at(source) from None
+
+
+def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> RunState | None:
+    """Return the state in the checkpoint, if it exists and `resume` is set."""
+    if checkpoints is None or not checkpoints.path.exists():
+        return None
+    path = checkpoints.path
+    if not checkpoints.resume:
+        raise DataError(
+            f"{path} is the checkpoint of a run that did not finish. Continue with --resume, or start again with "
+            "--restart."
+        )
+    header, arrays = read_checkpoint(path)
+    check_compatible(header, identity, path)
+    return unpack_state(header, arrays, path)
+
+
+def _check_arguments(source: Source, estimator: Any, options: StreamOptions) -> None:
+    check_online(estimator)
+    if options.n_epochs > 1 and not source.can_be_read_again:
+        raise InputError("standard input can be read only once. Give a file for several epochs.")
+    if source.format == "svmlight":
+        if options.labels:
+            raise InputError("the labels of svmlight files are at the start of each line. Omit --labels.")
+        if options.overrides != Overrides() or options.text_options != TextOptions():
+            raise InputError("svmlight files have no named columns. Omit options that name columns or concern words.")
+    elif not options.labels:
+        raise InputError("--labels must name the column of labels; got none.")
+
+
+def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamResult:
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+
+    state: OnlineState | None = run.state
+    if state is None or run.classes is None:
+        raise DataError("the stream has no rows.")
+    if run.validation.total.labeled == 0:
+        raise DataError("every row is unlabeled, so there is nothing to learn from.")
+    n_features = state.V.shape[1] - bool(estimator.fit_intercept)
+    classifier = clone(estimator)._load_state(state, run.classes, n_features)
+    steps = [("columns", run.encoder)] if run.encoder is not None else []
+    # Classes named by the user are not suspicious.
+    class_notes = suspicious_labels(run.classes, options.separator) if options.classes is None else []
+    order_note = run.validation.autocorrelation.note()
+    return StreamResult(
+        Pipeline([*steps, ("method", classifier)]),
+        list(run.classes),
+        list(run.columns or []),
+        run.validation,
+        resumed_at,
+        [*class_notes, *run.notes, *([] if order_note is None else [order_note])],
+    )

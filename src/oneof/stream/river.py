@@ -1,0 +1,236 @@
+"""An online classifier with the interface of river: it learns one row at a time, and a row is a dict of features."""
+
+from collections.abc import Collection, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, Self
+
+import numpy as np
+
+from oneof.candidates import CandidateSets, as_classes
+from oneof.candidates.collections import is_collection
+from oneof.errors import InputError, InputTypeError
+from oneof.estimators._online_base import check_online
+from oneof.io.svmlight import MAX_INDEX_BITS
+from oneof.likelihoods import softmax
+from oneof.solvers.online import OnlineState
+from oneof.solvers.row_accessors import SparseRows, read_only
+from oneof.typing import Floats, Ints, Mask
+from oneof.validation import check_positive
+
+_MAX_NAMES, _MAX_SETS = 2**20, 2**12
+"""Sizes of the caches, so that memory does not grow with the stream."""
+_NUMBERS = {int, float}
+
+
+class RiverClassifier:
+    """Online classifier of single rows, ``{"span": 3.1, "color": "red"}``, with the methods of river's classifiers.
+
+    River itself is not required. Numbers are not scaled; text is a category. Both are hashed.
+
+    Parameters
+    ----------
+    estimator : AvgPerceptron, MaxPerceptron, AvgPegasos or MaxPegasos
+        The parameters; the object itself is not changed.
+    classes : sequence
+        All classes.
+    hash_bits : int, default=12
+        The number of columns that features are hashed into is 2 ** hash_bits.
+
+    Notes
+    -----
+    Almost all of the time per row is spent in Python code around a few sums: use `fit_stream` if possible. The columns
+    of up to a million feature names are cached.
+
+    Examples
+    --------
+    >>> from oneof import AvgPerceptron
+    >>> from oneof.stream import RiverClassifier
+    >>> model = RiverClassifier(AvgPerceptron(), classes=["finch", "wren"])
+    >>> rows = [({"size": 1.0, "song": "trill"}, {"wren"}), ({"size": 2.0, "song": "call"}, {"finch"})]
+    >>> for x, y in rows * 3 + [({"size": 1.5}, None)]:
+    ...     _ = model.learn_one(x, y)
+    >>> model.predict_one({"size": 1.1, "song": "trill"})
+    'wren'
+    >>> sorted(model.predict_proba_one({"size": 1.1, "song": "trill"}))
+    ['finch', 'wren']
+    """
+
+    def __init__(self, estimator: Any, classes: Sequence[Any], hash_bits: int = 12) -> None:
+        from sklearn.feature_extraction import FeatureHasher
+
+        check_online(estimator)
+        if len(as_classes(classes)) < 2:
+            raise InputError("`classes` must name at least two classes; got one.")
+        check_positive("hash_bits", hash_bits, integer=True, max_value=MAX_INDEX_BITS)
+        self.estimator = estimator
+        self.classes = as_classes(classes).tolist()
+        self.hash_bits = int(hash_bits)
+        self._hasher = FeatureHasher(2**hash_bits)
+        self._state: OnlineState | None = None
+        self._codes_of: dict[str, int] = {}
+        self._masks: dict[Any, Mask] = {}
+
+    def learn_one(self, x: Mapping[str, Any], y: Any) -> Self:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : mapping of str to number or str
+        y : label, collection of labels, or None
+            The candidates of the row; None if it is unlabeled.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If a value is not a number or not finite; the model is then unchanged.
+        LabelError
+            If a label of `y` is not one of `classes`.
+        """
+        columns, values = self._row(x)
+        ends = np.array([0, len(columns)], dtype=np.int64)
+        row = SparseRows(read_only(values), read_only(columns), read_only(ends), 2**self.hash_bits)
+        self._state = self.estimator._advance(self._state, row, self._mask(y), in_place=True)
+        return self
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """Return the class of a row; None before the first call of `learn_one`, as in river.
+
+        Parameters
+        ----------
+        x : mapping of str to number or str
+
+        Returns
+        -------
+        class or None
+        """
+        return None if self._state is None else self.classes[int(np.argmax(self._scores(self._state, x)))]
+
+    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        """Return the uncalibrated softmax of the scores; an empty dict before the first call of `learn_one`.
+
+        Parameters
+        ----------
+        x : mapping of str to number or str
+
+        Returns
+        -------
+        dict of class to float
+            Sums to 1.
+        """
+        if self._state is None:
+            return {}
+        proba = softmax(self._scores(self._state, x)[None, :])[0]
+        return dict(zip(self.classes, proba.tolist(), strict=True))
+
+    def fitted(self) -> Any:
+        """Return the estimator fitted so far, for rows hashed by `sklearn.feature_extraction.FeatureHasher`.
+
+        Returns
+        -------
+        estimator
+            A fitted clone.
+
+        Raises
+        ------
+        NotFittedError
+            Before the first call of `learn_one`.
+        """
+        from sklearn.base import clone
+        from sklearn.exceptions import NotFittedError
+
+        if self._state is None:
+            raise NotFittedError("This RiverClassifier is not fitted. Call learn_one first.")
+        return clone(self.estimator)._load_state(deepcopy(self._state), self.classes, 2**self.hash_bits)
+
+    def _scores(self, state: OnlineState, x: Mapping[str, Any]) -> Floats:
+        columns, values = self._row(x)
+        if self.estimator.fit_intercept:
+            columns, values = np.append(columns, state.V.shape[1] - 1), np.append(values, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(state.weights_at(columns, mean=bool(self.estimator.average)) @ values)
+        if not np.isfinite(scores).all():
+            raise InputError("a score overflows, or a feature is infinite. Use finite features, scaled to about 1.")
+        return scores
+
+    def _mask(self, y: Any) -> Mask:
+        """Return the mask of a row, (1, K)."""
+        key = _key(y)
+        if key in self._masks:
+            return self._masks[key]
+        mask = CandidateSets.from_sets([y], classes=self.classes).mask
+        if key is not None and len(self._masks) < _MAX_SETS:
+            self._masks[key] = mask
+        return mask
+
+    def _row(self, x: Mapping[str, Any]) -> tuple[Ints, Floats]:
+        """Return the increasing columns of a row and their values, equal to those of the hasher."""
+        if not isinstance(x, Mapping):
+            raise InputTypeError(f"`x` must be a dict {{name: value}} of features; got {type(x).__name__}.")
+        names, values = _encode_numbers(x) if set(map(type, x.values())) <= _NUMBERS else _encode_mixed(x)
+        try:
+            codes = self._codes(names)
+        except KeyError:
+            if len(self._codes_of) > _MAX_NAMES:
+                self._codes_of.clear()
+            self._cache_codes([name for name in names if name not in self._codes_of])
+            codes = self._codes(names)
+        order = codes.argsort(kind="stable")
+        columns, scaled = codes[order] >> 1, (values * (1 - 2 * (codes & 1)))[order]
+        is_new = columns[1:] != columns[:-1]
+        if not is_new.all():  # several features have the same column
+            starts = np.concatenate(([0], 1 + np.flatnonzero(is_new)))
+            columns, scaled = columns[starts], np.add.reduceat(scaled, starts)
+        return columns.astype(np.int32), scaled
+
+    def _codes(self, names: Collection[str]) -> Ints:
+        """Return twice the column of each name, plus 1 if the hasher negates its values."""
+        return np.fromiter(map(self._codes_of.__getitem__, names), np.int64, len(names))
+
+    def _cache_codes(self, names: list[str]) -> None:
+        """Store the columns and signs that the hasher gives to names."""
+        hashed = self._hasher.transform([{name: 1.0} for name in names])
+        self._codes_of.update(zip(names, (2 * hashed.indices + (hashed.data < 0)).tolist(), strict=True))
+
+
+def _key(y: Any) -> Any:
+    """Return a cache key of a row's candidates, or None if keys would be ambiguous, as 1 equals True and 1.0."""
+    if y is None or type(y) in (str, int):
+        return (y,)
+    if is_collection(y) and not isinstance(y, np.ndarray) and all(type(label) in (str, int) for label in y):
+        return frozenset(y)
+    return None
+
+
+def _encode_numbers(x: Mapping[str, Any]) -> tuple[Collection[str], Floats]:
+    """Return names and values of a row of Python numbers, without missing ones."""
+    names: Collection[str] = x.keys() if set(map(type, x)) <= {str} else list(map(str, x))
+    try:
+        values = np.fromiter(x.values(), np.float64, len(x))
+    except OverflowError:
+        return _encode_mixed(x)
+    missing = np.isnan(values)
+    if missing.any():
+        return [name for name, is_missing in zip(names, missing, strict=True) if not is_missing], values[~missing]
+    return names, values
+
+
+def _encode_mixed(x: Mapping[str, Any]) -> tuple[list[str], Floats]:
+    """Return names and values of any row: text is a category with value 1, None is missing."""
+    names, values = [], []
+    for name, value in x.items():
+        if value is None:
+            continue
+        try:
+            number = 1.0 if isinstance(value, str) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise InputTypeError(
+                f"feature {name!r} must be a number that fits float64, text or None; got {type(value).__name__}."
+            ) from None
+        if not np.isnan(number):
+            names.append(f"{name}={value}" if isinstance(value, str) else str(name))
+            values.append(number)
+    return names, np.array(values, dtype=np.float64)

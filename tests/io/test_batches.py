@@ -1,0 +1,225 @@
+"""Reading: the same rows in every format, the same batches from every position, errors that name the line."""
+
+import gzip
+import json
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.candidates.columns import label_to_text
+from oneof.errors import DataError, InputError
+from oneof.io import Column, align_columns
+from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.stream import open_source, read_batches
+from tests.stream.conftest import N_ROWS, make_frame, make_numbers, write_svmlight
+
+COLUMNS = (Column("span", "number"), Column("mass", "number"), Column("color", "category"), Column("remark", "text"))
+FORMS = ("t.csv", "t.tsv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow", "parts")
+
+
+def _spec():
+    return BatchSpec(("species",), COLUMNS)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_format_gives_the_rows_of_the_table(files, name):
+    """All rows occur once and in order, in batches of at most the requested number."""
+    frame = make_frame()
+    found = [
+        (b, align_columns(b.content, COLUMNS, b.path)) for b in iterate_batches(open_source(files[name]), 90, _spec())
+    ]
+    assert all(0 < len(batch) <= 90 for batch, _ in found)
+    assert pl.concat([part for _, part in found]).equals(align_columns(frame, COLUMNS, files[name]), null_equal=True)
+    labels = [cell or "" for batch, _ in found for cell in batch.content["species"].to_list()]
+    assert labels == frame["species"].to_list()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_batches_are_the_same_from_every_position(files, name):
+    """Reading from the end of any batch gives the batches after it, with the same row numbers."""
+    source = open_source(files[name])
+    batches = list(iterate_batches(source, 60, _spec()))
+    for number in (0, len(batches) // 2, len(batches) - 2):
+        rest = list(iterate_batches(source, 60, _spec(), batches[number].after))
+        assert [b.first_row for b in rest] == [b.first_row for b in batches[number + 1 :]]
+        assert all(a.content.equals(b.content) for a, b in zip(rest, batches[number + 1 :], strict=True))
+        assert [b.after for b in rest] == [b.after for b in batches[number + 1 :]]
+    assert not list(iterate_batches(source, 60, _spec(), batches[-1].after))
+
+
+def test_svmlight_is_read_as_written(tmp_path):
+    """Pairs are equal to the last bit; labels are joined by commas or the separator, or missing."""
+    frame = make_numbers(50)
+    write_svmlight(frame, tmp_path / "t.svm")
+    (batch,) = iterate_batches(open_source(tmp_path / "t.svm"), 100, BatchSpec(n_columns=8))
+    np.testing.assert_array_equal(batch.content.rows.toarray()[:, :4], frame.drop("label").to_numpy())
+    assert batch.content.labels == frame["label"].to_list()
+    (tmp_path / "u.svmlight").write_text("# a comment\n2,5 0:1.5 3:2\n\n+1 1:1 # of one row\n3.0 2:1\n1:4\na|b\n")
+    (batch,) = iterate_batches(open_source(tmp_path / "u.svmlight"), 100, BatchSpec(n_columns=4))
+    assert batch.content.labels == ["2|5", "1", "3", "", "a|b"]
+    assert batch.content.rows.toarray().tolist() == [[1.5, 0, 0, 2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 4, 0, 0], [0] * 4]
+
+
+def test_quoted_cells_may_hold_ends_of_line(tmp_path):
+    """A record ends when its quoted cell is closed, also if a block of lines ends within it."""
+    texts = ['one, "two"\nthree', "plain", 'a\n\n"b"\n', 'he message ""', ""]
+    frame = pl.DataFrame({"text": texts * 7, "label": ["a", "b", "a", "b", "a"] * 7})
+    frame.write_csv(tmp_path / "t.csv")
+    spec = BatchSpec(("label",), (Column("text", "text"),))
+    for n_rows in (1, 2, 3, 100):
+        read = pl.concat([batch.content for batch in iterate_batches(open_source(tmp_path / "t.csv"), n_rows, spec)])
+        assert read["text"].fill_null("").to_list() == texts * 7
+
+
+def test_byte_order_marks_and_line_ends(tmp_path):
+    r"""A byte order mark, line ends \r\n, a last line without an end, semicolons and spaces around numbers are read."""
+    (tmp_path / "t.csv").write_bytes("\ufeffx;label\r\n 1.5;é|b\r\n?;\r\n2;b".encode())
+    spec = BatchSpec(("label",), (Column("x", "number"),))
+    (batch,) = iterate_batches(open_source(tmp_path / "t.csv"), 10, spec)
+    assert align_columns(batch.content, spec.features, batch.path)["x"].fill_nan(-1).to_list() == [1.5, -1, 2]
+    assert batch.content["label"].to_list() == ["é|b", None, "b"]
+    (tmp_path / "t.jsonl").write_bytes('\ufeff{"x": 1}\r\n\r\n{"x": 2}'.encode())
+    assert [b["x"].to_list() for b in read_batches(tmp_path / "t.jsonl")] == [[1, 2]]
+
+
+def test_json_objects_may_lack_keys_and_hold_lists(tmp_path):
+    """A missing key is a missing value, also if no object of the batch has the key; sets may be lists."""
+    rows = [
+        {"x": 1, "y": 2, "label": ["a", "b"]},
+        {"x": 2, "label": "a"},
+        {"x": 3, "label": None},
+        {"x": 4, "label": []},
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    spec = BatchSpec(("label",), (Column("x", "number"), Column("y", "number")))
+    found = [
+        align_columns(b.content, spec.features, b.path)
+        for b in iterate_batches(open_source(tmp_path / "t.jsonl"), 1, spec)
+    ]
+    assert pl.concat(found)["y"].is_nan().to_list() == [False, True, True, True]
+
+
+FAULTS = {
+    "short line": ("t.csv", b"x,label\n1,a\n2\n3,b\n", "t.csv, line 3: found 1 cells, but the header has 2"),
+    "long line": ("t.csv", b"x,label\n1,a\n2,b,c\n", "t.csv, line 3: found 3 cells"),
+    "blank line": ("t.csv", b"x,label\n1,a\n\n2,b\n", "t.csv, line 3: the line is blank"),
+    "open quotation": ("t.csv", b'x,label\n1,a\n2,"b\n3,c\n', "t.csv, line 3: a quotation mark is not closed"),
+    "quotation inside": ("t.csv", b'x,label\n1,"a"b\n', "t.csv, line 2: "),
+    "no UTF-8": ("t.csv", b"x,label\n1,a\n2,\xe9\n", r"t.csv is not text in UTF-8 \(line 3\)"),
+    "two columns of a name": ("t.csv", b"x,x\n1,a\n", "two columns 'x'"),
+    "empty file": ("t.csv", b"", "t.csv is empty"),
+    "no number": ("t.csv", b"x,label\n1,a\nfour,b\n", "row 1: column 'x' must contain numbers; got 'four'"),
+    "no JSON": ("t.jsonl", b'{"x": 1, "label": "a"}\n{"x": \n', "t.jsonl, line 2: invalid JSON"),
+    "no object": ("t.jsonl", b'{"x": 1, "label": "a"}\n[1]\n', "t.jsonl, line 2: a line must be an object"),
+    "JSON of no UTF-8": ("t.jsonl", b'{"x": 1, "label": "\xe9"}\n', r"t.jsonl is not text in UTF-8 \(line 1"),
+    "no pair": ("t.svm", b"a 1:2\nb 1:2 x\n", "t.svm, line 2: a line must be labels and pairs index:value"),
+    "half a pair": ("t.svm", b"a 1:2\nb 1 2:3 4:\n", "t.svm, line 2: a line must be labels and pairs"),
+    "two values": ("t.svm", b"a 1:2\nb 1:2:3 4\n", "t.svm, line 2: a line must be labels and pairs"),
+    "order of pairs": ("t.svm", b"a 1:2\nb 3:2 1:1\n", "t.svm, line 2: the indices must be strictly increasing"),
+    "large index": ("t.svm", b"a 1:2\nb 300000:2\n", "t.svm, line 2: the indices .* got 300000.* --hash-bits 19"),
+    "negative index": ("t.svm", b"a 1:2\nb -3:2\n", "t.svm, line 2: a line must be labels and pairs"),
+    "absurd index": ("t.svm", b"a 1:2\nb 99999999999:2\n", "line 2: the indices .* got 99999999999. Renumber"),
+    "many digits": ("t.jsonl", b'{"x": 1, "label": "a"}\n{"x": 1' + 5000 * b"0" + b"}\n", "2: a number has too many"),
+    "other keys": ("t.jsonl", b'{"y": 1}\n{"y": 2}\n', "t.jsonl: there is no column 'label': the columns are y"),
+    "no keys": ("t.jsonl", b"{}\n{}\n", "t.jsonl: there is no column 'label': the columns are none"),
+    "no parquet": ("t.parquet", b"PAR1", "t.parquet cannot be read"),
+    "no gzip": ("t.csv.gz", b"x,label\n1,a\n", "t.csv.gz is damaged or truncated"),
+    "half a gzip": ("t.csv.gz", gzip.compress(b"x,label\n" + bytes(range(48, 122)) * 9)[:-9], "damaged or truncated"),
+    "no labels": ("t.csv", b"x,labl\n1,a\n", "t.csv: there is no column 'label': did you mean 'labl'"),
+    "no features": ("t.csv", b"y,label\n1,a\n", "t.csv: missing 'x'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_are_named_by_their_line(tmp_path, name):
+    file, content, message = FAULTS[name]
+    (tmp_path / file).write_bytes(content)
+    features = (Column("x", "number"),)
+    spec = BatchSpec() if file == "t.svm" else BatchSpec(("label",), features)
+
+    def read():
+        for batch in iterate_batches(open_source(tmp_path / file), 10, spec):
+            if file != "t.svm":
+                align_columns(batch.content, features, batch.path)
+
+    with pytest.raises(DataError, match=message):
+        read()
+
+
+def test_sources_that_cannot_be_opened(tmp_path, files):
+    """Missing, unknown and mixed formats are errors before anything is read."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mixed").mkdir()
+    for name in ("a.csv", "b.jsonl"):
+        (tmp_path / "mixed" / name).touch()
+    (tmp_path / "t.xls").touch()
+    cases = [
+        ("none.csv", None, "does not exist"),
+        ("empty", None, "contains no file of a known format"),
+        ("mixed", None, r"several formats, for example a.csv and b.jsonl. Give --format"),
+        ("t.xls", None, "unknown format"),
+        ("t.xls", "xls", "the format must be one of .*; got 'xls'"),
+    ]
+    for name, form, message in cases:
+        with pytest.raises(DataError, match=message):
+            open_source(tmp_path / name, form)
+    with pytest.raises(DataError, match="standard input needs a text format"):
+        open_source("-")
+    assert [file.name for file in open_source(files["parts"]).files] == ["0.csv", "1.csv", "2.csv"]
+    with pytest.raises(InputError, match=r"`n_rows` must be .*; got 0"):
+        next(read_batches(files["t.csv"], n_rows=0))
+    assert sum(batch.height for batch in read_batches(files["parts"])) == N_ROWS
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 100])
+def test_objects_without_keys_are_rows_however_batches_fall(tmp_path, n_rows):
+    """An object without labels, features or any key is a row, also if it is alone in a batch."""
+    rows = [{"x": 1, "label": "a"}, {"x": 2}, {"label": "b"}, {}, {"id": 7}, {"x": 3, "label": "a"}]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    spec = BatchSpec(("label",), (Column("x", "number"),))
+    batches = list(iterate_batches(open_source(tmp_path / "t.jsonl"), n_rows, spec))
+    table = pl.concat([batch.content.select(pl.col("x").cast(pl.Float64), "label") for batch in batches])
+    assert table["x"].to_list() == [1, 2, None, None, None, 3]
+    assert table["label"].to_list() == ["a", None, "b", None, None, "a"]
+    assert [batch.first_row for batch in batches] == list(range(0, 6, n_rows))
+
+
+def test_names_of_columns_may_hold_quotation_marks(tmp_path):
+    """Names may also contain commas, and the numbers of other columns: every cell is under its own name."""
+    frame = pl.DataFrame({'say "x"': [1.0, 2.0], "a,b": [3.0, 4.0], "0": [5.0, 6.0], "label": ["a", "b"]})
+    frame.write_csv(tmp_path / "t.csv")
+    assert next(iter(read_batches(tmp_path / "t.csv"))).equals(frame)
+    spec = BatchSpec(("label",), tuple(Column(name, "number") for name in frame.columns[:3]))
+    (batch,) = iterate_batches(open_source(tmp_path / "t.csv"), 10, spec)
+    assert batch.content.select(frame.columns).equals(frame)
+
+
+def test_long_numbers_stay_different_labels(tmp_path):
+    """Labels with more digits than a float are not rounded."""
+    (tmp_path / "t.svm").write_text("9007199254740992 0:1\n9007199254740993.0,+7 0:1\n" + 400 * "1" + " 0:1\n")
+    (batch,) = read_batches(tmp_path / "t.svm")
+    assert batch.labels == ["9007199254740992", "9007199254740993|7", 400 * "1"]
+    assert label_to_text("9007199254740993.0") == "9007199254740993"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "message"),
+    [
+        ("csv", b"span,species\n1\n", "standard input, line 2: found 1 cells"),
+        ("csv", b"", "standard input is empty"),
+        ("csv", b"x,x\n", "standard input has two columns"),
+        ("jsonl", b"{\n", "standard input, line 1: invalid JSON"),
+        ("svmlight", b"1 2:1 1:1\n", "standard input, line 1: the indices"),
+        ("csv", gzip.compress(b"x\n1\n", mtime=0), "standard input is compressed by gzip. Decompress it first"),
+    ],
+)
+def test_messages_name_standard_input(kind, content, message, tmp_path, monkeypatch):
+    """No message names the file "-"."""
+    (tmp_path / "t").write_bytes(content)
+    with (tmp_path / "t").open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        with pytest.raises(DataError, match=f"^{message}"):
+            list(read_batches("-", format=kind))
+    assert open_source("-", kind).display_name == "standard input"

@@ -1,0 +1,119 @@
+"""Columns of labels: every form of the same supervision gives the same candidate sets."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from oneof import AvgPerceptron
+from oneof.errors import DataError, LabelError, OneofError
+from oneof.io import Table, read_labels, read_table, read_truth
+from oneof.stream import StreamOptions, fit_stream
+
+SETS = [{"a", "b"}, {"b"}, {"a", "b", "c"}, {"c"}]
+
+
+def _table(**columns: Any) -> Table:
+    return Table(pl.DataFrame(columns), Path("t.csv"))
+
+
+@pytest.mark.parametrize(
+    ("table", "options"),
+    [
+        (_table(y=["a|b", "b", None, "c"]), {}),
+        (_table(y=["a ; b", "b", " ", "c"]), {"separator": ";"}),
+        (_table(y=[["b", "a"], ["b"], None, ["c"]]), {}),
+        (_table(y=["a|b", "b", "", "c"]), {"classes": ["a", "b", "c"]}),
+    ],
+)
+def test_forms_of_one_column(table: Table, options: dict[str, Any]) -> None:
+    candidates = read_labels(table, ["y"], **options)
+    assert candidates.to_sets() == SETS
+    assert candidates.classes.tolist() == ["a", "b", "c"]
+
+
+def test_one_column_per_class() -> None:
+    """Several columns of 0 and 1 are an indicator, also as text or booleans; their names are the classes."""
+    for convert in (int, str, bool):
+        table = _table(
+            a=[convert(v) for v in (1, 0, 1, 0)] if convert is not str else ["1", "0", "1", "0"],
+            b=[convert(v) for v in (1, 1, 1, 0)] if convert is not str else ["1", "1", "1", "0"],
+            c=[convert(v) for v in (0, 0, 1, 1)] if convert is not str else ["0", "0", "1", "1"],
+        )
+        candidates = read_labels(table, ["a", "b", "c"])
+        assert candidates.to_sets() == SETS
+
+
+@pytest.mark.parametrize("cells", [[3, 1, -1, 3], ["3", "1", "", "3"], [3.0, 1.0, None, 3.0], ["3", "1", "-1", "3.0"]])
+def test_whole_numbers_are_labels(cells: list[Any]) -> None:
+    """-1 and empty cells are unlabeled, and text of whole numbers is numbers."""
+    candidates = read_labels(_table(y=cells), ["y"])
+    assert candidates.to_sets() == [{3}, {1}, {1, 3}, {3}]
+    assert candidates.classes.dtype.kind == "i"
+
+
+def test_numbers_in_sets_stay_text() -> None:
+    candidates = read_labels(_table(y=["07|8", "8", None]), ["y"])
+    assert candidates.classes.tolist() == ["07", "8"]
+
+
+def test_signs_are_ambiguous() -> None:
+    """A column of -1 and 1 alone is an error that names the option; with the option, both are classes."""
+    table = _table(y=[-1, 1, 1, -1])
+    with pytest.raises(LabelError, match="--classes=-1,1"):
+        read_labels(table, ["y"])
+    assert read_labels(table, ["y"], classes=["-1", "1"]).to_sets() == [{-1}, {1}, {1}, {-1}]
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "options", "message"),
+    [
+        (_table(y=["a", "a"]), ["y"], {}, "only one class occurs"),
+        (_table(y=["a", None]), ["y"], {}, "only one class occurs"),
+        (_table(y=["", None]), ["y"], {}, "every row is unlabeled"),
+        (_table(y=[-1, -1]), ["y"], {}, "every row is unlabeled"),
+        (_table(y=["a|b", "b|a"]), ["y"], {}, "every row is unlabeled"),
+        (_table(y=["a", "[]", "b"]), ["y"], {}, "row 1: the candidate set is empty"),
+        (_table(y=["a", "b|", "b"]), ["y"], {}, "row 1: 'b|' names an empty label"),
+        (_table(y=[["a"], ["b"], []]), ["y"], {}, "row 2: the candidate set is empty"),
+        (_table(a=[1, 0], b=[0, 0]), ["a", "b"], {}, "row 1: the candidate set is empty"),
+        (_table(a=[1, 0], b=[0, 2]), ["a", "b"], {}, "row 1, column 1: an indicator must contain 0 and 1 only; got 2"),
+        (_table(a=["x", "y"], b=[0, 1]), ["a", "b"], {}, "column 'a' must contain 0 and 1"),
+        (_table(a=[1, 0], b=[0, 1]), ["a", "a"], {}, "'a' twice"),
+        (_table(y=["1.5", "2.25"]), ["y"], {}, "row 0: labels must not be continuous; got '1.5'"),
+        (_table(y=[1.5, 2.25]), ["y"], {}, "continuous"),
+        (_table(y=["a", "b"]), ["y"], {"classes": ["a", "c"]}, "row 1: label 'b' is not one of the classes"),
+        (_table(y=["a", "b"]), ["x"], {}, "no column 'x'"),
+        (_table(y=[1, 2]), ["y"], {"classes": ["a", "b"]}, "the labels are numbers"),
+    ],
+)
+def test_invalid_labels_are_errors(table: Table, columns: list[str], options: Any, message: str) -> None:
+    with pytest.raises(OneofError, match=message.replace("|", r"\|")) as caught:
+        read_labels(table, columns, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_truth_is_read_over_the_classes() -> None:
+    """A label is the same as a number or as text; a missing true label is allowed, an unknown label is not."""
+    table = _table(y=["1|2", "2", "3"], t=[1, 2, 3], u=["3", None, "1"], w=["1", "2", "9"], e=[None, None, None])
+    classes = read_labels(table, ["y"]).classes
+    assert read_truth(table, "t", classes).tolist() == ["1", "2", "3"]
+    assert read_truth(table, "u", classes).tolist() == ["3", None, "1"]
+    with pytest.raises(
+        DataError, match="row 2: the truth 'w' contains '9', which is not a class of the candidate sets"
+    ):
+        read_truth(table, "w", classes)
+    with pytest.raises(DataError, match=r"the truth 'e' must have one label per row"):
+        read_truth(table, "e", classes)
+
+
+@pytest.mark.parametrize("cell", ['[["a", "b"]]', '["a", ["b"]]', '[["a"], [1]]', '[[["a"]]]'])
+def test_lists_within_lists_are_errors(tmp_path: Path, cell: str) -> None:
+    """They are not read as one label of that spelling, neither in a table nor in a stream."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"y": ["a"]}}\n{{"y": {cell}}}\n{{"y": ["b"]}}\n')
+    with pytest.raises(LabelError, match="a set must be one list of labels; got lists within a list"):
+        read_labels(read_table(path), ["y"])
+    with pytest.raises(LabelError, match="a set must be one list of labels; got lists within a list"):
+        fit_stream(path, AvgPerceptron(), StreamOptions(("y",)))

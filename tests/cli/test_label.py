@@ -152,7 +152,7 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
         (["--labels", "species", *CLASSES, "--export", "out.xlsx"], "out.xlsx"),
         (["--labels", "species", *CLASSES, "--export", "birds.csv"], "would be overwritten"),
         (["--labels", "species", *CLASSES, "--answers", "birds.csv"], "would be overwritten"),
-        (["--labels", "species", *CLASSES, "--import", "absent.csv", "--export", "out.csv"], "absent.csv"),
+        (["--labels", "species", *CLASSES, "--import", "absent.csv", "--export", "out.csv"], "absent.csv does not"),
     ],
 )
 def test_bad_options(run: Run, bare: Path, words: list[str], sentence: str) -> None:

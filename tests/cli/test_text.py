@@ -191,8 +191,8 @@ def test_another_stemmer_is_noted(run: Run, table: Path, monkeypatch: pytest.Mon
     ("words", "message"),
     [
         (("--stem", "englsh"), "no stemmer for 'englsh'. Did you mean 'english'?"),
-        (("--stop-words", "german"), "there is no file german of stop words: give english, none, or a file"),
-        (("--stop-words", "empty.txt"), "empty.txt holds no stop words"),
+        (("--stop-words", "german"), "the file german of stop words does not exist. Give english, none, or a file"),
+        (("--stop-words", "empty.txt"), "empty.txt must contain stop words"),
         (("--stop-words", "latin.txt"), "latin.txt is not text in UTF-8"),
         (("--stop-words", "."), "the file . of stop words does not exist"),
         (("--stem", "english", "--categorical", "body"), "--stop-words and --stem need a text column"),

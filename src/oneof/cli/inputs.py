@@ -54,7 +54,7 @@ class PreparedTable:
         The features.
     frame : polars.DataFrame
         The feature columns, in the types of the encoder.
-    words : Words
+    words : TextOptions
         Stop words and stems of the text columns.
     notes : tuple of str
         Warnings about labels and columns.

@@ -3,14 +3,12 @@
 import csv
 import json
 import shlex
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.inputs import ReadOptions
-from oneof.cli.terminal import Progress, format_percent
+from oneof.cli.terminal import Progress, ProgressFactory, format_percent
 from oneof.errors import InputError
 from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.io import read_text_options

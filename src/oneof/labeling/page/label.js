@@ -105,11 +105,11 @@ function showQuestion() {
 }
 
 function reason() {
-  const fitted = question.n_labeled ? `The model was fitted on ${count(question.n_labeled, "row")}.` : "The model is not fitted yet.";
+  const fitted = question.n_labeled ? `Fitted on ${count(question.n_labeled, "row")}.` : "The model is not fitted yet.";
   const score = question.score === null ? "" : scoreText(question.score);
   if (question.purpose === "check") return `Row ${question.row}, drawn at random to evaluate the model. ${score} ${fitted}`;
   if (question.purpose === "free") return `Row ${question.row}, opened by you. ${fitted}`;
-  return question.score === null ? `Row ${question.row}, drawn at random. ${fitted}` : `Row ${question.row}, selected as the most informative row. ${score} ${fitted}`;
+  return question.score === null ? `Row ${question.row}, drawn at random. ${fitted}` : `Row ${question.row}, the most informative one. ${score} ${fitted}`;
 }
 
 function scoreText(score) {

@@ -11,7 +11,6 @@ disambiguated labels with their confidences, the objective with its trace and th
 of ``compare`` is 1 if any number differs by more than 1e-12.
 """
 
-import inspect
 import sys
 import time
 import warnings
@@ -75,33 +74,6 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 
-FORMER_NAMES = {
-    ("*", "unlabeled_weight"): "unlabelled_weight",
-    ("*", "bandwidth"): "width",
-    ("*", "algorithm"): "neighbors",
-    ("*", "eta0"): "eta",
-    ("GraphLogisticRegression", "solver"): "mstep",
-    ("*", "per_class_precision"): "per_class",
-    ("*", "coregularization"): "agreement",
-    ("LOORidge", "max_iter"): "n_rounds",
-    ("LOORidge", "unlabeled"): "unlabelled",
-    ("*", "code_length"): "n_codes",
-    ("*", "min_fraction"): "min_share",
-    ("*", "n_mc_samples"): "n_draws",
-    ("*", "optimizer_max_samples"): "optimizer_rows",
-    ("SpectralGraphTransducer", "C"): "c",
-    ("*", "C_unlabeled"): "C_unlabelled",
-    ("*", "label_switching"): "switching",
-}
-FORMER_VALUES = {
-    "cooccurring": "scene",
-    "confusable": "confusion",
-    "quantile": "rank",
-    "spherical": "angle",
-    "l2": "unit",
-    "paper": "printed",
-}
-
 
 def data_sets() -> Iterator[tuple[str, Any, Any, Any]]:
     """Yield the name, X, y and new rows of five small data sets: dense, CSR, float32, partial and unlabeled."""
@@ -130,25 +102,9 @@ def as_sets(mask: np.ndarray) -> list[list[str]]:
 
 
 def make_estimator(name: str, setting: dict[str, Any]) -> Any:
-    """Return an estimator; parameters and values are spelled as this version of the library spells them."""
-    known = inspect.signature(getattr(oneof, name)).parameters
-    parameters = {}
-    for key, value in setting.items():
-        former = FORMER_NAMES.get((name, key), FORMER_NAMES.get(("*", key)))
-        if former in known and (key not in known or (name, key) in FORMER_NAMES):
-            parameters[former] = value
-        else:
-            parameters[key] = value
-    spelled = str(known)
-    parameters = {
-        key: FORMER_VALUES[value]
-        if isinstance(value, str) and repr(value) not in spelled and value in FORMER_VALUES
-        else value
-        for key, value in parameters.items()
-    }
-    if "random_state" in known:
-        parameters["random_state"] = 0
-    return getattr(oneof, name)(**parameters)
+    """Return an estimator with a setting, and with a fixed random state if it has one."""
+    estimator = getattr(oneof, name)(**setting)
+    return estimator.set_params(random_state=0) if "random_state" in estimator.get_params() else estimator
 
 
 def results(model: Any, X: Any, new: Any) -> Iterator[tuple[str, np.ndarray]]:
@@ -161,18 +117,9 @@ def results(model: Any, X: Any, new: Any) -> Iterator[tuple[str, np.ndarray]]:
     labels, confidence = model.disambiguate()
     yield "labels", labels
     yield "confidence", confidence
-    for name, former in (
-        ("objective_path_", "objective_"),
-        ("n_iter_", "n_iter_"),
-        ("transduction_", "transduction_"),
-        ("label_distributions_", "label_confidence_"),
-    ):
-        value = getattr(model, name, getattr(model, former, None))
-        if isinstance(value, list) and np.ndim(value[0]):  # one trace a class, each held at its end: their sum
-            length = max(map(len, value))
-            value = sum(np.pad(np.asarray(trace), (0, length - len(trace)), mode="edge") for trace in value)
-        if value is not None:
-            yield name, np.atleast_1d(np.asarray(value))
+    for name in ("objective_", "objective_path_", "n_iter_", "transduction_", "label_distributions_"):
+        if hasattr(model, name):
+            yield name, np.atleast_1d(np.asarray(getattr(model, name)))
 
 
 def record(path: str, *names: str) -> None:

@@ -186,7 +186,10 @@ def test_unknown_labels_are_never_covered():
         ),
         (lambda: covering_rate(["a", "b"], ["a"]), r"`y_pred` must have shape \(2,\).*got \(1,\)"),
         (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1]), "`sample_weight` must have shape"),
-        (lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1, -1]), "row 1: `sample_weight` must be finite and at least 0; got -1"),
+        (
+            lambda: covering_rate(["a", "b"], ["a", "b"], sample_weight=[1, -1]),
+            "row 1: `sample_weight` must be finite and at least 0; got -1",
+        ),
         (lambda: covering_rate(np.eye(3, dtype=int), [0, 1, 2], classes=["a", "b"]), "3 columns"),
         (lambda: covering_rate(CandidateSets.from_labels(["a", "b"]), [0, 1], classes=[0, 1]), "same classes"),
         (lambda: approximated_accuracy(["a", "b"], [[1.0], [0.0]]), "`proba` must have shape"),

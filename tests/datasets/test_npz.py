@@ -114,7 +114,10 @@ WRONG = {
     "rows of text": (components(X=np.full((4, 2), "a")), "expected a numeric matrix"),
     "sets of other width": (components(candidates=np.zeros((4, 2), np.uint8)), "`candidates` must hold"),
     "sets not packed": (components(candidates=MASK), "`candidates` must hold"),
-    "an empty set": (components(candidates=np.packbits(MASK & [[1], [1], [0], [1]], axis=1)), "row 2: the candidate set is empty"),
+    "an empty set": (
+        components(candidates=np.packbits(MASK & [[1], [1], [0], [1]], axis=1)),
+        "row 2: the candidate set is empty",
+    ),
     "training beyond the rows": (components(n_train=np.asarray(5)), "n_train is 5"),
     "two training parts": (components(n_train=np.array([1, 2])), "n_train has shape"),
     "a split of other width": (components(splits_labeled2=np.zeros((2, 3), int)), "splits_labeled2 has shape"),

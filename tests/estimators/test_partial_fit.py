@@ -120,7 +120,11 @@ def test_classes_of_a_stream_keep_their_order(estimator):
     model.partial_fit(X[20:40], mask[20:40].astype(int))
     model.partial_fit(X[40:], mask[40:][:, [1, 2, 0]].astype(int), classes=["a", "b", "c"])
     same_model(model, expected, X, rtol=1e-14)
-    for wrong, message in ((["a", None], "missing value"), (["a", 1], "labels must have one type"), (["a"], "at least two classes")):
+    for wrong, message in (
+        (["a", None], "missing value"),
+        (["a", 1], "labels must have one type"),
+        (["a"], "at least two classes"),
+    ):
         with pytest.raises(InputError, match=message):
             clone(estimator).partial_fit(X, mask[:, : len(wrong)], classes=wrong)
 

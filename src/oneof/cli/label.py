@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from oneof.candidates import CandidateSets
     from oneof.cli.inputs import PreparedTable, ReadOptions
-    from oneof.io import Overrides, Table
+    from oneof.io import Table
     from oneof.labeling import LabelingSession
     from oneof.labeling.table import ImageFolder
 

@@ -58,7 +58,7 @@ def fit_online(
     *,
     method: str,
     folder: Path,
-    progress: Callable[[str], AbstractContextManager[Progress | None]],
+    progress: ProgressFactory,
 ) -> OnlineResult:
     """Fit to a stream and write model, summary and curve into a folder, with checkpoints meanwhile.
 

@@ -14,7 +14,7 @@ from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier
 from oneof.graphs import Graph, NeighborGraph
 from oneof.likelihoods import normalize_within_sets
-from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.typing import FeatureMatrix, Floats, Labels
 from oneof.validation import check_positive
 
 
@@ -51,6 +51,8 @@ class GraphClassifier(CandidateClassifier):
     symmetrize: Any
     algorithm: Any
     max_iter: int
+    label_distributions_: Floats
+    transduction_: Labels
     tol: float
 
     def predict_proba(self, X: Any) -> Floats:

@@ -172,7 +172,9 @@ def combine(
         table = np.full((len(rows), n_columns), None, dtype=object)
         for line, given in zip(table, votes, strict=True):
             line[: len(given)] = given
-        combined = CandidateSets.from_annotations(table, classes=np.arange(len(classes)), min_votes=min_votes, top_k=top)
+        combined = CandidateSets.from_annotations(
+            table, classes=np.arange(len(classes)), min_votes=min_votes, top_k=top
+        )
         informative = ~combined.is_unlabeled
         mask[np.array(rows)[informative]] = combined.mask[informative]
     return CandidateSets(mask, classes)

@@ -14,7 +14,7 @@ from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier
 from oneof.graphs import Graph, NeighborGraph
 from oneof.likelihoods import normalize_within_sets
-from oneof.typing import FeatureMatrix, Floats, Labels
+from oneof.typing import FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_positive
 
 

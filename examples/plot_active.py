@@ -7,8 +7,8 @@ known, to compare query strategies.
 """
 
 # %%
-# The data are the 569 rows of breast cancer. Each run starts with four labels and queries forty more, one at a time; the accuracy is
-# measured on rows that are never queried. With two classes "margin" selects the same rows as "entropy".
+# The data are the 569 rows of breast cancer. Each run starts with four labels and queries forty more, one at a time.
+# The accuracy is measured on rows that are never queried. With two classes "margin" selects the same rows as "entropy".
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression

@@ -7,8 +7,8 @@ ranking with the ranking by true labels.
 """
 
 # %%
-# The data are 400 digits, each with two distractors that resemble the true label. `truth` adds a column of accuracies to the table;
-# it is never used to choose.
+# The data are 400 digits, each with two distractors that resemble the true label. `truth` adds a column of accuracies
+# to the table; it is never used to choose.
 import matplotlib.pyplot as plt
 
 import oneof

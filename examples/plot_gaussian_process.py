@@ -2,8 +2,8 @@
 Probabilities of a Gaussian process
 ===================================
 
-`PLGP` has a posterior over latent functions. Its class probabilities are therefore close to uniform far from the training
-rows and between classes.
+`PLGP` has a posterior over latent functions. Its class probabilities are therefore close to uniform far from the
+training rows and between classes.
 """
 
 # %%

@@ -2,13 +2,13 @@
 Learning from a stream
 ======================
 
-Online learners predict each row before the update with it, and process each row once. The mean loss of these predictions, the
-*progressive loss*, needs no held-out rows.
+Online learners predict each row before the update with it, and process each row once. The mean loss of these
+predictions, the *progressive loss*, needs no held-out rows.
 """
 
 # %%
-# The stream has 20,000 rows of ten overlapping classes, each with two distractors, in batches of 200. In the middle of the
-# stream the distribution changes: the features are permuted.
+# The stream has 20,000 rows of ten overlapping classes, each with two distractors, in batches of 200. In the middle of
+# the stream the distribution changes: the features are permuted.
 import matplotlib.pyplot as plt
 import numpy as np
 

@@ -41,8 +41,8 @@ for ax, (name, method) in zip(axes.ravel(), methods.items(), strict=True):
 plt.show()
 
 # %%
-# Plot the edges of the graph and the label distributions: `label_distributions_` changes gradually where a few edges cross
-# the gap between the moons.
+# Plot the edges of the graph and the label distributions: `label_distributions_` changes gradually where a few edges
+# cross the gap between the moons.
 model = methods["HarmonicField"]
 edges = model.affinity_.tocoo()
 figure, ax = plt.subplots(figsize=(7.2, 3.6))

@@ -1,27 +1,36 @@
-"""The look of the gallery's figures, so that an example is plain matplotlib and nothing besides; and its order."""
+"""Style and order of the examples of the gallery."""
 
 from typing import Any
 
 from oneof.plots.style import PALETTE
 from reproduction.plot_style import LINE_STYLES
 
-READING = ("first_steps", "crowd", "disambiguation", "compare", "two_moons", "active", "stream", "gaussian_process")
+READING_ORDER = (
+    "first_steps",
+    "crowd",
+    "disambiguation",
+    "compare",
+    "two_moons",
+    "active",
+    "stream",
+    "gaussian_process",
+)
 
 
 class ReadingOrder:
-    """Sort key of the examples: from the first steps on, and those that are not listed last, by name."""
+    """Sort key of the examples: listed examples in the order of the list, then the others by name."""
 
     def __init__(self, src_dir: str) -> None:
-        del src_dir  # what sphinx-gallery makes a key with
+        del src_dir  # required by sphinx-gallery
 
     def __call__(self, file: str) -> tuple[int, str]:
-        """Return where an example stands."""
+        """Return the sort key of an example."""
         name = file.removeprefix("plot_").removesuffix(".py")
-        return (READING.index(name) if name in READING else len(READING), name)
+        return (READING_ORDER.index(name) if name in READING_ORDER else len(READING_ORDER), name)
 
 
-def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - what sphinx-gallery calls it with
-    """Set the house style before each example, and again after it."""
+def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - arguments of sphinx-gallery
+    """Set the style before and after each example."""
     import matplotlib as mpl
     from cycler import cycler
 

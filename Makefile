@@ -84,7 +84,7 @@ test-built:
 		../bin/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 # Hours: all themes of `python -m benchmarks`. A single one: make bench THEMES="speed online".
-THEMES ?= $(shell $(BIN)/python -m benchmarks | grep -E '^[a-z-]+$$')
+THEMES ?= $(shell $(BIN)/python -m benchmarks | grep -E '^[a-z-]+$$' | grep -v equality)
 bench: $(VENV)/.test
 	for theme in $(THEMES); do $(BIN)/python -m benchmarks $$theme || exit 1; done
 

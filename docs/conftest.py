@@ -1,4 +1,4 @@
-"""Deselect the doctests of pages that tests/pages runs as a deselected: terminal sessions and edits of the package."""
+"""Deselect the doctests of pages that tests/pages executes: terminal sessions and edits of the package."""
 
 from pathlib import Path
 

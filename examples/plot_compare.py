@@ -39,8 +39,8 @@ names = [result.method for result in comparison.results][::-1]
 figure, ax = plt.subplots(figsize=(7.2, 4.2))
 for position, result in enumerate(comparison.results[::-1]):
     ax.plot([result.accuracy, result.covering_rate], [position, position], color="#d3dae1", linewidth=3, zorder=0)
-    half = result.accuracy_std / 2
-    ax.plot([result.accuracy - half, result.accuracy + half], [position, position], color="#0072b2", linewidth=1.2)
+    error = result.accuracy_std / 2  # the standard error of four folds
+    ax.plot([result.accuracy - error, result.accuracy + error], [position, position], color="#0072b2", linewidth=1.2)
 ax.plot(
     [result.accuracy for result in comparison.results[::-1]], range(len(names)), "o", label="accuracy ± standard error"
 )

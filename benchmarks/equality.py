@@ -84,7 +84,7 @@ FORMER_NAMES = {
     ("*", "per_class_precision"): "per_class",
     ("*", "coregularization"): "agreement",
     ("LOORidge", "max_iter"): "n_rounds",
-    ("LOORidge", "unlabeled"): "unlabelled",
+    ("LOORidge", "unlabeled"): "unlabelled",  # the former British spelling
     ("*", "code_length"): "n_codes",
     ("*", "min_fraction"): "min_share",
     ("*", "n_mc_samples"): "n_draws",
@@ -168,7 +168,7 @@ def results(model: Any, X: Any, new: Any) -> Iterator[tuple[str, np.ndarray]]:
         ("label_distributions_", "label_confidence_"),
     ):
         value = getattr(model, name, getattr(model, former, None))
-        if isinstance(value, list) and np.ndim(value[0]):  # one trace a class, each held at its end: their sum
+        if isinstance(value, list) and np.ndim(value[0]):  # one trace for each class, extended by its last value: their sum
             length = max(map(len, value))
             value = sum(np.pad(np.asarray(trace), (0, length - len(trace)), mode="edge") for trace in value)
         if value is not None:

@@ -273,7 +273,7 @@ def run_session(data, n_answers, strategy, sets, seed):
             session.answer(question, sets[question.row])
             if n % ANSWER_BATCH == 0:
                 session.train()
-                accuracies.append(float((session.learned.model.predict(X_test) == y_test).mean()))
+                accuracies.append(float((session.snapshot.model.predict(X_test) == y_test).mean()))
     return accuracies
 
 

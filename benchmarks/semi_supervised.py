@@ -274,8 +274,8 @@ def gaussian_em(covariance_type="", *weights: str):
             for name in DENSE_SETS:
                 data = oneof.datasets.load(f"ssl_{name}")
                 for number in LABELED:
-                    values, weights = em_errors(data, number, covariance, weight)
+                    values, selected = em_errors(data, number, covariance, weight)
                     print(f"  {np.mean(values):5.2f} +- {np.std(values, ddof=1):5.2f}", end="", flush=True)
-                    chosen.append(round(float(np.mean(weights)), 2))
+                    chosen.append(round(float(np.mean(selected)), 2))
             seconds = (time.process_time() - start) / (12 * len(DENSE_SETS) * len(LABELED))
             print(f"  {seconds:5.1f} s per fit" + (f", mean weights {chosen}" if weight == "cv" else ""), flush=True)

@@ -222,13 +222,13 @@ def choosing():
     """Print the regret of rules that choose a method without true labels, on each task and on average.
 
     On each task every method of the panel is scored by `compare`; a rule's regret is the held-out accuracy of the best
-    method minus that of the chosen one. The rules use covering rates and approximated accuracies only. Data sets that
-    are not available are skipped.
+    method minus that of the chosen one. The rules use covering rates and approximated accuracies only. Methods that
+    fail on a task, and data sets that are not available, are skipped.
     """
     regrets = {rule: [] for rule in RULES}
     random_choice = []
     for name, X, y, truth in choosing_tasks():
-        results = oneof.compare(X, y, truth=truth).results
+        results = [result for result in oneof.compare(X, y, truth=truth).results if result.accuracy is not None]
         highest = max(result.accuracy for result in results)
         random_choice.append(highest - np.mean([result.accuracy for result in results]))
         line = []

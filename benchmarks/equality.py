@@ -168,7 +168,7 @@ def results(model: Any, X: Any, new: Any) -> Iterator[tuple[str, np.ndarray]]:
         ("label_distributions_", "label_confidence_"),
     ):
         value = getattr(model, name, getattr(model, former, None))
-        if isinstance(value, list) and np.ndim(value[0]):  # one trace for each class, extended by its last value: their sum
+        if isinstance(value, list) and np.ndim(value[0]):  # traces of the classes, to be added
             length = max(map(len, value))
             value = sum(np.pad(np.asarray(trace), (0, length - len(trace)), mode="edge") for trace in value)
         if value is not None:

@@ -1,9 +1,8 @@
-"""Style and order of the examples of the gallery."""
+"""The style of the gallery's figures, so that an example is plain matplotlib, and the order of the examples."""
 
 from typing import Any
 
-from oneof.plots.style import PALETTE
-from reproduction.plot_style import LINE_STYLES
+from oneof.plots.style import PALETTE, SERIES
 
 READING_ORDER = (
     "first_steps",
@@ -18,25 +17,25 @@ READING_ORDER = (
 
 
 class ReadingOrder:
-    """Sort key of the examples: listed examples in the order of the list, then the others by name."""
+    """Sort key of the examples: the listed ones in order, then the other ones by name."""
 
     def __init__(self, src_dir: str) -> None:
-        del src_dir  # required by sphinx-gallery
+        del src_dir  # an argument of sphinx-gallery's keys
 
     def __call__(self, file: str) -> tuple[int, str]:
-        """Return the sort key of an example."""
+        """Return the position and the name of an example."""
         name = file.removeprefix("plot_").removesuffix(".py")
         return (READING_ORDER.index(name) if name in READING_ORDER else len(READING_ORDER), name)
 
 
-def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - arguments of sphinx-gallery
+def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - sphinx-gallery's signature
     """Set the style before and after each example."""
     import matplotlib as mpl
     from cycler import cycler
 
     mpl.rcParams.update(
         {
-            "axes.prop_cycle": cycler(color=[look.color for look in LINE_STYLES]),
+            "axes.prop_cycle": cycler(color=SERIES),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.edgecolor": PALETTE["rule"],

@@ -20,7 +20,7 @@ $(VENV)/.docs: ; $(install) '.[docs]' && touch $@
 
 # Learns handwritten digits from ambiguous labels and writes demo/report.html.
 demo: $(VENV)/.cli
-	$(BIN)/oneof demo --out demo
+	$(ONE_THREAD) $(BIN)/oneof demo --out demo
 
 # All tests but the slow ones: under 8 minutes on two cores. Some read the data sets in $ONEOF_DATA, if it is set.
 test: $(VENV)/.test

@@ -13,8 +13,8 @@ import numpy as np
 from oneof.errors import MissingExtraError
 from oneof.typing import Floats, Ints
 
-_MIN_ROWS = 5_000  # below, the comparison of all pairs is as fast
-MAX_TREE_FEATURES = 5  # up to so many features a tree finds all neighbors in less time
+_MIN_ROWS = 5_000  # with fewer rows, the comparison of all pairs is as fast
+MAX_TREE_FEATURES = 5  # maximum number of features with which a tree is faster, and exact
 _CELLS = 0.125  # times the root of the number of rows: few large cells, because large matrix products are fast
 _N_PROBES = 5  # cells whose rows are compared with a query
 _TRAINING_ROWS_PER_CELL = 64  # rows for each cell from which k-means computes the center
@@ -68,18 +68,18 @@ class ApproximateIndex:
         self._members = _group_by_cell(cells, len(self._centers))
 
     def nearest(self, points: Floats | None, k: int) -> Ints:
-        """Return the row numbers of k near neighbors of each query, (t, k); without queries, of each indexed row.
+        """Return the row indices of k near neighbors of each query, (t, k); without queries, of each indexed row.
 
         An indexed row is not its own neighbor.
         """
-        own = points is None
+        exclude_self = points is None
         rows = self._rows if points is None else self._to_float32(points)
-        neighbors = np.empty((len(rows), k + own), dtype=np.int64)
-        step = max(1, _BLOCK_SIZE // (_N_PROBES * (k + own)))
+        neighbors = np.empty((len(rows), k + exclude_self), dtype=np.int64)
+        step = max(1, _BLOCK_SIZE // (_N_PROBES * (k + exclude_self)))
         with _workers() as workers:
             for start in range(0, len(rows), step):
-                neighbors[start : start + step] = self._search(rows[start : start + step], k + own, workers)
-        if own:
+                neighbors[start : start + step] = self._search(rows[start : start + step], k + exclude_self, workers)
+        if exclude_self:
             neighbors = _drop_self(neighbors, np.arange(len(neighbors)))
         incomplete = np.flatnonzero((neighbors < 0).any(axis=1))
         if incomplete.size:
@@ -87,7 +87,7 @@ class ApproximateIndex:
         return neighbors
 
     def _search(self, rows: Floats, k: int, workers: ThreadPoolExecutor) -> Ints:
-        """Return the row numbers of the k nearest in the probed cells, the nearest first, padded with -1."""
+        """Return the row indices of the k nearest rows in the probed cells, the nearest first, padded with -1."""
         probes = workers.submit(self._nearest_cells, rows, _N_PROBES).result()
         distances = np.full((probes.size, k), np.inf, dtype=np.float32)
         indices = np.full((probes.size, k), -1, dtype=np.int64)

@@ -1,6 +1,6 @@
 """Feature maps that remove the scale and the shape of the features before a kernel computes distances.
 
-Each is fitted to the rows of fit by `fit`, and then called with rows of the same width. The result is dense float64, or
+Each map is fitted by `fit`, and then called with rows of the same number of features. The result is dense float64, or
 CSR from the maps that keep zeros. Maps that standardize drop constant features.
 """
 
@@ -105,7 +105,7 @@ class L2Normalize:
         return cls()
 
     def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
-        """Return the (n, d) rows."""
+        """Return the (n, d) scaled rows."""
         X = _divided(X.astype(np.float64), _max_abs(X, axis=1)[:, None])  # squares can then neither over- nor underflow
         squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
         return _divided(X, np.where(squares > 0, np.sqrt(squares), 1.0)[:, None])

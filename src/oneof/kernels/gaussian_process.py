@@ -26,7 +26,7 @@ from oneof.kernels.pairwise import (
 )
 from oneof.typing import Array, FeatureMatrix, Floats
 
-_TILE = 1024  # rows: products of two tiles are as fast as that of all rows, and temporaries stay small
+_TILE = 1024  # rows: large enough for fast products, and small enough for small temporaries
 _OPERANDS: dict[str, tuple[str, ...]] = {"Sum": ("k1", "k2"), "Product": ("k1", "k2"), "Exponentiation": ("kernel",)}
 _STATIONARY = ("RBF", "Matern", "RationalQuadratic", "ExpSineSquared")
 _NATIVE = ("ConstantKernel", "WhiteKernel", "DotProduct", *_STATIONARY, *_OPERANDS)

@@ -15,7 +15,7 @@ from oneof.typing import Array, FeatureMatrix, Floats, Ints
 
 OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
 NOT_FINITE = "the kernel returned NaN or infinity: it must return finite values."
-_MAX_SUBTRACTED = 2**18  # elements of rows subtracted pair by pair at a time: few enough to stay in the cache
+_MAX_SUBTRACTED = 2**18  # elements subtracted at a time, few enough to stay in the cache
 _BLOCK = 256
 """Number of rows that are compared with their columns at a time; all at once would take twice the memory."""
 
@@ -102,7 +102,7 @@ def _stored(X: FeatureMatrix) -> Array:
     return X.data if sp.issparse(X) else X
 
 
-# -- variances, from which kernels take their scale --------------------------------------------------------------------
+# -- variances, for the scale of kernels -------------------------------------------------------------------------------
 
 
 def total_variance(X: FeatureMatrix) -> float:

@@ -80,7 +80,7 @@ class FeatureSpace:
         return float(np.vdot(a, b))
 
     def as_float32(self) -> "FeatureSpace":
-        """Return the space in single precision, or the same space if products of rows do not fit into it."""
+        """Return the space in single precision, or the same space if products of rows over- or underflow float32."""
         if not MIN_FLOAT32_SQUARE < self.squares.max(initial=0.0) < 1.0 / MIN_FLOAT32_SQUARE:
             return self
         return FeatureSpace(self.X.astype(np.float32), has_constant=self.has_constant)
@@ -99,9 +99,9 @@ class FeatureSpace:
             return _solver(_dense(X @ X.T), ridge)(right)
         # The rows span as many directions as there are features; in all others the inverse is 1 / ridge.
         solution, solve = np.zeros_like(right), _solver(_dense(X.T @ X), ridge)
-        for _ in range(3):  # the difference below cancels digits if the ridge is small, so the remainder is solved for
-            rest = right - X @ (X.T @ solution) - ridge * solution
-            solution = solution + (rest - X @ solve(X.T @ rest)) / ridge
+        for _ in range(3):  # the difference below cancels digits if the ridge is small, so the residual is solved again
+            residual = right - X @ (X.T @ solution) - ridge * solution
+            solution = solution + (residual - X @ solve(X.T @ residual)) / ridge
         return solution
 
     def rows(self) -> DenseRows | SparseRows:
@@ -154,7 +154,7 @@ class KernelSpace:
         return float(np.vdot(a[0], b[1]))
 
     def as_float32(self) -> "KernelSpace":
-        """Return the space in single precision, or the same space if products of its entries do not fit into it."""
+        """Return the space in single precision, or the same space if products of entries over- or underflow float32."""
         if not MIN_FLOAT32_SQUARE < self.squares.max(initial=0.0) < 1.0 / MIN_FLOAT32_SQUARE:
             return self
         return KernelSpace(self.gram.astype(np.float32))

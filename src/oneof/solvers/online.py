@@ -8,9 +8,10 @@ rows of V whose classes are in the loss, and ||V||^2 is updated from the scores.
 its scores, except for renormalizations and recounts, which are rare unless lam is so small that every step is
 projected.
 
-For the mean of all W_t, U is stored beside V such that  sum_t W_t = total_scale * V - U: each step delta to V is added
-to U times the sum of the scales before it, which again changes the same rows only. If a projection would leave the
-scale far below its mean, digits would cancel in that difference. In that case the full sum is first moved into U.
+For the mean of all W_t, a matrix U with  sum_t W_t = total_scale * V - U  is stored as well. Each step delta to V is
+added to U, multiplied by the sum of the scales before it, which again changes the same rows only. If a projection
+would leave the scale far below its mean, digits would cancel in that difference. In that case the full sum is first
+moved into U.
 
 Over several blocks of rows the solver is iterative parameter mixing (McDonald, Hall & Mann 2010, Distributed training
 strategies for the structured perceptron, NAACL, figure 3): one epoch in each block from the averaged weights, which
@@ -179,7 +180,7 @@ def _run(
     n, d = X.shape
     order = np.arange(n) if order is None else np.asarray(order, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    # An empty array stands for no predictions to store.
+    # An empty array means that no predictions are stored.
     predicted = np.empty(0, dtype=np.int64) if predicted is None else predicted
     _check_shapes(initial, mask.shape, weight.shape, (n, d), order)
     if predicted.shape not in ((n,), (0,)) or predicted.dtype != np.int64:
@@ -259,7 +260,7 @@ def local_state(mix: OnlineState, n_processed: int) -> OnlineState:
 
 
 def weighted_update(end: OnlineState, n_labeled: int, n_rows: int) -> MixUpdate:
-    """Return the contribution of a block of `n_rows` rows, of which `n_labeled` are not unlabeled."""
+    """Return the contribution of a block of `n_rows` rows, including `n_labeled` rows that are not unlabeled."""
     total = end.total_scale * end.V.astype(np.float64) - end.U if end.has_mean else np.zeros((0, 0))
     return MixUpdate(
         n_labeled * end.weights.astype(np.float64), total, n_labeled, n_rows, end.n_mistakes, end.n_updates

@@ -5,14 +5,14 @@ With s = X W^T + b, p_i the softmax of s_i and q_i that softmax normalized withi
     F(W, b) = 1/2 ||W||_F^2 + 1/lam sum_i w_i [ -log sum_{k in S_i} p_ik + mu H(q_i) ].
 
 The original algorithm is EM: the responsibilities q, then a logistic regression on them as soft targets, whose Hessian
-is that of F without the terms of q. If sets are large those terms nearly cancel the others, and EM takes hundreds of
+is that of F without the terms of q. If sets are large, those terms nearly cancel the rest, and EM takes hundreds of
 iterations. With them F is not convex, which scipy's trust region handles. Near the minimum a step squares the error.
 
 The trust region works on preconditioned weights. The preconditioner M is close to the Hessian's block of a class: the
 weights are W = V L^-1, with L L^T = M, so that the scales of the features do not matter. M is either that block or its
 diagonal, at the current curvature. The block is better for correlated features, for example with large means. The
-diagonal is better if there are about as many features as rows, few of which matter once the classes are separated. So
-restarts of a few steps alternate between them. One M for all classes keeps the weights at sum 0 over the classes.
+diagonal is better if there are about as many features as rows, since few rows matter once the classes are separated.
+So restarts of a few steps alternate between them. One M for all classes keeps the weights at sum 0 over the classes.
 """
 
 from dataclasses import dataclass

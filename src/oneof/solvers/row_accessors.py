@@ -21,10 +21,6 @@ class DenseRows(NamedTuple):
 
     values: Any
 
-    def of(self, i: int) -> Floats:
-        """Return the values of row i."""
-        return np.asarray(self.values[i])
-
 
 class SparseRows(NamedTuple):
     """The arrays of an (n, d) CSR matrix, with d; a single row can be made without such a matrix."""
@@ -43,10 +39,6 @@ class SparseRows(NamedTuple):
     def dtype(self) -> Any:
         """Data type of the values."""
         return self.data.dtype
-
-    def of(self, i: int) -> Floats:
-        """Return the stored values of row i."""
-        return np.asarray(self.data[self.indptr[i] : self.indptr[i + 1]])
 
 
 class GramRows(NamedTuple):

@@ -30,9 +30,9 @@ from oneof.typing import Floats, Ints, Mask
 TIE_RTOL = 1e-9
 """Relative difference of informations below which they are ties, so that rounding does not select between them."""
 _BLOCK_SIZE = 2**21
-"""Largest number of entries in the instances, or the matrices, of the rows processed together."""
+"""Maximum number of entries in the instances, or the matrices, of the rows processed together."""
 _CACHE_SIZE = 2**25
-"""Largest number of entries in the matrices N of all rows for which they are cached, and not computed again."""
+"""Maximum number of entries in the matrices N of all rows for which they are cached, and not computed again."""
 _LAZY_BATCH = 128
 """Number of bounds that are updated first; it doubles with each update, until the best row is determined."""
 

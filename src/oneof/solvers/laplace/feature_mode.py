@@ -26,7 +26,7 @@ from oneof.typing import Array, Floats, Mask
 
 
 class FeatureSums(Protocol):
-    """Sums over n rows, none of whose sets contains every class."""
+    """Sums over n rows; no set contains every class."""
 
     @property
     def n_rows(self) -> int:

@@ -72,7 +72,7 @@ class LaplacePosterior:
         return make_prior(self.kernels, self.features, self.rows, self.jitters)
 
     def latent_covariance(self, rng: np.random.Generator) -> PosteriorCovariance:
-        """Return the form of the posterior covariance that predictions use; it takes longer than the mode.
+        """Return the form of the posterior covariance that predictions use; computing it takes longer than the mode.
 
         Raises
         ------
@@ -89,8 +89,9 @@ class LaplacePosterior:
             low_rank = LowRankCovariance.from_prior(prior, self.proba, rng) if use_low_rank else None
             result = low_rank or LatentCovariance.from_prior(prior, self.proba)
         probes = self.rows[np.sort(rng.permutation(n)[:N_PROBES])]
-        cross, own = self._cross(probes), self._variances(probes)
-        lowest = float(array_namespace(own).min(array_namespace(own).linalg.eigvalsh(result.covariances(cross, own))))
+        cross, prior_variances = self._cross(probes), self._variances(probes)
+        xp = array_namespace(prior_variances)
+        lowest = float(xp.min(xp.linalg.eigvalsh(result.covariances(cross, prior_variances))))
         if lowest < -NEGATIVE_VARIANCE_TOL:
             warnings.warn(
                 f"rounding leaves errors of about {-lowest:.2g} in the covariances of the latents, because the kernel "
@@ -98,7 +99,7 @@ class LaplacePosterior:
                 UserWarning,
                 stacklevel=2,
             )
-        return to_float32_if_precise(result, cross, own) if use_low_rank else result
+        return to_float32_if_precise(result, cross, prior_variances) if use_low_rank else result
 
     def means(self, X: FeatureMatrix) -> Array:
         """Return the means of the latents of further rows, (t, K)."""
@@ -128,13 +129,13 @@ class LaplacePosterior:
         for block in (slice(start, start + size) for start in range(0, n, size)):
             cross = matrix[..., block, :]
             if isinstance(prior, FeaturePrior):
-                own = xp.vecdot(cross, cross)
-                residual = self._variances(self.rows[block]) - own
+                explained = xp.vecdot(cross, cross)
+                residual = self._variances(self.rows[block]) - explained
             else:
-                own = xp.linalg.diagonal(matrix)[..., block]
-                residual = 0.0 * own
+                explained = xp.linalg.diagonal(matrix)[..., block]
+                residual = 0.0 * explained
             means = matvec_by_class(cross, self._weights)
-            covariances = xp.astype(covariance.covariances(cross, own), means.dtype, copy=False)
+            covariances = xp.astype(covariance.covariances(cross, explained), means.dtype, copy=False)
             means, covariances = loo_latents(means, covariances, self.proba[block, :], self.coefficients[block, :])
             added = xp.where(residual > 0, residual, 0.0)
             identity = xp.eye(n_classes, dtype=means.dtype, device=device(means))
@@ -167,7 +168,7 @@ class LaplacePosterior:
         return WeightCovariance.from_features(features, self.proba)
 
     def _check_memory(self) -> None:
-        """Raise if the covariances would not fit in memory; that of tensors is on another device."""
+        """Raise if the covariances would not fit in memory; not for tensors, which use the memory of another device."""
         n, n_classes = self.coefficients.shape
         if is_torch_array(self.coefficients):
             return
@@ -275,7 +276,8 @@ def landmark_features(kernels: list[Any], landmarks: FeatureMatrix) -> list[Nyst
 
 def check_variances(kernels: list[Any], rows: FeatureMatrix) -> None:
     """Raise if the prior variance of a row exceeds `MAX_VARIANCE`."""
-    if any(float(array_namespace(own).max(own)) > MAX_VARIANCE for own in (variances(k, rows) for k in kernels)):
+    by_kernel = (variances(kernel, rows) for kernel in kernels)
+    if any(float(array_namespace(values).max(values)) > MAX_VARIANCE for values in by_kernel):
         raise InputError(TOO_LARGE)
 
 
@@ -284,7 +286,7 @@ def make_prior(
 ) -> Prior:
     """Return the prior over some rows."""
     if features:
-        return FeaturePrior.from_features(stack_classes([own.transform(rows) for own in features]))
+        return FeaturePrior.from_features(stack_classes([nystroem.transform(rows) for nystroem in features]))
     grams = []
     for kernel, jitter in zip(kernels, jitters, strict=True):
         gram = as_double(covariance(kernel, rows))

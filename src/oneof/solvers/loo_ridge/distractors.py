@@ -36,7 +36,7 @@ MIN_RATE = 1e-4
 RATE_EXPONENT = 0.5
 """Exponent of the correction by confusion rates in one iteration."""
 WARM_UP = 5
-"""Iterations before the first correction by confusion rates; earlier labels are too inaccurate to count."""
+"""Iterations before the first correction by confusion rates; earlier labels are too inaccurate for it."""
 N_MASS_PASSES = 3
 MASS_EXPONENT = 2
 
@@ -52,7 +52,7 @@ class CandidateGroups:
 
     @classmethod
     def from_mask(cls, mask: Mask) -> "CandidateGroups":
-        """Find the groups."""
+        """Group the rows by identical set."""
         keys = np.packbits(mask, axis=1)
         group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
         return cls(mask, group)
@@ -63,7 +63,7 @@ class CandidateGroups:
 
     @cached_property
     def partial(self) -> Mask:
-        """(n,): rows with several candidates, but not all classes; only these have visible distractors."""
+        """(n,): rows with several candidates, but not all classes; only these have distractors."""
         return (self.sizes > 1) & ~self.unlabeled
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Partial-label SVM (Nguyen & Caruana 2008): the published solver, and one by annealing and dual ascent.
+"""Partial-label SVM (Nguyen & Caruana 2008): the published solver, and a solver by annealing and dual ascent.
 
 With s_i = W x_i over the n rows that are not unlabeled,
 

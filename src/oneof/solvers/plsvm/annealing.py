@@ -98,7 +98,7 @@ class SmoothedHinge:
 
 
 def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floats) -> Iterator[Iterate]:
-    """Minimize the smoothed objective at each temperature in turn; yield the result of each step.
+    """Minimize the smoothed objective at one temperature after the other; yield the result of each step.
 
     Parameters
     ----------

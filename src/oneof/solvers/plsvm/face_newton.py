@@ -1,9 +1,9 @@
 """Newton step over all free dual variables, on the current face of the feasible set.
 
-Dual ascent soon finds which dual variables are at their bounds, and then converges slowly. On the face spanned by the
-others the dual is an unconstrained concave quadratic. Conjugate gradients maximize it in as many steps as it has
-distinct curvatures. If its maximizer violates bounds, the step is projected onto them (compare Moré & Toraldo 1991, On
-the solution of large quadratic programming problems with bound constraints).
+Dual ascent soon identifies the dual variables at their bounds, and then converges slowly. On the face spanned by the
+free variables, the dual is an unconstrained concave quadratic. Conjugate gradients maximize it in as many steps as it
+has distinct curvatures. If its maximizer violates bounds, the step is projected onto them (compare Moré & Toraldo 1991,
+On the solution of large quadratic programming problems with bound constraints).
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MAX_CG_ITER = 20
 _WORK = 10**5
 _MAX_SUM = 1.0 - 1e-12
 # Curvature, relative to an upper bound, below which a direction is treated as flat: conjugate gradients meet flat
-# directions with rounding errors, along which they would go 1e7 times too far.
+# directions with rounding errors, along which a step would be 1e7 times too long.
 CURVATURE_RTOL = 1e-9
 
 

@@ -19,7 +19,7 @@ class PLSVMSolution:
     weights: Floats
     """Weights of the problem's space."""
     objective_path: Floats
-    """J at the start and after each step; it never increases with the default solver."""
+    """J at the start and after each step; the default solver never increases it."""
     times: Floats
     """Seconds since the start, for each entry of `objective_path`."""
     n_iter: int
@@ -82,7 +82,7 @@ class BestScores(NamedTuple):
     inside: Floats
     """(n,), float64."""
     chosen: Ints
-    """(n,): in(i), the candidate with that score; the first one if several are equal."""
+    """(n,): in(i), the candidate with that score; the first one in case of ties."""
     outside: Floats
     """(n,), float64."""
 

@@ -37,7 +37,7 @@ def cells_are_faster(points: Floats) -> bool:
 class ApproximateIndex:
     """Inverted file index: rows are grouped into k-means cells, and the nearest cells of a query are searched in full.
 
-    There are sqrt(n) / 8 cells, and each query searches 5 of them. Cells are processed one at a time: all queries of
+    There are sqrt(n) / 8 cells, and each query searches 5 of them. Cells are processed one at a time. All queries of
     a cell are compared with its rows by one matrix product, in single precision around the center of the cell. The
     result is the same every time, for any number of threads. The recall depends on the rows: of 10 neighbors among
     20,000 rows the index misses 1 % in blobs of 50 features, and 34 % in isotropic noise; see
@@ -126,7 +126,7 @@ class ApproximateIndex:
     def _to_float32(self, points: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
             single = np.ldexp(points - self._origin, -self._exponent).astype(np.float32)
-        # Queries far from the rows of fit have the same neighbors as at the limit of single precision.
+        # Queries far from the training rows have the same neighbors as at the limit of single precision.
         return np.ascontiguousarray(np.clip(single, -1e15, 1e15))
 
 

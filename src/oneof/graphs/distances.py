@@ -29,7 +29,7 @@ def scale_rows(rows: FeatureMatrix, exponent: int) -> FeatureMatrix:
     Raises
     ------
     InputError
-        If squares of the result would overflow: new rows can be far larger than the rows of fit.
+        If squares of the result would overflow: new rows can be far larger than the training rows.
     """
     if exponent == 0 and scale_exponent(rows) == 0:
         return rows

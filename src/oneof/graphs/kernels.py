@@ -142,8 +142,8 @@ def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Lapl
     Raises
     ------
     InputError
-        If a parameter is invalid, or the computation would not fit in memory; if beta times the largest degree (for
-        "symmetric", beta itself) is above 1e13, where float64 does not represent the inverse.
+        If a parameter is invalid, or the computation would not fit in memory. Also if beta times the largest degree
+        (for "symmetric", beta itself) is above 1e13, since float64 then does not represent the inverse.
 
     References
     ----------
@@ -176,7 +176,7 @@ class PrecomputedKernel(Kernel):
     """Gaussian process kernel that looks up its values in a precomputed matrix.
 
     Use it with `PLGP` for kernels between the vertices of a graph. The rows of X are then vertex numbers, of shape
-    (n, 1), and new rows are vertices that were not among the rows of fit. The kernel has no hyperparameters, and can
+    (n, 1), and new rows are vertices that were not among the training rows. The kernel has no hyperparameters, and can
     be added to or multiplied with other kernels.
 
     Parameters

@@ -47,7 +47,7 @@ class EdgeList:
 class NeighborIndex:
     """Index of rows for neighbor searches.
 
-    The index is built when it is first needed and is not part of the pickled state: its tree contains offsets for
+    The index is built when it is first needed, and is not part of the pickled state. Its tree contains offsets for
     compiled code, which a forged model file could misuse.
 
     Parameters

@@ -55,13 +55,13 @@ class Standard:
 
 @dataclass(frozen=True)
 class NormalQuantiles:
-    """z-scores of the normal quantile of u = (#{rows of fit below x} + #{rows of fit not above x}) / 2n.
+    """z-scores of the normal quantile of u = (#{training rows below x} + #{training rows not above x}) / 2n.
 
     u is clipped to 1/2n and 1 - 1/2n.
     """
 
     sorted_features: Floats
-    """(n, d): the features of the rows of fit, each sorted."""
+    """(n, d): the features of the training rows, each sorted."""
     standard: Standard
 
     @classmethod

@@ -14,10 +14,10 @@ would leave the scale far below its mean, digits would cancel in that difference
 moved into U.
 
 Over several blocks of rows the solver is iterative parameter mixing (McDonald, Hall & Mann 2010, Distributed training
-strategies for the structured perceptron, NAACL, figure 3): one epoch in each block from the averaged weights, which
-gives W_b, then the mean sum_b (n_b / n) W_b, with n_b the labeled rows of the block. For the Perceptron their theorem 3
-extends the bound on mistakes to such means, whose coefficients sum to 1. The step of Pegasos is proportional to 1/t;
-here t counts the rows that the block itself has processed, over all iterations.
+strategies for the structured perceptron, NAACL, figure 3): one epoch in each block from the averaged weights gives W_b.
+The next weights are the mean sum_b (n_b / n) W_b, with n_b the labeled rows of the block. For the Perceptron their
+theorem 3 extends the bound on mistakes to such means, whose coefficients sum to 1. The step of Pegasos is proportional
+to 1/t; here t counts the rows that the block itself has processed, over all iterations.
 """
 
 from dataclasses import dataclass, replace

@@ -1,8 +1,7 @@
 """Greedy selection of a batch of rows by the joint information of their labels.
 
-The curvature that the label of a row adds to the precision H does not depend on the label, so that a batch can be
-selected before any of its labels is observed. With J_c R_c of the selected row c (see `mutual_information`) and
-L L^T = I + N_c,
+The label of a row adds a curvature to the precision H that does not depend on the label. So a batch can be selected
+before any of its labels is observed. With J_c R_c of the selected row c (see `mutual_information`) and L L^T = I + N_c,
 
     H'^-1 = H^-1 - Z Z^T,   Z = H^-1 J_c R_c L^-T,   N_i' = N_i - G_i G_i^T,   G_i = (J_i R_i)^T Z.
 

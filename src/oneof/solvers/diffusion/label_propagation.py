@@ -46,8 +46,8 @@ def solve_harmonic(
 
     Without `label_penalty`, the term of c is replaced by the constraint f_i = y_i in the exact rows, which is the
     limit c -> inf. Without ridge the solution is then F_U = L_UU^-1 W_UL Y_L. With a ridge, rows far from labels sum
-    to less than 1; all rows are scaled to sum 1 at the end. (A penalty towards uniform distributions would need no
-    scaling and leave the largest entry in place. But it puts the same mass in every class, which misleads class mass
+    to less than 1; all rows are scaled to sum 1 at the end. (A penalty toward uniform distributions would need no
+    scaling, and would not change the largest entry. But it puts the same mass in every class, which misleads class mass
     normalization.) Classes without a label have exactly 0.
 
     Parameters
@@ -115,7 +115,7 @@ def balance_mass(distributions: Floats, mask: Mask, unreachable: Ints | None = N
         Row indices without a path to a label, which are not changed.
     tol : float
         Accuracy of the distributions, above 0. A class with a smaller mean probability in the scaled rows counts as a
-        class without mass: its mass may be a remainder that decays with every sweep, and must not be scaled up.
+        class without mass. Its mass may decay with every sweep, and is therefore not scaled up.
 
     Returns
     -------

@@ -12,9 +12,9 @@ of this flow. An accelerated step is a linearly implicit Euler step of length h,
 
     (1/h - J) d = g,   g = r(q) - q,   J = r'(q) - 1,
 
-for large h a step of Newton's method. Newton's method alone would also converge to points that the flow only passes,
-such as equal probabilities of two candidates one of which becomes certain in the end. A step is therefore accepted,
-separately in every connected component of the moving rows, only if it follows the flow:
+for large h a step of Newton's method. Newton's method alone would also converge to unstable fixed points, from which
+the flow departs, such as equal probabilities of two candidates. A step is therefore accepted, separately in every
+connected component of the moving rows, only if it follows the flow:
 
 * its scalar product with g is positive;
 * the residual that it predicts, d / h, is not much larger than g, which bounds h by half the time in which the flow

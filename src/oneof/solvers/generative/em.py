@@ -13,10 +13,10 @@ iteration is
 
 Cross-validation can select lambda: the labeled and partial rows are divided into folds, and unlabeled rows are in every
 training set. The score of a weight is its covering rate on the held-out rows, which needs no true label. The result is
-the smallest weight within one standard error of the best (Breiman et al. 1984): with d_i = 1, 0, -1 if only the best
-weight, both or neither, or only the smaller weight covers row i, that is sum_i w_i d_i <= sqrt(sum_i w_i d_i^2). So
-unlabeled rows are used only if the gain on held-out rows exceeds chance. Labeled rows are few if unlabeled rows are
-needed, so that differences of one or two rows are not significant.
+the smallest weight within one standard error of the best (Breiman et al. 1984), sum_i w_i d_i <= sqrt(sum_i w_i d_i^2).
+Here d_i is 1 if only the best weight covers row i, -1 if only the smaller weight does, and 0 otherwise. So unlabeled
+rows are used only if the gain on held-out rows exceeds chance. Labeled rows are few if unlabeled rows are needed, so
+that differences of one or two rows are not significant.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ IMPOSSIBLE = -1e300
 
 
 class Family(Protocol[P]):
-    """Family of distributions over the rows of fit: p(x | theta_m), its mode given responsibilities, and the prior."""
+    """Family of distributions p(x | theta_m) over the training rows, its mode given responsibilities, and the prior."""
 
     def maximize(self, mass: Floats) -> P:
         """Return the posterior mode of theta for rows of mass c_i r_im, (n, M)."""

@@ -3,7 +3,7 @@
 The Hessian is formed in the smaller coordinates of `coordinates.py`. A small Hessian is factorized. With a larger one
 the steps are computed by conjugate gradients, whose products cost no more than a gradient. Their preconditioner is the
 Hessian that would result if the curvature of each row were v_i (I - 1 1^T / K), scaled to its own trace. As in
-`bohning.py`, it takes two factorizations of the size of one class if all classes share one Lambda; otherwise the
+`bohning.py`, it takes two factorizations of the size of one class if all classes share one Lambda. Otherwise the
 preconditioner is the diagonal block of each class.
 """
 

@@ -4,11 +4,11 @@ With w^T P w the quadratic form of a term, both rules have a fixed point at
 
     lambda = (2 alpha + n) / (2 beta + w^T P w).
 
-"em" is the E-step of Krishnapuram et al. (2004): n is the number of directions under the precision (the rank of P, or 1
-if each weight has a precision, times the number of classes that share it). "evidence" is MacKay's rule (1992): n is the
-number of these directions that the data determine, gamma = lambda tr[(Lambda^+ - H^-1) P]. At its fixed point the
-derivative of the Laplace evidence by log lambda vanishes, for the curvature at the mode. For one term,
-gamma = d - lambda tr(H^-1 A).
+"em" is the E-step of Krishnapuram et al. (2004): n is the number of directions under the precision. This is the rank of
+P, or 1 if each weight has a precision, times the number of classes that share it. "evidence" is MacKay's rule (1992): n
+is the number of these directions that the data determine, gamma = lambda tr[(Lambda^+ - H^-1) P]. At its fixed point
+the derivative of the Laplace evidence by log lambda vanishes, for the curvature at the mode. For one term, gamma = d -
+lambda tr(H^-1 A).
 
 The updates of all precisions together, as a vector of logarithms, are accelerated by Anderson's method.
 """

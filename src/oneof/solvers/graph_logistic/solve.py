@@ -244,7 +244,7 @@ class LabeledInstances(NamedTuple):
     view : ndarray of shape (m,)
         Index of the view.
     row : ndarray of shape (m,)
-        Index of the row among the rows of `fit`.
+        Index of the row among the training rows.
     """
 
     instances: FeatureMatrix

@@ -7,7 +7,7 @@ a Nystroem approximation,
     phi_k(x) = P_k^T k_x,     P_k = D_k^1/2 Z_k (Z_k^T A_k Z_k)^-1/2.
 
 The residual of the prior is a process r, independent of the process g of the features, and D^1/2 cov(r) D^1/2 <= eps I
-over the rows of `fit`, which is verified. The data have almost no information about r there, and it keeps its prior R.
+over the training rows, which is verified. The data have almost no information about r there, and it keeps its prior R.
 With cov^ = cov^_g + R for the resulting covariances, in the order of positive semi-definite matrices
 
     (1 - s) cov^ <= cov <= (1 + s + eps) cov^,     s = sqrt(eps).

@@ -33,9 +33,9 @@ from oneof.validation import check_memory
 PosteriorCovariance = LatentCovariance | LowRankCovariance | WeightCovariance
 
 MAX_BLOCK_NUMBERS = 25_000_000
-"""Maximum size in memory of a block of further rows: its rows times the rows of `fit` times the classes."""
+"""Maximum size in memory of a block of further rows: its rows times the training rows times the classes."""
 MIN_LOW_RANK_ROWS = 1500
-"""Minimum number of rows of `fit` at which the low-rank form of the covariances is cheaper than the reference form."""
+"""Minimum number of training rows at which the low-rank form of the covariances is cheaper than the reference form."""
 N_PROBES = 32
 """Number of rows on which the precision of the covariances is tested."""
 FLOAT32_VARIANCE_RTOL = 1e-4
@@ -46,12 +46,12 @@ NEGATIVE_VARIANCE_TOL = 1e-3
 
 @dataclass(frozen=True)
 class LaplacePosterior:
-    """Posterior q(F | Y) = N(F^, (K^-1 + W)^-1) over the rows of `fit`, which determines that of all other rows."""
+    """Posterior q(F | Y) = N(F^, (K^-1 + W)^-1) over the training rows, which determines that of all other rows."""
 
     kernels: list[Any]
     """One of scikit-learn's kernels, shared by all classes, or K of them."""
     rows: FeatureMatrix
-    """(n, d): the rows of `fit`."""
+    """(n, d): the training rows."""
     features: list[NystroemFeatures]
     """One for each kernel, or empty without an approximation."""
     coefficients: Array
@@ -68,7 +68,7 @@ class LaplacePosterior:
     """Whether to compute covariances in the reference form."""
 
     def prior(self) -> Prior:
-        """Return the prior over the rows of `fit`, computed anew."""
+        """Return the prior over the training rows, computed anew."""
         return make_prior(self.kernels, self.features, self.rows, self.jitters)
 
     def latent_covariance(self, rng: np.random.Generator) -> PosteriorCovariance:
@@ -116,7 +116,7 @@ class LaplacePosterior:
             yield matvec_by_class(cross, self._weights), covariances
 
     def loo_latents(self, covariance: PosteriorCovariance) -> Iterator[tuple[Array, Array]]:
-        """Yield leave-one-out means and covariances of the latents of blocks of the rows of `fit`.
+        """Yield leave-one-out means and covariances of the latents of blocks of the training rows.
 
         The likelihood of a row does not depend on the prior variance that its features do not explain. This variance is
         added to the leave-one-out covariance.
@@ -143,7 +143,7 @@ class LaplacePosterior:
             yield means, covariances
 
     def evidence(self, mask: Array) -> float:
-        """Return the Laplace evidence log q(Y | X) of the rows of `fit`, Psi - 1/2 log |I + K W|.
+        """Return the Laplace evidence log q(Y | X) of the training rows, Psi - 1/2 log |I + K W|.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class LaplacePosterior:
         return int(np.clip(MAX_BLOCK_NUMBERS // (self._weights.shape[0] * self._weights.shape[1]), 16, 4096))
 
     def _cross(self, X: FeatureMatrix) -> Array:
-        """Return covariances with the rows of `fit`, or features: (t, n), or (K, t, n) with one kernel per class."""
+        """Return covariances with the training rows, or features: (t, n), or (K, t, n) with one kernel per class."""
         if self.features:
             return stack_classes([features.transform(X) for features in self.features])
         return stack_classes([as_double(covariance(kernel, X, self.rows)) for kernel in self.kernels])

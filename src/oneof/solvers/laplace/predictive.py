@@ -67,7 +67,7 @@ def symmetric_roots(covariances: Array) -> Array:
 
 
 def loo_latents(means: Array, covariances: Array, proba: Array, gradient: Array) -> tuple[Array, Array]:
-    """Return the posterior of rows of `fit` without their own likelihoods.
+    """Return the posterior of training rows without their own likelihoods.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Calibration: the inverse temperature of the softmax, fitted to the candidate sets by leave-one-out scores.
 
 p_k = exp(b f_k) / sum_j exp(b f_j). The observation of a row is its set. With the odds c_k > 0 of the classes (see
-`oneof.solvers.loo_ridge.distractors`), its likelihood is proportional to sum_{k in S} p_k c_k; with equal odds this is
+`oneof.solvers.loo_ridge.distractors`), its likelihood is proportional to sum_{k in S} p_k c_k. With equal odds this is
 the probability that the label is in the set.
 
 If no prediction is outside the sets, the likelihood increases with b without bound. So each of n sets contains the

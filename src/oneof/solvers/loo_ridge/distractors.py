@@ -7,10 +7,10 @@ By Bayes' rule, if class j is a distractor in the set of a row of class k with p
 * Uniform distractors leave p(k | x) as it is.
 * Cooccurring distractors are the other labels of a scene. Common labels are common distractors, q_kj ~ M_j, the number
   of rows of class j, so that the product is proportional to 1 / M_k.
-* Confusable distractors are mistaken for the truth. C_kj is the probability that class j is in the set of a partial row
-  of class k. Of N_kj such rows among m_k, both counted with soft labels, it is estimated as (N_kj + t q) / (m_k + t):
-  the rates of all pairs are shrunk toward one common rate q, with the strength t of the largest likelihood. Uniform
-  distractors have a large t, and then C = q for all pairs.
+* Confusable distractors are mistaken for the true label. C_kj is the probability that class j is in the set of a partial
+  row of class k. From N_kj such rows among m_k, both counted with soft labels, it is estimated as
+  (N_kj + t q) / (m_k + t). The rates of all pairs are shrunk toward one common rate q, with the strength t of the
+  largest likelihood. Uniform distractors have a large t, and then C = q for all pairs.
 """
 
 from dataclasses import dataclass
@@ -138,9 +138,9 @@ class UniformDistractors:
 class CooccurringDistractors:
     """Sets have the labels of all rows of one scene.
 
-    Common labels are then common distractors. The labels of a scene are the truths of its rows. So in a group of rows
-    with the identical set each candidate should be the truth of some row: in three passes, the sums of the group are
-    moved a quarter of the way toward equality. Unlabeled rows are not counted and keep their predictions.
+    Common labels are then common distractors. The labels of a scene are the true labels of its rows. So in a group of
+    rows with the identical set, each candidate should be the true label of some row. In three passes, the sums of the
+    group are moved a quarter of the way toward equality. Unlabeled rows are not counted and keep their predictions.
     """
 
     exponent: int = 2

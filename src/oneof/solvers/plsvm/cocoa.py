@@ -6,8 +6,8 @@ The next weights are the mean of the copies, weighted by the numbers of rows. Th
 
     sum_b (n_b / n) W_b = W + 1/(lam n) sum_i (change of c_i) x_i.
 
-By the convexity of the square the dual objective of all rows increases by at least the mean increase over the blocks,
-so that the method converges to the minimum of the convex problem of `oneof.solvers.plsvm.dual_ascent`. It is CoCoA+
+By the convexity of the square, the dual objective of all rows increases by at least the mean increase over the blocks.
+So the method converges to the minimum of the convex problem of `oneof.solvers.plsvm.dual_ascent`. It is CoCoA+
 with gamma = 1 and sigma' = n / n_b (Ma et al. 2015, Adding vs. averaging in distributed primal-dual optimization,
 ICML).
 

@@ -11,14 +11,14 @@ With G = D + C V^T Gamma V and b = C V^T Gamma gamma this is a quadratic on a sp
 
 Eigenvectors with the same eigenvalue share one rank, the lowest of theirs. The basis of their space is arbitrary (any
 rotation is a basis as well), and with equal entries of D, w^T D w and the scores are the same for all bases.
-Unconnected components of the graph are the common case, with the eigenvalue 0 once for each: all of these vectors are
+Unconnected components of the graph are the common case, with the eigenvalue 0 once for each. All of these vectors are
 used, even if they are more than d, since a selection would be just as arbitrary. Only eigenvectors of a greater
 eigenvalue can be cut off between two equal eigenvalues.
 
-A row with candidates S, unless these are all classes, has for each class k the weight q_ik as a row of the class, and
-the weight 1 - q_ik as a row of another class. These weights enter l_+, l_- and Gamma. At first q_ik = 1/|S| inside the
-set and 0 outside. Then q is the resulting distribution, and the iterations end if it no longer changes. Without rows
-that have several candidates, q does not change, and one iteration is the published method.
+A row with candidates S that is not unlabeled has for each class k the weight q_ik as a row of the class, and the weight
+1 - q_ik as a row of another class. These weights enter l_+, l_- and Gamma. At first q_ik = 1/|S| inside the set and 0
+outside. Then q is the resulting distribution, and the iterations end if it no longer changes. Without rows that have
+several candidates, q does not change, and one iteration is the published method.
 """
 
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ switchable.
 A positive row m and a negative row l with scores f_m < f_l should switch their signs, unless one of them has no loss.
 In losses this is the condition of Joachims (1999): xi_m > 0, xi_l > 0, xi_m + xi_l > 2, for xi_m = 1 - f_m and
 xi_l = 1 + f_l, so that xi_m + xi_l - 2 = f_l - f_m. With fixed weights, the switch changes the losses to
-max(0, 2 - xi_m) < xi_l at the cost of a negative row, and to max(0, 2 - xi_l) < xi_m at the cost of a positive one. So
+max(0, 2 - xi_m) < xi_l at the cost of a negative row, and to max(0, 2 - xi_l) < xi_m at that of a positive row. So
 it decreases the objective for any two costs. Pairs without a common row decrease it independently.
 
 Scores are accurate only to the tolerance of the SVM. A pair is switchable if each of the three conditions holds by

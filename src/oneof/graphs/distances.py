@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.typing import FeatureMatrix, Floats, Ints
 
-OVERFLOW = "distances between rows overflow: scale the features, for example with StandardScaler."
+OVERFLOW = "distances between rows overflow. Scale the features, for example with StandardScaler."
 _BLOCK_SIZE = 1 << 16  # elements of the source rows processed at a time: few enough to stay in the cache
 _MAX_EXPONENT = {4: 30, 8: 256}  # by bytes: squares of smaller powers of 2 neither overflow nor vanish
 

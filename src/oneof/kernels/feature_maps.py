@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from oneof.errors import InputError
 from oneof.typing import Array, FeatureMatrix, Floats
 
-_OVERFLOW = "squares of the features over- or underflow: scale the features, for example with StandardScaler."
+_OVERFLOW = "squares of the features over- or underflow. Scale the features, for example with StandardScaler."
 _CONSTANT_RTOL = 1e-12
 """Range of a feature, relative to its largest absolute value, below which it counts as constant."""
 

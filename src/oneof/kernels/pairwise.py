@@ -13,8 +13,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from oneof.errors import InputError
 from oneof.typing import Array, FeatureMatrix, Floats, Ints
 
-OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
-NOT_FINITE = "the kernel returned NaN or infinity: it must return finite values."
+OVERFLOW = "the kernel overflows. Scale the features, for example with StandardScaler."
+NOT_FINITE = "the kernel returned NaN or infinity. It must return finite values."
 _MAX_SUBTRACTED = 2**18  # elements subtracted at a time, few enough to stay in the cache
 _BLOCK = 256
 """Number of rows that are compared with their columns at a time; all at once would take twice the memory."""
@@ -133,7 +133,7 @@ def checked_variance(variance: float) -> float:
     """Return a variance, or raise if it over- or underflows."""
     if not (np.isfinite(variance) and (variance == 0 or variance > 1e-290)):
         raise InputError(
-            "the variance of the features over- or underflows float64: scale the features, for example with "
+            "the variance of the features over- or underflows float64. Scale the features, for example with "
             "StandardScaler."
         )
     return variance
@@ -185,7 +185,7 @@ def check_gram(gram: Floats, rows: Ints) -> Floats:
         i, j = np.unravel_index((np.abs(block - transposed) - rtol * np.abs(transposed)).argmax(), block.shape)
         raise InputError(
             f"the kernel is not symmetric: k is {block[i, j]:.6g} for rows {rows[start + i]} and {rows[j]}, and "
-            f"{transposed[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}; pass a symmetric, positive "
+            f"{transposed[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}. Pass a symmetric, positive "
             "semi-definite kernel."
         )
     return gram.astype(np.float64, copy=False)

@@ -23,7 +23,7 @@ from oneof.solvers.row_accessors import (
 )
 from oneof.typing import FeatureMatrix, Floats, Ints
 
-OVERFLOW = "Products of rows overflow float64. Scale the features, for example with StandardScaler."
+OVERFLOW = "products of rows overflow float64. Scale the features, for example with StandardScaler."
 MIN_FLOAT32_SQUARE = 1e-12
 """Smallest squared norm for single precision, which must still represent the cube."""
 

@@ -67,7 +67,7 @@ def as_row_view(X: FeatureMatrix | SparseRows) -> DenseRows | SparseRows:
         arrays = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(np.int64, copy=False))
         if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
             raise InputError(
-                f"Column indices of a sparse `X` must be from 0 to {X.shape[1] - 1}; got {X.indices.min()} to "
+                f"the column indices of a sparse `X` must be from 0 to {X.shape[1] - 1}; got {X.indices.min()} to "
                 f"{X.indices.max()}. Rebuild the matrix."
             )
         data, indices, indptr = (read_only(array) for array in arrays)

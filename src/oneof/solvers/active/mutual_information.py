@@ -95,7 +95,7 @@ def class_proba(weights: Floats, features: FeatureMatrix) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(features @ weights.T)
     if not np.isfinite(scores).all():
-        raise InputError("The scores overflow float64. Scale the features, for example with StandardScaler.")
+        raise InputError("the scores overflow float64. Scale the features, for example with StandardScaler.")
     return softmax(np.column_stack([scores, np.zeros(len(scores))]))
 
 

@@ -152,7 +152,7 @@ def solve_em(
         responsibilities, evidence = e_step(joint, component_mask)
         trace.append(float(weight[used] @ evidence[used]) + family.log_prior(parameters))
         if not (np.isfinite(trace[-1]) and np.isfinite(joint).all()):
-            raise InputError("The likelihood overflows float64. Scale the features, for example with StandardScaler.")
+            raise InputError("the likelihood overflows float64. Scale the features, for example with StandardScaler.")
         return joint, responsibilities
 
     log_weights, parameters = maximize(start)

@@ -54,7 +54,7 @@ def _inverse(matrix: Floats) -> tuple[Floats, float]:
     factor = try_cholesky(matrix)
     if factor is None:
         raise InputError(
-            "The posterior precision is not positive definite. Scale the features, for example with StandardScaler, or "
+            "the posterior precision is not positive definite. Scale the features, for example with StandardScaler, or "
             "increase a precision."
         )
     lower = np.tril(scipy.linalg.lapack.dpotri(factor, lower=True)[0])
@@ -145,7 +145,7 @@ class LogisticPosterior:
                 full[chunk] = self._paired_covariance(left_rows, left_rows if left is right else right[chunk])
         if not np.isfinite(full).all():
             raise InputError(
-                "The covariances of the scores overflow float64. Scale the features, for example with StandardScaler."
+                "the covariances of the scores overflow float64. Scale the features, for example with StandardScaler."
             )
         return full
 

@@ -163,7 +163,7 @@ class PrecisionUpdater:
     def reject(self) -> Precisions:
         """Return the plain update in place of the last proposal, and restart the acceleration."""
         if self.plain is None:
-            raise RuntimeError("No proposal to reject.")
+            raise RuntimeError("there is no proposal to reject.")
         plain, self.plain = self.plain, None
         self._acceleration.restart()
         return plain

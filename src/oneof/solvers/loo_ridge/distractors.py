@@ -7,8 +7,8 @@ By Bayes' rule, if class j is a distractor in the set of a row of class k with p
 * Uniform distractors leave p(k | x) as it is.
 * Cooccurring distractors are the other labels of a scene. Common labels are common distractors, q_kj ~ M_j, the number
   of rows of class j, so that the product is proportional to 1 / M_k.
-* Confusable distractors are mistaken for the true label. C_kj is the probability that class j is in the set of a partial
-  row of class k. From N_kj such rows among m_k, both counted with soft labels, it is estimated as
+* Confusable distractors are mistaken for the true label. C_kj is the probability that class j is in the set of a
+  partial row of class k. From N_kj such rows among m_k, both counted with soft labels, it is estimated as
   (N_kj + t q) / (m_k + t). The rates of all pairs are shrunk toward one common rate q, with the strength t of the
   largest likelihood. Uniform distractors have a large t, and then C = q for all pairs.
 """

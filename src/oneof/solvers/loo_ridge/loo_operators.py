@@ -96,7 +96,7 @@ class ExactRidge:
         factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         if info:
             raise InputError(
-                f"the Gram matrix with lam={lam:.4g} on its diagonal is not positive definite: pass a positive "
+                f"the Gram matrix with lam={lam:.4g} on its diagonal is not positive definite. Pass a positive "
                 "semi-definite kernel, or a larger lam."
             )
         inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
@@ -150,7 +150,7 @@ class NystroemRidge:
         values = np.linalg.eigvalsh(gram)
         if values[0] < -EIGENVALUE_RTOL * values[-1]:
             raise InputError(
-                "the Gram matrix of the landmarks is not positive semi-definite: pass a positive semi-definite kernel, "
+                "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
                 "or approximation=None with a larger lam."
             )
         root = inverse_root(gram)

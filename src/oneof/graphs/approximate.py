@@ -27,7 +27,7 @@ def cells_are_faster(points: Floats) -> bool:
     Raises
     ------
     MissingExtraError
-        If faiss is not installed, whatever the number of rows.
+        If faiss is not installed, for any number of rows.
     """
     _faiss()
     n, d = points.shape

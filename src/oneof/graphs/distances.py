@@ -10,7 +10,7 @@ from oneof.typing import FeatureMatrix, Floats, Ints
 
 OVERFLOW = "distances between rows overflow. Scale the features, for example with StandardScaler."
 _BLOCK_SIZE = 1 << 16  # elements of the source rows processed at a time: few enough to stay in the cache
-_MAX_EXPONENT = {4: 30, 8: 256}  # by bytes: squares of smaller powers of 2 neither overflow nor vanish
+_MAX_EXPONENT = {4: 30, 8: 256}  # by bytes: squares of smaller powers of 2 neither overflow nor underflow
 
 
 def scale_exponent(rows: FeatureMatrix) -> int:
@@ -54,7 +54,7 @@ def normalize_rows(rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
     largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest).ravel()
     members = np.flatnonzero(largest > 0)
     values, exponents = values[members], np.frexp(largest[members])[1]
-    if sp.issparse(values):  # divided by the largest value first, because squares can overflow or vanish
+    if sp.issparse(values):  # divided by the largest value first, because squares can over- or underflow
         counts = np.diff(values.indptr)
         values.data = np.ldexp(values.data, -np.repeat(exponents, counts))
         norms = np.sqrt(np.asarray(values.multiply(values).sum(axis=1)).ravel())

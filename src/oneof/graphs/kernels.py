@@ -68,7 +68,7 @@ def laplacian(affinity: Any, kind: LaplacianKind = "plain") -> sp.csr_array:
         if kind == "random_walk":
             weights = weights / degrees[row]
         else:
-            # The smaller row number comes first in both halves, so that the matrix is symmetric to the last bit.
+            # The smaller row index comes first in both halves, so that the matrix is symmetric to the last bit.
             root, column = np.sqrt(degrees), W.indices
             weights = weights / root[np.minimum(row, column)] / root[np.maximum(row, column)]
     off_diagonal = sp.csr_array((-weights, W.indices, W.indptr), shape=W.shape)

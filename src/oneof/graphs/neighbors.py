@@ -181,7 +181,7 @@ class _ExactIndex:
     def nearest(self, points: FeatureMatrix | None, k: int) -> Ints:
         limit_openmp_after_fork()
         centered = self._center(points)
-        # scikit-learn does the same, but two overlapping calls of it would leave the limit set for good.
+        # scikit-learn does the same, but two overlapping calls would leave the limit set permanently.
         with single_threaded_blas():
             neighbors = self._index.kneighbors(centered, k, return_distance=False)
         if self._uses_products:

@@ -80,7 +80,7 @@ def reconstruction_weights(rows: FeatureMatrix, targets: FeatureMatrix, neighbor
     rows : ndarray or CSR matrix of shape (m, d)
         CSR rows are in canonical format.
     targets : ndarray or CSR matrix of shape (n, d)
-        Of the same type as `rows`.
+        Rows of the same type as `rows`.
     neighbors : ndarray of shape (n, k)
         Row indices of `rows`.
 

@@ -191,7 +191,7 @@ def _run(
     layout = memory_order(X)
     V = np.array(initial.V, dtype=X.dtype, order=layout, copy=None if in_place else True)
     has_mean = initial.has_mean
-    # Without the mean, a small unused array has the type of U, so that numba need not compile anew.
+    # Without the mean, a small unused array has the type of U, so that numba does not compile again.
     U = initial.U if has_mean else np.zeros((2, 2))
     U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
     reals = (initial.scale, initial.square, initial.total_scale)

@@ -47,7 +47,7 @@ def run_epoch(
     for r in range(order.shape[0]):
         i = order[r]
         row_scores(rows, i, V, scores)
-        # NaN or infinity in the row makes every score so, even if the weights are 0.
+        # NaN or infinity in the row makes every score NaN or infinite, even if the weights are 0.
         if not abs(scores[0]) <= _MAX_FLOAT:
             overflowed = i
             break
@@ -77,7 +77,7 @@ def run_epoch(
                 top = best_out
         if len(predicted) > 0:
             predicted[i] = top
-        if not weight[i] > 0.0:  # the row is only predicted
+        if not weight[i] > 0.0:  # a row of weight 0 is only predicted
             continue
         t += 1
         if top != best_in:

@@ -132,7 +132,9 @@ class PLEMProblem(LinearProblem):
     def preconditioner(self, at: Evaluation, *, full: bool) -> HessianBlock:
         """Return the Hessian's block of a class, or its diagonal, from the traces of the rows' Hessians."""
         outside = np.where(self.mask, 0.0, at.proba).sum(axis=1)
-        curvature = np.minimum((at.proba * (1.0 - at.proba)).sum(axis=1), 2.0 * outside)  # diag p - p p^T, less q's
+        curvature = np.minimum(
+            (at.proba * (1.0 - at.proba)).sum(axis=1), 2.0 * outside
+        )  # diag p - p p^T - (diag q - q q^T)
         curvature += self.entropy_weight * (at.inside * (1.0 - at.inside)).sum(axis=1)
         curvature *= self.cost[:, 0]
         if full and self.shape[1] ** 2 <= MAX_BLOCK_ENTRIES:
@@ -182,7 +184,7 @@ class NewtonObjective:
             with np.errstate(divide="ignore"):
                 proposal = v + cg(hessian, -gradient, atol=0.0, maxiter=MAX_CG_ITER)[0]
             closer = np.linalg.norm(self.gradient(proposal)) < np.linalg.norm(gradient)
-        except InputError:  # an intercept without a finite optimum has no curvature left, and so no full step
+        except InputError:  # the curvature is 0 for an intercept without a finite optimum
             return v
         return proposal if closer and self.value(proposal) <= self.value(v) * (1.0 + 1e-13) else v
 
@@ -282,7 +284,7 @@ def solve_plem(
     v = objective.newton(result.x) if converged else result.x
     weights = objective.weights(v)
     if fit_intercept:
-        weights[:, -1] -= weights[:, -1].mean()  # it is 0 already, up to rounding
+        weights[:, -1] -= weights[:, -1].mean()  # already 0 up to rounding
     return PLEMSolution(
         weights=weights,
         objective_path=-lam * np.array([*trace, objective.scale * objective.value(v)]),

@@ -31,11 +31,11 @@ def ascend(problem: CLPLProblem, *, tol: float, rng: np.random.Generator) -> tup
     Parameters
     ----------
     problem : CLPLProblem
-        Without an intercept.
+        Problem without an intercept.
     tol : float
         At least 1e-15, the rounding error.
     rng : Generator
-        For the order of the rows.
+        Random generator for the order of the rows.
 
     Returns
     -------

@@ -46,7 +46,7 @@ def solve_harmonic(
 
     Without `label_penalty`, the term of c is replaced by the constraint f_i = y_i in the exact rows, which is the
     limit c -> inf. Without ridge the solution is then F_U = L_UU^-1 W_UL Y_L. With a ridge, rows far from labels sum
-    to less than 1; all rows are scaled to sum 1 at the end. (A penalty toward uniform distributions would need no
+    to less than 1. All rows are scaled to sum 1 at the end. (A penalty toward uniform distributions would need no
     scaling, and would not change the largest entry. But it puts the same mass in every class, which misleads class mass
     normalization.) Classes without a label have exactly 0.
 

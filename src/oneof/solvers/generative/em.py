@@ -203,7 +203,7 @@ def select_weight(
     mask : ndarray of shape (n, K), bool
     sample_weight : ndarray of shape (n,)
     weights : sequence of float
-        Ascending.
+        Candidate weights, in ascending order.
     n_folds : int
         Maximum number of folds; with fewer labeled rows, each row is a fold. With one fold the smallest weight is
         returned.

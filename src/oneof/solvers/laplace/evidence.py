@@ -10,8 +10,7 @@ With F the mode, A = K^-1 F = q - pi, and the positive W = diag pi - pi pi^T in 
 
 and through F, on which W depends: dF = (I + K W_true)^-1 dK A, with the full Hessian, while Psi is at its maximum.
 (With W in place of W_true, the gradient would be wrong at finite sharpness.) All of this is linear in dK, so that one
-matrix per
-class suffices for any number of hyperparameters. The cost is about 3 K n^3 operations.
+matrix per class suffices for any number of hyperparameters. The cost is about 3 K n^3 operations.
 
 Since E_k (K_k + D_k^-1) = I, the products E_k K_k = I - E_k D_k^-1 cost nothing. With R R^T = sum_k E_k and
 V_k = R^-1 E_k, which M_kk = E_k - V_k^T V_k needs in any case, the covariances of a row's latents under the posterior

@@ -67,7 +67,9 @@ class LowRankCovariance:
         roots: dict[int, Array] = {}
         features: dict[int, Array] = {}
         n_remaining = int(min(MAX_FEATURES_FRACTION, MAX_FEATURES_FRACTION_PER_CLASS * n_classes) * n)
-        for k in sorted(range(n_classes), key=lambda k: -float(mass[k])):  # probably most features first
+        for k in sorted(
+            range(n_classes), key=lambda k: -float(mass[k])
+        ):  # classes that probably have most features first
             max_dim = min(int(MAX_KRYLOV_FRACTION * n), n_remaining)
             result = _root_and_features(prior, k, proba[:, k], eps, max_dim, rng)
             if result is None:

@@ -68,7 +68,7 @@ class LaplacePosterior:
     """Whether to compute covariances in the reference form."""
 
     def prior(self) -> Prior:
-        """Return the prior over the training rows, computed anew."""
+        """Return the prior over the training rows, computed again."""
         return make_prior(self.kernels, self.features, self.rows, self.jitters)
 
     def latent_covariance(self, rng: np.random.Generator) -> PosteriorCovariance:
@@ -247,7 +247,7 @@ def approximate_posterior(
         m, size = min(n_components, n), min(n_components, n) * mask.shape[1]
         if not is_torch_array(rows):
             check_memory(12 * n * m * len(kernels), f"{m} features of {n} labeled rows", "lower n_components")
-            # Predictions will need these: fail before the fit rather than after it.
+            # Predictions need these; the error is better raised before the fit than after it.
             check_memory(16 * size**2, f"covariances of {m} features and {mask.shape[1]} classes", "lower n_components")
         features = landmark_features(kernels, rows[np.sort(rng.permutation(n)[:m])])
     check_variances(kernels, rows)

@@ -11,8 +11,8 @@ where sum_k q_k = 1 and tau = sum_k alpha_k < 1.
 
 At a high temperature all candidates contribute and the objective is close to convex; as the temperature decreases, each
 row concentrates on one candidate. Each stage continues from the last one, by L-BFGS (Nocedal & Wright 2006, Numerical
-optimization, algorithm 7.4). scipy's version supports neither the inner product of a kernel space nor scores that are
-linear in the step: here a line search costs no product with X.
+optimization, algorithm 7.4). scipy's version supports neither the inner product of a kernel space nor a line search on
+scores that are linear in the step, which needs no product with X.
 """
 
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
     Parameters
     ----------
     problem : PLSVMProblem
-        It is solved in single precision, since this is only a start.
+        Problem to solve, in single precision, which suffices for a start.
     temperatures : tuple of float
         T of each stage, above 0.
     initial : weights of the problem's space

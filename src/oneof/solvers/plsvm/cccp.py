@@ -32,7 +32,7 @@ def solve_cccp(
     ----------
     problem : PLSVMProblem
     rng : Generator
-        For the order of the rows in dual ascent.
+        Random generator for the order of the rows in dual ascent.
     max_iter : int
         Maximum number of outer steps, each of up to `oneof.solvers.plsvm.dual_ascent.MAX_EPOCHS` passes over the rows.
         The solver stops earlier if a number of steps have neither decreased J nor closed the gap further.

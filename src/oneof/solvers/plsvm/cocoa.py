@@ -13,7 +13,7 @@ ICML).
 
 This is a proximal step, which alone is slow if lam n is small. So an iteration starts from the extrapolation c + beta
 (c - c_previous) and its W (Beck & Teboulle 2009, A fast iterative shrinkage-thresholding algorithm, SIAM J. Imaging
-Sciences). As in the concave-convex procedure the candidates are chosen again at each W; if the chosen candidate of a
+Sciences). As in the concave-convex procedure, the candidates are chosen again at each W. If the chosen candidate of a
 row changes, its dual variables change as well, without momentum.
 """
 
@@ -96,15 +96,15 @@ def step(
     problem : PLSVMProblem
         The problem of the block's own rows, in a `FeatureSpace`.
     duals : BlockDuals
-        Not changed.
+        Dual variables of the block, which are not changed.
     weights : ndarray of shape (K, D)
-        W.
+        Averaged weights W.
     extrapolated : ndarray of shape (K, D)
         W + beta (W - previous W).
     beta : float
         At least 0.
     rng : Generator
-        For the order of the rows.
+        Random generator for the order of the rows.
     """
     space = problem.space
     best = best_scores(space.matvec(weights), problem.mask)

@@ -76,14 +76,14 @@ def ascend(
     ----------
     problem : PLSVMProblem
     chosen : ndarray of shape (n,)
-        z.
+        Chosen candidate z of each row.
     coefficients : ndarray of shape (n, K), float64
-        From `restrict_duals`; changed in place.
+        Result of `restrict_duals`, which is changed in place.
     tol : float
     value : float
-        P at earlier weights.
+        Value of P at earlier weights.
     rng : Generator
-        For the order of the rows.
+        Random generator for the order of the rows.
 
     Returns
     -------

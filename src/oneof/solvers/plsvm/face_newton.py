@@ -16,7 +16,7 @@ from oneof.typing import Floats, Ints, Mask
 
 MAX_CG_ITER = 20
 """Maximum number of products with the Hessian per step."""
-# With fewer variables more steps are made, each on the face on which the last one ended.
+# With fewer variables, more steps are made, each on the face on which the last step ended.
 _WORK = 10**5
 _MAX_SUM = 1.0 - 1e-12
 # Curvature, relative to an upper bound, below which a direction is treated as flat: conjugate gradients meet flat
@@ -31,7 +31,7 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     ----------
     problem : PLSVMProblem
     chosen : ndarray of shape (n,)
-        z.
+        Chosen candidate z of each row.
     coefficients : ndarray of shape (n, K), float64
         tau_i at the chosen candidate, -alpha_ik outside the set; changed in place.
     scores : ndarray of shape (n, K)

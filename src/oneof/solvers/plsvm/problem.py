@@ -153,7 +153,7 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
         steps = np.zeros_like(scores)
         steps[violators, into[violators]] = 1.0
         steps[violators, out[violators]] = -1.0
-        # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at yPL_i in the set - x at that outside), eta = 1/(lam t)
+        # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at yPL_i in the set - x at yPL_i outside), eta = 1/(lam t)
         updated = (1.0 - 1.0 / t) * weights + space.rmatvec(steps) / (lam * t * n)
         square = space.dot(updated, updated)
         # W_{t+1} = min(1, 1/sqrt(lam) / ||W_{t+1/2}||) W_{t+1/2}

@@ -38,8 +38,8 @@ MAX_VALUE = 1e100
 MAX_NEWTON_STEPS = 100
 """Maximum number of Newton steps. The iterates increase monotonically to the root, in about ten steps."""
 HARD_CASE_TOL = 1e-8
-"""Smallest component of b along the direction of value g*, relative to its length. Below, the quotients for x would
-cancel."""
+"""Smallest component of b along the direction of value g*, relative to its length. With a smaller one, the quotients
+for x would cancel."""
 MIN_NORMAL = 1e-75
 """Smallest entry of the unit normal, so that squares and their quotients neither underflow nor overflow."""
 
@@ -107,8 +107,8 @@ def minimize_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoin
 def minimize_on_constrained_sphere(g: Floats, b: Floats, a: Floats, square_radius: float) -> SpherePoint:
     """Minimize sum_i g_i x_i^2 - 2 b^T x over the x of length sqrt(r) that are orthogonal to a.
 
-    In the hard case, b has hardly any component along the direction of value g*. It is then given a small one, which
-    selects one of two minimizers on either side. Close to the hard case about eight digits are correct, elsewhere all.
+    In the hard case, b has hardly any component along the direction of value g*. A small component is then added, which
+    selects one of two minimizers. Close to the hard case about eight digits are correct, elsewhere all of them.
 
     Parameters
     ----------

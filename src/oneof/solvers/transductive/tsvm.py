@@ -139,21 +139,21 @@ def solve_transductive(
     problem : SVMProblem
     labels : BinaryLabels
     C, C_unlabeled : float
-        Above 0.
+        Costs C and C*, above 0.
     label_switching : {"multiple", "single"}
         Between two SVMs, switch the signs of all pairs that `switchable_pairs` returns, or of the first.
     cost_ratio : {"balanced", "paper"}
         Initial C*_+ / C*_-. "balanced" is (1 - p) / p with p = num_+ / number of unlabeled rows, so that positive and
         negative rows have the same total cost; "paper" is p / (1 - p).
     growth : float
-        Above 1.
+        Growth factor of the costs, above 1.
     tol : float
         Above 0: tolerance of the scores of the last SVM, and margin of its switchable pairs. Before the last step both
         are sqrt(tol).
     max_iter : int
         Maximum number of SVMs of all rows.
     rng : Generator
-        Draws the order in which rows are visited.
+        Random generator for the order of the rows.
 
     Returns
     -------

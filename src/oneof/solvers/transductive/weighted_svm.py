@@ -102,7 +102,7 @@ def solve_weighted_svm(
         Maximum violation of an optimality condition by a score: y_i f_i >= 1 if beta_i = 0, <= 1 if it is
         y_i C_i, and = 1 between. A beta_i within tol C_i of a bound counts as at the bound.
     rng : Generator
-        Draws the order of the rows.
+        Random generator for the order of the rows.
     allow_increase : bool
         Whether P may be higher than at the initial weights.
     max_epochs : int

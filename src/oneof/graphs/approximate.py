@@ -15,7 +15,7 @@ from oneof.typing import Floats, Ints
 
 _MIN_ROWS = 5_000  # with fewer rows, the comparison of all pairs is as fast
 MAX_TREE_FEATURES = 5  # maximum number of features with which a tree is faster, and exact
-_CELLS = 0.125  # times the root of the number of rows: few large cells, because large matrix products are fast
+_CELLS_PER_ROOT = 0.125  # times the root of the number of rows: few large cells, because large matrix products are fast
 _N_PROBES = 5  # cells whose rows are compared with a query
 _TRAINING_ROWS_PER_CELL = 64  # rows for each cell from which k-means computes the center
 _BLOCK_SIZE = 1 << 22  # neighbors, over all probed cells, that are in memory at the same time
@@ -63,7 +63,9 @@ class ApproximateIndex:
         self._exponent = int(np.frexp(np.abs(points - self._origin).max())[1])
         self._rows = self._to_float32(points)
         with _workers(1) as worker:
-            self._centers = worker.submit(_fit_centers, self._rows, int(_CELLS * np.sqrt(len(points)))).result()
+            self._centers = worker.submit(
+                _fit_centers, self._rows, int(_CELLS_PER_ROOT * np.sqrt(len(points)))
+            ).result()
             cells = worker.submit(self._nearest_cells, self._rows, 1).result().ravel()
         self._members = _group_by_cell(cells, len(self._centers))
 

@@ -165,18 +165,18 @@ class NeighborGraph:
         """
         if X.shape[0] == 0:
             raise InputError("`X` must have at least one row; got 0 rows.")
-        named = isinstance(self.affinity, str)
+        is_named = isinstance(self.affinity, str)
         index = NeighborIndex(
-            X, cosine=named and self.affinity == "cosine", approximate=named and self.algorithm == "approximate"
+            X, cosine=is_named and self.affinity == "cosine", approximate=is_named and self.algorithm == "approximate"
         )
         # A precomputed affinity does not cover new rows: they get self-tuning weights of their nearest neighbors.
         weighting = EdgeWeighting(
-            kind=self.affinity if named else "gaussian",
+            kind=self.affinity if is_named else "gaussian",
             n_neighbors=int(self.n_neighbors),
-            radius=float(self.radius) if named and self.radius is not None else None,
-            bandwidth=float(self.bandwidth) if named and self.bandwidth != "local" else "local",
+            radius=float(self.radius) if is_named and self.radius is not None else None,
+            bandwidth=float(self.bandwidth) if is_named and self.bandwidth != "local" else "local",
         )
-        if named:
+        if is_named:
             directed, bandwidths = weighting.directed_weights(index)
             return Graph(symmetrize_edges(directed, self.symmetrize), index, weighting, bandwidths)
         affinity = self.affinity(X) if callable(self.affinity) else self.affinity

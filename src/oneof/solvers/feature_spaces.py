@@ -39,8 +39,8 @@ class FeatureSpace:
     Attributes
     ----------
     n_rows : int
-    width : int
-        D, the dimension.
+    dimension : int
+        D.
     squares : ndarray of shape (n,), float64
         ||x_i||^2.
     precision : float
@@ -51,7 +51,7 @@ class FeatureSpace:
         self.X = X
         self.has_constant = has_constant
         self.n_rows = X.shape[0]
-        self.width = X.shape[1] + has_constant
+        self.dimension = X.shape[1] + has_constant
         self.precision = float(np.finfo(X.dtype).eps)
         self.squares = row_squares(as_row_view(X), has_constant)
         _check_range(self.squares)
@@ -95,7 +95,7 @@ class FeatureSpace:
         if self.has_constant:
             ones = np.ones((self.n_rows, 1))
             X = sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
-        if self.width >= self.n_rows:
+        if self.dimension >= self.n_rows:
             return _solver(_dense(X @ X.T), ridge)(right)
         # The rows span as many directions as there are features; in all others the inverse is 1 / ridge.
         solution, solve = np.zeros_like(right), _solver(_dense(X.T @ X), ridge)
@@ -131,7 +131,7 @@ class KernelSpace:
 
     def __init__(self, gram: Floats) -> None:
         self.gram = np.ascontiguousarray(gram)
-        self.n_rows = self.width = len(gram)
+        self.n_rows = self.dimension = len(gram)
         self.precision = float(np.finfo(gram.dtype).eps)
         self.squares = gram.diagonal().astype(np.float64)
         _check_range(self.squares)

@@ -194,17 +194,17 @@ def _run(
     # Without the mean, a small unused array has the type of U, so that numba does not compile again.
     U = initial.U if has_mean else np.zeros((2, 2))
     U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
-    reals = (initial.scale, initial.square, initial.total_scale)
+    scalars = (initial.scale, initial.square, initial.total_scale)
     counts = (initial.n_summed, initial.n_rows, initial.n_mistakes, initial.n_updates)
-    reals, counts, overflowed = run_epoch(
-        rows, read_only(mask), order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), reals, counts,
+    scalars, counts, overflowed = run_epoch(
+        rows, read_only(mask), order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), scalars, counts,
         prediction == "average", eta0, lam, shrink_always, V.shape[1] > d, has_mean, predicted,
     )  # fmt: skip
     if overflowed >= 0:
         check_finite(X)
         raise InputError(f"row {overflowed}: the scores overflow. Scale the features, for example with StandardScaler.")
     return replace(
-        initial, V=V, U=U if has_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],
+        initial, V=V, U=U if has_mean else initial.U, scale=scalars[0], square=scalars[1], total_scale=scalars[2],
         n_summed=counts[0], n_rows=counts[1], n_mistakes=counts[2], n_updates=counts[3],
     )  # fmt: skip
 

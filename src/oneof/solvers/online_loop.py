@@ -23,7 +23,7 @@ def run_epoch(
     U,
     all_V,
     all_U,
-    reals,
+    scalars,
     counts,
     average,
     eta0,
@@ -35,7 +35,7 @@ def run_epoch(
 ):
     """Update the weights row by row; return the scalars of the state, its counts, and the row that overflowed or -1."""
     n_classes, n_columns = V.shape
-    scale, square, total_scale = reals
+    scale, square, total_scale = scalars
     n_summed, t, n_mistakes, n_updates = counts
     is_pegasos = lam > 0.0
     radius = 1.0 / np.sqrt(lam) if is_pegasos else np.inf

@@ -37,6 +37,7 @@ from oneof.solvers.linear_objective import OVERFLOW, HessianBlock, LinearProblem
 from oneof.typing import FeatureMatrix, Floats, Mask
 
 STEPS_PER_RESTART = 10
+"""Maximum number of steps of the trust region before its preconditioner is computed again."""
 MAX_BLOCK_ENTRIES = 4e6
 """Maximum number of entries in a block for a factorization; above, every restart uses the diagonal."""
 OBJECTIVE_RTOL = 1e-6

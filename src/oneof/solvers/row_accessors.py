@@ -253,25 +253,25 @@ def _fill_squares(rows: Any, constant: bool, squares: Floats) -> None:
 
 
 @compiled
-def total_square(numbers: Floats) -> float:
+def total_square(vector: Floats) -> float:
     """Return the sum of squares of a vector, in float64."""
     total = 0.0
-    for number in numbers:
-        total += np.float64(number) * np.float64(number)
+    for value in vector:
+        total += np.float64(value) * np.float64(value)
     return total
 
 
 @compiled
-def multiply(numbers: Floats, factor: float) -> None:
+def multiply(vector: Floats, factor: float) -> None:
     """Multiply a vector by a number, in place."""
-    a = numbers.dtype.type(factor)
-    for i in range(numbers.shape[0]):
-        numbers[i] *= a
+    a = vector.dtype.type(factor)
+    for i in range(vector.shape[0]):
+        vector[i] *= a
 
 
 @compiled
-def add_multiple(target: Floats, factor: float, numbers: Floats) -> None:
+def add_multiple(target: Floats, factor: float, vector: Floats) -> None:
     """Add a multiple of one vector to another, in place."""
     a = target.dtype.type(factor)
-    for i in range(numbers.shape[0]):
-        target[i] += a * numbers[i]
+    for i in range(vector.shape[0]):
+        target[i] += a * vector[i]

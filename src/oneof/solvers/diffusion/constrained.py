@@ -92,9 +92,9 @@ def solve_constrained(
     sweep = _ConstrainedSweep(matrix, right, mask, mass, min_eigenvalue, tol, max_iter)
     continuation = PseudoTransientContinuation(matrix, mass, mask, constrained)
     proba = uniform_within_sets(mask[sets])
-    n_iter, n_since_step, has_stepped, at_rest = 0, 0, False, False
+    n_iter, n_since_step, has_stepped, sweeps_converged = 0, 0, False, False
     change = remaining = np.inf
-    while n_iter < max_iter and not at_rest:
+    while n_iter < max_iter and not sweeps_converged:
         sweep.tol = max(tol, min(1e-3, 1e-2 * remaining))
         after_sweep = sweep(proba)
         n_iter, n_since_step = n_iter + 1, n_since_step + 1
@@ -104,13 +104,13 @@ def solve_constrained(
         rate = change / before if 0 < change < np.inf and before > 0 else 0.5
         remaining = change * max(1.0, rate / (1.0 - rate)) if rate < 1 else max(remaining, change)
         # After a step, fast changes hide the slow ones at first; later, slow changes hide quantities that decay faster.
-        at_rest = (
+        sweeps_converged = (
             remaining <= tol
             and sweep.change <= tol
             and (not has_stepped or (n_since_step > SETTLING_SWEEPS and continuation.remaining <= tol))
         )
         is_slow = has_stepped or remaining * min(rate, 1.0) ** SWEEPS_PER_STEP > tol
-        if not at_rest and is_slow and n_since_step >= SWEEPS_PER_STEP and n_iter + 2 <= max_iter:
+        if not sweeps_converged and is_slow and n_since_step >= SWEEPS_PER_STEP and n_iter + 2 <= max_iter:
             proba = continuation.step(sweep, proba, after_sweep)
             n_iter, n_since_step, has_stepped, change = n_iter + 2, 0, True, np.inf
         else:
@@ -118,7 +118,7 @@ def solve_constrained(
     values = sweep.values
     values[sets] = proba * mass[sets]
     final = _solve_rows(matrix, right, mass, values, min_eigenvalue, tol, max_iter, sweep.unconstrained)
-    return DiffusionSolution(final.values, n_iter, converged and at_rest and final.converged)
+    return DiffusionSolution(final.values, n_iter, converged and sweeps_converged and final.converged)
 
 
 class _ConstrainedSweep:

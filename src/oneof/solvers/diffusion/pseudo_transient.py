@@ -56,7 +56,7 @@ RESIDUAL_TOL = 1e-13
 """Components with smaller changes per sweep count as converged: the rest is rounding. A probability that decreases as
 1/t changes by its square per sweep, and is therefore followed down to about 3e-7 at least."""
 MIN_MASS = 1e-250
-"""Rows with a smaller inflow of mass are left to the sweeps: their equations might overflow."""
+"""Rows with a smaller inflow of mass take no accelerated steps: their equations might overflow."""
 
 
 class Sweep(Protocol):
@@ -100,7 +100,7 @@ class PseudoTransientContinuation:
     mask : ndarray of shape (n, K), bool
         Candidate sets.
     constrained : ndarray of shape (n,), bool
-        The constrained rows. All others follow at once, by the linear system.
+        The constrained rows. All other rows result from the linear system.
     """
 
     def __init__(self, matrix: sp.csr_array, mass: Floats, mask: Mask, constrained: Mask) -> None:

@@ -25,7 +25,9 @@ MAX_FACTORIZED = 200
 PRECONDITIONER_MAX_PRODUCTS = 15
 """Number of products in a step above which the next step computes a new preconditioner."""
 MAX_PRODUCTS = 300
+"""Maximum number of products with the Hessian per step."""
 MAX_HALVINGS = 40
+"""Maximum number of halvings of a step length."""
 STEP_RTOL = 1e-10
 """Length of a step, relative to the weights, below which the step may consist of rounding errors."""
 MAX_STEP_ERROR = 0.1

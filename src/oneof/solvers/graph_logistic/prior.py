@@ -236,11 +236,13 @@ class UnpenalizedDirections:
             return cls(basis, gram.diagonal().copy(), basis[:, :0], axis_aligned=True)
         if hidden.shape[1]:
             rotation = scipy.linalg.qr(hidden)[0]  # its first columns span the hidden directions
-            hidden, rest = rotation[:, : hidden.shape[1]], rotation[:, hidden.shape[1] :]
+            hidden, complement = rotation[:, : hidden.shape[1]], rotation[:, hidden.shape[1] :]
         else:
-            rest = np.eye(len(gram))
-        curvature, vectors = np.linalg.eigh(rest.T @ gram @ rest) if rest.shape[1] else (np.zeros(0), rest[:0])
-        observed, unobserved = basis @ (rest @ vectors), basis @ hidden
+            complement = np.eye(len(gram))
+        curvature, vectors = (
+            np.linalg.eigh(complement.T @ gram @ complement) if complement.shape[1] else (np.zeros(0), complement[:0])
+        )
+        observed, unobserved = basis @ (complement @ vectors), basis @ hidden
         axes = axis_aligned and all(
             (np.count_nonzero(np.abs(directions) > EIGENVALUE_RTOL, axis=0) == 1).all()
             for directions in (observed, unobserved)

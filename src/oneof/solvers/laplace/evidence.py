@@ -32,7 +32,9 @@ from oneof.solvers.laplace.model import GramPrior, HessianOperator
 from oneof.typing import Array
 
 ADJOINT_RTOL = 1e-11
+"""Relative residual norm at which the iterations of the adjoint system stop."""
 MAX_CG_ITER = 500
+"""Maximum number of conjugate gradient iterations."""
 
 
 def evidence(prior: GramPrior, mode: LaplaceMode, factors: CholeskyFactors | None = None) -> float:

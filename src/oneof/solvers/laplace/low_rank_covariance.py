@@ -35,6 +35,7 @@ from oneof.solvers.laplace.posterior_covariance import WeightCovariance
 from oneof.typing import Array
 
 EPS = 0.01
+"""Upper limit eps of the residual of the prior, scaled by the class probabilities."""
 MAX_BLOCK_SIZE = 64
 """Maximum number of vectors in a block of the Lanczos method."""
 MAX_KRYLOV_FRACTION = 0.3

@@ -29,16 +29,19 @@ CLASS_EXPONENT = 0.5
 GROUP_EXPONENT = 0.25
 """Exponent of the correction by group in one pass."""
 N_GROUP_PASSES = 3
+"""Number of passes of the correction by group."""
 SHRINKAGE_STRENGTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0, 1e4])
 """Grid of t."""
 MIN_RATE = 1e-4
 """Minimum distance of the rates from 0 and 1."""
 RATE_EXPONENT = 0.5
 """Exponent of the correction by confusion rates in one iteration."""
-WARM_UP = 5
+N_WARM_UP_ITER = 5
 """Iterations before the first correction by confusion rates; earlier labels are too inaccurate for it."""
 N_MASS_PASSES = 3
+"""Number of passes of class mass normalization."""
 MASS_EXPONENT = 2
+"""Exponent of the predictions of unlabeled rows in class mass normalization."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class CandidateGroups:
 
     @cached_property
     def partial(self) -> Mask:
-        """(n,): rows with several candidates, but not all classes; only these have distractors."""
+        """(n,): rows with several candidates, but not all classes; only these have observable distractors."""
         return (self.sizes > 1) & ~self.unlabeled
 
     @cached_property
@@ -164,7 +167,7 @@ class ConfusableDistractors:
     def update(self, state: IterationState) -> Floats:
         """Return F prod_{j != k} (C_kj if j in S, otherwise 1 - C_kj)^(1/2); unlabeled rows keep their predictions."""
         predictions, sets = state.loo_predictions, state.sets
-        if state.n_done < WARM_UP or not sets.partial.any():
+        if state.n_done < N_WARM_UP_ITER or not sets.partial.any():
             return predictions
         rates = confusion_rates(state.label_distributions[sets.partial], sets.mask[sets.partial])
         log_absent = np.log1p(-rates)

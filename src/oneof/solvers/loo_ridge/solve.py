@@ -62,7 +62,7 @@ class KernelModel:
 
     kernel: RowKernel
     support: FeatureMatrix
-    """Rows of fit or landmarks, in the representation of the kernel."""
+    """Training rows or landmarks, in the representation of the kernel."""
     dual: DualCoefficients
 
     def scores(self, X: FeatureMatrix) -> Floats:

@@ -17,7 +17,7 @@ from oneof.typing import Floats, Ints, Mask
 MAX_CG_ITER = 20
 """Maximum number of products with the Hessian per step."""
 # With fewer variables, more steps are made, each on the face on which the last step ended.
-_WORK = 10**5
+_MAX_WORK = 10**5
 _MAX_SUM = 1.0 - 1e-12
 # Curvature, relative to an upper bound, below which a direction is treated as flat: conjugate gradients meet flat
 # directions with rounding errors, along which a step would be 1e7 times too long.
@@ -49,7 +49,7 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     free = _FreeVariables(problem.space.subset(rows), chosen[rows], problem.scale)
     alphas, gradient = alphas[rows], 1.0 - free.margin(scores[rows])
     increased = False
-    for _ in range(min(100, 1 + _WORK // alphas.size)):
+    for _ in range(min(100, 1 + _MAX_WORK // alphas.size)):
         step = _face_maximizer(free, gradient, alphas)
         length = 1.0
         while length > 1e-6:

@@ -86,7 +86,7 @@ def solve_transduction(
     mask : ndarray of shape (n, K), bool
         Candidate sets; rows with all classes are unlabeled.
     n_eigenvectors : int
-        d, at least 1. All eigenvectors but the constant one are used if there are fewer, and all with eigenvalue 0
+        d, at least 1. All eigenvectors except the constant one are used if there are fewer, and all with eigenvalue 0
         even if they are more.
     C : float
         Above 0: weight of the labels compared with smoothness.

@@ -142,7 +142,7 @@ class _SmoothedDual:
             products = kernel_matvec(self.space, betas)
             total = float(betas.sum()) if self.has_intercept else 0.0
             free = np.flatnonzero((targets > self.low) & (targets < self.high))
-            if min(len(free), self.space.width) > MAX_UNKNOWNS:
+            if min(len(free), self.space.dimension) > MAX_UNKNOWNS:
                 return None
             try:
                 change, shift = self._newton_step(free, targets, (point.products - products)[free], total)

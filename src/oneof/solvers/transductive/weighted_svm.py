@@ -131,7 +131,7 @@ def solve_weighted_svm(
         skip_until[:] = epoch  # rows that seemed to stay at their bound are visited again
         while epoch < max_epochs:
             order = rng.permutation(active[skip_until[active] <= epoch])
-            worst = _run_epoch(
+            max_violation = _run_epoch(
                 rows,
                 order,
                 signs,
@@ -147,9 +147,9 @@ def solve_weighted_svm(
             )
             epoch += 1
             shift = strength * float(coefficients.sum())
-            if abs(shift) > max(worst, inner_tol):  # the penalty keeps b away from its optimum: move the center
+            if abs(shift) > max(max_violation, inner_tol):  # the penalty keeps b away from its optimum: move the center
                 intercept[0] += shift
-            elif worst <= inner_tol:
+            elif max_violation <= inner_tol:
                 if len(order) == len(active):
                     break
                 skip_until[:] = epoch
@@ -254,14 +254,14 @@ def _run_epoch(
 ):
     """Update the dual variables of the rows in `order` once, and return the largest violation."""
     score = np.empty(1)
-    worst = 0.0
+    max_violation = 0.0
     for r in range(order.shape[0]):
         i = order[r]
         sign, cost, size = signs[i], costs[i], signs[i] * coefficients[i]
         row_scores(rows, i, weights, score)
         slack = 1.0 - sign * (score[0] + intercept[0])
         violation = max(slack if size < cost else 0.0, -slack if size > 0.0 else 0.0)
-        worst = max(worst, violation)
+        max_violation = max(max_violation, violation)
         if violation == 0.0:
             # A row that stays at its bound is skipped for an increasing number of epochs.
             idle_epochs[i] = min(2 * idle_epochs[i] + 1, 31)
@@ -275,4 +275,4 @@ def _run_epoch(
             row_add(rows, i, weights, 0, step)
             intercept[0] += strength * step
         skip_until[i] = epoch + 1 + idle_epochs[i]
-    return worst
+    return max_violation

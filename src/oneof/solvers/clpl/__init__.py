@@ -10,7 +10,8 @@ Hessian's diagonal. If that takes many products, the Hessian's K blocks, one per
 close to the full Hessian, since the classes are coupled only by the mean over the set. An exact line search along each
 step needs no product with X. For sparse rows with many features, dual ascent runs first.
 
-Read `newton_cg` (the solver and the objective's protocol), then `problem` (objective and derivatives), `dual_ascent`.
+Reading order: `newton_cg` (the solver and the objective's protocol), `problem` (objective and derivatives),
+`dual_ascent` (the start for sparse rows with many features).
 """
 
 from oneof.solvers.clpl.newton_cg import CLPLSolution, minimize, solve_clpl

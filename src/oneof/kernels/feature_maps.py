@@ -106,9 +106,9 @@ class L2Normalize:
 
     def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the (n, d) scaled rows."""
-        X = _divided(X.astype(np.float64), _max_abs(X, axis=1)[:, None])  # squares can then neither over- nor underflow
+        X = _divide(X.astype(np.float64), _max_abs(X, axis=1)[:, None])  # squares can then neither over- nor underflow
         squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
-        return _divided(X, np.where(squares > 0, np.sqrt(squares), 1.0)[:, None])
+        return _divide(X, np.where(squares > 0, np.sqrt(squares), 1.0)[:, None])
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class MaxAbsL2:
 
     def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the (n, d) rows."""
-        return L2Normalize()(_divided(X.astype(np.float64), self.max_abs[None, :]))
+        return L2Normalize()(_divide(X.astype(np.float64), self.max_abs[None, :]))
 
 
 MapClass: TypeAlias = Any
@@ -167,7 +167,7 @@ def _max_abs(X: FeatureMatrix, *, axis: int) -> Floats:
     return np.where(largest > 0, largest, 1.0)
 
 
-def _divided(X: FeatureMatrix, divisor: Floats) -> FeatureMatrix:
+def _divide(X: FeatureMatrix, divisor: Floats) -> FeatureMatrix:
     """Divide features or rows, without inverses, which may be infinite."""
     if not sp.issparse(X):
         return X / divisor

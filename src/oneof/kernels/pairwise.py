@@ -70,8 +70,8 @@ def squared_distances(X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array |
     In the expansion ||x||^2 + ||y||^2 - 2 x.y, a distance that is small compared with its rows loses digits. The rows
     of those pairs are subtracted instead. No value is negative, and the distance of equal rows is exactly 0.
     """
-    X = _scaled(X, origin, scale)
-    Y = X if Y is None else _scaled(Y, origin, scale)
+    X = _scale(X, origin, scale)
+    Y = X if Y is None else _scale(Y, origin, scale)
     xp = namespace(X)
     sizes = squares(X)[:, None] + squares(Y)[None, :]
     d2 = products(X * -2.0, Y)
@@ -88,7 +88,7 @@ def squared_distances(X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array |
     return d2
 
 
-def _scaled(X: FeatureMatrix, origin: Array | None, scale: Floats) -> FeatureMatrix:
+def _scale(X: FeatureMatrix, origin: Array | None, scale: Floats) -> FeatureMatrix:
     if sp.issparse(X):
         return sp.csr_array(X.multiply((1.0 / scale).astype(X.dtype)))
     return (X - origin) / namespace(X).asarray(scale, dtype=X.dtype, device=device_of(X))

@@ -214,14 +214,14 @@ def _check_shapes(
 ) -> None:
     """Raise unless all shapes agree: compiled loops do not check bounds."""
     n, d = rows
-    fits = (
+    shapes_agree = (
         state.V.shape in ((mask[1], d), (mask[1], d + 1))
         and state.U.shape in (state.V.shape, (0, 0))
         and mask[0] == n
         and weight == (n,)
         and (len(order) == 0 or 0 <= order.min() <= order.max() < n)
     )
-    if not fits:
+    if not shapes_agree:
         raise InputError(
             f"`initial` must be a state for these rows; got rows of shape {rows}, a mask of shape {mask}, weights of "
             f"shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."

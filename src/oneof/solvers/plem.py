@@ -184,10 +184,10 @@ class NewtonObjective:
         try:
             with np.errstate(divide="ignore"):
                 proposal = v + cg(hessian, -gradient, atol=0.0, maxiter=MAX_CG_ITER)[0]
-            closer = np.linalg.norm(self.gradient(proposal)) < np.linalg.norm(gradient)
+            reduces_gradient = np.linalg.norm(self.gradient(proposal)) < np.linalg.norm(gradient)
         except InputError:  # the curvature is 0 for an intercept without a finite optimum
             return v
-        return proposal if closer and self.value(proposal) <= self.value(v) * (1.0 + 1e-13) else v
+        return proposal if reduces_gradient and self.value(proposal) <= self.value(v) * (1.0 + 1e-13) else v
 
     def _at(self, v: Floats) -> tuple[Floats, float, Evaluation]:
         """Return the weights, the value and the probabilities; those of the last v are cached."""

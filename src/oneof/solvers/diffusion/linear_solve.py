@@ -141,7 +141,7 @@ class LinearSystem:
         r = b.copy() if initial is None else scale * residual(self.matrix, self._excess, initial, right)
         floor = RESIDUAL_RTOL**2 * np.vdot(b, b)
         z = self._precondition(r)
-        p, checked, buffer = z.copy(), x.copy(), np.empty_like(x)
+        p, last_checked, buffer = z.copy(), x.copy(), np.empty_like(x)
         square = np.vdot(r, z)
         n_iter, next_check, change = 0, CHECK_START, np.inf
         while not (at_floor := bool(np.vdot(r, r) <= floor)) and n_iter < max_iter and change > tol:
@@ -156,8 +156,8 @@ class LinearSystem:
             n_iter += 1
             if n_iter == next_check:
                 sums = x.sum(axis=1, keepdims=True) if row_sums is None else row_sums / scale
-                change = _relative_change(x, checked, sums)
-                checked[:] = x
+                change = _relative_change(x, last_checked, sums)
+                last_checked[:] = x
                 next_check = max(next_check + CHECK_GAP, int(CHECK_GROWTH * next_check))
         if self._coarse is not None:
             for _ in range(N_FINAL_CORRECTIONS):  # residuals of rounding size may still correspond to large levels

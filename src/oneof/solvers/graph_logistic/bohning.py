@@ -202,11 +202,11 @@ def _sweep(columns, precision, diagonal, mask, row_weight, c, weights, exponenti
         if diagonal[u] <= 0.0:
             continue
         gradient = 0.0
-        begin, end = row_range(precision, u)
-        for p in range(begin, end):
+        start, end = row_range(precision, u)
+        for p in range(start, end):
             gradient -= entry_value(precision, u, p) * weights[entry_column(precision, p)]
-        begin, end = row_range(columns, u)
-        for p in range(begin, end):
+        start, end = row_range(columns, u)
+        for p in range(start, end):
             i = entry_column(columns, p)
             before = exponentials[i, c]
             responsibility = before / candidate_sums[i] if mask[i, c] else 0.0
@@ -215,7 +215,7 @@ def _sweep(columns, precision, diagonal, mask, row_weight, c, weights, exponenti
         if step == 0.0:
             continue
         weights[u] += step
-        for p in range(begin, end):
+        for p in range(start, end):
             i = entry_column(columns, p)
             before = exponentials[i, c]
             after = before * np.exp(step * entry_value(columns, u, p))

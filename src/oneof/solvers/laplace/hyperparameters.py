@@ -163,8 +163,10 @@ class _EvidenceObjective:
 
     def _best_mode(self, prior: GramPrior) -> tuple[float, LaplaceMode, CholeskyFactors]:
         """Return the mode with the highest evidence, of the annealed and the continued one."""
-        best = None
-        for initial in [None] if self.best.coefficients is None else [None, self._warm(prior, self.best.coefficients)]:
+        best, starts = None, [None]
+        if self.best.coefficients is not None:
+            starts.append(self._warm_start(prior, self.best.coefficients))
+        for initial in starts:
             mode = find_mode(prior, self.mask, self.sharpness, initial=initial, max_iter=MAX_MODE_ITER, tol=MODE_TOL)
             is_duplicate = best is not None and np.isclose(
                 mode.objective_path[-1], best[1].objective_path[-1], rtol=1e-9
@@ -179,7 +181,7 @@ class _EvidenceObjective:
             raise np.linalg.LinAlgError("no mode was reached")
         return best
 
-    def _warm(self, prior: GramPrior, coefficients: Array) -> Array:
+    def _warm_start(self, prior: GramPrior, coefficients: Array) -> Array:
         """Return the coefficients of the best mode, scaled down if their latents under this prior are far larger.
 
         All likelihoods are flat at such latents, so that the iteration would take many steps.

@@ -37,9 +37,9 @@ def masked_softmax(scores: Array, mask: Array, sharpness: float = 1.0) -> Array:
     """
     xp = array_namespace(scores)
     inside = xp.where(mask, scores, -np.inf)
-    below = inside - xp.max(inside, axis=1, keepdims=True)
+    shifted = inside - xp.max(inside, axis=1, keepdims=True)
     return normalize_within_sets(
-        xp.astype(below == 0, scores.dtype) if np.isinf(sharpness) else xp.exp(sharpness * below), mask
+        xp.astype(shifted == 0, scores.dtype) if np.isinf(sharpness) else xp.exp(sharpness * shifted), mask
     )
 
 
@@ -77,7 +77,7 @@ def log_likelihoods(scores: Array, mask: Array, sharpness: float = 1.0) -> Array
         return likelihoods
     top = xp.max(within, axis=1)
     excess = 0.0 if np.isinf(sharpness) else _log_sum_exp(xp, sharpness * (within - top[:, None])) / sharpness
-    return xp.where(xp.all(mask, axis=1), 0.0, likelihoods + (top + excess - inside))  # the bracket is 0 for one label
+    return xp.where(xp.all(mask, axis=1), 0.0, likelihoods + (top + excess - inside))  # the sum is 0 for one label
 
 
 def log_likelihood_gradient(proba: Array, proba_inside: Array, mask: Array) -> Array:

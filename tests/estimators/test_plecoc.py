@@ -171,7 +171,7 @@ def test_too_large_sets_are_an_error():
     mask = np.ones((60, 8), dtype=bool)
     mask[np.arange(60), np.arange(60) % 8] = False
     mask[0], mask[1] = np.eye(8, dtype=bool)[:2]
-    with pytest.raises(InputError, match="lower min_fraction"):
+    with pytest.raises(InputError, match="Lower min_fraction"):
         PLECOC(min_fraction=0.5, random_state=0).fit(X, mask)
 
 

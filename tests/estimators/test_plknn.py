@@ -79,7 +79,7 @@ def test_votes_do_not_depend_on_the_origin():
 def test_overflowing_new_rows_are_rejected():
     """If distances to the rows of fit overflow, the error has a remedy."""
     X, mask = table()
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, match="Scale the features"):
         PLKNN().fit(X, mask).predict(X * 1e200)
 
 

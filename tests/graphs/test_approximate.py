@@ -54,7 +54,7 @@ def test_queries_with_small_cells_are_searched_exactly(monkeypatch):
     """If the probed cells contain too few rows, all rows are searched."""
     pytest.importorskip("faiss")
     monkeypatch.setattr("oneof.graphs.approximate._MIN_ROWS", 100)  # so that a small data set has small cells
-    monkeypatch.setattr("oneof.graphs.approximate._CELLS", 1.0)
+    monkeypatch.setattr("oneof.graphs.approximate._CELLS_PER_ROOT", 1.0)
     X = np.concatenate([blobs(600) * 1e-3, blobs(60, seed=1) * 1e6])
     graph = NeighborGraph("binary", n_neighbors=300, algorithm="approximate").graph(X)
     exact = NeighborGraph("binary", n_neighbors=300).graph(X)

@@ -57,7 +57,7 @@ def test_a_single_row_and_no_rows_have_no_neighbors():
 def test_distances_that_overflow_raise(form):
     """Queries far too large compared with the indexed rows raise."""
     X = np.random.default_rng(0).normal(size=(20, 3))
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, match="Scale the features"):
         NeighborIndex(form(X)).nearest(2, form(X * 1e200))
 
 

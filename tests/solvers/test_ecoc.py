@@ -79,7 +79,7 @@ def test_the_error_for_too_few_rows_has_the_largest_fraction():
     mask = np.array([[True, True, True, False]] * 4)
     mask[:2] = np.eye(4, dtype=bool)[:2]  # if these two rows are separated, no other row has its set on one side
     with pytest.raises(
-        InputError, match=r"have min_fraction=0\.9 of the 4 .* lower min_fraction \(the best had 0\.5\)"
+        InputError, match=r"use at least min_fraction=0\.9 of the 4 .* Lower min_fraction \(the best coding uses 0\.5\)"
     ):
         draw(mask, min_fraction=0.9)
 

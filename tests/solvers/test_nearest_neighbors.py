@@ -55,7 +55,7 @@ def test_errors_equal_the_oracle(form):
 
 def test_overflowing_products_are_rejected():
     """Products of rows far from the origin may overflow even if their distances do not."""
-    with pytest.raises(InputError, match="scale the features"):
+    with pytest.raises(InputError, match="Scale the features"):
         reconstruction_weights(np.full((3, 2), 1e160), np.full((3, 2), 1e160), np.array([[1], [0], [0]]))
 
 

@@ -1,6 +1,6 @@
 """Graphs whose vertices are rows: neighbors, affinities, Laplacians and graph kernels.
 
-Read in this order: `affinity` (the symmetric weight matrix), `distances` and `neighbors` (nearest neighbors, with
+Reading order: `affinity` (the symmetric weight matrix), `distances` and `neighbors` (nearest neighbors, with
 `approximate` as the fast index), `edge_weights` (weights of the edges), `builder` (`NeighborGraph` and `Graph`),
 `kernels` (Laplacians and kernels).
 """

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from oneof.errors import InputError
 from oneof.typing import Floats, Ints, Mask
 
-_SYMMETRY_RTOL = 1e-8  # rounding errors in a product of the user pass, a directed graph does not
+_SYMMETRY_RTOL = 1e-8  # accepts rounding errors of a computed affinity, and rejects directed graphs
 
 
 def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
@@ -119,7 +119,7 @@ def _canonicalize(W: sp.csr_array) -> sp.csr_array:
 
 
 def _is_equal(A: sp.csr_array, B: sp.csr_array) -> bool:
-    """Return whether two matrices with sorted indices are stored alike; most affinities equal their transpose."""
+    """Return whether two matrices with sorted indices are stored identically; most affinities equal their transpose."""
     return (
         np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices) and np.array_equal(A.data, B.data)
     )

@@ -13,9 +13,9 @@ import numpy as np
 from oneof.errors import MissingExtraError
 from oneof.typing import Floats, Ints
 
-_MIN_ROWS = 5_000  # below, the comparison of all pairs is as fast
-MAX_TREE_FEATURES = 5  # up to so many features a tree finds all neighbors in less time
-_CELLS = 0.125  # times the root of the number of rows: few large cells, because large matrix products are fast
+_MIN_ROWS = 5_000  # with fewer rows, the comparison of all pairs is as fast
+MAX_TREE_FEATURES = 5  # maximum number of features with which a tree is faster, and exact
+_CELLS_PER_ROOT = 0.125  # times the root of the number of rows: few large cells, because large matrix products are fast
 _N_PROBES = 5  # cells whose rows are compared with a query
 _TRAINING_ROWS_PER_CELL = 64  # rows for each cell from which k-means computes the center
 _BLOCK_SIZE = 1 << 22  # neighbors, over all probed cells, that are in memory at the same time
@@ -27,7 +27,7 @@ def cells_are_faster(points: Floats) -> bool:
     Raises
     ------
     MissingExtraError
-        If faiss is not installed, whatever the number of rows.
+        If faiss is not installed, for any number of rows.
     """
     _faiss()
     n, d = points.shape
@@ -37,7 +37,7 @@ def cells_are_faster(points: Floats) -> bool:
 class ApproximateIndex:
     """Inverted file index: rows are grouped into k-means cells, and the nearest cells of a query are searched in full.
 
-    There are sqrt(n) / 8 cells, and each query searches 5 of them. Cells are processed one at a time: all queries of
+    There are sqrt(n) / 8 cells, and each query searches 5 of them. Cells are processed one at a time. All queries of
     a cell are compared with its rows by one matrix product, in single precision around the center of the cell. The
     result is the same every time, for any number of threads. The recall depends on the rows: of 10 neighbors among
     20,000 rows the index misses 1 % in blobs of 50 features, and 34 % in isotropic noise; see
@@ -63,23 +63,25 @@ class ApproximateIndex:
         self._exponent = int(np.frexp(np.abs(points - self._origin).max())[1])
         self._rows = self._to_float32(points)
         with _workers(1) as worker:
-            self._centers = worker.submit(_fit_centers, self._rows, int(_CELLS * np.sqrt(len(points)))).result()
+            self._centers = worker.submit(
+                _fit_centers, self._rows, int(_CELLS_PER_ROOT * np.sqrt(len(points)))
+            ).result()
             cells = worker.submit(self._nearest_cells, self._rows, 1).result().ravel()
         self._members = _group_by_cell(cells, len(self._centers))
 
     def nearest(self, points: Floats | None, k: int) -> Ints:
-        """Return the row numbers of k near neighbors of each query, (t, k); without queries, of each indexed row.
+        """Return the row indices of k near neighbors of each query, (t, k); without queries, of each indexed row.
 
         An indexed row is not its own neighbor.
         """
-        own = points is None
+        exclude_self = points is None
         rows = self._rows if points is None else self._to_float32(points)
-        neighbors = np.empty((len(rows), k + own), dtype=np.int64)
-        step = max(1, _BLOCK_SIZE // (_N_PROBES * (k + own)))
+        neighbors = np.empty((len(rows), k + exclude_self), dtype=np.int64)
+        step = max(1, _BLOCK_SIZE // (_N_PROBES * (k + exclude_self)))
         with _workers() as workers:
             for start in range(0, len(rows), step):
-                neighbors[start : start + step] = self._search(rows[start : start + step], k + own, workers)
-        if own:
+                neighbors[start : start + step] = self._search(rows[start : start + step], k + exclude_self, workers)
+        if exclude_self:
             neighbors = _drop_self(neighbors, np.arange(len(neighbors)))
         incomplete = np.flatnonzero((neighbors < 0).any(axis=1))
         if incomplete.size:
@@ -87,7 +89,7 @@ class ApproximateIndex:
         return neighbors
 
     def _search(self, rows: Floats, k: int, workers: ThreadPoolExecutor) -> Ints:
-        """Return the row numbers of the k nearest in the probed cells, the nearest first, padded with -1."""
+        """Return the row indices of the k nearest rows in the probed cells, the nearest first, padded with -1."""
         probes = workers.submit(self._nearest_cells, rows, _N_PROBES).result()
         distances = np.full((probes.size, k), np.inf, dtype=np.float32)
         indices = np.full((probes.size, k), -1, dtype=np.int64)
@@ -126,7 +128,7 @@ class ApproximateIndex:
     def _to_float32(self, points: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
             single = np.ldexp(points - self._origin, -self._exponent).astype(np.float32)
-        # Queries far from the rows of fit have the same neighbors as at the limit of single precision.
+        # Queries far from the training rows have the same neighbors as at the limit of single precision.
         return np.ascontiguousarray(np.clip(single, -1e15, 1e15))
 
 

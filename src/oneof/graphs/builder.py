@@ -17,18 +17,18 @@ AFFINITIES = ("gaussian", "cosine", "binary")
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Weighted graph of the rows of fit, to which new rows can be connected.
+    """Weighted graph of the training rows, to which new rows can be connected.
 
     Attributes
     ----------
     affinity : csr_array of shape (n, n)
         float64, symmetric to the last bit, at least 0, without diagonal, stored zeros or unsorted indices.
     index : NeighborIndex
-        The rows of fit.
+        The training rows.
     weighting : EdgeWeighting
         Neighbors and edge weights of new rows.
     bandwidths : ndarray of shape (n,) or None
-        Local bandwidths of the rows of fit, if they are needed and already computed.
+        Local bandwidths of the training rows, if they are needed and already computed.
 
     Examples
     --------
@@ -45,10 +45,10 @@ class Graph:
     bandwidths: Floats | None = field(repr=False)
 
     def transform(self, X: FeatureMatrix) -> sp.csr_array:
-        """Return the edge weights from new rows to the rows of fit, by the definition used in fit.
+        """Return the edge weights from new rows to the training rows, by the definition used in fit.
 
-        The neighbors of a new row are searched among the rows of fit, in one direction only, so that nothing is
-        symmetrized. A row of fit that is passed again is its own neighbor. If the graph was made from a precomputed
+        The neighbors of a new row are searched among the training rows, in one direction only, so that nothing is
+        symmetrized. A training row that is passed again is its own neighbor. If the graph was made from a precomputed
         affinity, the weights are self-tuning Gaussian weights of the nearest neighbors.
 
         Parameters
@@ -81,7 +81,7 @@ class NeighborGraph:
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
         Edge weights. "gaussian": Gaussian weights with the given `bandwidth`. "cosine": the cosine similarity, by
         which neighbors are selected too, with negative values set to 0. "binary": 1. An array or sparse matrix is the
-        (n, n) affinity of the rows of fit itself; a callable returns it from the rows. With these two, no other
+        (n, n) affinity of the training rows itself; a callable returns it from the rows. With these two, no other
         parameter changes the graph.
     n_neighbors : int, default=5
         Number of nearest neighbors to which each row is connected; duplicates are neighbors like any other. If there
@@ -165,18 +165,18 @@ class NeighborGraph:
         """
         if X.shape[0] == 0:
             raise InputError("`X` must have at least one row; got 0 rows.")
-        named = isinstance(self.affinity, str)
+        is_named = isinstance(self.affinity, str)
         index = NeighborIndex(
-            X, cosine=named and self.affinity == "cosine", approximate=named and self.algorithm == "approximate"
+            X, cosine=is_named and self.affinity == "cosine", approximate=is_named and self.algorithm == "approximate"
         )
         # A precomputed affinity does not cover new rows: they get self-tuning weights of their nearest neighbors.
         weighting = EdgeWeighting(
-            kind=self.affinity if named else "gaussian",
+            kind=self.affinity if is_named else "gaussian",
             n_neighbors=int(self.n_neighbors),
-            radius=float(self.radius) if named and self.radius is not None else None,
-            bandwidth=float(self.bandwidth) if named and self.bandwidth != "local" else "local",
+            radius=float(self.radius) if is_named and self.radius is not None else None,
+            bandwidth=float(self.bandwidth) if is_named and self.bandwidth != "local" else "local",
         )
-        if named:
+        if is_named:
             directed, bandwidths = weighting.directed_weights(index)
             return Graph(symmetrize_edges(directed, self.symmetrize), index, weighting, bandwidths)
         affinity = self.affinity(X) if callable(self.affinity) else self.affinity

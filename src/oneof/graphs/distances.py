@@ -8,17 +8,17 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.typing import FeatureMatrix, Floats, Ints
 
-OVERFLOW = "distances between rows overflow: scale the features, for example with StandardScaler."
-_BLOCK_SIZE = 1 << 16  # numbers in the source rows of the edges that are measured at a time: they stay in the cache
-_MAX_EXPONENT = {4: 30, 8: 256}  # by bytes: squares of smaller powers of 2 neither overflow nor vanish
+OVERFLOW = "distances between rows overflow. Scale the features, for example with StandardScaler."
+_BLOCK_SIZE = 1 << 16  # elements of the source rows processed at a time: few enough to stay in the cache
+_MAX_EXPONENT = {4: 30, 8: 256}  # by bytes: squares of smaller powers of 2 neither overflow nor underflow
 
 
 def scale_exponent(rows: FeatureMatrix) -> int:
-    """Return the power of 2 by which rows are divided before they are measured: 0 except for extreme features."""
+    """Return the exponent of the power of 2 by which rows are divided: 0 except for extreme features."""
     values = rows.data if sp.issparse(rows) else rows
     largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
     if not np.isfinite(largest):
-        raise InputError("X contains NaN or infinity. Graphs connect rows of finite numbers.")
+        raise InputError("`X` must be finite to build a graph; got NaN or infinity.")
     exponent = int(np.frexp(largest)[1])
     return 0 if abs(exponent) <= _MAX_EXPONENT[values.dtype.itemsize] else exponent
 
@@ -29,7 +29,7 @@ def scale_rows(rows: FeatureMatrix, exponent: int) -> FeatureMatrix:
     Raises
     ------
     InputError
-        If squares of the result would overflow: new rows can be far larger than the rows of fit.
+        If squares of the result would overflow: new rows can be far larger than the training rows.
     """
     if exponent == 0 and scale_exponent(rows) == 0:
         return rows
@@ -48,13 +48,13 @@ def scale_rows(rows: FeatureMatrix, exponent: int) -> FeatureMatrix:
 
 
 def normalize_rows(rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
-    """Return the nonzero rows scaled to Euclidean norm 1, and their row numbers."""
+    """Return the nonzero rows scaled to Euclidean norm 1, and their row indices."""
     values = rows.astype(np.float64)
     largest = np.abs(values).max(axis=1)
     largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest).ravel()
     members = np.flatnonzero(largest > 0)
     values, exponents = values[members], np.frexp(largest[members])[1]
-    if sp.issparse(values):  # divided by the largest value first, because squares can overflow or vanish
+    if sp.issparse(values):  # divided by the largest value first, because squares can over- or underflow
         counts = np.diff(values.indptr)
         values.data = np.ldexp(values.data, -np.repeat(exponents, counts))
         norms = np.sqrt(np.asarray(values.multiply(values).sum(axis=1)).ravel())

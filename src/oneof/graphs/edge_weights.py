@@ -37,7 +37,7 @@ class EdgeWeighting:
         query_bandwidths = None
         if bandwidths is not None:
             nearest = edges if self.radius is None else index.nearest(self.n_neighbors, queries)
-            # The typical bandwidth is that of the rows of fit, so that queries do not influence each other.
+            # The typical bandwidth is that of the training rows, so that queries do not influence each other.
             query_bandwidths = local_bandwidths(nearest, t, typical=float(bandwidths.mean()))
         return self._weights(
             edges, (t, index.rows.shape[0]), index, query_bandwidths, bandwidths, rescale_underflow=True

@@ -19,7 +19,7 @@ from oneof.validation import as_array, check_choice, check_memory, check_positiv
 LaplacianKind = Literal["plain", "random_walk", "symmetric"]
 
 MAX_PRODUCT = 1e13
-"""Upper limit of beta times the largest degree: beyond, rounding errors in I + beta L reach the third digit of its
+"""Upper limit of beta times the largest degree. Above it, rounding errors in I + beta L reach the third digit of its
 inverse."""
 
 
@@ -64,11 +64,11 @@ def laplacian(affinity: Any, kind: LaplacianKind = "plain") -> sp.csr_array:
     row = np.repeat(np.arange(len(degrees)), np.diff(W.indptr))
     if kind != "plain":
         diagonal = (degrees > 0).astype(np.float64)
-        # One division after the other: the product of two roots of tiny degrees could be 0.
+        # Two divisions in sequence: the product of two roots of tiny degrees could be 0.
         if kind == "random_walk":
             weights = weights / degrees[row]
         else:
-            # The smaller row number comes first in both halves, so that the matrix is symmetric to the last bit.
+            # The smaller row index comes first in both halves, so that the matrix is symmetric to the last bit.
             root, column = np.sqrt(degrees), W.indices
             weights = weights / root[np.minimum(row, column)] / root[np.maximum(row, column)]
     off_diagonal = sp.csr_array((-weights, W.indices, W.indptr), shape=W.shape)
@@ -142,8 +142,8 @@ def regularized_laplacian_kernel(affinity: Any, beta: float = 1.0, *, kind: Lapl
     Raises
     ------
     InputError
-        If a parameter is invalid, or the computation would not fit in memory; if beta times the largest degree (for
-        "symmetric", beta itself) is above 1e13, where float64 does not represent the inverse.
+        If a parameter is invalid, or the computation would not fit in memory. Also if beta times the largest degree
+        (for "symmetric", beta itself) is above 1e13, since float64 then does not represent the inverse.
 
     References
     ----------
@@ -176,7 +176,7 @@ class PrecomputedKernel(Kernel):
     """Gaussian process kernel that looks up its values in a precomputed matrix.
 
     Use it with `PLGP` for kernels between the vertices of a graph. The rows of X are then vertex numbers, of shape
-    (n, 1), and new rows are vertices that were not among the rows of fit. The kernel has no hyperparameters, and can
+    (n, 1), and new rows are vertices that were not among the training rows. The kernel has no hyperparameters, and can
     be added to or multiplied with other kernels.
 
     Parameters
@@ -200,18 +200,18 @@ class PrecomputedKernel(Kernel):
         self.gram = gram
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        """Return the matrix entries for row numbers, and an empty gradient if `eval_gradient` is True."""
+        """Return the matrix entries for row indices, and an empty gradient if `eval_gradient` is True."""
         i = self._indices(X)
         K = self._matrix()[np.ix_(i, i if Y is None else self._indices(Y))]
         return (K, np.empty((len(i), len(i), 0))) if eval_gradient else K
 
     def diag(self, X: Any) -> Floats:
-        """Return the diagonal entries of the matrix for the row numbers in X.
+        """Return the diagonal entries of the matrix for the row indices in X.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, 1)
-            Row numbers of the matrix.
+            Row indices of the matrix.
 
         Returns
         -------
@@ -243,8 +243,8 @@ class PrecomputedKernel(Kernel):
         n = len(self._matrix())
         if X.shape != (len(indices), 1) or (indices != X[:, 0]).any() or (indices < 0).any() or (indices >= n).any():
             raise InputError(
-                f"`X` must have one column of row numbers from 0 to {n - 1} with a precomputed kernel; got shape "
-                f"{X.shape} or another number."
+                f"`X` must have one column of row indices from 0 to {n - 1} with a precomputed kernel; got shape "
+                f"{X.shape}, or a value outside this range."
             )
         return indices
 
@@ -255,7 +255,7 @@ def _check_arguments(affinity: Any, beta: float, kind: LaplacianKind, *, n_copie
     check_choice("kind", kind, ("plain", "symmetric"), ", whose kernels are symmetric")
     W = check_affinity(affinity)
     n = W.shape[0]
-    remedy = "take fewer rows, or a method that diffuses labels over the sparse graph"
+    remedy = "pass fewer rows, or use a method that diffuses labels over the sparse graph"
     check_memory(8.0 * n_copies * n * n, f"a kernel of {n} rows", remedy)
     return W
 

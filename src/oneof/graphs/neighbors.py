@@ -26,7 +26,7 @@ class EdgeList:
     Attributes
     ----------
     source, target : ndarray of shape (n_edges,)
-        Row numbers; the sources ascend.
+        Row indices; the sources ascend.
     values : ndarray of shape (n_edges,)
         Euclidean distances or cosine similarities.
     """
@@ -47,14 +47,14 @@ class EdgeList:
 class NeighborIndex:
     """Index of rows for neighbor searches.
 
-    The index is built when it is first needed and is not part of the pickled state: its tree contains offsets for
+    The index is built when it is first needed, and is not part of the pickled state. Its tree contains offsets for
     compiled code, which a forged model file could misuse.
 
     Parameters
     ----------
     rows : ndarray or CSR matrix of shape (n, d)
-        They are referenced. A copy is made with the index if distances need one: of dense rows around their mean, of
-        rows of norm 1 for cosines, and of extreme features in another unit.
+        They are stored by reference. A copy is made with the index if distances need one: dense rows around their mean,
+        rows of norm 1 for cosines, and extreme features in another unit.
     cosine : bool
         Whether neighbors have a large cosine similarity instead of a short Euclidean distance. A row of zeros then
         has no neighbor.
@@ -88,7 +88,7 @@ class NeighborIndex:
         ----------
         n_neighbors : int
         rows : ndarray or CSR matrix of shape (t, d), optional
-            Queries. By default the indexed rows, none of which is its own neighbor. Ties are broken arbitrarily but
+            Queries. By default the indexed rows; a row is then not its own neighbor. Ties are broken arbitrarily but
             reproducibly.
 
         Returns
@@ -159,7 +159,7 @@ class NeighborIndex:
 
 @dataclass(frozen=True)
 class _IndexedPoints:
-    """Points, the numbers of their rows, and their index."""
+    """Points, their row indices, and their search index."""
 
     points: FeatureMatrix
     members: Ints
@@ -167,10 +167,10 @@ class _IndexedPoints:
 
 
 class _ExactIndex:
-    """Exact index: a tree in few dimensions, all pairs in more, where a tree prunes hardly anything."""
+    """Exact index: a tree in few dimensions, and all pairs in more dimensions, in which a tree prunes very little."""
 
     def __init__(self, points: FeatureMatrix) -> None:
-        # Distances are computed from products, which lose digits if points lie far from the origin. A single outlier
+        # Distances are computed from products, which lose digits if points are far from the origin. A single outlier
         # does not move the median.
         self._origin = None if sp.issparse(points) else np.median(points, axis=0)
         use_tree = not sp.issparse(points) and points.shape[1] <= MAX_TREE_FEATURES
@@ -181,7 +181,7 @@ class _ExactIndex:
     def nearest(self, points: FeatureMatrix | None, k: int) -> Ints:
         limit_openmp_after_fork()
         centered = self._center(points)
-        # scikit-learn does the same, but two overlapping calls of it would leave the limit set for good.
+        # scikit-learn does the same, but two overlapping calls would leave the limit set permanently.
         with single_threaded_blas():
             neighbors = self._index.kneighbors(centered, k, return_distance=False)
         if self._uses_products:
@@ -189,7 +189,7 @@ class _ExactIndex:
         return neighbors
 
     def _refine(self, points: Floats | None, neighbors: Ints) -> None:
-        """Search again, by differences, if neighbors are too near for products to resolve, relative to the norms.
+        """Search again, by differences, if neighbors are closer than products can resolve, relative to the norms.
 
         This occurs between clusters far apart, only one of which can contain the origin.
         """

@@ -1,6 +1,6 @@
 """Feature maps that remove the scale and the shape of the features before a kernel computes distances.
 
-Each is fitted to the rows of fit by `fit`, and then called with rows of the same width. The result is dense float64, or
+Each map is fitted by `fit`, and then called with rows of the same number of features. The result is dense float64, or
 CSR from the maps that keep zeros. Maps that standardize drop constant features.
 """
 
@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from oneof.errors import InputError
 from oneof.typing import Array, FeatureMatrix, Floats
 
-_OVERFLOW = "squares of the features over- or underflow: scale the features, for example with StandardScaler."
+_OVERFLOW = "squares of the features over- or underflow. Scale the features, for example with StandardScaler."
 _CONSTANT_RTOL = 1e-12
 """Range of a feature, relative to its largest absolute value, below which it counts as constant."""
 
@@ -55,13 +55,13 @@ class Standard:
 
 @dataclass(frozen=True)
 class NormalQuantiles:
-    """z-scores of the normal quantile of u = (#{rows of fit below x} + #{rows of fit not above x}) / 2n.
+    """z-scores of the normal quantile of u = (#{training rows below x} + #{training rows not above x}) / 2n.
 
     u is clipped to 1/2n and 1 - 1/2n.
     """
 
     sorted_features: Floats
-    """(n, d): the features of the rows of fit, each sorted."""
+    """(n, d): the features of the training rows, each sorted."""
     standard: Standard
 
     @classmethod
@@ -105,10 +105,10 @@ class L2Normalize:
         return cls()
 
     def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
-        """Return the (n, d) rows."""
-        X = _divided(X.astype(np.float64), _max_abs(X, axis=1)[:, None])  # squares can then neither over- nor underflow
+        """Return the (n, d) scaled rows."""
+        X = _divide(X.astype(np.float64), _max_abs(X, axis=1)[:, None])  # squares can then neither over- nor underflow
         squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
-        return _divided(X, np.where(squares > 0, np.sqrt(squares), 1.0)[:, None])
+        return _divide(X, np.where(squares > 0, np.sqrt(squares), 1.0)[:, None])
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class MaxAbsL2:
 
     def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the (n, d) rows."""
-        return L2Normalize()(_divided(X.astype(np.float64), self.max_abs[None, :]))
+        return L2Normalize()(_divide(X.astype(np.float64), self.max_abs[None, :]))
 
 
 MapClass: TypeAlias = Any
@@ -167,7 +167,7 @@ def _max_abs(X: FeatureMatrix, *, axis: int) -> Floats:
     return np.where(largest > 0, largest, 1.0)
 
 
-def _divided(X: FeatureMatrix, divisor: Floats) -> FeatureMatrix:
+def _divide(X: FeatureMatrix, divisor: Floats) -> FeatureMatrix:
     """Divide features or rows, without inverses, which may be infinite."""
     if not sp.issparse(X):
         return X / divisor

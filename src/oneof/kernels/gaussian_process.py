@@ -26,7 +26,7 @@ from oneof.kernels.pairwise import (
 )
 from oneof.typing import Array, FeatureMatrix, Floats
 
-_TILE = 1024  # rows: products of two tiles are as fast as that of all rows, and temporaries stay small
+_TILE = 1024  # rows: large enough for fast products, and small enough for small temporaries
 _OPERANDS: dict[str, tuple[str, ...]] = {"Sum": ("k1", "k2"), "Product": ("k1", "k2"), "Exponentiation": ("kernel",)}
 _STATIONARY = ("RBF", "Matern", "RationalQuadratic", "ExpSineSquared")
 _NATIVE = ("ConstantKernel", "WhiteKernel", "DotProduct", *_STATIONARY, *_OPERANDS)
@@ -132,7 +132,7 @@ def _operands(kernel: Any) -> list[Any]:
 def _is_native(kernel: Any, X: FeatureMatrix) -> bool:
     if _kind(kernel) == "" and not (sp.issparse(X) or is_numpy_array(X)):
         raise InputError(
-            f"{type(kernel).__name__} is evaluated for NumPy rows only: pass NumPy rows, or a kernel made of "
+            f"{type(kernel).__name__} is evaluated for NumPy rows only. Pass NumPy rows, or a kernel made of "
             "scikit-learn's ConstantKernel, WhiteKernel, DotProduct, RBF, Matern (nu = 0.5, 1.5, 2.5 or inf), "
             "RationalQuadratic and ExpSineSquared."
         )
@@ -214,7 +214,7 @@ def _length_scale(kernel: Any, n_features: int) -> Floats:
     length = np.squeeze(np.asarray(kernel.length_scale, dtype=np.float64))
     if length.shape != () and (length.shape != (n_features,) or _kind(kernel) not in ("RBF", "Matern")):
         raise InputError(
-            f"length_scale of {_kind(kernel)} has {length.size} values for {n_features} features: pass one number, "
+            f"length_scale of {_kind(kernel)} has {length.size} values for {n_features} features. Pass one number, "
             "or for RBF and Matern one number for each feature."
         )
     return length

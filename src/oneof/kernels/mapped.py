@@ -98,7 +98,7 @@ class CallableKernel:
 
 @dataclass(frozen=True)
 class PrecomputedGram:
-    """Rows given by their kernel values with the rows of fit, of which some are used."""
+    """Rows given by their kernel values with the training rows; only some of the latter are used."""
 
     used: Ints
     """The indices of the used rows."""

@@ -13,9 +13,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from oneof.errors import InputError
 from oneof.typing import Array, FeatureMatrix, Floats, Ints
 
-OVERFLOW = "the kernel overflows: scale the features, for example with StandardScaler."
-NOT_FINITE = "the kernel returned NaN or infinity: it must return finite values."
-_MAX_SUBTRACTED = 2**18  # elements of rows subtracted pair by pair at a time: few enough to stay in the cache
+OVERFLOW = "the kernel overflows. Scale the features, for example with StandardScaler."
+NOT_FINITE = "the kernel returned NaN or infinity. It must return finite values."
+_MAX_SUBTRACTED = 2**18  # elements subtracted at a time, few enough to stay in the cache
 _BLOCK = 256
 """Number of rows that are compared with their columns at a time; all at once would take twice the memory."""
 
@@ -70,8 +70,8 @@ def squared_distances(X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array |
     In the expansion ||x||^2 + ||y||^2 - 2 x.y, a distance that is small compared with its rows loses digits. The rows
     of those pairs are subtracted instead. No value is negative, and the distance of equal rows is exactly 0.
     """
-    X = _scaled(X, origin, scale)
-    Y = X if Y is None else _scaled(Y, origin, scale)
+    X = _scale(X, origin, scale)
+    Y = X if Y is None else _scale(Y, origin, scale)
     xp = namespace(X)
     sizes = squares(X)[:, None] + squares(Y)[None, :]
     d2 = products(X * -2.0, Y)
@@ -88,7 +88,7 @@ def squared_distances(X: FeatureMatrix, Y: FeatureMatrix | None, origin: Array |
     return d2
 
 
-def _scaled(X: FeatureMatrix, origin: Array | None, scale: Floats) -> FeatureMatrix:
+def _scale(X: FeatureMatrix, origin: Array | None, scale: Floats) -> FeatureMatrix:
     if sp.issparse(X):
         return sp.csr_array(X.multiply((1.0 / scale).astype(X.dtype)))
     return (X - origin) / namespace(X).asarray(scale, dtype=X.dtype, device=device_of(X))
@@ -102,7 +102,7 @@ def _stored(X: FeatureMatrix) -> Array:
     return X.data if sp.issparse(X) else X
 
 
-# -- variances, from which kernels take their scale --------------------------------------------------------------------
+# -- variances, for the scale of kernels -------------------------------------------------------------------------------
 
 
 def total_variance(X: FeatureMatrix) -> float:
@@ -133,7 +133,7 @@ def checked_variance(variance: float) -> float:
     """Return a variance, or raise if it over- or underflows."""
     if not (np.isfinite(variance) and (variance == 0 or variance > 1e-290)):
         raise InputError(
-            "the variance of the features over- or underflows float64: scale the features, for example with "
+            "the variance of the features over- or underflows float64. Scale the features, for example with "
             "StandardScaler."
         )
     return variance
@@ -185,7 +185,7 @@ def check_gram(gram: Floats, rows: Ints) -> Floats:
         i, j = np.unravel_index((np.abs(block - transposed) - rtol * np.abs(transposed)).argmax(), block.shape)
         raise InputError(
             f"the kernel is not symmetric: k is {block[i, j]:.6g} for rows {rows[start + i]} and {rows[j]}, and "
-            f"{transposed[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}; pass a symmetric, positive "
+            f"{transposed[i, j]:.6g} for rows {rows[j]} and {rows[start + i]}. Pass a symmetric, positive "
             "semi-definite kernel."
         )
     return gram.astype(np.float64, copy=False)

@@ -28,7 +28,7 @@ class Kernel:
 
     @classmethod
     def from_rows(cls, name: Any, X: FeatureMatrix, *, gamma: Any, degree: Any, coef0: Any) -> "Kernel":
-        """Check the parameters, and compute gamma from the rows of fit.
+        """Check the parameters, and compute gamma from the training rows.
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""Functions from arrays to frozen, named results; they know nothing of estimators or label values."""
+"""Functions from arrays to frozen, named results, independent of estimators and label values."""

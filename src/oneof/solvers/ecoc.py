@@ -1,8 +1,8 @@
 """Error-correcting output codes for candidate sets (Zhang, Yu & Tang 2017): codings of the classes, and their decoding.
 
-A coding assigns each class to one of two sides, -1 and +1. It uses the rows whose full set lies on one side; for these
-the side is an exact label, for any number of candidates. Codings are the columns of a code book M, (K, L). A coding and
-its negative are equivalent, so that the first class is always on the side +1.
+A coding assigns each class to one of two sides, -1 and +1. It uses the rows whose full set is on one side; for these
+rows the side is an exact label, for any number of candidates. Codings are the columns of a code book M, (K, L). A
+coding and its negative are equivalent, so that the first class is always on the side +1.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ MAX_MARGIN = 500.0
 
 
 def code_targets(mask: Mask, codes: Ints) -> Ints:
-    """Return the side of each row in each coding, (n, L): -1 or +1 if the full set lies there, else 0."""
+    """Return the side of each row in each coding, (n, L): -1 or +1 if the full set is on this side, else 0."""
     size = np.count_nonzero(mask, axis=1)[:, None]
     total = sp.csr_array(mask.astype(np.int64)) @ codes
     return (total == size).astype(np.int64) - (total == -size)
@@ -73,15 +73,15 @@ def draw_codings(mask: Mask, code_length: int, min_fraction: float, rng: np.rand
             one_sided.append(draws[:, ~both & separates & (n_rows >= min_rows)][:, :code_length])
     if not max_rows and not sets.all(axis=0).any():
         raise InputError(
-            "no coding separates the sets: each one has rows on only one side, as if each set has nearly all classes; "
-            "use another method, such as PLEM."
+            "no coding separates the sets: every coding has rows on only one side, as when each set has nearly all "
+            "classes. Use another method, such as PLEM."
         )
     codes = np.hstack(two_sided if max_rows else one_sided)[:, :code_length]
     if codes.shape[1] < code_length:
         raise InputError(
-            f"of {n_drawn} random codings only {codes.shape[1]} have min_fraction={min_fraction:g} of the {n} labeled "
-            f"rows with their full set on one side, and {code_length} are required: lower min_fraction"
-            + (f" (the best had {max_rows / n:.2g})." if max_rows else ".")
+            f"{code_length} codings are required, but only {codes.shape[1]} of {n_drawn} random codings use at least "
+            f"min_fraction={min_fraction:g} of the {n} labeled rows. Lower min_fraction"
+            + (f" (the best coding uses {max_rows / n:.2g})." if max_rows else ".")
         )
     return codes
 

@@ -23,7 +23,7 @@ from oneof.solvers.row_accessors import (
 )
 from oneof.typing import FeatureMatrix, Floats, Ints
 
-OVERFLOW = "Products of rows overflow float64. Scale the features, for example with StandardScaler."
+OVERFLOW = "products of rows overflow float64. Scale the features, for example with StandardScaler."
 MIN_FLOAT32_SQUARE = 1e-12
 """Smallest squared norm for single precision, which must still represent the cube."""
 
@@ -39,8 +39,8 @@ class FeatureSpace:
     Attributes
     ----------
     n_rows : int
-    width : int
-        D, the dimension.
+    dimension : int
+        D.
     squares : ndarray of shape (n,), float64
         ||x_i||^2.
     precision : float
@@ -51,7 +51,7 @@ class FeatureSpace:
         self.X = X
         self.has_constant = has_constant
         self.n_rows = X.shape[0]
-        self.width = X.shape[1] + has_constant
+        self.dimension = X.shape[1] + has_constant
         self.precision = float(np.finfo(X.dtype).eps)
         self.squares = row_squares(as_row_view(X), has_constant)
         _check_range(self.squares)
@@ -80,7 +80,7 @@ class FeatureSpace:
         return float(np.vdot(a, b))
 
     def as_float32(self) -> "FeatureSpace":
-        """Return the space in single precision, or the same space if products of rows do not fit into it."""
+        """Return the space in single precision, or the same space if products of rows over- or underflow float32."""
         if not MIN_FLOAT32_SQUARE < self.squares.max(initial=0.0) < 1.0 / MIN_FLOAT32_SQUARE:
             return self
         return FeatureSpace(self.X.astype(np.float32), has_constant=self.has_constant)
@@ -95,13 +95,13 @@ class FeatureSpace:
         if self.has_constant:
             ones = np.ones((self.n_rows, 1))
             X = sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
-        if self.width >= self.n_rows:
+        if self.dimension >= self.n_rows:
             return _solver(_dense(X @ X.T), ridge)(right)
         # The rows span as many directions as there are features; in all others the inverse is 1 / ridge.
         solution, solve = np.zeros_like(right), _solver(_dense(X.T @ X), ridge)
-        for _ in range(3):  # the difference below cancels digits if the ridge is small, so the remainder is solved for
-            rest = right - X @ (X.T @ solution) - ridge * solution
-            solution = solution + (rest - X @ solve(X.T @ rest)) / ridge
+        for _ in range(3):  # the difference below cancels digits if the ridge is small, so the residual is solved again
+            residual = right - X @ (X.T @ solution) - ridge * solution
+            solution = solution + (residual - X @ solve(X.T @ residual)) / ridge
         return solution
 
     def rows(self) -> DenseRows | SparseRows:
@@ -131,7 +131,7 @@ class KernelSpace:
 
     def __init__(self, gram: Floats) -> None:
         self.gram = np.ascontiguousarray(gram)
-        self.n_rows = self.width = len(gram)
+        self.n_rows = self.dimension = len(gram)
         self.precision = float(np.finfo(gram.dtype).eps)
         self.squares = gram.diagonal().astype(np.float64)
         _check_range(self.squares)
@@ -154,7 +154,7 @@ class KernelSpace:
         return float(np.vdot(a[0], b[1]))
 
     def as_float32(self) -> "KernelSpace":
-        """Return the space in single precision, or the same space if products of its entries do not fit into it."""
+        """Return the space in single precision, or the same space if products of entries over- or underflow float32."""
         if not MIN_FLOAT32_SQUARE < self.squares.max(initial=0.0) < 1.0 / MIN_FLOAT32_SQUARE:
             return self
         return KernelSpace(self.gram.astype(np.float32))

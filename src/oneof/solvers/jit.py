@@ -12,8 +12,8 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on its first call; later processes read it from numba's cache.
 
-    If no cache folder is writable, as in a read-only installation without a home folder, every process compiles anew
-    instead of failing. Loops release the interpreter lock.
+    If no cache folder is writable, as in a read-only installation without a home folder, every process compiles
+    again instead of failing. Loops release the interpreter lock.
     """
     try:
         return njit(cache=True, fastmath=FASTMATH, nogil=True)(function)

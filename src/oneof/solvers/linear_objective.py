@@ -13,7 +13,7 @@ from scipy.linalg import cholesky, solve_triangular
 from oneof.errors import InputError
 from oneof.typing import FeatureMatrix, Floats
 
-OVERFLOW = "The objective overflows float64. Scale the features, for example with StandardScaler."
+OVERFLOW = "the objective overflows float64. Scale the features, for example with StandardScaler."
 
 
 def penalized(weights: Floats, *, has_intercept: bool) -> Floats:

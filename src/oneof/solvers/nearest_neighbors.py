@@ -65,7 +65,7 @@ def neighbor_matrix(neighbors: Ints, weights: Floats, n_rows: int) -> sp.csr_arr
     """Return the (n, n_rows) matrix of the weights, (n, k), of each row's neighbors."""
     n, k = neighbors.shape
     if neighbors.size and not 0 <= neighbors.min() <= neighbors.max() < n_rows:
-        raise InputError(f"a neighbor index is outside the {n_rows} rows: fit the model again.")
+        raise InputError(f"a neighbor index is outside the {n_rows} rows. Fit the model again.")
     return sp.csr_array((weights.ravel(), neighbors.ravel(), np.arange(n + 1) * k), shape=(n, n_rows))
 
 
@@ -80,7 +80,7 @@ def reconstruction_weights(rows: FeatureMatrix, targets: FeatureMatrix, neighbor
     rows : ndarray or CSR matrix of shape (m, d)
         CSR rows are in canonical format.
     targets : ndarray or CSR matrix of shape (n, d)
-        Of the same type as `rows`.
+        Rows of the same type as `rows`.
     neighbors : ndarray of shape (n, k)
         Row indices of `rows`.
 
@@ -178,7 +178,7 @@ def _iter_problems(
         _multiply(view, as_row_view(targets[block]), neighbors[block], gram, cross, square)
         largest = max(square.max(), gram.diagonal(axis1=1, axis2=2).max(initial=0.0))
         if not largest < _MAX_SQUARE:
-            raise InputError("products of rows overflow: scale the features, for example with StandardScaler.")
+            raise InputError("products of rows overflow. Scale the features, for example with StandardScaler.")
         yield block, gram, cross, square
 
 

@@ -8,15 +8,16 @@ rows of V whose classes are in the loss, and ||V||^2 is updated from the scores.
 its scores, except for renormalizations and recounts, which are rare unless lam is so small that every step is
 projected.
 
-For the mean of all W_t, U is stored beside V such that  sum_t W_t = total_scale * V - U: each step delta to V is added
-to U times the sum of the scales before it, which again changes the same rows only. If a projection would leave the
-scale far below its mean, digits would cancel in that difference. In that case the full sum is first moved into U.
+For the mean of all W_t, a matrix U with  sum_t W_t = total_scale * V - U  is stored as well. Each step delta to V is
+added to U, multiplied by the sum of the scales before it, which again changes the same rows only. If a projection
+would leave the scale far below its mean, digits would cancel in that difference. In that case the full sum is first
+moved into U.
 
 Over several blocks of rows the solver is iterative parameter mixing (McDonald, Hall & Mann 2010, Distributed training
-strategies for the structured perceptron, NAACL, figure 3): one epoch in each block from the averaged weights, which
-gives W_b, then the mean sum_b (n_b / n) W_b, with n_b the labeled rows of the block. For the Perceptron their theorem 3
-extends the bound on mistakes to such means, whose coefficients sum to 1. The step of Pegasos is proportional to 1/t;
-here t counts the rows that the block itself has processed, over all iterations.
+strategies for the structured perceptron, NAACL, figure 3): one epoch in each block from the averaged weights gives W_b.
+The next weights are the mean sum_b (n_b / n) W_b, with n_b the labeled rows of the block. For the Perceptron their
+theorem 3 extends the bound on mistakes to such means, whose coefficients sum to 1. The step of Pegasos is proportional
+to 1/t; here t counts the rows that the block itself has processed, over all iterations.
 """
 
 from dataclasses import dataclass, replace
@@ -179,7 +180,7 @@ def _run(
     n, d = X.shape
     order = np.arange(n) if order is None else np.asarray(order, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    # An empty array stands for no predictions to store.
+    # An empty array means that no predictions are stored.
     predicted = np.empty(0, dtype=np.int64) if predicted is None else predicted
     _check_shapes(initial, mask.shape, weight.shape, (n, d), order)
     if predicted.shape not in ((n,), (0,)) or predicted.dtype != np.int64:
@@ -190,20 +191,20 @@ def _run(
     layout = memory_order(X)
     V = np.array(initial.V, dtype=X.dtype, order=layout, copy=None if in_place else True)
     has_mean = initial.has_mean
-    # Without the mean, a small unused array has the type of U, so that numba need not compile anew.
+    # Without the mean, a small unused array has the type of U, so that numba does not compile again.
     U = initial.U if has_mean else np.zeros((2, 2))
     U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
-    reals = (initial.scale, initial.square, initial.total_scale)
+    scalars = (initial.scale, initial.square, initial.total_scale)
     counts = (initial.n_summed, initial.n_rows, initial.n_mistakes, initial.n_updates)
-    reals, counts, overflowed = run_epoch(
-        rows, read_only(mask), order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), reals, counts,
+    scalars, counts, overflowed = run_epoch(
+        rows, read_only(mask), order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), scalars, counts,
         prediction == "average", eta0, lam, shrink_always, V.shape[1] > d, has_mean, predicted,
     )  # fmt: skip
     if overflowed >= 0:
         check_finite(X)
         raise InputError(f"row {overflowed}: the scores overflow. Scale the features, for example with StandardScaler.")
     return replace(
-        initial, V=V, U=U if has_mean else initial.U, scale=reals[0], square=reals[1], total_scale=reals[2],
+        initial, V=V, U=U if has_mean else initial.U, scale=scalars[0], square=scalars[1], total_scale=scalars[2],
         n_summed=counts[0], n_rows=counts[1], n_mistakes=counts[2], n_updates=counts[3],
     )  # fmt: skip
 
@@ -213,14 +214,14 @@ def _check_shapes(
 ) -> None:
     """Raise unless all shapes agree: compiled loops do not check bounds."""
     n, d = rows
-    fits = (
+    shapes_agree = (
         state.V.shape in ((mask[1], d), (mask[1], d + 1))
         and state.U.shape in (state.V.shape, (0, 0))
         and mask[0] == n
         and weight == (n,)
         and (len(order) == 0 or 0 <= order.min() <= order.max() < n)
     )
-    if not fits:
+    if not shapes_agree:
         raise InputError(
             f"`initial` must be a state for these rows; got rows of shape {rows}, a mask of shape {mask}, weights of "
             f"shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."
@@ -259,7 +260,7 @@ def local_state(mix: OnlineState, n_processed: int) -> OnlineState:
 
 
 def weighted_update(end: OnlineState, n_labeled: int, n_rows: int) -> MixUpdate:
-    """Return the contribution of a block of `n_rows` rows, of which `n_labeled` are not unlabeled."""
+    """Return the contribution of a block of `n_rows` rows, including `n_labeled` rows that are not unlabeled."""
     total = end.total_scale * end.V.astype(np.float64) - end.U if end.has_mean else np.zeros((0, 0))
     return MixUpdate(
         n_labeled * end.weights.astype(np.float64), total, n_labeled, n_rows, end.n_mistakes, end.n_updates

@@ -23,7 +23,7 @@ def run_epoch(
     U,
     all_V,
     all_U,
-    reals,
+    scalars,
     counts,
     average,
     eta0,
@@ -35,7 +35,7 @@ def run_epoch(
 ):
     """Update the weights row by row; return the scalars of the state, its counts, and the row that overflowed or -1."""
     n_classes, n_columns = V.shape
-    scale, square, total_scale = reals
+    scale, square, total_scale = scalars
     n_summed, t, n_mistakes, n_updates = counts
     is_pegasos = lam > 0.0
     radius = 1.0 / np.sqrt(lam) if is_pegasos else np.inf
@@ -47,7 +47,7 @@ def run_epoch(
     for r in range(order.shape[0]):
         i = order[r]
         row_scores(rows, i, V, scores)
-        # NaN or infinity in the row makes every score so, even if the weights are 0.
+        # NaN or infinity in the row makes every score NaN or infinite, even if the weights are 0.
         if not abs(scores[0]) <= _MAX_FLOAT:
             overflowed = i
             break
@@ -77,7 +77,7 @@ def run_epoch(
                 top = best_out
         if len(predicted) > 0:
             predicted[i] = top
-        if not weight[i] > 0.0:  # the row is only predicted
+        if not weight[i] > 0.0:  # a row of weight 0 is only predicted
             continue
         t += 1
         if top != best_in:

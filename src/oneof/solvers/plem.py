@@ -5,14 +5,14 @@ With s = X W^T + b, p_i the softmax of s_i and q_i that softmax normalized withi
     F(W, b) = 1/2 ||W||_F^2 + 1/lam sum_i w_i [ -log sum_{k in S_i} p_ik + mu H(q_i) ].
 
 The original algorithm is EM: the responsibilities q, then a logistic regression on them as soft targets, whose Hessian
-is that of F without the terms of q. If sets are large those terms nearly cancel the others, and EM takes hundreds of
+is that of F without the terms of q. If sets are large, those terms nearly cancel the rest, and EM takes hundreds of
 iterations. With them F is not convex, which scipy's trust region handles. Near the minimum a step squares the error.
 
 The trust region works on preconditioned weights. The preconditioner M is close to the Hessian's block of a class: the
 weights are W = V L^-1, with L L^T = M, so that the scales of the features do not matter. M is either that block or its
 diagonal, at the current curvature. The block is better for correlated features, for example with large means. The
-diagonal is better if there are about as many features as rows, few of which matter once the classes are separated. So
-restarts of a few steps alternate between them. One M for all classes keeps the weights at sum 0 over the classes.
+diagonal is better if there are about as many features as rows, since few rows matter once the classes are separated.
+So restarts of a few steps alternate between them. One M for all classes keeps the weights at sum 0 over the classes.
 """
 
 from dataclasses import dataclass
@@ -37,6 +37,7 @@ from oneof.solvers.linear_objective import OVERFLOW, HessianBlock, LinearProblem
 from oneof.typing import FeatureMatrix, Floats, Mask
 
 STEPS_PER_RESTART = 10
+"""Maximum number of steps of the trust region before its preconditioner is computed again."""
 MAX_BLOCK_ENTRIES = 4e6
 """Maximum number of entries in a block for a factorization; above, every restart uses the diagonal."""
 OBJECTIVE_RTOL = 1e-6
@@ -132,7 +133,9 @@ class PLEMProblem(LinearProblem):
     def preconditioner(self, at: Evaluation, *, full: bool) -> HessianBlock:
         """Return the Hessian's block of a class, or its diagonal, from the traces of the rows' Hessians."""
         outside = np.where(self.mask, 0.0, at.proba).sum(axis=1)
-        curvature = np.minimum((at.proba * (1.0 - at.proba)).sum(axis=1), 2.0 * outside)  # diag p - p p^T, less q's
+        curvature = np.minimum(
+            (at.proba * (1.0 - at.proba)).sum(axis=1), 2.0 * outside
+        )  # diag p - p p^T - (diag q - q q^T)
         curvature += self.entropy_weight * (at.inside * (1.0 - at.inside)).sum(axis=1)
         curvature *= self.cost[:, 0]
         if full and self.shape[1] ** 2 <= MAX_BLOCK_ENTRIES:
@@ -181,10 +184,10 @@ class NewtonObjective:
         try:
             with np.errstate(divide="ignore"):
                 proposal = v + cg(hessian, -gradient, atol=0.0, maxiter=MAX_CG_ITER)[0]
-            closer = np.linalg.norm(self.gradient(proposal)) < np.linalg.norm(gradient)
-        except InputError:  # an intercept without a finite optimum has no curvature left, and so no full step
+            reduces_gradient = np.linalg.norm(self.gradient(proposal)) < np.linalg.norm(gradient)
+        except InputError:  # the curvature is 0 for an intercept without a finite optimum
             return v
-        return proposal if closer and self.value(proposal) <= self.value(v) * (1.0 + 1e-13) else v
+        return proposal if reduces_gradient and self.value(proposal) <= self.value(v) * (1.0 + 1e-13) else v
 
     def _at(self, v: Floats) -> tuple[Floats, float, Evaluation]:
         """Return the weights, the value and the probabilities; those of the last v are cached."""
@@ -282,7 +285,7 @@ def solve_plem(
     v = objective.newton(result.x) if converged else result.x
     weights = objective.weights(v)
     if fit_intercept:
-        weights[:, -1] -= weights[:, -1].mean()  # it is 0 already, up to rounding
+        weights[:, -1] -= weights[:, -1].mean()  # already 0 up to rounding
     return PLEMSolution(
         weights=weights,
         objective_path=-lam * np.array([*trace, objective.scale * objective.value(v)]),

@@ -21,10 +21,6 @@ class DenseRows(NamedTuple):
 
     values: Any
 
-    def of(self, i: int) -> Floats:
-        """Return the values of row i."""
-        return np.asarray(self.values[i])
-
 
 class SparseRows(NamedTuple):
     """The arrays of an (n, d) CSR matrix, with d; a single row can be made without such a matrix."""
@@ -43,10 +39,6 @@ class SparseRows(NamedTuple):
     def dtype(self) -> Any:
         """Data type of the values."""
         return self.data.dtype
-
-    def of(self, i: int) -> Floats:
-        """Return the stored values of row i."""
-        return np.asarray(self.data[self.indptr[i] : self.indptr[i + 1]])
 
 
 class GramRows(NamedTuple):
@@ -75,7 +67,7 @@ def as_row_view(X: FeatureMatrix | SparseRows) -> DenseRows | SparseRows:
         arrays = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(np.int64, copy=False))
         if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
             raise InputError(
-                f"Column indices of a sparse `X` must be from 0 to {X.shape[1] - 1}; got {X.indices.min()} to "
+                f"the column indices of a sparse `X` must be from 0 to {X.shape[1] - 1}; got {X.indices.min()} to "
                 f"{X.indices.max()}. Rebuild the matrix."
             )
         data, indices, indptr = (read_only(array) for array in arrays)
@@ -261,25 +253,25 @@ def _fill_squares(rows: Any, constant: bool, squares: Floats) -> None:
 
 
 @compiled
-def total_square(numbers: Floats) -> float:
+def total_square(vector: Floats) -> float:
     """Return the sum of squares of a vector, in float64."""
     total = 0.0
-    for number in numbers:
-        total += np.float64(number) * np.float64(number)
+    for value in vector:
+        total += np.float64(value) * np.float64(value)
     return total
 
 
 @compiled
-def multiply(numbers: Floats, factor: float) -> None:
+def multiply(vector: Floats, factor: float) -> None:
     """Multiply a vector by a number, in place."""
-    a = numbers.dtype.type(factor)
-    for i in range(numbers.shape[0]):
-        numbers[i] *= a
+    a = vector.dtype.type(factor)
+    for i in range(vector.shape[0]):
+        vector[i] *= a
 
 
 @compiled
-def add_multiple(target: Floats, factor: float, numbers: Floats) -> None:
+def add_multiple(target: Floats, factor: float, vector: Floats) -> None:
     """Add a multiple of one vector to another, in place."""
     a = target.dtype.type(factor)
-    for i in range(numbers.shape[0]):
-        target[i] += a * numbers[i]
+    for i in range(vector.shape[0]):
+        target[i] += a * vector[i]

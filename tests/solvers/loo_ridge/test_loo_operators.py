@@ -61,7 +61,7 @@ def test_the_block_size_does_not_matter(monkeypatch):
     """Features computed in blocks equal features computed at once."""
     X, P = problem()
     full = NystroemRidge.from_gram(gram_of(X, X[:9]), gram_of(X[:9]), 0.05).predict_loo(P)
-    monkeypatch.setattr("oneof.solvers.loo_ridge.loo_operators.BLOCK", 7)
+    monkeypatch.setattr("oneof.solvers.loo_ridge.loo_operators.BLOCK_ROWS", 7)
     blocks = NystroemRidge.from_gram(gram_of(X, X[:9]), gram_of(X[:9]), 0.05).predict_loo(P)
     np.testing.assert_allclose(blocks, full, rtol=1e-12, atol=1e-12)
 

@@ -1,8 +1,7 @@
 """Greedy selection of a batch of rows by the joint information of their labels.
 
-The curvature that the label of a row adds to the precision H does not depend on the label, so that a batch can be
-selected before any of its labels is observed. With J_c R_c of the selected row c (see `mutual_information`) and
-L L^T = I + N_c,
+The label of a row adds a curvature to the precision H that does not depend on the label. So a batch can be selected
+before any of its labels is observed. With J_c R_c of the selected row c (see `mutual_information`) and L L^T = I + N_c,
 
     H'^-1 = H^-1 - Z Z^T,   Z = H^-1 J_c R_c L^-T,   N_i' = N_i - G_i G_i^T,   G_i = (J_i R_i)^T Z.
 
@@ -30,9 +29,9 @@ from oneof.typing import Floats, Ints, Mask
 TIE_RTOL = 1e-9
 """Relative difference of informations below which they are ties, so that rounding does not select between them."""
 _BLOCK_SIZE = 2**21
-"""Largest number of entries in the instances, or the matrices, of the rows processed together."""
+"""Maximum number of entries in the instances, or the matrices, of the rows processed together."""
 _CACHE_SIZE = 2**25
-"""Largest number of entries in the matrices N of all rows for which they are cached, and not computed again."""
+"""Maximum number of entries in the matrices N of all rows for which they are cached, and not computed again."""
 _LAZY_BATCH = 128
 """Number of bounds that are updated first; it doubles with each update, until the best row is determined."""
 

@@ -10,7 +10,7 @@ row lacks has rows and columns of 0, so that all rows of a block have matrices o
 **Subsets.** The answer to "is the label in the subset S?" is yes with the probability p_S = sum_{k in S} p_k, whose
 gradient by the scores is g_k = p_k (1[k in S] - p_S). The curvature depends on the answer; its mean is F kron x x^T
 with F = g g^T / (p_S (1 - p_S)), of rank one. (diag p - p p^T) - F is positive semi-definite, so that an answer is
-never more informative than the label. For two classes they are equal.
+never more informative than the label. For two classes both are equally informative.
 """
 
 from collections.abc import Sequence
@@ -95,7 +95,7 @@ def class_proba(weights: Floats, features: FeatureMatrix) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(features @ weights.T)
     if not np.isfinite(scores).all():
-        raise InputError("The scores overflow float64. Scale the features, for example with StandardScaler.")
+        raise InputError("the scores overflow float64. Scale the features, for example with StandardScaler.")
     return softmax(np.column_stack([scores, np.zeros(len(scores))]))
 
 

@@ -5,12 +5,13 @@ Over the rows that are not unlabeled, with s = X W^T + b and psi(u) = max(0, 1 -
     f(W, b) = 1/2 ||W||_F^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ].
 
 f is convex and piecewise quadratic, so that a Newton step is exact once the active losses stay the same. Each step is
-found by conjugate gradients, whose Hessian product is two products of X with K columns, preconditioned by the Hessian's
-diagonal. If that takes many products, the Hessian's K blocks, one per class, are factorized instead. They are close to
-the full Hessian, since the classes are coupled only by the mean over the set. A line search, which needs no product
-with X, follows each step to the minimum on its line. For sparse rows with many features dual ascent goes first.
+computed by conjugate gradients, whose Hessian product is two products of X with K columns, preconditioned by the
+Hessian's diagonal. If that takes many products, the Hessian's K blocks, one per class, are factorized instead. They are
+close to the full Hessian, since the classes are coupled only by the mean over the set. An exact line search along each
+step needs no product with X. For sparse rows with many features, dual ascent runs first.
 
-Read `newton_cg` (the solver and the objective's protocol), then `problem` (objective and derivatives), `dual_ascent`.
+Reading order: `newton_cg` (the solver and the objective's protocol), `problem` (objective and derivatives),
+`dual_ascent` (the start for sparse rows with many features).
 """
 
 from oneof.solvers.clpl.newton_cg import CLPLSolution, minimize, solve_clpl

@@ -31,11 +31,11 @@ def ascend(problem: CLPLProblem, *, tol: float, rng: np.random.Generator) -> tup
     Parameters
     ----------
     problem : CLPLProblem
-        Without an intercept.
+        Problem without an intercept.
     tol : float
         At least 1e-15, the rounding error.
     rng : Generator
-        For the order of the rows.
+        Random generator for the order of the rows.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def ascend(problem: CLPLProblem, *, tol: float, rng: np.random.Generator) -> tup
     while True:
         for _ in range(n_next):
             order = rng.permutation(len(mask))
-            _pass(rows, mask, problem.inside, order, space.squares, cost, internal, betas)
+            _run_epoch(rows, mask, problem.inside, order, space.squares, cost, internal, betas)
         n_passes, n_next = n_passes + n_next, min(n_passes + n_next, MAX_PASSES_PER_CHECK)
         weights = space.from_internal(internal, betas)
         penalty = 0.5 * float((weights**2).sum())
@@ -63,7 +63,7 @@ def ascend(problem: CLPLProblem, *, tol: float, rng: np.random.Generator) -> tup
 
 
 @compiled
-def _pass(rows, mask, inside, order, squares, cost, weights, betas):
+def _run_epoch(rows, mask, inside, order, squares, cost, weights, betas):
     n_classes = mask.shape[1]
     scores = np.empty(n_classes)
     for r in range(order.shape[0]):

@@ -1,7 +1,7 @@
-"""Newton-CG solver: Newton steps by conjugate gradients, each followed to the minimum on its line.
+"""Newton-CG solver: Newton steps by conjugate gradients, with an exact line search.
 
 `Objective` is the protocol of the objectives, whose sums over rows may be computed anywhere, for example in the workers
-of a cluster. If features are many and sparse, dual ascent goes first and is mostly sufficient.
+of a cluster. For many sparse features, dual ascent runs first and is usually sufficient.
 """
 
 from collections.abc import Callable
@@ -193,7 +193,7 @@ def _preconditioner(problem: Objective, curvatures: Any, *, blocks: bool) -> Cal
 
 
 def _line_minimum(problem: Objective, weights: Floats, step: Floats, line: LineFunction) -> float:
-    """Return the length that minimizes f along the step, the root of an increasing piecewise linear derivative."""
+    """Return the step length that minimizes f, the root of an increasing piecewise linear derivative."""
     linear = float((problem.penalized(weights) * step).sum())
     square = float((problem.penalized(step) ** 2).sum())
 
@@ -203,11 +203,11 @@ def _line_minimum(problem: Objective, weights: Floats, step: Floats, line: LineF
     def curvature(length: float) -> float:
         return square + line.curvature(length)
 
-    at_start = derivative(0.0)
+    initial_slope = derivative(0.0)
     low, high, length = 0.0, np.inf, 1.0
     for _ in range(60):
         value = derivative(length)
-        if abs(value) <= 1e-3 * abs(at_start):
+        if abs(value) <= 1e-3 * abs(initial_slope):
             return length
         low, high = (length, high) if value < 0 else (low, length)
         second = curvature(length)

@@ -96,8 +96,8 @@ class CLPLProblem(LinearProblem):
 
     def hessian_blocks(self, curvatures: tuple[Floats, Floats]) -> list[HessianBlock]:
         """Return the diagonal blocks of the Hessian of f, one per class."""
-        each = self.curvature_by_class(curvatures)
-        return [self.block(each[:, k]) for k in range(self.n_classes)]
+        by_class = self.curvature_by_class(curvatures)
+        return [self.block(by_class[:, k]) for k in range(self.n_classes)]
 
     def loss_hessian(self, curvatures: tuple[Floats, Floats]) -> Floats:
         """Return the full Hessian of the sum of the losses, (K, D, K, D)."""

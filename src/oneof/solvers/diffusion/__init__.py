@@ -1,6 +1,6 @@
 """Diffusion of labels over a graph: harmonic functions, local and global consistency, Markov walks.
 
-Read in this order: `label_propagation` (the two methods that are linear systems), `constrained` (rows with several
+Reading order: `label_propagation` (the two methods that are linear systems), `constrained` (rows with several
 candidates), `linear_solve` (the systems), `pseudo_transient` (acceleration of slow sweeps), `markov_walk`.
 """
 

@@ -1,8 +1,8 @@
 """Diffusion in which rows with several candidates are constrained to them.
 
-One sweep of diffusion makes every row a mean of its neighbors and of its own label, F <- D^-1 (B + N F) with
-M = D - N; at the fixed point, M F = B. A row with a set of several candidates then loses the values outside its set,
-and the rest is scaled to the mass that the row had. These rows make the fixed point nonlinear:
+One sweep of diffusion makes every row a mean of its neighbors and of its own label, F <- D^-1 (B + N F) with M = D - N;
+at the fixed point, M F = B. In a row with several candidates, the values outside the set are then set to 0, and the
+others are scaled to the previous mass of the row. These rows make the fixed point nonlinear:
 
     F_i = r_i(D^-1 (B + N F))_i      r_i(v)_k = v_k sum_j v_j / sum_{j in S_i} v_j for k in S_i, 0 outside,
 
@@ -11,8 +11,8 @@ here therefore gives the other rows their limit at once, by `LinearSystem`, and 
 The fixed points are the same, but information from few labels crosses a large graph in one sweep instead of thousands.
 Constrained rows that converge slowly even so are accelerated, see `oneof.solvers.diffusion.pseudo_transient`.
 
-There can be several fixed points. The result is the one to which sweeps from uniform distributions converge; if sweeps
-would oscillate for ever, the one to which damped sweeps converge.
+There can be several fixed points. The result is the limit of sweeps from uniform distributions, or, if sweeps would
+oscillate forever, the limit of damped sweeps.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from oneof.solvers.diffusion.pseudo_transient import PseudoTransientContinuation
 from oneof.typing import Floats, Ints, Mask
 
 SWEEPS_PER_STEP, SETTLING_SWEEPS = 30, 10
-"""Sweeps between two accelerated steps, and sweeps after a step before their changes predict the remaining change."""
+"""Sweeps between two accelerated steps, and sweeps after a step until their changes predict the remaining change."""
 MASS_RTOL = 1e-9
 """Rows with less mass than this, relative to the largest row, are solved again."""
 MIN_VALUE = 1e-280
@@ -55,7 +55,7 @@ def solve_constrained(
     tol: float = 1e-6,
     max_iter: int = 10_000,
 ) -> DiffusionSolution:
-    """Solve M F = B, with the rows of several candidates constrained to their sets.
+    """Solve M F = B, with the rows that have several candidates constrained to their sets.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def solve_constrained(
         As in `LinearSystem.solve`. It also bounds the remaining change of constrained rows. The estimate uses the
         rate at which their changes shrink, and the last accelerated step if there was one.
     max_iter : int
-        Largest number of iterations of conjugate gradients, and of sweeps and accelerated steps.
+        Maximum number of iterations of conjugate gradients, and of sweeps and accelerated steps.
 
     Returns
     -------
@@ -92,25 +92,25 @@ def solve_constrained(
     sweep = _ConstrainedSweep(matrix, right, mask, mass, min_eigenvalue, tol, max_iter)
     continuation = PseudoTransientContinuation(matrix, mass, mask, constrained)
     proba = uniform_within_sets(mask[sets])
-    n_iter, n_since_step, has_stepped, at_rest = 0, 0, False, False
+    n_iter, n_since_step, has_stepped, sweeps_converged = 0, 0, False, False
     change = remaining = np.inf
-    while n_iter < max_iter and not at_rest:
+    while n_iter < max_iter and not sweeps_converged:
         sweep.tol = max(tol, min(1e-3, 1e-2 * remaining))
         after_sweep = sweep(proba)
         n_iter, n_since_step = n_iter + 1, n_since_step + 1
         before, change = change, float(np.abs(after_sweep - proba).max())
-        # Changes that shrink by a factor q have q / (1 - q) of the last one left. Changes that do not shrink do not
-        # predict the rest.
+        # If changes shrink by a factor q, the remaining change is q / (1 - q) of the last one. Changes that do not
+        # shrink do not predict the remaining change.
         rate = change / before if 0 < change < np.inf and before > 0 else 0.5
         remaining = change * max(1.0, rate / (1.0 - rate)) if rate < 1 else max(remaining, change)
         # After a step, fast changes hide the slow ones at first; later, slow changes hide quantities that decay faster.
-        at_rest = (
+        sweeps_converged = (
             remaining <= tol
             and sweep.change <= tol
             and (not has_stepped or (n_since_step > SETTLING_SWEEPS and continuation.remaining <= tol))
         )
         is_slow = has_stepped or remaining * min(rate, 1.0) ** SWEEPS_PER_STEP > tol
-        if not at_rest and is_slow and n_since_step >= SWEEPS_PER_STEP and n_iter + 2 <= max_iter:
+        if not sweeps_converged and is_slow and n_since_step >= SWEEPS_PER_STEP and n_iter + 2 <= max_iter:
             proba = continuation.step(sweep, proba, after_sweep)
             n_iter, n_since_step, has_stepped, change = n_iter + 2, 0, True, np.inf
         else:
@@ -118,7 +118,7 @@ def solve_constrained(
     values = sweep.values
     values[sets] = proba * mass[sets]
     final = _solve_rows(matrix, right, mass, values, min_eigenvalue, tol, max_iter, sweep.unconstrained)
-    return DiffusionSolution(final.values, n_iter, converged and at_rest and final.converged)
+    return DiffusionSolution(final.values, n_iter, converged and sweeps_converged and final.converged)
 
 
 class _ConstrainedSweep:
@@ -201,8 +201,8 @@ def _solve_rows(
 
     Other rows keep their initial values. If alpha is small, mass decreases fast with the distance to the labels, and a
     solution is only as accurate as the rounding error of its largest rows. Rows far below these are therefore solved
-    again, given the rest: their right-hand sides are then of their own size. Every pass removes at least one row and
-    gains about nine digits.
+    again, given the other rows: their right-hand sides are then of their own size. Every pass removes at least one row
+    and gains about nine digits.
     """
     n = matrix.shape[0]
     values = np.zeros(right.shape) if initial is None else initial.copy()

@@ -25,7 +25,7 @@ class HarmonicSolution:
     """Iterations of conjugate gradients, or sweeps if some rows have several candidates."""
     converged: bool
     unreachable: Ints
-    """Row numbers in components of the graph without any label; their distributions are uniform."""
+    """Row indices in components of the graph without any label; their distributions are uniform."""
 
 
 def solve_harmonic(
@@ -46,8 +46,8 @@ def solve_harmonic(
 
     Without `label_penalty`, the term of c is replaced by the constraint f_i = y_i in the exact rows, which is the
     limit c -> inf. Without ridge the solution is then F_U = L_UU^-1 W_UL Y_L. With a ridge, rows far from labels sum
-    to less than 1; all rows are scaled to sum 1 at the end. (A penalty towards uniform distributions would need no
-    scaling and leave the largest entry in place. But it puts the same mass in every class, which misleads class mass
+    to less than 1. All rows are scaled to sum 1 at the end. (A penalty toward uniform distributions would need no
+    scaling, and would not change the largest entry. But it puts the same mass in every class, which misleads class mass
     normalization.) Classes without a label have exactly 0.
 
     Parameters
@@ -88,7 +88,7 @@ def solve_harmonic(
     unit = np.ldexp(1.0, -int(np.frexp(diagonal.max(initial=1.0))[1]))  # keeps the smallest weights from underflow
     matrix = unit * sp.csr_array(sp.diags_array(diagonal) - rows[:, free])
     mass: Floats = np.ones((len(free), 1))
-    if ridge:  # a tiny source in every row, because there is no other source if all rows have sets
+    if ridge:  # a tiny source in every row, because otherwise there is no source if all rows have sets
         source = right.sum(axis=1, keepdims=True) + RIDGE_RTOL * degree[free, None]
         unconstrained = np.ones_like(mass, dtype=bool)
         mass = solve_constrained(matrix, unit * source, unconstrained, tol=tol, max_iter=max_iter).values
@@ -112,10 +112,10 @@ def balance_mass(distributions: Floats, mask: Mask, unreachable: Ints | None = N
     distributions : ndarray of shape (n, K)
     mask : ndarray of shape (n, K), bool
     unreachable : ndarray of int, optional
-        Row numbers without a path to a label, which are not changed.
+        Row indices without a path to a label, which are not changed.
     tol : float
         Accuracy of the distributions, above 0. A class with a smaller mean probability in the scaled rows counts as a
-        class without mass: its mass may be a remainder that decays with every sweep, and must not be scaled up.
+        class without mass. Its mass may decay with every sweep, and is therefore not scaled up.
 
     Returns
     -------
@@ -153,7 +153,7 @@ class LocalGlobalConsistencySolution:
     """Iterations and sweeps."""
     converged: bool
     unreachable: Ints
-    """Row numbers that no label reaches, or whose mass underflows; their distributions are uniform."""
+    """Indices of rows that no label reaches, or whose mass underflows; their distributions are uniform."""
 
 
 def solve_local_global_consistency(

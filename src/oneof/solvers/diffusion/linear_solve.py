@@ -21,7 +21,7 @@ from oneof.solvers.jit import compiled
 from oneof.typing import Floats, Ints
 
 MAX_DIRECT_ROWS = 600
-"""Up to so many rows a sparse factorization takes no longer than the iterations would, and is exact."""
+"""Maximum number of rows for a sparse factorization, which is then as fast as the iterations, and exact."""
 MIN_REGULARIZATION = 1e-3
 """With eigenvalues of at least this size no component converges slowly."""
 COARSE_TOL = 1e-10
@@ -31,11 +31,11 @@ N_FINAL_CORRECTIONS = 2
 RESIDUAL_RTOL = 1e-14
 """Residuals below this, relative to the right-hand sides, count as rounding errors."""
 CHECK_START, CHECK_GAP, CHECK_GROWTH = 4, 2, 1.25
-"""Iterations before the first convergence check, least number between two checks, and growth factor of the interval."""
-STRONG_EDGE = 1e-3
+"""Iterations before the first convergence check, minimum interval between two checks, and growth factor of it."""
+STRONG_EDGE_RTOL = 1e-3
 """An edge is strong if its weight is at least this fraction of the strongest edge of either of its rows."""
 EXCESS_RTOL = 8 * float(np.finfo(np.float64).eps)
-"""Part of a diagonal entry by which it may exceed the off-diagonal row sum because of rounding."""
+"""Fraction of a diagonal entry by which it may exceed the off-diagonal row sum because of rounding."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class LinearSystem:
         row_sums : ndarray of shape (n, 1), optional
             Row sums of X, if they are known.
         tol : float
-            Largest allowed change of an entry over the last fifth of the iterations, relative to the sum of its row.
+            Maximum change of an entry over the last fifth of the iterations, relative to the sum of its row.
             A small residual would not suffice: on long graphs it leaves large smooth errors.
         max_iter : int
             At least 1.
@@ -131,9 +131,9 @@ class LinearSystem:
     ) -> LinearSolution:
         """Run conjugate gradients on the block as one block-diagonal system with K copies of M.
 
-        One step length serves all columns. The eigenvalues are those of M, so that there are not more of them, and
-        every operation except the product runs through memory as through one vector. See Saad (2003), Iterative
-        methods for sparse linear systems, algorithm 9.1.
+        One step length serves all columns. The eigenvalues are those of M, without additional ones, and every operation
+        except the product treats the block as one contiguous vector. See Saad (2003), Iterative methods for sparse
+        linear systems, algorithm 9.1.
         """
         scale, A = self._scale[:, None], self._scaled
         b = right * scale
@@ -141,7 +141,7 @@ class LinearSystem:
         r = b.copy() if initial is None else scale * residual(self.matrix, self._excess, initial, right)
         floor = RESIDUAL_RTOL**2 * np.vdot(b, b)
         z = self._precondition(r)
-        p, checked, buffer = z.copy(), x.copy(), np.empty_like(x)
+        p, last_checked, buffer = z.copy(), x.copy(), np.empty_like(x)
         square = np.vdot(r, z)
         n_iter, next_check, change = 0, CHECK_START, np.inf
         while not (at_floor := bool(np.vdot(r, r) <= floor)) and n_iter < max_iter and change > tol:
@@ -156,8 +156,8 @@ class LinearSystem:
             n_iter += 1
             if n_iter == next_check:
                 sums = x.sum(axis=1, keepdims=True) if row_sums is None else row_sums / scale
-                change = _relative_change(x, checked, sums)
-                checked[:] = x
+                change = _relative_change(x, last_checked, sums)
+                last_checked[:] = x
                 next_check = max(next_check + CHECK_GAP, int(CHECK_GROWTH * next_check))
         if self._coarse is not None:
             for _ in range(N_FINAL_CORRECTIONS):  # residuals of rounding size may still correspond to large levels
@@ -230,7 +230,7 @@ def _strong_components(matrix: sp.csr_array) -> tuple[Ints, int]:
     weight = -matrix.data
     strongest = np.zeros(n)
     np.maximum.at(strongest, row, weight)
-    strong = (weight > 0) & (weight >= STRONG_EDGE * np.minimum(strongest[row], strongest[matrix.indices]))
+    strong = (weight > 0) & (weight >= STRONG_EDGE_RTOL * np.minimum(strongest[row], strongest[matrix.indices]))
     graph = sp.csr_array((strong[strong], (row[strong], matrix.indices[strong])), shape=matrix.shape)
     _, component = connected_components(graph, directed=False)
     connected = strongest > 0

@@ -20,9 +20,9 @@ from oneof.likelihoods import normalize_within_sets
 from oneof.typing import Floats, Ints, Mask
 
 MAX_COLUMN_BYTES = 256 * 2**20
-"""Largest memory for the labeled columns of P^t; beyond, every pass computes the walks again."""
+"""Maximum memory for the labeled columns of P^t; above it, every pass computes the walks again."""
 SPARSE_COST = 2
-"""Time for an entry of a sparse product, at least, relative to an entry of a dense one."""
+"""Minimum time for an entry of a sparse product, relative to an entry of a dense one."""
 EXPECTED_PASSES = 100
 """Expected number of products with the labeled columns in EM: two in each of about fifty iterations."""
 BLOCK_COLUMNS = 64
@@ -42,7 +42,7 @@ class MarkovWalkSolution:
     n_iter: int
     converged: bool
     unreachable: Ints
-    """Row numbers that no walk to or from a label reaches; their distributions are uniform."""
+    """Indices of rows that no walk to or from a label reaches; their distributions are uniform."""
 
 
 class _WalkOperator:
@@ -175,8 +175,8 @@ def solve_markov_walk(
     labeled = np.flatnonzero(~mask.all(axis=1))
     operator = _WalkOperator(affinity, n_steps, self_weight)
     n_transitions = affinity.nnz + n  # including the one from each row to itself
-    form = _Dense if _dense_is_faster(n, len(labeled), n_classes, n_steps * n_transitions) else _MatrixFree
-    columns: _Columns = form(operator, labeled, n)
+    columns_type = _Dense if _dense_is_faster(n, len(labeled), n_classes, n_steps * n_transitions) else _MatrixFree
+    columns: _Columns = columns_type(operator, labeled, n)
     sets = mask[labeled]
     theta = np.full((n, n_classes), 1.0 / n_classes)
     likelihoods: list[float] = []

@@ -1,19 +1,19 @@
-"""Pseudo-transient continuation: steps over many sweeps at once, for rows that sweeps hardly move.
+"""Pseudo-transient continuation: steps that replace many sweeps, for rows that converge slowly.
 
 A sweep maps the distributions q of the constrained rows to r(q). If few rows are connected strongly with each other
 and weakly, or not at all, with labeled rows, sweeps can be arbitrarily slow:
 
-* one of two candidates wins in all of these rows by a factor of 1.0001 per sweep;
+* the ratio of two candidates changes in all of these rows by a factor of 1.0001 per sweep;
 * a probability decreases as 1/t, because the derivative of r is 1 at the fixed point;
 * two halves of the rows oscillate, because of a derivative of -1.
 
-All of them follow dq/dt = r(q) - q, whose fixed points are those of the sweeps, and of which sweeps are explicit steps
-of length 1. An accelerated step is a linearly implicit Euler step of length h,
+All of them follow dq/dt = r(q) - q, whose fixed points are those of the sweeps. Sweeps are explicit steps of length 1
+of this flow. An accelerated step is a linearly implicit Euler step of length h,
 
     (1/h - J) d = g,   g = r(q) - q,   J = r'(q) - 1,
 
-for large h a step of Newton's method. Newton's method alone would also converge to points that the flow only passes,
-such as equal probabilities of two candidates of which one is to win. A step is therefore accepted, separately in every
+for large h a step of Newton's method. Newton's method alone would also converge to unstable fixed points, from which
+the flow departs, such as equal probabilities of two candidates. A step is therefore accepted, separately in every
 connected component of the moving rows, only if it follows the flow:
 
 * its scalar product with g is positive;
@@ -21,12 +21,12 @@ connected component of the moving rows, only if it follows the flow:
   grows by a factor of e;
 * the residual of the next sweep agrees with the predicted one.
 
-Components where the step is rejected stay in place and try a shorter step next time, others a longer one. So h grows
-with the time scale of the flow, and the number of steps grows with its logarithm.
+Components in which the step is rejected do not change, and their next step is shorter. In all others the next step is
+longer. So h grows with the time scale of the flow, and the number of steps grows with the logarithm of this scale.
 
-See Hairer & Wanner (1996), Solving ordinary differential equations II, section IV.9 for the step, Kelley & Keyes
-(1998), Convergence analysis of pseudo-transient continuation, SIAM J. Numer. Anal. 35, for step lengths that grow until
-the step is Newton's.
+The step is described by Hairer & Wanner (1996), Solving ordinary differential equations II, section IV.9. Step lengths
+that grow until the step is Newton's are analyzed by Kelley & Keyes (1998), Convergence analysis of pseudo-transient
+continuation, SIAM J. Numer. Anal. 35.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from scipy.sparse.linalg import splu
 from oneof.typing import Floats, Ints, Mask
 
 MAX_UNKNOWNS = 1000
-"""Largest number of unknowns in one step, those of the rows that move most: the factorization takes about as long as
+"""Maximum number of unknowns in one step, those of the rows that move most: the factorization takes about as long as
 the sweeps between two steps."""
 INITIAL_LENGTH, MAX_LENGTH = 30.0, 1e9
 """Length of the first step, and length at which a step is Newton's up to rounding."""
@@ -51,19 +51,19 @@ MAX_RESIDUAL_GROWTH, MAX_MODEL_ERROR = 2.0, 0.5
 MIN_RETAINED = 0.1
 """Smallest factor by which a step may reduce a probability: 0 in all rows of a component would never increase again."""
 ACTIVE_TOL = 1e-3
-"""An unconstrained row takes part with the classes whose last change was at least this fraction of its largest one."""
+"""Unknowns of an unconstrained row: the classes whose last change was at least this fraction of its largest one."""
 RESIDUAL_TOL = 1e-13
-"""Components with smaller changes per sweep are at rest: what remains is rounding. A probability that decreases as
+"""Components with smaller changes per sweep count as converged: the rest is rounding. A probability that decreases as
 1/t changes by its square per sweep, and is therefore followed down to about 3e-7 at least."""
 MIN_MASS = 1e-250
-"""Rows with a smaller inflow of mass are left to the sweeps: their equations might overflow."""
+"""Rows with a smaller inflow of mass take no accelerated steps: their equations might overflow."""
 
 
 class Sweep(Protocol):
     """Sweep of the constrained rows, with access to the state of all rows."""
 
     sets: Ints
-    """Numbers of the constrained rows."""
+    """Indices of the constrained rows."""
     inflow: Floats
     """(len(sets),): inflow into the sets of these rows, by the weights of M, in the last sweep."""
 
@@ -100,7 +100,7 @@ class PseudoTransientContinuation:
     mask : ndarray of shape (n, K), bool
         Candidate sets.
     constrained : ndarray of shape (n,), bool
-        The constrained rows. All others follow at once, by the linear system.
+        The constrained rows. All other rows result from the linear system.
     """
 
     def __init__(self, matrix: sp.csr_array, mass: Floats, mask: Mask, constrained: Mask) -> None:
@@ -167,7 +167,7 @@ class PseudoTransientContinuation:
         constrained = self._constrained[rows]
         c = sp.coo_array(self._weights[rows][:, rows])
         n_components, component = connected_components(c, directed=False)
-        # A component has the length of its constrained row that moves most, which also decides on its acceptance.
+        # The length of a component is that of its constrained row that moves most, which also determines acceptance.
         order = np.argsort(np.abs(g[rows]).max(axis=1), kind="stable")
         order = order[constrained[order]]
         lengths = np.full(n_components, MAX_LENGTH)
@@ -214,12 +214,12 @@ class PseudoTransientContinuation:
         factor = np.where(accepted, np.where(error <= MAX_MODEL_ERROR**2 / 4, LENGTH_GROWTH, 1.0), LENGTH_SHRINK)
         self._lengths[rows] = np.clip(step.lengths * factor, 1.0, MAX_LENGTH)[step.component]
 
-        # In a linear flow, the fraction of the residual that a step leaves is the fraction of the distance it leaves.
+        # In a linear flow, a step reduces the residual and the distance to the fixed point by the same factor.
         distance, size = np.zeros(n_components), np.zeros(n_components)
         np.maximum.at(distance, step.component[constrained], np.abs(step.direction[constrained]).max(axis=1))
         np.maximum.at(size, step.component[constrained], np.abs(g[constrained]).max(axis=1))
         fraction = 1.0 - np.sqrt(growth)
         remaining = np.where(accepted & (fraction > 0), distance / np.where(fraction > 0, fraction, 1.0), np.inf)
-        remaining[~accepted & (step.lengths <= 1.0)] = 0.0  # sweeps are as fast there, and estimate their own rest
+        remaining[~accepted & (step.lengths <= 1.0)] = 0.0  # sweeps are as fast there, and estimate the remainder
         self.remaining = float(remaining[size > RESIDUAL_TOL].max(initial=0.0))
         return accepted[step.component] & constrained

@@ -1,5 +1,5 @@
 """Generative models on candidate sets, by EM (Nigam et al. 2000).
 
-Read `em` (the algorithm for any `Family`, and the weight of unlabeled rows), then the families `gaussian` and
-`multinomial`.
+Reading order: `em` (the algorithm for any `Family`, and the weight of unlabeled rows), then the families `gaussian`
+and `multinomial`.
 """

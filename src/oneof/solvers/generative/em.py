@@ -1,4 +1,4 @@
-"""EM for a mixture whose components belong to classes, on candidate sets (Nigam et al. 2000).
+"""EM for a mixture with several components per class, on candidate sets (Nigam et al. 2000).
 
 Class k has the components m = k C, ..., k C + C - 1. Row i has the components A_i of the classes in its set, and the
 weight c_i. EM maximizes
@@ -13,10 +13,10 @@ iteration is
 
 Cross-validation can select lambda: the labeled and partial rows are divided into folds, and unlabeled rows are in every
 training set. The score of a weight is its covering rate on the held-out rows, which needs no true label. The result is
-the smallest weight within one standard error of the best (Breiman et al. 1984): with d_i = 1, 0, -1 if only the best
-weight, both or neither, or only the smaller weight covers row i, that is sum_i w_i d_i <= sqrt(sum_i w_i d_i^2). So
-unlabeled rows are used only if held-out rows support them more clearly than chance would. Labeled rows are few if
-unlabeled rows are needed, so that differences of a row or two are not significant.
+the smallest weight within one standard error of the best (Breiman et al. 1984), sum_i w_i d_i <= sqrt(sum_i w_i d_i^2).
+Here d_i is 1 if only the best weight covers row i, -1 if only the smaller weight does, and 0 otherwise. So unlabeled
+rows are used only if the gain on held-out rows exceeds chance. Labeled rows are few if unlabeled rows are needed, so
+that differences of one or two rows are not significant.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ IMPOSSIBLE = -1e300
 
 
 class Family(Protocol[P]):
-    """Family of distributions over the rows of fit: p(x | theta_m), its mode given responsibilities, and the prior."""
+    """Family of distributions p(x | theta_m) over the training rows, its mode given responsibilities, and the prior."""
 
     def maximize(self, mass: Floats) -> P:
         """Return the posterior mode of theta for rows of mass c_i r_im, (n, M)."""
@@ -152,7 +152,7 @@ def solve_em(
         responsibilities, evidence = e_step(joint, component_mask)
         trace.append(float(weight[used] @ evidence[used]) + family.log_prior(parameters))
         if not (np.isfinite(trace[-1]) and np.isfinite(joint).all()):
-            raise InputError("The likelihood overflows float64. Scale the features, for example with StandardScaler.")
+            raise InputError("the likelihood overflows float64. Scale the features, for example with StandardScaler.")
         return joint, responsibilities
 
     log_weights, parameters = maximize(start)
@@ -203,7 +203,7 @@ def select_weight(
     mask : ndarray of shape (n, K), bool
     sample_weight : ndarray of shape (n,)
     weights : sequence of float
-        Ascending.
+        Candidate weights, in ascending order.
     n_folds : int
         Maximum number of folds; with fewer labeled rows, each row is a fold. With one fold the smallest weight is
         returned.
@@ -225,8 +225,8 @@ def select_weight(
         training[held_out] = 0.0
         for w, weight in enumerate(weights):
             predicted = scores(weight, training)[held_out]
-            missed = ~mask[held_out, predicted.argmax(axis=1)]
-            covered[w, fold == f] = ~missed & np.isfinite(predicted).all(axis=1)
+            is_covered = mask[held_out, predicted.argmax(axis=1)]
+            covered[w, fold == f] = is_covered & np.isfinite(predicted).all(axis=1)
     return one_standard_error_rule(covered, sample_weight[labeled], weights)
 
 

@@ -155,9 +155,9 @@ class Standardizer:
             center = lowest + fraction @ (rows - lowest)
             variance = np.where(is_variable, fraction @ (rows - center) ** 2, 0.0)
         if not np.isfinite(variance).all():
-            raise InputError("The variances overflow float64. Scale the features, for example with StandardScaler.")
+            raise InputError("the variances overflow float64. Scale the features, for example with StandardScaler.")
         if (variance[is_variable] < np.finfo(np.float64).tiny).any():
-            raise InputError("The variances underflow float64. Scale the features, for example with StandardScaler.")
+            raise InputError("the variances underflow float64. Scale the features, for example with StandardScaler.")
         scale = np.sqrt(variance)
         if common_scale and is_variable.any():
             scale = np.full(len(scale), np.sqrt(variance[is_variable].mean()))
@@ -244,7 +244,7 @@ def gaussian_log_likelihoods(rows: Floats, parameters: GaussianParameters) -> Fl
 def _factorize(covariance_type: CovarianceType, scatter: Floats, total: Floats) -> Covariances:
     values = scatter / _check_positive_mass(covariance_type, total)[:, None, None]
     if not np.isfinite(values).all():
-        raise InputError("The covariances overflow float64. Scale the features, for example with StandardScaler.")
+        raise InputError("the covariances overflow float64. Scale the features, for example with StandardScaler.")
     whiteners = np.empty_like(values)
     for m, value in enumerate(values):
         try:
@@ -272,6 +272,6 @@ def _check_singular(covariance_type: CovarianceType, variances: Floats, first: i
 def _singular_error(covariance_type: CovarianceType, m: int) -> InputError:
     owner = "common to all classes" if covariance_type == "tied" else f"of component {m}"
     return InputError(
-        f"The covariance {owner} (numbered from 0, class by class in the order of `classes_`) is singular, since it "
+        f"the covariance {owner} (numbered from 0, class by class in the order of `classes_`) is singular, since it "
         "has too few rows. Increase `shrinkage`, or choose a simpler `covariance`."
     )

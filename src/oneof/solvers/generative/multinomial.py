@@ -58,10 +58,11 @@ def check_counts(X: FeatureMatrix) -> None:
         )
     with np.errstate(over="ignore"):
         total = np.asarray(X.sum(axis=1)).ravel()
-    long = np.flatnonzero(~(total <= MAX_ROW_TOTAL))
-    if len(long):
+    too_large = np.flatnonzero(~(total <= MAX_ROW_TOTAL))
+    if len(too_large):
+        row = too_large[0]
         raise InputError(
-            f"row {long[0]}: the total of a row of `X` must be at most {MAX_ROW_TOTAL:g}; got {total[long[0]]:g}. "
+            f"row {row}: the total of a row of `X` must be at most {MAX_ROW_TOTAL:g}; got {total[row]:g}. "
             "Scale the features."
         )
 

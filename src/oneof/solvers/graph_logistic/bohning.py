@@ -106,7 +106,7 @@ def coordinate_mstep(
 
     The diagonal of B is 1/2 (1 - 1/K) sum_i v_i x_iu^2. The exponentials of the scores and their sums are stored, so
     that a step costs O(L + d) for L rows with the feature, and a sweep O(K d (L + d)). No matrix with more than D x D
-    entries is formed; with a sparse Lambda, none but Lambda.
+    entries is formed; with a sparse Lambda, only Lambda itself.
     """
     X = likelihood.features
     columns = as_row_view(sp.csr_array(X.T) if sp.issparse(X) else X.T)
@@ -127,8 +127,8 @@ def coordinate_mstep(
         scores -= scores.max(axis=1, keepdims=True)
         exponentials = np.exp(scores)
         for c in range(prior.n_vectors):
-            own = c % len(matrices)
-            _sweep(columns, views[own], diagonals[own], mask, likelihood.row_weight, c, weights[c], exponentials)
+            j = c % len(matrices)
+            _sweep(columns, views[j], diagonals[j], mask, likelihood.row_weight, c, weights[c], exponentials)
         if stopping.converged(np.asarray(X @ (weights - before).T), np.asarray(X @ weights.T)):
             return weights, True
     return weights, False
@@ -150,17 +150,17 @@ def entry_value(rows: Any, u: int, p: int) -> float:
 
 
 @overload(row_range, jit_options={"fastmath": FASTMATH})
-def _row_range(rows, u):  # noqa: ARG001 - numba reads the types alone
+def _row_range(rows, u):  # noqa: ARG001 - numba reads the types only
     return _dense_range if rows.instance_class is DenseRows else _sparse_range
 
 
 @overload(entry_column, jit_options={"fastmath": FASTMATH})
-def _entry_column(rows, p):  # noqa: ARG001 - numba reads the types alone
+def _entry_column(rows, p):  # noqa: ARG001 - numba reads the types only
     return _dense_column if rows.instance_class is DenseRows else _sparse_column
 
 
 @overload(entry_value, jit_options={"fastmath": FASTMATH})
-def _entry_value(rows, u, p):  # noqa: ARG001 - numba reads the types alone
+def _entry_value(rows, u, p):  # noqa: ARG001 - numba reads the types only
     return _dense_value if rows.instance_class is DenseRows else _sparse_value
 
 
@@ -202,11 +202,11 @@ def _sweep(columns, precision, diagonal, mask, row_weight, c, weights, exponenti
         if diagonal[u] <= 0.0:
             continue
         gradient = 0.0
-        begin, end = row_range(precision, u)
-        for p in range(begin, end):
+        start, end = row_range(precision, u)
+        for p in range(start, end):
             gradient -= entry_value(precision, u, p) * weights[entry_column(precision, p)]
-        begin, end = row_range(columns, u)
-        for p in range(begin, end):
+        start, end = row_range(columns, u)
+        for p in range(start, end):
             i = entry_column(columns, p)
             before = exponentials[i, c]
             responsibility = before / candidate_sums[i] if mask[i, c] else 0.0
@@ -215,7 +215,7 @@ def _sweep(columns, precision, diagonal, mask, row_weight, c, weights, exponenti
         if step == 0.0:
             continue
         weights[u] += step
-        for p in range(begin, end):
+        for p in range(start, end):
             i = entry_column(columns, p)
             before = exponentials[i, c]
             after = before * np.exp(step * entry_value(columns, u, p))

@@ -249,21 +249,21 @@ class SampleCoordinates:
         """Return the (m, K-1) scores."""
         if len(self.features) == 1:
             return self.features[0] @ z.T
-        return np.stack([own @ column for own, column in zip(self.features, z, strict=True)], axis=1)
+        return np.stack([features @ column for features, column in zip(self.features, z, strict=True)], axis=1)
 
     def rmatvec(self, gradient: Floats) -> Floats:
         """Return the (K-1, size) gradient by the coordinates, from the (m, K-1) gradient by the scores."""
         if len(self.features) == 1:
             return gradient.T @ self.features[0]
-        return np.stack([own.T @ column for own, column in zip(self.features, gradient.T, strict=True)])
+        return np.stack([features.T @ column for features, column in zip(self.features, gradient.T, strict=True)])
 
     def to_internal(self, weights: Floats) -> Floats:
         """Return the coordinates of the (K-1, D) weights with the same scores."""
         observed = self.prior.unpenalized.observed
-        own = weights @ observed
-        scores = np.asarray(self.rows @ (weights - own @ observed.T).T).T
+        components = weights @ observed
+        scores = np.asarray(self.rows @ (weights - components @ observed.T).T).T
         rotated = [self.rotation[c % len(self.rotation)] @ column for c, column in enumerate(scores)]
-        return np.hstack([own, np.array(rotated).reshape(len(weights), -1)])
+        return np.hstack([components, np.array(rotated).reshape(len(weights), -1)])
 
     def from_internal(self, z: Floats) -> Floats:
         """Return the weights from their coordinates."""
@@ -309,7 +309,7 @@ class SampleCoordinates:
         """Return the trace, or per weight the diagonal, of (Lambda^+ - H^-1) P for each class.
 
         It equals that of Phi (I - H_z^-1) Phi^T P, which avoids a difference of large numbers if the labels determine
-        little.
+        few directions.
         """
         r, totals, inner = self.n_unpenalized, [], None
         for c, block in enumerate(blocks):

@@ -3,7 +3,7 @@
 The Hessian is formed in the smaller coordinates of `coordinates.py`. A small Hessian is factorized. With a larger one
 the steps are computed by conjugate gradients, whose products cost no more than a gradient. Their preconditioner is the
 Hessian that would result if the curvature of each row were v_i (I - 1 1^T / K), scaled to its own trace. As in
-`bohning.py`, it takes two factorizations of the size of one class if all classes share one Lambda; otherwise the
+`bohning.py`, it takes two factorizations of the size of one class if all classes share one Lambda. Otherwise the
 preconditioner is the diagonal block of each class.
 """
 
@@ -19,13 +19,15 @@ from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood, Likelih
 from oneof.typing import Floats
 
 MAX_COORDINATES = 4000
-"""Largest number of coordinates of all classes for which the full H is formed; above, the blocks of the classes are."""
+"""Maximum number of coordinates of all classes for the full H; above it, only the block of each class is formed."""
 MAX_FACTORIZED = 200
-"""Largest number of coordinates of all classes for which Newton's steps factorize H."""
+"""Maximum number of coordinates of all classes for which Newton's steps factorize H."""
 PRECONDITIONER_MAX_PRODUCTS = 15
 """Number of products in a step above which the next step computes a new preconditioner."""
 MAX_PRODUCTS = 300
+"""Maximum number of products with the Hessian per step."""
 MAX_HALVINGS = 40
+"""Maximum number of halvings of a step length."""
 STEP_RTOL = 1e-10
 """Length of a step, relative to the weights, below which the step may consist of rounding errors."""
 MAX_STEP_ERROR = 0.1
@@ -82,7 +84,7 @@ def newton_cg(
                 break
             length /= 2.0
         else:
-            return z, True  # to rounding
+            return z, True  # converged up to rounding
         z, at, value = new_z, new_at, new_value
         scores, prior_gradient = scores + length * score_step, prior_gradient + length * prior_step
         size = float((scores * likelihood.hvp(at, scores)).sum()) + float((z * prior_gradient).sum())
@@ -131,8 +133,8 @@ def _preconditioner(likelihood: CandidateLikelihood, coordinates: Coordinates, a
     n_vectors = coordinates.prior.n_vectors
     if coordinates.prior.n_distinct == 1:
         curvature = likelihood.row_weight * likelihood.trace_curvature(at) / n_vectors
-        gram, own = weighted_gram(coordinates.features_of_class(0), curvature), coordinates.prior_of_class(0)
-        return shared_solver(gram, own, n_vectors)
+        gram = weighted_gram(coordinates.features_of_class(0), curvature)
+        return shared_solver(gram, coordinates.prior_of_class(0), n_vectors)
     curvatures = likelihood.curvatures(at, convex=True)
     return separate_solver(class_hessian(coordinates, curvatures[:, c, c], c) for c in range(n_vectors))
 
@@ -156,7 +158,7 @@ def separate_solver(matrices: Iterable[Floats]) -> Solve:
     """Return a solver with one matrix for each class but the last, with (K-1, size) targets."""
     roots = [_root(matrix) for matrix in matrices]
     return lambda target: np.array(
-        [scipy.linalg.cho_solve(own, column, check_finite=False) for own, column in zip(roots, target, strict=True)]
+        [scipy.linalg.cho_solve(root, column, check_finite=False) for root, column in zip(roots, target, strict=True)]
     )
 
 
@@ -196,7 +198,7 @@ def _conjugate_gradients(
 
 
 def is_full(coordinates: Coordinates) -> bool:
-    """Whether the full H is formed, and not only the block of each class."""
+    """Return whether the full H is formed, instead of only the block of each class."""
     return coordinates.size * coordinates.prior.n_vectors <= MAX_COORDINATES
 
 
@@ -218,8 +220,8 @@ def full_hessian(coordinates: Coordinates, curvatures: Floats) -> Floats:
 
 def class_hessian(coordinates: Coordinates, curvature: Floats, c: int) -> Floats:
     """Return the block of H of a class, (size, size), from its (m,) curvature."""
-    own = coordinates.features_of_class(c)
-    return coordinates.prior_of_class(c) + weighted_gram(own, curvature)
+    features = coordinates.features_of_class(c)
+    return coordinates.prior_of_class(c) + weighted_gram(features, curvature)
 
 
 def weighted_gram(rows: Any, weights: Floats) -> Floats:

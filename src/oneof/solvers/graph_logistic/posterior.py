@@ -54,7 +54,7 @@ def _inverse(matrix: Floats) -> tuple[Floats, float]:
     factor = try_cholesky(matrix)
     if factor is None:
         raise InputError(
-            "The posterior precision is not positive definite. Scale the features, for example with StandardScaler, or "
+            "the posterior precision is not positive definite. Scale the features, for example with StandardScaler, or "
             "increase a precision."
         )
     lower = np.tril(scipy.linalg.lapack.dpotri(factor, lower=True)[0])
@@ -140,12 +140,12 @@ class LogisticPosterior:
         full = np.zeros((t, self.n_vectors, self.n_vectors))
         for start in range(0, t, CHUNK_ROWS):
             chunk = slice(start, min(start + CHUNK_ROWS, t))
-            own = left[chunk]
+            left_rows = left[chunk]
             with np.errstate(over="ignore", invalid="ignore"):
-                full[chunk] = self._paired_covariance(own, own if left is right else right[chunk])
+                full[chunk] = self._paired_covariance(left_rows, left_rows if left is right else right[chunk])
         if not np.isfinite(full).all():
             raise InputError(
-                "The covariances of the scores overflow float64. Scale the features, for example with StandardScaler."
+                "the covariances of the scores overflow float64. Scale the features, for example with StandardScaler."
             )
         return full
 
@@ -196,7 +196,7 @@ def leave_one_out_scores(
 
     Row i has the gradient g_i = q_i - p_i by its scores, and the curvature B_i. Without this row the mode shifts by
     -H_i^-1 (g_i kron x_i), with H_i = H - B_i kron x_i x_i^T. With V_i = (I kron x_i)^T H^-1 (I kron x_i), its scores
-    become s_i - V_i (I - B_i V_i)^-1 g_i. A row of weight 2 stands for two rows, of which one is left out.
+    become s_i - V_i (I - B_i V_i)^-1 g_i. A row of weight 2 is equivalent to two rows, one of which is left out.
     """
     likelihood = CandidateLikelihood(instances, mask, np.minimum(sample_weight, 1.0))
     scores = np.asarray(instances @ posterior.weights.T)

@@ -4,11 +4,11 @@ With w^T P w the quadratic form of a term, both rules have a fixed point at
 
     lambda = (2 alpha + n) / (2 beta + w^T P w).
 
-"em" is the E-step of Krishnapuram et al. (2004): n is the number of directions under the precision (the rank of P, or
-1 for a weight of its own, times the number of classes that share it). "evidence" is MacKay's rule (1992): n is the
-number of these directions that the data determine, gamma = lambda tr[(Lambda^+ - H^-1) P]. At its fixed point the
-derivative of the Laplace evidence by log lambda vanishes, for the curvature at the mode. For one term,
-gamma = d - lambda tr(H^-1 A).
+"em" is the E-step of Krishnapuram et al. (2004): n is the number of directions under the precision. This is the rank of
+P, or 1 if each weight has a precision, times the number of classes that share it. "evidence" is MacKay's rule (1992): n
+is the number of these directions that the data determine, gamma = lambda tr[(Lambda^+ - H^-1) P]. At its fixed point
+the derivative of the Laplace evidence by log lambda vanishes, for the curvature at the mode. For one term, gamma = d -
+lambda tr(H^-1 A).
 
 The updates of all precisions together, as a vector of logarithms, are accelerated by Anderson's method.
 """
@@ -32,11 +32,11 @@ ANDERSON_MEMORY = 4
 ANDERSON_MAX_DIMENSION = 20
 """Number of precisions above which steps are not accelerated: precisions of single weights have little in common."""
 MAX_EXTRAPOLATION = 3.0
-"""Largest change of a logarithm beyond the plain step."""
+"""Maximum change of a logarithm in addition to the plain step."""
 EXTRAPOLATION_GROWTH = 1.3
 """Growth of the allowed change with each step, up to `MAX_EXTRAPOLATION`; a rejected step divides it by 4."""
 GRADIENT_TOL, RESIDUAL_TOL = 0.01, 0.03
-"""A precision with a derivative below the first and a step above the second is set to the end of its range."""
+"""A precision with a derivative below the first and a step above the second is set to a bound of its range."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class GammaHyperprior:
 
     def log_density(self, precision: Floats) -> float:
         """Return the logarithm of the hyper-prior as a density of log lambda, up to a constant."""
-        own = precision[precision > 0]
-        return float((self.alpha * np.log(own) - self.beta * own).sum())
+        positive = precision[precision > 0]
+        return float((self.alpha * np.log(positive) - self.beta * positive).sum())
 
 
 def reference_precision(term: PriorTerm, likelihood: CandidateLikelihood) -> float:
@@ -132,8 +132,8 @@ class Evidence:
         for term in prior.terms:
             precision = precisions[term.name]
             value += hyperprior.log_density(precision)
-            own = term.sum_classes(coordinates.posterior_counts(term, blocks))
-            counts[term.name] = np.maximum(precision * own, 0.0)
+            traces = term.sum_classes(coordinates.posterior_counts(term, blocks))
+            counts[term.name] = np.maximum(precision * traces, 0.0)
         return cls(value, counts)
 
 
@@ -144,8 +144,8 @@ class PrecisionUpdater:
         self._hyperprior, self._terms = hyperprior, terms
         self._active = {term.name: start[term.name] > 0 for term in terms}
         bounds = (
-            self._flatten({name: np.full_like(start[name], end[name]) for name in start})
-            for end in (hyperprior.min_precision, hyperprior.max_precision)
+            self._flatten({name: np.full_like(start[name], bound[name]) for name in start})
+            for bound in (hyperprior.min_precision, hyperprior.max_precision)
         )
         self._acceleration = AndersonAcceleration(*(np.log(bound) for bound in bounds))
         self.plain: Precisions | None = None
@@ -163,22 +163,24 @@ class PrecisionUpdater:
     def reject(self) -> Precisions:
         """Return the plain update in place of the last proposal, and restart the acceleration."""
         if self.plain is None:
-            raise RuntimeError("No proposal to reject.")
+            raise RuntimeError("there is no proposal to reject.")
         plain, self.plain = self.plain, None
         self._acceleration.restart()
         return plain
 
     def _flatten(self, precisions: Precisions) -> Floats:
-        return np.concatenate([np.zeros(0), *(precisions[name][own].ravel() for name, own in self._active.items())])
+        return np.concatenate(
+            [np.zeros(0), *(precisions[name][active].ravel() for name, active in self._active.items())]
+        )
 
     def _unflatten(self, flat: Floats) -> Precisions:
-        precisions, begin = {}, 0
+        precisions, start = {}, 0
         for term in self._terms:
             active = self._active[term.name]
             value = np.zeros(active.shape)
-            value[active] = flat[begin : begin + np.count_nonzero(active)]
+            value[active] = flat[start : start + np.count_nonzero(active)]
             precisions[term.name] = self._hyperprior.clip(term, value)
-            begin += int(np.count_nonzero(active))
+            start += int(np.count_nonzero(active))
         return precisions
 
 
@@ -186,13 +188,13 @@ class AndersonAcceleration:
     """Anderson acceleration (1965) of the fixed-point iteration x <- phi(x), within bounds.
 
     The precisions of overlapping terms converge slowly under the plain iteration; the acceleration treats phi as
-    affine. A precision with almost no effect approaches the end of its range by about one factor per iteration; it is
-    set to the end at once.
+    affine. A precision with almost no effect approaches a bound of its range by about one factor per iteration; it is
+    set to that bound at once.
     """
 
     def __init__(self, lower: Floats, upper: Floats) -> None:
         self._bounds = lower, upper
-        self._at_end = np.zeros(len(lower), dtype=bool)
+        self._at_bound = np.zeros(len(lower), dtype=bool)
         self._max_extrapolation = MAX_EXTRAPOLATION
         self._clear()
 
@@ -208,11 +210,11 @@ class AndersonAcceleration:
     def extrapolate(self, x: Floats, image: Floats, gradient: Floats) -> Floats:
         """Return the next x, from x, its image phi(x), and the derivatives of the evidence by x."""
         residual = image - x
-        idle = (np.abs(gradient) < GRADIENT_TOL) & (np.abs(residual) > RESIDUAL_TOL) & ~self._at_end
-        if idle.any():
-            self._at_end |= idle
+        ineffective = (np.abs(gradient) < GRADIENT_TOL) & (np.abs(residual) > RESIDUAL_TOL) & ~self._at_bound
+        if ineffective.any():
+            self._at_bound |= ineffective
             self._clear()
-            return np.where(idle, np.where(residual > 0, self._bounds[1], self._bounds[0]), image)
+            return np.where(ineffective, np.where(residual > 0, self._bounds[1], self._bounds[0]), image)
         self._points = [*self._points[-ANDERSON_MEMORY:], x]
         self._residuals = [*self._residuals[-ANDERSON_MEMORY:], residual]
         if len(self._points) == 1 or len(x) > ANDERSON_MAX_DIMENSION:

@@ -42,8 +42,8 @@ MAX_SPARSE_DENSITY = 0.1
 def smoothness_matrix(features: FeatureMatrix, affinity: sp.csr_array, weight: Floats) -> Any:
     """Return A = X^T L X, with L the Laplacian of the edge weights w_i w_j W_ij.
 
-    w^T A w is the weighted sum of the squared differences of the scores along the edges. A row of weight w stands for w
-    equal rows: their scores are equal, and each of them has the edges of the one row.
+    w^T A w is the weighted sum of the squared differences of the scores along the edges. A row of weight w is
+    equivalent to w equal rows: their scores are equal, and each of them has the edges of the one row.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def smoothness_matrix(features: FeatureMatrix, affinity: sp.csr_array, weight: F
     diagonal = sp.diags_array(weight, format="csr")
     L = laplacian(diagonal @ affinity @ diagonal) if (weight != 1).any() else laplacian(affinity)
     A = features.T @ (L @ features)
-    # Features that are equal along all edges, such as a constant, have exactly 0 here, but for rounding.
+    # Features that are equal along all edges, such as a constant, have 0 here up to rounding.
     squares = np.asarray((features * features).T @ L.diagonal()).ravel()
     return symmetric_part(_clear_rows_and_columns(A, A.diagonal() <= SMOOTHNESS_RTOL * squares))
 
@@ -227,7 +227,7 @@ class UnpenalizedDirections:
         if basis.shape[1] == 0:
             return cls(basis, np.zeros(0), basis, axis_aligned=True)
         scores = np.sqrt(row_weight)[:, None] / 2.0 * np.asarray(features @ basis)
-        # Rows outside the null space have scores there by rounding, which are not observations.
+        # Rows without a component in the null space have scores there only by rounding; these are not observations.
         norms = np.sqrt(np.asarray((features * features).sum(axis=1)).ravel() * row_weight) / 2.0
         scores[np.abs(scores) <= SCORE_RTOL * norms[:, None]] = 0.0
         gram = scores.T @ scores
@@ -236,11 +236,13 @@ class UnpenalizedDirections:
             return cls(basis, gram.diagonal().copy(), basis[:, :0], axis_aligned=True)
         if hidden.shape[1]:
             rotation = scipy.linalg.qr(hidden)[0]  # its first columns span the hidden directions
-            hidden, rest = rotation[:, : hidden.shape[1]], rotation[:, hidden.shape[1] :]
+            hidden, complement = rotation[:, : hidden.shape[1]], rotation[:, hidden.shape[1] :]
         else:
-            rest = np.eye(len(gram))
-        curvature, vectors = np.linalg.eigh(rest.T @ gram @ rest) if rest.shape[1] else (np.zeros(0), rest[:0])
-        observed, unobserved = basis @ (rest @ vectors), basis @ hidden
+            complement = np.eye(len(gram))
+        curvature, vectors = (
+            np.linalg.eigh(complement.T @ gram @ complement) if complement.shape[1] else (np.zeros(0), complement[:0])
+        )
+        observed, unobserved = basis @ (complement @ vectors), basis @ hidden
         axes = axis_aligned and all(
             (np.count_nonzero(np.abs(directions) > EIGENVALUE_RTOL, axis=0) == 1).all()
             for directions in (observed, unobserved)
@@ -353,9 +355,9 @@ class Prior:
         total: Any = sp.csr_array((self.n_weights, self.n_weights))
         for term in self.terms:
             precision = precisions[term.name]
-            own = precision[c] if term.per_class else precision
+            class_precision = precision[c] if term.per_class else precision
             if term.per_weight:
-                total = total + sp.dia_array(((own * term.diagonal)[None], 0), shape=total.shape).tocsr()
+                total = total + sp.dia_array(((class_precision * term.diagonal)[None], 0), shape=total.shape).tocsr()
             else:
-                total = total + float(own) * term.matrix
+                total = total + float(class_precision) * term.matrix
         return sp.csr_array(total) if sp.issparse(total) else np.asarray(total)

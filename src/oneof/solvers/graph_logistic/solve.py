@@ -1,7 +1,7 @@
 """Solver of graph-prior logistic regression: M-steps alternate with updates of the precisions.
 
-`solve_graph_logistic` fits the weights of one view, or of several side by side. `fit_views` decides whether views are
-coupled, and weights them, by their predictive gain on left-out labels.
+`solve_graph_logistic` fits the weights of one view, or of several views together. `fit_views` selects coupled or
+uncoupled views, and the weights of the views, by the predictive gain on left-out labels.
 """
 
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ from oneof.typing import FeatureMatrix, Floats, Ints, Mask
 
 BOUND_MSTEPS = {"block": bohning_mstep, "sequential": coordinate_mstep}
 MAX_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
-"""Largest number of steps of an M-step."""
+"""Maximum number of steps of an M-step."""
 MAX_STEPS_PER_ITERATION = 1000
-"""Largest number of bound steps in one of several M-steps, so that the precisions change even if it is slow."""
+"""Maximum number of bound steps in one of several M-steps, so that slow M-steps do not delay the precisions."""
 INITIAL_PRECISION = {"evidence": 1e-1, "em": 1e-3}
-"""First precisions, in units of the curvature of the labeled rows; low for "em", which may run to weights of 0."""
+"""Initial precisions, in units of the curvature of the labeled rows; low for "em", which may degenerate to w = 0."""
 DECREASE_TOL = 2.0
 """Decrease of the log evidence at which an accelerated step is rejected, for up to 100 determined directions.
 
@@ -98,7 +98,7 @@ def solve_graph_logistic(
         Each M-step stops at a relative error of the scores of about `tol`. The iterations stop if the derivative by
         the logarithm of each precision is at most `tol` times the number of directions under it.
     max_iter : int
-        Largest number of iterations of M-step and update.
+        Maximum number of iterations of M-step and update.
 
     Returns
     -------
@@ -161,9 +161,9 @@ def solve_graph_logistic(
             path.append(evidence.value)
             counts = evidence.posterior_counts
             if coupled:
-                own = choose_coordinates(uncoupled_prior, current, likelihood)
-                own_evidence = Evidence.at_mode(likelihood, own, current, weights, hyperprior)
-                counts = {**counts, **own_evidence.posterior_counts}
+                uncoupled = choose_coordinates(uncoupled_prior, current, likelihood)
+                uncoupled_evidence = Evidence.at_mode(likelihood, uncoupled, current, weights, hyperprior)
+                counts = {**counts, **uncoupled_evidence.posterior_counts}
         best = weights, current
         squares = {term.name: term.quadratic(weights) for term in terms}
         gradients = {
@@ -236,7 +236,7 @@ class LabeledInstances(NamedTuple):
     Attributes
     ----------
     instances : ndarray or csr_array of shape (m, D)
-        In the columns of all views.
+        Instances in the columns of all views.
     mask : ndarray of shape (m, K), bool
         The candidate sets.
     weight : ndarray of shape (m,)
@@ -244,7 +244,7 @@ class LabeledInstances(NamedTuple):
     view : ndarray of shape (m,)
         Index of the view.
     row : ndarray of shape (m,)
-        Index of the row among the rows of `fit`.
+        Index of the row among the training rows.
     """
 
     instances: FeatureMatrix
@@ -290,8 +290,8 @@ class FittedViews:
         """Predictive gain of each view on left-out labels over the class frequencies, in nats per row, (V,)."""
         rows, gains = self.labeled, np.zeros(self.n_views)
         for view in np.unique(rows.view):
-            own = rows.view == view
-            gains[view] = predictive_gain(self.loo_scores[own], rows.mask[own], rows.weight[own])
+            in_view = rows.view == view
+            gains[view] = predictive_gain(self.loo_scores[in_view], rows.mask[in_view], rows.weight[in_view])
         return gains
 
     @cached_property

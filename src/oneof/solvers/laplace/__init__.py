@@ -1,8 +1,13 @@
 """Laplace approximation of Gaussian process classification with candidate sets.
 
-The modules in reading order: `model` has the prior and the likelihood, `trust_region` the Newton method, and `mode` the
-search for the posterior mode. `cholesky_factors` has the reference form of Rasmussen & Williams, from which `evidence`
-and `hyperparameters` follow. `posterior_covariance` and `low_rank_covariance` give the covariances of further rows,
-`predictive` their class probabilities. `posterior` combines all of these, and `feature_mode` finds the same posterior
-for rows that are distributed over blocks.
+Reading order:
+
+1. `model`: the prior and the likelihood.
+2. `trust_region`, `mode`: the Newton method, and the search for the posterior mode.
+3. `cholesky_factors`: the reference form of Rasmussen & Williams.
+4. `evidence`, `hyperparameters`: the evidence, and its maximization.
+5. `posterior_covariance`, `low_rank_covariance`: the covariances of further rows.
+6. `predictive`: the class probabilities of further rows.
+7. `posterior`: the combination of all of these.
+8. `feature_mode`: the same posterior for rows that are distributed over blocks.
 """

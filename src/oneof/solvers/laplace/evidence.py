@@ -8,9 +8,9 @@ With F the mode, A = K^-1 F = q - pi, and the positive W = diag pi - pi pi^T in 
 
     1/2 sum_k a_k^T dK_k a_k - 1/2 sum_k tr(M_kk dK_k),     M = (K + W^-1)^-1,
 
-and through F, on which W depends: dF = (I + K W_true)^-1 dK A, with the full Hessian (with W in its place the gradient
-would be wrong at finite sharpness), while Psi is at its maximum. All of this is linear in dK, so that one matrix per
-class suffices for any number of hyperparameters. The cost is about 3 K n^3 operations.
+and through F, on which W depends: dF = (I + K W_true)^-1 dK A, with the full Hessian, while Psi is at its maximum.
+(With W in place of W_true, the gradient would be wrong at finite sharpness.) All of this is linear in dK, so that one
+matrix per class suffices for any number of hyperparameters. The cost is about 3 K n^3 operations.
 
 Since E_k (K_k + D_k^-1) = I, the products E_k K_k = I - E_k D_k^-1 cost nothing. With R R^T = sum_k E_k and
 V_k = R^-1 E_k, which M_kk = E_k - V_k^T V_k needs in any case, the covariances of a row's latents under the posterior
@@ -32,7 +32,9 @@ from oneof.solvers.laplace.model import GramPrior, HessianOperator
 from oneof.typing import Array
 
 ADJOINT_RTOL = 1e-11
+"""Relative residual norm at which the iterations of the adjoint system stop."""
 MAX_CG_ITER = 500
+"""Maximum number of conjugate gradient iterations."""
 
 
 def evidence(prior: GramPrior, mode: LaplaceMode, factors: CholeskyFactors | None = None) -> float:

@@ -26,7 +26,7 @@ from oneof.typing import Array, Floats, Mask
 
 
 class FeatureSums(Protocol):
-    """Sums over n rows, none of whose sets contains every class."""
+    """Sums over n rows; no set contains every class."""
 
     @property
     def n_rows(self) -> int:
@@ -162,7 +162,7 @@ class WeightLikelihood:
 
 @dataclass(frozen=True)
 class WeightPosterior(LaplacePosterior):
-    """Posterior of the weights of features, without the rows of `fit`.
+    """Posterior of the weights of features, without the training rows.
 
     The sums over rows are computed once. The landmarks take the place of the rows, and the weights that of the
     coefficients.
@@ -194,11 +194,11 @@ class WeightPosterior(LaplacePosterior):
         return self.weight_covariance
 
     def evidence(self, mask: Mask) -> float:
-        """Return the Laplace evidence log q(Y | X) of the rows of `fit`."""
+        """Return the Laplace evidence log q(Y | X) of the training rows."""
         del mask
         return self.psi - 0.5 * self.weight_covariance.log_det
 
     def loo_latents(self, covariance: Any) -> Iterator[tuple[Array, Array]]:
         """Raise an InputError, since the rows are not available."""
         del covariance
-        raise InputError("leave-one-out probabilities need the rows of `fit`, which this model does not store.")
+        raise InputError("leave-one-out probabilities need the training rows, which this model does not store.")

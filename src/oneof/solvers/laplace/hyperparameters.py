@@ -3,8 +3,8 @@
 Psi has several maxima, each with its own evidence. If the mode is annealed from 0 at each evaluation, the evidence
 jumps as theta changes, and line searches fail. If the mode is continued from the last one, the evidence is smooth but
 confined to the basin of a possibly poor start. Therefore each evaluation finds both modes, from 0 and from the best
-mode so far, and takes the one with more evidence. On 400 rows of Lost, at infinite sharpness, this reached -568 in 17
-evaluations, annealing -587 in 40, and continuation -593 in 16.
+mode so far, and takes the one with more evidence. On 400 rows of the data set Lost, at infinite sharpness, this reached
+-568 in 17 evaluations, annealing -587 in 40, and continuation -593 in 16.
 """
 
 from collections.abc import Callable
@@ -116,8 +116,8 @@ class _EvidenceObjective:
         self.X, self.mask, self.sharpness = X, mask, sharpness
         self.is_shared = not isinstance(kernel, list | tuple)
         self.kernels = [kernel] if self.is_shared else list(kernel)
-        self.start = np.concatenate([own.theta for own in self.kernels])
-        self.bounds = np.concatenate([np.reshape(own.bounds, (-1, 2)) for own in self.kernels])
+        self.start = np.concatenate([kernel.theta for kernel in self.kernels])
+        self.bounds = np.concatenate([np.reshape(kernel.bounds, (-1, 2)) for kernel in self.kernels])
         self.best = KernelSearch(self._clone_with_theta(self.start), -np.inf, None, 0)
         self.n_evaluations = 0
         self._best_norm = 0.0  # norm of the latents at the best mode
@@ -130,7 +130,7 @@ class _EvidenceObjective:
             with np.errstate(all="ignore"):
                 value, gradient = self._evaluate(np.asarray(theta, dtype=np.float64), eval_gradient)
         except np.linalg.LinAlgError:
-            # Twice the worst value: a huge one would shrink the next step of a line search to nothing.
+            # Twice the worst value: a far larger one would reduce the next step of a line search to almost 0.
             value, gradient = 2.0 * self._lowest, np.zeros(self.start.size)
         else:
             self._lowest = min(self._lowest, value)
@@ -138,17 +138,17 @@ class _EvidenceObjective:
 
     def _clone_with_theta(self, theta: Floats) -> Any:
         """Return clones of the kernels with these hyperparameters."""
-        ends = np.cumsum([own.theta.size for own in self.kernels])[:-1]
+        ends = np.cumsum([kernel.theta.size for kernel in self.kernels])[:-1]
         pairs = zip(self.kernels, np.split(theta, ends), strict=True)
-        clones = [kernel.clone_with_theta(own) for kernel, own in pairs]
+        clones = [kernel.clone_with_theta(kernel_theta) for kernel, kernel_theta in pairs]
         return clones[0] if self.is_shared else clones
 
     def _evaluate(self, theta: Floats, eval_gradient: bool) -> tuple[float, Floats]:
         kernel = self._clone_with_theta(theta)
         kernels = [kernel] if self.is_shared else kernel
-        pairs = [_gram_and_gradient(own, self.X) if eval_gradient else (own(self.X), None) for own in kernels]
+        pairs = [_gram_and_gradient(k, self.X) if eval_gradient else (k(self.X), None) for k in kernels]
         gram = pairs[0][0] if self.is_shared else np.stack([gram for gram, _ in pairs])
-        gradients = pairs[0][1] if self.is_shared else [of_gram for _, of_gram in pairs]
+        gradients = pairs[0][1] if self.is_shared else [gradient for _, gradient in pairs]
         if not np.isfinite(gram).all():
             raise np.linalg.LinAlgError("the kernel is not finite")
         prior = GramPrior.from_gram(gram)
@@ -163,8 +163,10 @@ class _EvidenceObjective:
 
     def _best_mode(self, prior: GramPrior) -> tuple[float, LaplaceMode, CholeskyFactors]:
         """Return the mode with the highest evidence, of the annealed and the continued one."""
-        best = None
-        for initial in [None] if self.best.coefficients is None else [None, self._warm(prior, self.best.coefficients)]:
+        best, starts = None, [None]
+        if self.best.coefficients is not None:
+            starts.append(self._warm_start(prior, self.best.coefficients))
+        for initial in starts:
             mode = find_mode(prior, self.mask, self.sharpness, initial=initial, max_iter=MAX_MODE_ITER, tol=MODE_TOL)
             is_duplicate = best is not None and np.isclose(
                 mode.objective_path[-1], best[1].objective_path[-1], rtol=1e-9
@@ -179,7 +181,7 @@ class _EvidenceObjective:
             raise np.linalg.LinAlgError("no mode was reached")
         return best
 
-    def _warm(self, prior: GramPrior, coefficients: Array) -> Array:
+    def _warm_start(self, prior: GramPrior, coefficients: Array) -> Array:
         """Return the coefficients of the best mode, scaled down if their latents under this prior are far larger.
 
         All likelihoods are flat at such latents, so that the iteration would take many steps.

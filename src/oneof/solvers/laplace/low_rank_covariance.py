@@ -7,7 +7,7 @@ a Nystroem approximation,
     phi_k(x) = P_k^T k_x,     P_k = D_k^1/2 Z_k (Z_k^T A_k Z_k)^-1/2.
 
 The residual of the prior is a process r, independent of the process g of the features, and D^1/2 cov(r) D^1/2 <= eps I
-over the rows of `fit`, which is verified. The data have almost no information about r there, and it keeps its prior R.
+over the training rows, which is verified. The data have almost no information about r there, and it keeps its prior R.
 With cov^ = cov^_g + R for the resulting covariances, in the order of positive semi-definite matrices
 
     (1 - s) cov^ <= cov <= (1 + s + eps) cov^,     s = sqrt(eps).
@@ -35,6 +35,7 @@ from oneof.solvers.laplace.posterior_covariance import WeightCovariance
 from oneof.typing import Array
 
 EPS = 0.01
+"""Upper limit eps of the residual of the prior, scaled by the class probabilities."""
 MAX_BLOCK_SIZE = 64
 """Maximum number of vectors in a block of the Lanczos method."""
 MAX_KRYLOV_FRACTION = 0.3
@@ -67,7 +68,9 @@ class LowRankCovariance:
         roots: dict[int, Array] = {}
         features: dict[int, Array] = {}
         n_remaining = int(min(MAX_FEATURES_FRACTION, MAX_FEATURES_FRACTION_PER_CLASS * n_classes) * n)
-        for k in sorted(range(n_classes), key=lambda k: -float(mass[k])):  # probably most features first
+        for k in sorted(
+            range(n_classes), key=lambda k: -float(mass[k])
+        ):  # classes that probably have most features first
             max_dim = min(int(MAX_KRYLOV_FRACTION * n), n_remaining)
             result = _root_and_features(prior, k, proba[:, k], eps, max_dim, rng)
             if result is None:

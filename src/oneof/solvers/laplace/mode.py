@@ -34,6 +34,7 @@ STAGE_TOL = 0.05
 N_LANDMARKS = 500
 """Number of landmarks of the prior in the annealing stages, if there are at least four times as many rows."""
 N_BISECTIONS = 30
+"""Number of bisections of a step length."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Gaussian process model: the prior of the latents and the likelihood of the candidate sets.
 
-The search for the mode spends nearly all of its time on products of the covariance matrix with n x K blocks, and these
-spend nearly all of their time reading the matrix. Each prior therefore has a float32 copy of the matrix, for products
-that only determine a search direction.
+The search for the mode takes nearly all of its time for products of the covariance matrix with n x K blocks. These take
+nearly all of their time to read the matrix. Each prior therefore has a float32 copy of the matrix, for products that
+only determine a search direction.
 
 A Gram matrix of low rank maps some nonzero coefficients to 0. Rounding errors then give their squared norm a small
 value of random sign. Products with the matrix therefore add a ridge of about the size of these errors, so that no

@@ -33,9 +33,9 @@ from oneof.validation import check_memory
 PosteriorCovariance = LatentCovariance | LowRankCovariance | WeightCovariance
 
 MAX_BLOCK_NUMBERS = 25_000_000
-"""Maximum size in memory of a block of further rows: its rows times the rows of `fit` times the classes."""
+"""Maximum size in memory of a block of further rows: its rows times the training rows times the classes."""
 MIN_LOW_RANK_ROWS = 1500
-"""Minimum number of rows of `fit` at which the low-rank form of the covariances is cheaper than the reference form."""
+"""Minimum number of training rows at which the low-rank form of the covariances is cheaper than the reference form."""
 N_PROBES = 32
 """Number of rows on which the precision of the covariances is tested."""
 FLOAT32_VARIANCE_RTOL = 1e-4
@@ -46,12 +46,12 @@ NEGATIVE_VARIANCE_TOL = 1e-3
 
 @dataclass(frozen=True)
 class LaplacePosterior:
-    """Posterior q(F | Y) = N(F^, (K^-1 + W)^-1) over the rows of `fit`, which determines that of all other rows."""
+    """Posterior q(F | Y) = N(F^, (K^-1 + W)^-1) over the training rows, which determines that of all other rows."""
 
     kernels: list[Any]
     """One of scikit-learn's kernels, shared by all classes, or K of them."""
     rows: FeatureMatrix
-    """(n, d): the rows of `fit`."""
+    """(n, d): the training rows."""
     features: list[NystroemFeatures]
     """One for each kernel, or empty without an approximation."""
     coefficients: Array
@@ -68,11 +68,11 @@ class LaplacePosterior:
     """Whether to compute covariances in the reference form."""
 
     def prior(self) -> Prior:
-        """Return the prior over the rows of `fit`, computed anew."""
+        """Return the prior over the training rows, computed again."""
         return make_prior(self.kernels, self.features, self.rows, self.jitters)
 
     def latent_covariance(self, rng: np.random.Generator) -> PosteriorCovariance:
-        """Return the form of the posterior covariance that predictions use; it takes longer than the mode.
+        """Return the form of the posterior covariance that predictions use; computing it takes longer than the mode.
 
         Raises
         ------
@@ -89,8 +89,9 @@ class LaplacePosterior:
             low_rank = LowRankCovariance.from_prior(prior, self.proba, rng) if use_low_rank else None
             result = low_rank or LatentCovariance.from_prior(prior, self.proba)
         probes = self.rows[np.sort(rng.permutation(n)[:N_PROBES])]
-        cross, own = self._cross(probes), self._variances(probes)
-        lowest = float(array_namespace(own).min(array_namespace(own).linalg.eigvalsh(result.covariances(cross, own))))
+        cross, prior_variances = self._cross(probes), self._variances(probes)
+        xp = array_namespace(prior_variances)
+        lowest = float(xp.min(xp.linalg.eigvalsh(result.covariances(cross, prior_variances))))
         if lowest < -NEGATIVE_VARIANCE_TOL:
             warnings.warn(
                 f"rounding leaves errors of about {-lowest:.2g} in the covariances of the latents, because the kernel "
@@ -98,7 +99,7 @@ class LaplacePosterior:
                 UserWarning,
                 stacklevel=2,
             )
-        return to_float32_if_precise(result, cross, own) if use_low_rank else result
+        return to_float32_if_precise(result, cross, prior_variances) if use_low_rank else result
 
     def means(self, X: FeatureMatrix) -> Array:
         """Return the means of the latents of further rows, (t, K)."""
@@ -115,7 +116,7 @@ class LaplacePosterior:
             yield matvec_by_class(cross, self._weights), covariances
 
     def loo_latents(self, covariance: PosteriorCovariance) -> Iterator[tuple[Array, Array]]:
-        """Yield leave-one-out means and covariances of the latents of blocks of the rows of `fit`.
+        """Yield leave-one-out means and covariances of the latents of blocks of the training rows.
 
         The likelihood of a row does not depend on the prior variance that its features do not explain. This variance is
         added to the leave-one-out covariance.
@@ -128,13 +129,13 @@ class LaplacePosterior:
         for block in (slice(start, start + size) for start in range(0, n, size)):
             cross = matrix[..., block, :]
             if isinstance(prior, FeaturePrior):
-                own = xp.vecdot(cross, cross)
-                residual = self._variances(self.rows[block]) - own
+                explained = xp.vecdot(cross, cross)
+                residual = self._variances(self.rows[block]) - explained
             else:
-                own = xp.linalg.diagonal(matrix)[..., block]
-                residual = 0.0 * own
+                explained = xp.linalg.diagonal(matrix)[..., block]
+                residual = 0.0 * explained
             means = matvec_by_class(cross, self._weights)
-            covariances = xp.astype(covariance.covariances(cross, own), means.dtype, copy=False)
+            covariances = xp.astype(covariance.covariances(cross, explained), means.dtype, copy=False)
             means, covariances = loo_latents(means, covariances, self.proba[block, :], self.coefficients[block, :])
             added = xp.where(residual > 0, residual, 0.0)
             identity = xp.eye(n_classes, dtype=means.dtype, device=device(means))
@@ -142,7 +143,7 @@ class LaplacePosterior:
             yield means, covariances
 
     def evidence(self, mask: Array) -> float:
-        """Return the Laplace evidence log q(Y | X) of the rows of `fit`, Psi - 1/2 log |I + K W|.
+        """Return the Laplace evidence log q(Y | X) of the training rows, Psi - 1/2 log |I + K W|.
 
         Raises
         ------
@@ -167,7 +168,7 @@ class LaplacePosterior:
         return WeightCovariance.from_features(features, self.proba)
 
     def _check_memory(self) -> None:
-        """Raise if the covariances would not fit in memory; that of tensors is on another device."""
+        """Raise if the covariances would not fit in memory; not for tensors, which use the memory of another device."""
         n, n_classes = self.coefficients.shape
         if is_torch_array(self.coefficients):
             return
@@ -188,7 +189,7 @@ class LaplacePosterior:
         return int(np.clip(MAX_BLOCK_NUMBERS // (self._weights.shape[0] * self._weights.shape[1]), 16, 4096))
 
     def _cross(self, X: FeatureMatrix) -> Array:
-        """Return covariances with the rows of `fit`, or features: (t, n), or (K, t, n) with one kernel per class."""
+        """Return covariances with the training rows, or features: (t, n), or (K, t, n) with one kernel per class."""
         if self.features:
             return stack_classes([features.transform(X) for features in self.features])
         return stack_classes([as_double(covariance(kernel, X, self.rows)) for kernel in self.kernels])
@@ -246,7 +247,7 @@ def approximate_posterior(
         m, size = min(n_components, n), min(n_components, n) * mask.shape[1]
         if not is_torch_array(rows):
             check_memory(12 * n * m * len(kernels), f"{m} features of {n} labeled rows", "lower n_components")
-            # Predictions will need these: fail before the fit rather than after it.
+            # Predictions need these; the error is better raised before the fit than after it.
             check_memory(16 * size**2, f"covariances of {m} features and {mask.shape[1]} classes", "lower n_components")
         features = landmark_features(kernels, rows[np.sort(rng.permutation(n)[:m])])
     check_variances(kernels, rows)
@@ -275,7 +276,8 @@ def landmark_features(kernels: list[Any], landmarks: FeatureMatrix) -> list[Nyst
 
 def check_variances(kernels: list[Any], rows: FeatureMatrix) -> None:
     """Raise if the prior variance of a row exceeds `MAX_VARIANCE`."""
-    if any(float(array_namespace(own).max(own)) > MAX_VARIANCE for own in (variances(k, rows) for k in kernels)):
+    by_kernel = (variances(kernel, rows) for kernel in kernels)
+    if any(float(array_namespace(values).max(values)) > MAX_VARIANCE for values in by_kernel):
         raise InputError(TOO_LARGE)
 
 
@@ -284,7 +286,7 @@ def make_prior(
 ) -> Prior:
     """Return the prior over some rows."""
     if features:
-        return FeaturePrior.from_features(stack_classes([own.transform(rows) for own in features]))
+        return FeaturePrior.from_features(stack_classes([nystroem.transform(rows) for nystroem in features]))
     grams = []
     for kernel, jitter in zip(kernels, jitters, strict=True):
         gram = as_double(covariance(kernel, rows))

@@ -1,6 +1,6 @@
 """Posterior covariances of the latents of further rows, K x K for each row.
 
-`LatentCovariance` is the reference form. For a row x with covariances k_x to the n rows of `fit`,
+`LatentCovariance` is the reference form. For a row x with covariances k_x to the n training rows,
 
     cov_kl = [k = l] (k(x, x) - k_x^T E_k k_x) + (E_k k_x)^T (sum_j E_j)^-1 E_l k_x
 
@@ -10,7 +10,7 @@ diag pi_.k. It stores every E_k as a dense matrix.
 `WeightCovariance` is the form for a prior covariance given by features. With f_k = Phi_k w_k the weights have the
 posterior covariance (I + H)^-1, H_kl = Phi_k^T diag(W_kl) Phi_l, of size sum_k m_k. For a row with features phi_k,
 cov_kl = phi_k^T [(I + H)^-1]_kl phi_l. The prior variance of the row that its features do not explain is added to the
-variances, so that rows far from all landmarks have their full uncertainty.
+variances. So rows far from all landmarks have their full uncertainty.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from oneof.typing import Array
 
 @dataclass(frozen=True)
 class LatentCovariance:
-    """Posterior covariance in the reference form, by the Cholesky factors of the rows of `fit`."""
+    """Posterior covariance in the reference form, by the Cholesky factors of the training rows."""
 
     E: list[Array]
     """K matrices of shape (n, n)."""
@@ -51,7 +51,7 @@ class LatentCovariance:
         Parameters
         ----------
         cross : array of shape (t, n), or (K, t, n)
-            Prior covariances with the rows of `fit`.
+            Prior covariances with the training rows.
         variances : array of shape (t,), or (K, t)
             Prior variances.
 
@@ -63,7 +63,7 @@ class LatentCovariance:
         cross = xp.astype(cross, self.root.dtype, copy=False)
         t, n_classes = cross.shape[-2], len(self.E)
         solved = xp.empty((t, n_classes, cross.shape[-1]), dtype=cross.dtype, device=device(cross))
-        remaining = []  # variances that the rows of `fit` do not explain
+        remaining = []  # variances that the training rows do not explain
         for k, E in enumerate(self.E):
             cross_k = cross if cross.ndim == 2 else cross[k, ...]
             product = cross_k @ E

@@ -11,8 +11,8 @@ and gradient q_i - pi_i. Removing it from the posterior N(m, V) of the row gives
 
 Temperature: with many classes and few rows, the means over such posteriors are too flat. Temperature scaling (Guo,
 Pleiss, Sun & Weinberger 2017) sharpens them by one exponent, p_k^(1/T) / sum_j p_j^(1/T), which preserves the order of
-the classes. T maximizes the likelihood of the sets, sum_i log sum_{k in S_i} p_ik, which assumes that a set has no
-information beyond containing the label.
+the classes. T maximizes the likelihood of the sets, sum_i log sum_{k in S_i} p_ik, which assumes that the only
+information of a set is that it contains the label.
 """
 
 import numpy as np
@@ -67,7 +67,7 @@ def symmetric_roots(covariances: Array) -> Array:
 
 
 def loo_latents(means: Array, covariances: Array, proba: Array, gradient: Array) -> tuple[Array, Array]:
-    """Return the posterior of rows of `fit` without their own likelihoods.
+    """Return the posterior of training rows without their own likelihoods.
 
     Parameters
     ----------

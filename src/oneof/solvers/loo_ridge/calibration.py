@@ -1,10 +1,10 @@
 """Calibration: the inverse temperature of the softmax, fitted to the candidate sets by leave-one-out scores.
 
 p_k = exp(b f_k) / sum_j exp(b f_j). The observation of a row is its set. With the odds c_k > 0 of the classes (see
-`oneof.solvers.loo_ridge.distractors`), its likelihood is proportional to sum_{k in S} p_k c_k; with equal odds this is
+`oneof.solvers.loo_ridge.distractors`), its likelihood is proportional to sum_{k in S} p_k c_k. With equal odds this is
 the probability that the label is in the set.
 
-If no prediction falls outside the sets, the likelihood increases with b without bound. So each of n sets contains the
+If no prediction is outside the sets, the likelihood increases with b without bound. So each of n sets contains the
 label with probability (n + 1) / (n + 2), as if one of two additional rows were an error (Platt, Probabilistic outputs
 for support vector machines, 1999).
 """
@@ -18,7 +18,7 @@ MIN_INVERSE_TEMPERATURE, MAX_INVERSE_TEMPERATURE = 0.1, 1000.0
 _N_GRID = 61
 
 
-def fit_inverse_temperature(scores: Floats, mask: Mask, odds: Floats) -> float:
+def fit_inverse_temperature(scores: Floats, mask: Mask, class_odds: Floats) -> float:
     """Return b that maximizes sum_i (1 - e) log sum_{k in S_i} p_ik c_k + e log sum_{k not in S_i} p_ik.
 
     e = 1 / (n + 2) for n labeled rows; without labeled rows, 1 is returned. The result is a root of the derivative by
@@ -30,7 +30,7 @@ def fit_inverse_temperature(scores: Floats, mask: Mask, odds: Floats) -> float:
     scores : ndarray of shape (n, K)
         Leave-one-out scores.
     mask : ndarray of shape (n, K), bool
-    odds : ndarray of shape (K,)
+    class_odds : ndarray of shape (K,)
         c, above 0.
     """
     labeled = ~mask.all(axis=1)
@@ -38,7 +38,7 @@ def fit_inverse_temperature(scores: Floats, mask: Mask, odds: Floats) -> float:
     if not len(scores):
         return 1.0
     error_rate = 1.0 / (len(scores) + 2.0)
-    log_inside, log_outside = np.where(mask, np.log(odds), -np.inf), np.where(mask, -np.inf, 0.0)
+    log_inside, log_outside = np.where(mask, np.log(class_odds), -np.inf), np.where(mask, -np.inf, 0.0)
 
     def log_sums(log_b: float) -> list[tuple[Floats, Floats]]:
         return [_log_sum_exp(np.exp(log_b) * scores + logs) for logs in (log_inside, log_outside, 0.0)]

@@ -7,10 +7,10 @@ By Bayes' rule, if class j is a distractor in the set of a row of class k with p
 * Uniform distractors leave p(k | x) as it is.
 * Cooccurring distractors are the other labels of a scene. Common labels are common distractors, q_kj ~ M_j, the number
   of rows of class j, so that the product is proportional to 1 / M_k.
-* Confusable distractors are mistaken for the truth. C_kj is the probability that class j is in the set of a partial row
-  of class k. Of N_kj such rows among m_k, both counted with soft labels, it is estimated as (N_kj + t q) / (m_k + t):
-  the rates of all pairs are shrunk toward one common rate q, with the strength t of the largest likelihood. Uniform
-  distractors have a large t, and then C = q for all pairs.
+* Confusable distractors are mistaken for the true label. C_kj is the probability that class j is in the set of a
+  partial row of class k. From N_kj such rows among m_k, both counted with soft labels, it is estimated as
+  (N_kj + t q) / (m_k + t). The rates of all pairs are shrunk toward one common rate q, with the strength t of the
+  largest likelihood. Uniform distractors have a large t, and then C = q for all pairs.
 """
 
 from dataclasses import dataclass
@@ -29,16 +29,19 @@ CLASS_EXPONENT = 0.5
 GROUP_EXPONENT = 0.25
 """Exponent of the correction by group in one pass."""
 N_GROUP_PASSES = 3
+"""Number of passes of the correction by group."""
 SHRINKAGE_STRENGTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0, 1e4])
 """Grid of t."""
 MIN_RATE = 1e-4
 """Minimum distance of the rates from 0 and 1."""
 RATE_EXPONENT = 0.5
 """Exponent of the correction by confusion rates in one iteration."""
-WARM_UP = 5
-"""Iterations before the first correction by confusion rates; earlier labels are too inaccurate to count."""
+N_WARM_UP_ITER = 5
+"""Iterations before the first correction by confusion rates; earlier labels are too inaccurate for it."""
 N_MASS_PASSES = 3
+"""Number of passes of class mass normalization."""
 MASS_EXPONENT = 2
+"""Exponent of the predictions of unlabeled rows in class mass normalization."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class CandidateGroups:
 
     @classmethod
     def from_mask(cls, mask: Mask) -> "CandidateGroups":
-        """Find the groups."""
+        """Group the rows by identical set."""
         keys = np.packbits(mask, axis=1)
         group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
         return cls(mask, group)
@@ -63,7 +66,7 @@ class CandidateGroups:
 
     @cached_property
     def partial(self) -> Mask:
-        """(n,): rows with several candidates, but not all classes; only these have visible distractors."""
+        """(n,): rows with several candidates, but not all classes; only these have observable distractors."""
         return (self.sizes > 1) & ~self.unlabeled
 
     @cached_property
@@ -138,9 +141,9 @@ class UniformDistractors:
 class CooccurringDistractors:
     """Sets have the labels of all rows of one scene.
 
-    Common labels are then common distractors. The labels of a scene are the truths of its rows. So in a group of rows
-    with the identical set each candidate should be the truth of some row: in three passes, the sums of the group are
-    moved a quarter of the way toward equality. Unlabeled rows are not counted and keep their predictions.
+    Common labels are then common distractors. The labels of a scene are the true labels of its rows. So in a group of
+    rows with the identical set, each candidate should be the true label of some row. In three passes, the sums of the
+    group are moved a quarter of the way toward equality. Unlabeled rows are not counted and keep their predictions.
     """
 
     exponent: int = 2
@@ -164,7 +167,7 @@ class ConfusableDistractors:
     def update(self, state: IterationState) -> Floats:
         """Return F prod_{j != k} (C_kj if j in S, otherwise 1 - C_kj)^(1/2); unlabeled rows keep their predictions."""
         predictions, sets = state.loo_predictions, state.sets
-        if state.n_done < WARM_UP or not sets.partial.any():
+        if state.n_done < N_WARM_UP_ITER or not sets.partial.any():
             return predictions
         rates = confusion_rates(state.label_distributions[sets.partial], sets.mask[sets.partial])
         log_absent = np.log1p(-rates)

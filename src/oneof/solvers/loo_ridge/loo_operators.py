@@ -28,21 +28,21 @@ from oneof.errors import InputError
 from oneof.kernels.nystroem import inverse_root
 from oneof.typing import Floats, Ints, Mask
 
-BLOCK = 4096
+BLOCK_ROWS = 4096
 """Number of rows whose Nystroem features are computed at a time."""
 LEVERAGE_TOL = 1e-10
 """Minimum of 1 - h_ii; smaller values have almost no correct digit."""
 LAM_RTOL = 10.0 * float(np.finfo(np.float64).eps)
-"""Minimum of lam relative to n max_x k(x, x), a bound of the largest eigenvalue; below it the results are rounding."""
+"""Minimum of lam relative to n max_x k(x, x), a bound of the largest eigenvalue; below it, rounding errors dominate."""
 EIGENVALUE_RTOL = 1e-8
-"""Largest negative eigenvalue, relative to the largest eigenvalue, that counts as rounding."""
+"""Largest negative eigenvalue, relative to the largest eigenvalue, that counts as a rounding error."""
 N_INFLUENTIAL = 5
 """Number of influential rows reported for each row."""
 INFLUENCE_BLOCK = 512
 """Number of rows whose influences are computed at a time."""
-_LOST = (
-    "`lam` must not be lost in rounding next to the kernel's values; got {:.4g}. Scale the features, or pass a larger "
-    "lam."
+_LAM_TOO_SMALL = (
+    "`lam` must be larger relative to the kernel values; got {:.4g}, which is lost in rounding. Scale the features, or "
+    "pass a larger lam."
 )
 
 
@@ -81,7 +81,7 @@ class ExactRidge:
 
     @classmethod
     def from_gram(cls, gram: Floats, lam: float) -> "ExactRidge":
-        """Invert a symmetric Gram matrix in its own memory: a C-ordered (n, n) array of float64, which is overwritten.
+        """Invert a symmetric Gram matrix in place: a C-ordered (n, n) array of float64, which is overwritten.
 
         Raises
         ------
@@ -90,13 +90,13 @@ class ExactRidge:
         """
         largest = float(gram.diagonal().max(initial=0.0))
         if not lam > LAM_RTOL * len(gram) * largest:
-            raise InputError(_LOST.format(lam))
+            raise InputError(_LAM_TOO_SMALL.format(lam))
         matrix = gram.T  # symmetric, and in the Fortran order that LAPACK requires
         matrix[np.diag_indices_from(matrix)] += lam
         factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         if info:
             raise InputError(
-                f"the Gram matrix with lam={lam:.4g} on its diagonal is not positive definite: pass a positive "
+                f"the Gram matrix with lam={lam:.4g} on its diagonal is not positive definite. Pass a positive "
                 "semi-definite kernel, or a larger lam."
             )
         inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
@@ -145,18 +145,18 @@ class NystroemRidge:
         Raises
         ------
         InputError
-            If the Gram matrix of the landmarks is not positive semi-definite, or if 1 - h_ii of a row is rounding.
+            If the Gram matrix of the landmarks is not positive semi-definite, or if 1 - h_ii is a rounding error.
         """
         values = np.linalg.eigvalsh(gram)
         if values[0] < -EIGENVALUE_RTOL * values[-1]:
             raise InputError(
-                "the Gram matrix of the landmarks is not positive semi-definite: pass a positive semi-definite kernel, "
+                "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
                 "or approximation=None with a larger lam."
             )
         root = inverse_root(gram)
         features = np.empty((len(cross), root.shape[1]), order="F")
-        for start in range(0, len(cross), BLOCK):
-            features[start : start + BLOCK] = cross[start : start + BLOCK] @ root
+        for start in range(0, len(cross), BLOCK_ROWS):
+            features[start : start + BLOCK_ROWS] = cross[start : start + BLOCK_ROWS] @ root
         square = features.T @ features
         square[np.diag_indices_from(square)] += lam
         factor, _ = dpotrf(square, lower=1, clean=1)  # positive definite, since lam > 0
@@ -165,7 +165,7 @@ class NystroemRidge:
         back_projection = dtrsm(1.0, factor, root, side=1, lower=1, trans_a=1)
         one_minus_leverage = 1.0 - np.einsum("ij,ij->i", directions, directions)
         if not one_minus_leverage.min() > LEVERAGE_TOL:
-            raise InputError(_LOST.format(lam))
+            raise InputError(_LAM_TOO_SMALL.format(lam))
         return cls(directions, back_projection, one_minus_leverage[:, None])
 
     def predict_loo(self, targets: Floats) -> Floats:
@@ -242,7 +242,7 @@ class Influences:
     rows: Ints
     """(n, 5), or (n, n - 1) if there are fewer other rows: row indices."""
     values: Floats
-    """(n, 5): the contribution of each of these rows to F_ik - F_il; it may be negative."""
+    """(n, 5), or (n, n - 1): the contribution of each of these rows to F_ik - F_il; it may be negative."""
 
 
 def top_influences(ridge: ExactRidge | StackedExact, label_distributions: Floats, runner_up: Ints) -> Influences:

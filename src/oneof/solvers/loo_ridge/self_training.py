@@ -65,7 +65,7 @@ MIN_COOCCURRING_WEIGHT = 1e-3
 
 @dataclass(frozen=True)
 class SelfTrainingResult:
-    """Labels after the last iteration."""
+    """Result of `self_train`."""
 
     label_distributions: Floats
     """P, (n, K): 0 outside the sets, rows sum to 1."""
@@ -81,7 +81,7 @@ def self_train(
     Parameters
     ----------
     ridge : LOOPredictor
-        On the rows of the sets.
+        Ridge on the rows of the sets.
     sets : CandidateGroups
     distractors : Distractors
     max_iter : int
@@ -105,7 +105,7 @@ def predictive_gains(label_distributions: Floats, scores: Floats, sets: Candidat
     ----------
     label_distributions, scores : ndarray of shape (n, K)
     sets : CandidateGroups
-        Of exact and partial rows.
+        Candidate sets of exact and partial rows.
     """
     n, K = label_distributions.shape
     frequency = (label_distributions.sum(axis=0) + CLASS_PRIOR) / (n + CLASS_PRIOR * K)
@@ -130,7 +130,7 @@ def clustered_z_score(differences: Floats, sets: CandidateGroups) -> float:
 
 @dataclass(frozen=True)
 class DistractorSelection:
-    """Labels, and the weights of the distractor models in them."""
+    """Selected labels, with the weights of the distractor models."""
 
     label_distributions: Floats
     """P, (n, K): 0 outside the sets, rows sum to 1."""
@@ -139,7 +139,7 @@ class DistractorSelection:
     z_scores: dict[DistractorModel, float]
     """z-scores of the cooccurring and the confusable model against the uniform one; empty without a comparison."""
     changes: Floats
-    """(max_iter,): of the model with the largest weight, see `SelfTrainingResult`."""
+    """(max_iter,): `SelfTrainingResult.changes` of the model with the largest weight."""
 
 
 def select_distractor_models(
@@ -150,7 +150,7 @@ def select_distractor_models(
     Parameters
     ----------
     ridge : LOOPredictor
-        On the rows of the sets.
+        Ridge on the rows of the sets.
     sets : CandidateGroups
     model : {"uniform", "cooccurring", "confusable"}, optional
         The distractor model, if it is known; then only this one is used.
@@ -178,27 +178,30 @@ def select_distractor_models(
     labeled = ~sets.unlabeled
     labeled_sets = sets.select(labeled)
 
-    def gain(result: SelfTrainingResult) -> Floats:
+    def gains(result: SelfTrainingResult) -> Floats:
         P = result.label_distributions
         return predictive_gains(P[labeled], ridge.predict_loo(P)[labeled], labeled_sets)
 
-    baseline = gain(uniform)
+    baseline = gains(uniform)
     z_scores: dict[DistractorModel, float] = {
-        "cooccurring": clustered_z_score(gain(cooccurring) - baseline, labeled_sets),
-        "confusable": clustered_z_score(gain(confusable) - baseline, labeled_sets),
+        "cooccurring": clustered_z_score(gains(cooccurring) - baseline, labeled_sets),
+        "confusable": clustered_z_score(gains(confusable) - baseline, labeled_sets),
     }
     difference = confusable.label_distributions - uniform.label_distributions
-    moved = float(np.abs(difference).sum(axis=1).mean() / 2.0)
-    other: DistractorModel = "uniform"
-    if z_scores["confusable"] > MIN_CONFUSABLE_Z and moved > MIN_LABEL_CHANGE:
-        other = "confusable"
+    label_change = float(np.abs(difference).sum(axis=1).mean() / 2.0)
+    alternative: DistractorModel = "uniform"
+    if z_scores["confusable"] > MIN_CONFUSABLE_Z and label_change > MIN_LABEL_CHANGE:
+        alternative = "confusable"
     n_sets = len(labeled_sets.distinct)
     w = float(stdtr(n_sets - 1, z_scores["cooccurring"])) if n_sets > 1 else 0.0
-    result, other_weight = confusable if other == "confusable" else uniform, 1.0
+    result, alternative_weight = confusable if alternative == "confusable" else uniform, 1.0
     label_distributions, changes = result.label_distributions, result.changes
     if w >= MIN_COOCCURRING_WEIGHT:
-        cooccurring, other_weight = train(CooccurringDistractors()), 1.0 - w
-        label_distributions = w * cooccurring.label_distributions + other_weight * label_distributions
-        changes = cooccurring.changes if w > other_weight else changes
-    weights = dict.fromkeys(DISTRACTOR_MODELS, 0.0) | {"cooccurring": 1.0 - other_weight, other: other_weight}
+        cooccurring, alternative_weight = train(CooccurringDistractors()), 1.0 - w
+        label_distributions = w * cooccurring.label_distributions + alternative_weight * label_distributions
+        changes = cooccurring.changes if w > alternative_weight else changes
+    weights = dict.fromkeys(DISTRACTOR_MODELS, 0.0) | {
+        "cooccurring": 1.0 - alternative_weight,
+        alternative: alternative_weight,
+    }
     return DistractorSelection(label_distributions, weights, z_scores, changes)

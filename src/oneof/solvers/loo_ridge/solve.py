@@ -37,7 +37,7 @@ from oneof.solvers.loo_ridge.self_training import (
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
-BLOCK = 2048
+BLOCK_ROWS = 2048
 """Number of new rows whose kernel is computed at a time."""
 MIN_KERNEL_WEIGHT = 0.01
 """Kernels with a smaller weight are dropped."""
@@ -62,15 +62,15 @@ class KernelModel:
 
     kernel: RowKernel
     support: FeatureMatrix
-    """Rows of fit or landmarks, in the representation of the kernel."""
+    """Training rows or landmarks, in the representation of the kernel."""
     dual: DualCoefficients
 
     def scores(self, X: FeatureMatrix) -> Floats:
         """Return the (n, K) scores of new rows, computed in blocks."""
         scores = np.empty((X.shape[0], len(self.dual.means)))
-        for start in range(0, X.shape[0], BLOCK):
-            rows = self.kernel.transform(X[start : start + BLOCK])
-            scores[start : start + BLOCK] = self.kernel.gram(rows, self.support) @ self.dual.coefficients
+        for start in range(0, X.shape[0], BLOCK_ROWS):
+            rows = self.kernel.transform(X[start : start + BLOCK_ROWS])
+            scores[start : start + BLOCK_ROWS] = self.kernel.gram(rows, self.support) @ self.dual.coefficients
         return scores + self.dual.means
 
 
@@ -88,7 +88,7 @@ class StackedModel:
 
 @dataclass(frozen=True)
 class LOORidgeSolution:
-    """The fitted function, and the labels to which it is fitted."""
+    """Result of `solve_loo_ridge`: the fitted function, and the labels to which it is fitted."""
 
     sets: CandidateGroups
     model: StackedModel
@@ -172,8 +172,8 @@ def solve_loo_ridge(
     selection = select_distractor_models(ridge, sets, model=distractor_model, max_iter=max_iter)
     P = selection.label_distributions
     models = [
-        KernelModel(kernel, kernel.support_rows(rows if landmarks is None else rows[landmarks]), each.fit(P))
-        for (kernel, rows), each in zip(selected, ridges, strict=True)
+        KernelModel(kernel, kernel.support_rows(rows if landmarks is None else rows[landmarks]), kernel_ridge.fit(P))
+        for (kernel, rows), kernel_ridge in zip(selected, ridges, strict=True)
     ]
     scores = ridge.predict_loo(P)
     runner_up = runner_up_classes(P, scores, sets.mask)
@@ -185,7 +185,7 @@ def solve_loo_ridge(
 
 
 def stacking_weights(ridges: Sequence[Ridge], sets: CandidateGroups, *, max_iter: int) -> Floats:
-    """Return w, (number of ridges,): at least 0, with sum 1, and 0 instead of weights below a hundredth.
+    """Return w, (number of ridges,): at least 0, with sum 1; weights below 0.01 are replaced by 0.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def stacking_weights(ridges: Sequence[Ridge], sets: CandidateGroups, *, max_iter
 
 
 def simplex_least_squares(residuals: Floats) -> Floats:
-    """Return w that minimizes ||E w||^2 with w >= 0 and sum 1, and then drop small weights; E is (n, m).
+    """Return the w with w >= 0 and sum 1 that minimizes ||E w||^2, without small weights; E is (n, m).
 
     Without the constraint on the sum, ||E w||^2 + (1 - sum w)^2 has its minimum at a multiple of the same w: among all
     multiples of v with sum 1 the minimum is q / (1 + q), q = ||E v||^2, which increases with q.

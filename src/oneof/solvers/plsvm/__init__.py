@@ -1,11 +1,11 @@
-"""Partial-label SVM (Nguyen & Caruana 2008): the published solver, and one by annealing and dual ascent.
+"""Partial-label SVM (Nguyen & Caruana 2008): the published solver, and a solver by annealing and dual ascent.
 
 With s_i = W x_i over the n rows that are not unlabeled,
 
     J(W) = lam/2 ||W||^2 + 1/n sum_i max(0, 1 - max_{k in S_i} s_ik + max_{k not in S_i} s_ik).
 
-Read `problem` (objective and Pegasos), `cccp` (the default solver), `annealing` (its start), `dual_ascent` (its convex
-problems), `face_newton` (steps over all free dual variables); `cocoa` solves the problem over blocks of rows.
+Reading order: `problem` (objective and Pegasos), `cccp` (the default solver), `annealing` (its start), `dual_ascent`
+(its convex problems), `face_newton` (steps over all free dual variables), `cocoa` (the problem over blocks of rows).
 """
 
 from oneof.solvers.plsvm.cccp import solve_cccp

@@ -11,8 +11,8 @@ where sum_k q_k = 1 and tau = sum_k alpha_k < 1.
 
 At a high temperature all candidates contribute and the objective is close to convex; as the temperature decreases, each
 row concentrates on one candidate. Each stage continues from the last one, by L-BFGS (Nocedal & Wright 2006, Numerical
-optimization, algorithm 7.4). scipy's version supports neither the inner product of a kernel space nor scores that are
-linear in the step: here a line search costs no product with X.
+optimization, algorithm 7.4). scipy's version supports neither the inner product of a kernel space nor a line search on
+scores that are linear in the step, which needs no product with X.
 """
 
 from collections.abc import Iterator
@@ -98,12 +98,12 @@ class SmoothedHinge:
 
 
 def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floats) -> Iterator[Iterate]:
-    """Minimize the smoothed objective at each temperature in turn; yield the result of each step.
+    """Minimize the smoothed objective at one temperature after the other; yield the result of each step.
 
     Parameters
     ----------
     problem : PLSVMProblem
-        It is solved in single precision, since this is only a start.
+        Problem to solve, in single precision, which suffices for a start.
     temperatures : tuple of float
         T of each stage, above 0.
     initial : weights of the problem's space
@@ -114,7 +114,7 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
     """
     space, lam = problem.space.as_float32(), problem.lam
     hinge = SmoothedHinge(problem.mask)
-    weights, scores = initial, _single(space.matvec(initial))
+    weights, scores = initial, _as_float32(space.matvec(initial))
     memory: list[tuple[Floats, Floats, float]] = []
     for temperature in temperatures:
         score_gradient = np.empty_like(scores)
@@ -140,7 +140,7 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
         weights, scores = iterate.weights, iterate.scores
 
 
-def _single(scores: Floats) -> Floats:
+def _as_float32(scores: Floats) -> Floats:
     """Return scores in the layout of `SmoothedHinge`: float32, in Fortran order."""
     return np.asfortranarray(scores, dtype=np.float32)
 
@@ -182,7 +182,7 @@ def _line_search(
     size = 1.0 if scaled else float(np.sqrt(np.mean(np.square(score_step, dtype=np.float64)))) / temperature
     if not slope < 0.0 or not 0.0 < size < np.inf:
         return start
-    step, slope, score_step = step / size, slope / size, _single(score_step / size)
+    step, slope, score_step = step / size, slope / size, _as_float32(score_step / size)
     squares = tuple(space.dot(a, b) for a, b in ((start.weights, start.weights), (start.weights, step), (step, step)))
     score_gradient = np.empty_like(score_step)
     low, high, value_low, slope_low, slope_high = 0.0, np.inf, start.smoothed, slope, np.inf

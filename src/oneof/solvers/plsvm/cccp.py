@@ -32,7 +32,7 @@ def solve_cccp(
     ----------
     problem : PLSVMProblem
     rng : Generator
-        For the order of the rows in dual ascent.
+        Random generator for the order of the rows in dual ascent.
     max_iter : int
         Maximum number of outer steps, each of up to `oneof.solvers.plsvm.dual_ascent.MAX_EPOCHS` passes over the rows.
         The solver stops earlier if a number of steps have neither decreased J nor closed the gap further.
@@ -56,7 +56,7 @@ def solve_cccp(
     tol = max(tol, min(limit, 1e-3))
     weights = space.zeros(problem.n_classes) if initial is None else initial
     exact = bool((problem.mask.sum(axis=1) == 1).all())
-    if temperatures is None:  # without a choice the problem is convex, and every start equivalent
+    if temperatures is None:  # with exact sets the problem is convex, and every start is equivalent
         temperatures = () if exact or initial is not None else TEMPERATURES
     trace.add(problem.objective(weights, space.matvec(weights)))
     duals = np.zeros((space.n_rows, problem.n_classes), dtype=np.float32)
@@ -76,7 +76,7 @@ def solve_cccp(
     while not converged and n_iter < max_iter and n_idle < MAX_IDLE_STEPS:
         chosen = best_scores(scores, problem.mask).chosen
         coefficients = restrict_duals(duals, problem.mask, chosen)
-        # With exact sets the decrease of J since the last choice is not a reason to stop.
+        # With exact sets, a small decrease of J is not a reason to stop.
         previous = -np.inf if exact else value
         solution = ascend(problem, chosen, coefficients, tol=tol, value=previous, rng=rng)
         check_definite(space, solution.weights)
@@ -106,10 +106,10 @@ def _line_search(
     def majorant(length: float) -> float:
         return problem.majorant(weights + length * step, scores + length * score_step, chosen)
 
-    at_start = majorant(0.0)
-    if solution.primal <= at_start:
+    initial_value = majorant(0.0)
+    if solution.primal <= initial_value:
         return solution.weights, solution.scores
     length = float(minimize_scalar(majorant, bounds=(0.0, 1.0), method="bounded").x)
-    return (
-        (weights + length * step, scores + length * score_step) if majorant(length) <= at_start else (weights, scores)
-    )
+    if majorant(length) > initial_value:
+        return weights, scores
+    return weights + length * step, scores + length * score_step

@@ -6,14 +6,14 @@ The next weights are the mean of the copies, weighted by the numbers of rows. Th
 
     sum_b (n_b / n) W_b = W + 1/(lam n) sum_i (change of c_i) x_i.
 
-By the convexity of the square the dual objective of all rows increases by at least the mean increase over the blocks,
-so that the method converges to the minimum of the convex problem of `oneof.solvers.plsvm.dual_ascent`. It is CoCoA+
+By the convexity of the square, the dual objective of all rows increases by at least the mean increase over the blocks.
+So the method converges to the minimum of the convex problem of `oneof.solvers.plsvm.dual_ascent`. It is CoCoA+
 with gamma = 1 and sigma' = n / n_b (Ma et al. 2015, Adding vs. averaging in distributed primal-dual optimization,
 ICML).
 
 This is a proximal step, which alone is slow if lam n is small. So an iteration starts from the extrapolation c + beta
 (c - c_previous) and its W (Beck & Teboulle 2009, A fast iterative shrinkage-thresholding algorithm, SIAM J. Imaging
-Sciences). As in the concave-convex procedure the candidates are chosen again at each W; if the chosen candidate of a
+Sciences). As in the concave-convex procedure, the candidates are chosen again at each W. If the chosen candidate of a
 row changes, its dual variables change as well, without momentum.
 """
 
@@ -96,15 +96,15 @@ def step(
     problem : PLSVMProblem
         The problem of the block's own rows, in a `FeatureSpace`.
     duals : BlockDuals
-        Not changed.
+        Dual variables of the block, which are not changed.
     weights : ndarray of shape (K, D)
-        W.
+        Averaged weights W.
     extrapolated : ndarray of shape (K, D)
         W + beta (W - previous W).
     beta : float
         At least 0.
     rng : Generator
-        For the order of the rows.
+        Random generator for the order of the rows.
     """
     space = problem.space
     best = best_scores(space.matvec(weights), problem.mask)

@@ -26,7 +26,7 @@ MAX_EPOCHS = 100
 
 MAX_GAP_RATIO = 0.2
 """Ratio of successive gaps above which a step over all free variables is tried. Such a step costs as much as ten passes
-over sparse rows, which seldom need it."""
+over sparse rows, for which it is seldom needed."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ def ascend(
     ----------
     problem : PLSVMProblem
     chosen : ndarray of shape (n,)
-        z.
+        Chosen candidate z of each row.
     coefficients : ndarray of shape (n, K), float64
-        From `restrict_duals`; changed in place.
+        Result of `restrict_duals`, which is changed in place.
     tol : float
     value : float
-        P at earlier weights.
+        Value of P at earlier weights.
     rng : Generator
-        For the order of the rows.
+        Random generator for the order of the rows.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def _run_epoch(rows, mask, order, chosen, squares, per_scale, weights, coefficie
         i = order[r]
         z, c = chosen[i], squares[i]
         coefficient = coefficients[i]
-        if c == 0.0:  # a row of zeros has the loss 1, whatever the weights
+        if c == 0.0:  # the loss of a row of zeros is 1 for all weights
             coefficient[:] = 0.0
             for k in range(n_classes):
                 if not mask[i, k]:
@@ -189,7 +189,7 @@ def _run_epoch(rows, mask, order, chosen, squares, per_scale, weights, coefficie
         if step != 0.0:
             coefficient[z] = tau
             row_add(rows, i, weights, z, step * per_scale)
-        # A row that stays at its bounds is skipped for longer and longer.
+        # A row that stays at its bounds is skipped for an increasing number of epochs.
         idle_epochs[i] = min(2 * idle_epochs[i] + 1, 31) if change == 0.0 else 0
         skip_until[i] = epoch + 1 + idle_epochs[i]
 

@@ -1,9 +1,9 @@
 """Newton step over all free dual variables, on the current face of the feasible set.
 
-Dual ascent soon finds which dual variables are at their bounds, and then converges slowly. On the face spanned by the
-others the dual is an unconstrained concave quadratic. Conjugate gradients maximize it in as many steps as it has
-distinct curvatures. If its maximizer violates bounds, the step is projected onto them (compare Moré & Toraldo 1991, On
-the solution of large quadratic programming problems with bound constraints).
+Dual ascent soon identifies the dual variables at their bounds, and then converges slowly. On the face spanned by the
+free variables, the dual is an unconstrained concave quadratic. Conjugate gradients maximize it in as many steps as it
+has distinct curvatures. If its maximizer violates bounds, the step is projected onto them (compare Moré & Toraldo 1991,
+On the solution of large quadratic programming problems with bound constraints).
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from oneof.typing import Floats, Ints, Mask
 
 MAX_CG_ITER = 20
 """Maximum number of products with the Hessian per step."""
-# With fewer variables more steps are made, each on the face on which the last one ended.
-_WORK = 10**5
+# With fewer variables, more steps are made, each on the face on which the last step ended.
+_MAX_WORK = 10**5
 _MAX_SUM = 1.0 - 1e-12
 # Curvature, relative to an upper bound, below which a direction is treated as flat: conjugate gradients meet flat
-# directions with rounding errors, along which they would go 1e7 times too far.
+# directions with rounding errors, along which a step would be 1e7 times too long.
 CURVATURE_RTOL = 1e-9
 
 
@@ -31,7 +31,7 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     ----------
     problem : PLSVMProblem
     chosen : ndarray of shape (n,)
-        z.
+        Chosen candidate z of each row.
     coefficients : ndarray of shape (n, K), float64
         tau_i at the chosen candidate, -alpha_ik outside the set; changed in place.
     scores : ndarray of shape (n, K)
@@ -49,7 +49,7 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     free = _FreeVariables(problem.space.subset(rows), chosen[rows], problem.scale)
     alphas, gradient = alphas[rows], 1.0 - free.margin(scores[rows])
     increased = False
-    for _ in range(min(100, 1 + _WORK // alphas.size)):
+    for _ in range(min(100, 1 + _MAX_WORK // alphas.size)):
         step = _face_maximizer(free, gradient, alphas)
         length = 1.0
         while length > 1e-6:

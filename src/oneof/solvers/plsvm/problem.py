@@ -19,7 +19,7 @@ class PLSVMSolution:
     weights: Floats
     """Weights of the problem's space."""
     objective_path: Floats
-    """J at the start and after each step; it never increases with the default solver."""
+    """J at the start and after each step; the default solver never increases it."""
     times: Floats
     """Seconds since the start, for each entry of `objective_path`."""
     n_iter: int
@@ -82,7 +82,7 @@ class BestScores(NamedTuple):
     inside: Floats
     """(n,), float64."""
     chosen: Ints
-    """(n,): in(i), the candidate with that score; the first one if several are equal."""
+    """(n,): in(i), the candidate with that score; the first one in case of ties."""
     outside: Floats
     """(n,), float64."""
 
@@ -153,7 +153,7 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
         steps = np.zeros_like(scores)
         steps[violators, into[violators]] = 1.0
         steps[violators, out[violators]] = -1.0
-        # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at yPL_i in the set - x at that outside), eta = 1/(lam t)
+        # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at yPL_i in the set - x at yPL_i outside), eta = 1/(lam t)
         updated = (1.0 - 1.0 / t) * weights + space.rmatvec(steps) / (lam * t * n)
         square = space.dot(updated, updated)
         # W_{t+1} = min(1, 1/sqrt(lam) / ||W_{t+1/2}||) W_{t+1/2}

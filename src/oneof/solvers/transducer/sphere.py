@@ -36,10 +36,10 @@ from oneof.typing import Floats
 MAX_VALUE = 1e100
 """Larger entries are scaled, because squares would overflow."""
 MAX_NEWTON_STEPS = 100
-"""Newton's method increases monotonically to the root; it takes about ten steps."""
+"""Maximum number of Newton steps. The iterates increase monotonically to the root, in about ten steps."""
 HARD_CASE_TOL = 1e-8
-"""Smallest component of b along the direction of value g*, relative to its length. Below, the quotients for x would
-cancel."""
+"""Smallest component of b along the direction of value g*, relative to its length. With a smaller one, the quotients
+for x would cancel."""
 MIN_NORMAL = 1e-75
 """Smallest entry of the unit normal, so that squares and their quotients neither underflow nor overflow."""
 
@@ -91,10 +91,10 @@ def minimize_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoin
     gaps[lowest] = 0.0  # sums over the lowest eigenspace then do not depend on the rotation of its basis
     if np.linalg.norm(beta[lowest]) <= rtol * np.linalg.norm(beta):
         beta[lowest] = 0.0
-        others = np.where(lowest, 0.0, beta / np.where(lowest, 1.0, gaps))
-        missing = square_radius - float(others @ others)
-        if missing >= 0:
-            return SpherePoint(Q @ others + np.sqrt(missing) * _fix_sign(Q[:, 0]), float(values[0]))
+        partial = np.where(lowest, 0.0, beta / np.where(lowest, 1.0, gaps))
+        missing_square = square_radius - float(partial @ partial)
+        if missing_square >= 0:
+            return SpherePoint(Q @ partial + np.sqrt(missing_square) * _fix_sign(Q[:, 0]), float(values[0]))
 
     def solve(right: Floats, shift: float) -> Floats:
         return _quotients(right, gaps + shift)
@@ -107,8 +107,8 @@ def minimize_on_sphere(G: Floats, b: Floats, square_radius: float) -> SpherePoin
 def minimize_on_constrained_sphere(g: Floats, b: Floats, a: Floats, square_radius: float) -> SpherePoint:
     """Minimize sum_i g_i x_i^2 - 2 b^T x over the x of length sqrt(r) that are orthogonal to a.
 
-    In the hard case, b has hardly any component along the direction of value g*. It is then given a small one, which
-    selects one of two minimizers on either side. Close to the hard case about eight digits are correct, elsewhere all.
+    In the hard case, b has hardly any component along the direction of value g*. A small component is then added, which
+    selects one of two minimizers. Close to the hard case about eight digits are correct, elsewhere all of them.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def minimize_on_constrained_sphere(g: Floats, b: Floats, a: Floats, square_radiu
     smallest = g.min()
     tied = g - smallest <= rtol
     along = a[tied] / np.linalg.norm(a[tied])
-    other_a, gaps = a[~tied], g[~tied] - smallest
-    problem = _PlaneProblem(float(along @ a[tied]), other_a, gaps, bool(tied.sum() > 1))
+    a_rest, gaps = a[~tied], g[~tied] - smallest
+    problem = _PlaneProblem(float(along @ a[tied]), a_rest, gaps, bool(tied.sum() > 1))
     orthogonal = _orthogonal_direction(along, b[tied], rtol)
     target = np.concatenate([[along @ b[tied]], b[~tied], [orthogonal @ b[tied]] if problem.has_free else []])
     lowest = problem.lowest_direction()
@@ -182,7 +182,7 @@ def solve_secular(solve: Callable[[Floats, float], Floats], b: Floats, shift: fl
 
 
 class _PlaneProblem:
-    """Constrained problem in the coordinate p, the others, and, if several had the smallest g, the free one."""
+    """Constrained problem in the coordinate p, all others, and the free one if several have the smallest g."""
 
     def __init__(self, a_p: float, a: Floats, gaps: Floats, has_free: bool) -> None:
         self.a_p, self.a, self.has_free = a_p, a, has_free
@@ -196,12 +196,12 @@ class _PlaneProblem:
     def solve(self, b: Floats, shift: float) -> Floats:
         """Return the x of the multiplier g* - shift."""
         last = 1 + len(self.a)
-        b_p, b_others = b[0], b[1:last]
+        b_p, b_rest = b[0], b[1:last]
         gaps = self.gaps + shift
-        A, B = np.sum(self.a**2 / gaps), np.sum(self.a * b_others / gaps)
+        A, B = np.sum(self.a**2 / gaps), np.sum(self.a * b_rest / gaps)
         F = self.a_p**2 + (shift - self.offset) * A
         mu = (self.a_p * b_p + (shift - self.offset) * B) / F
-        return np.concatenate([[(b_p * A - self.a_p * B) / F], (b_others - mu * self.a) / gaps, b[last:] / shift])
+        return np.concatenate([[(b_p * A - self.a_p * B) / F], (b_rest - mu * self.a) / gaps, b[last:] / shift])
 
     def lowest_direction(self) -> Floats:
         """Return the direction of value g*, of length 1."""
@@ -233,11 +233,11 @@ def _lowest_value(a_p: float, a: Floats, gaps: Floats) -> tuple[float, Floats]:
 
 def _orthogonal_direction(along: Floats, b: Floats, rtol: float) -> Floats:
     """Return the direction of b orthogonal to a, both of several coordinates; an arbitrary one if b is along a."""
-    rest = b - (along @ b) * along
-    if np.linalg.norm(rest) <= rtol * np.linalg.norm(b):
-        rest = np.eye(1, len(b), int(along.argmin()))[0]
-    rest = rest - (along @ rest) * along  # a second time, in case the rest is small compared with b
-    return rest / (float(np.linalg.norm(rest)) or 1.0)
+    direction = b - (along @ b) * along
+    if np.linalg.norm(direction) <= rtol * np.linalg.norm(b):
+        direction = np.eye(1, len(b), int(along.argmin()))[0]
+    direction = direction - (along @ direction) * along  # a second time, in case it is small compared with b
+    return direction / (float(np.linalg.norm(direction)) or 1.0)
 
 
 def _quotients(gaps: Floats, shifted: Floats) -> Floats:

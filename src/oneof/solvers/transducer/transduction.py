@@ -11,14 +11,14 @@ With G = D + C V^T Gamma V and b = C V^T Gamma gamma this is a quadratic on a sp
 
 Eigenvectors with the same eigenvalue share one rank, the lowest of theirs. The basis of their space is arbitrary (any
 rotation is a basis as well), and with equal entries of D, w^T D w and the scores are the same for all bases.
-Unconnected components of the graph are the common case, with the eigenvalue 0 once for each: all of these vectors are
+Unconnected components of the graph are the common case, with the eigenvalue 0 once for each. All of these vectors are
 used, even if they are more than d, since a selection would be just as arbitrary. Only eigenvectors of a greater
 eigenvalue can be cut off between two equal eigenvalues.
 
-A row with candidates S, unless these are all classes, counts for each class as q_ik of a row of the class. It also
-counts as 1 - q_ik of a row of another class. These weights enter l_+, l_- and Gamma. At first q_ik = 1/|S| inside the
-set and 0 outside; then q is the resulting distribution, until it no longer changes. Without rows of several candidates,
-q does not change, and one iteration is the published method.
+A row with candidates S that is not unlabeled has for each class k the weight q_ik as a row of the class, and the weight
+1 - q_ik as a row of another class. These weights enter l_+, l_- and Gamma. At first q_ik = 1/|S| inside the set and 0
+outside. Then q is the resulting distribution, and the iterations end if it no longer changes. Without rows that have
+several candidates, q does not change, and one iteration is the published method.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ from oneof.validation import check_memory
 MIN_LABELED = 1e-6
 """Smallest weight of rows labeled as a class, or as another class, from which scores are computed."""
 MAX_DENSE_ROWS = 500
-"""Up to so many rows, or if more than a third of all eigenvectors is requested, a dense solver computes them."""
+"""Maximum number of rows for the dense solver, which is also used for more than a third of all eigenvectors."""
 EIGENVALUE_TOL = 1e-9
 """Eigenvalues (in [0, 2]) that differ by less count as equal."""
 
@@ -55,7 +55,7 @@ class TransductionSolution:
     """(n, K): (z - gamma_-) / (gamma_+ - gamma_-) of each class: 0 at the target of other classes, 1 at the target of
     the class, 1/2 at the threshold. Labeled rows have such scores too, and values are not clipped to [0, 1]."""
     unreachable: Ints
-    """Row numbers in components of the graph without any label."""
+    """Row indices in components of the graph without any label."""
     n_iter: int
     """Number of iterations."""
     converged: bool
@@ -73,9 +73,9 @@ def solve_transduction(
 ) -> TransductionSolution:
     """Solve one problem for each class against the others, and return the distribution of each row.
 
-    With two classes one problem is the other with its sign changed. Relative scores then sum to 1, and the threshold
-    of the paper decides. With more, the class with the largest relative score wins. A class
-    without labeled rows has relative score 0 everywhere, and a class that has all labeled rows, 1.
+    With two classes, one problem is the other with its sign changed. Relative scores then sum to 1, and the threshold
+    is that of the paper. With more classes, the class with the largest relative score is predicted. The relative scores
+    of a class without labeled rows are 0, and those of a class that has all labeled rows are 1.
 
     Components of the graph without a label, and isolated rows, are excluded from all sums and from n.
 
@@ -86,7 +86,7 @@ def solve_transduction(
     mask : ndarray of shape (n, K), bool
         Candidate sets; rows with all classes are unlabeled.
     n_eigenvectors : int
-        d, at least 1. All eigenvectors but the constant one are used if there are fewer, and all with eigenvalue 0
+        d, at least 1. All eigenvectors except the constant one are used if there are fewer, and all with eigenvalue 0
         even if they are more.
     C : float
         Above 0: weight of the labels compared with smoothness.
@@ -116,7 +116,7 @@ def solve_transduction(
             scores[connected] = _relative_scores(vectors, q, labeled, C)
             updated = nearest_distributions(scores[connected], sets)
             before, change = change, float(np.abs(updated - q)[labeled].max())
-            # Changes that shrink by a factor q have q / (1 - q) of the last one left.
+            # If changes shrink by a factor q, the remaining change is q / (1 - q) of the last one.
             rate = min(change / before, 1.0 - 1e-9) if 0 < change < before < np.inf else 0.5
             remaining = change * max(1.0, rate / (1.0 - rate))
             q = updated
@@ -162,12 +162,12 @@ def nearest_distributions(scores: Floats, mask: Mask) -> Floats:
     ndarray of shape (n, K)
         max(score - tau, 0) within the set, with the tau of each row for which the sum is 1.
     """
-    below = np.where(mask, scores - np.max(scores, axis=1, where=mask, initial=-np.inf, keepdims=True), -np.inf)
-    sorted_ = -np.sort(-below, axis=1)
+    shifted = np.where(mask, scores - np.max(scores, axis=1, where=mask, initial=-np.inf, keepdims=True), -np.inf)
+    sorted_ = -np.sort(-shifted, axis=1)
     # For the m largest scores, tau is (their sum - 1) / m, with the largest m whose smallest score is above it.
     taus = (np.cumsum(sorted_, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
     tau = taus[np.arange(len(taus)), (sorted_ > taus).sum(axis=1) - 1]
-    nearest = np.maximum(below - tau[:, None], 0.0)
+    nearest = np.maximum(shifted - tau[:, None], 0.0)
     return nearest / nearest.sum(axis=1, keepdims=True)
 
 

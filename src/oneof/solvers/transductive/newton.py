@@ -21,17 +21,17 @@ from oneof.solvers.feature_spaces import Space, kernel_matvec
 from oneof.typing import Floats, Ints
 
 MAX_SIGMA = 1e12
-"""Largest sigma, relative to the reciprocal mean square: beyond it systems are singular."""
+"""Maximum sigma, relative to the reciprocal mean square: above it systems are singular."""
 SIGMA_GROWTH = 4.0
 """Growth factor of sigma in each outer iteration."""
 MAX_NEWTON_STEPS = 60
-"""Largest number of Newton steps in one outer iteration."""
+"""Maximum number of Newton steps in one outer iteration."""
 MAX_UNKNOWNS = 2000
-"""Largest size of the systems; with more free rows and more features the method stops."""
+"""Maximum size of the systems; with more free rows and more features the method stops."""
 
 _MAX_STEP_LENGTH = 1e12
 _MAX_LINE_SEARCH = 60
-"""Largest number of step lengths that are tried."""
+"""Maximum number of step lengths that are tried."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def newton_proximal(
     has_intercept : bool
         Whether b is a variable.
     tol : float
-        Largest allowed violation of an optimality condition by a score.
+        Maximum violation of an optimality condition by a score.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def newton_proximal(
     low, high = np.minimum(0.0, signs * costs), np.maximum(0.0, signs * costs)
     square = float(space.squares.mean()) or 1.0
     point = _PrimalPoint(coefficients.copy(), kernel_matvec(space, coefficients), intercept)
-    # A nonzero sum of beta keeps variables off the bounds at which they belong, most visibly those of the least cost.
+    # A nonzero sum of beta keeps variables away from their optimal bounds, most of all those with the lowest cost.
     unit = min(1.0 / square, float(costs[costs > 0.0].min(initial=np.inf)))
     min_balance = 1e-15 * float(costs.sum())
     violation, sigma = np.inf, 1.0 / square
@@ -142,7 +142,7 @@ class _SmoothedDual:
             products = kernel_matvec(self.space, betas)
             total = float(betas.sum()) if self.has_intercept else 0.0
             free = np.flatnonzero((targets > self.low) & (targets < self.high))
-            if min(len(free), self.space.width) > MAX_UNKNOWNS:
+            if min(len(free), self.space.dimension) > MAX_UNKNOWNS:
                 return None
             try:
                 change, shift = self._newton_step(free, targets, (point.products - products)[free], total)
@@ -209,7 +209,7 @@ class _SmoothedDual:
         left_slope, right_slope = slope(left), slope(right)
         if left_slope >= 0.0:  # at the minimum, up to rounding
             return right
-        # Close to the minimum both slopes are rounding errors, and a step of 1 makes them smallest.
+        # Close to the minimum both slopes are rounding errors, which are smallest with a step of 1.
         slope_tol = 0.1 * abs(left_slope) + 1e-14 * float(np.maximum(-self.low, self.high) @ np.abs(change))
         while right_slope < -slope_tol and right < _MAX_STEP_LENGTH:
             left, left_slope, right = right, right_slope, 4.0 * right

@@ -4,15 +4,16 @@ Over w, b and the signs y*_j of the unlabeled rows, num_+ of which are 1, the ob
 
     1/2 ||w||^2 + C sum_i xi_i + C* sum_j xi*_j,
 
-the first sum over labeled rows, the second over unlabeled ones. There are as many minima as labelings, and the result
-depends on the path. The costs C*_- and C*_+ of negative and positive unlabeled rows begin so low that only labels
-count, and increase step by step. In each step, SVMs are solved and signs are switched until no pair is switchable.
+the first sum over labeled rows, the second over unlabeled ones. Every labeling has its own minimum, so that the result
+depends on the path. The costs C*_- and C*_+ of negative and positive unlabeled rows are at first so low that only
+labels matter, and increase step by step. In each step, SVMs are solved and signs are switched until no pair is
+switchable.
 
-A positive row m and a negative row l of scores f_m < f_l both prefer the sign of the other, unless one of them has no
-loss. In losses this is the condition of Joachims (1999): xi_m > 0, xi_l > 0, xi_m + xi_l > 2, for xi_m = 1 - f_m and
+A positive row m and a negative row l with scores f_m < f_l should switch their signs, unless one of them has no loss.
+In losses this is the condition of Joachims (1999): xi_m > 0, xi_l > 0, xi_m + xi_l > 2, for xi_m = 1 - f_m and
 xi_l = 1 + f_l, so that xi_m + xi_l - 2 = f_l - f_m. With fixed weights, the switch changes the losses to
-max(0, 2 - xi_m) < xi_l at the cost of a negative row, and to max(0, 2 - xi_l) < xi_m at the cost of a positive one. So
-it decreases the objective, whatever the two costs are. Pairs without a common row decrease it independently.
+max(0, 2 - xi_m) < xi_l at the cost of a negative row, and to max(0, 2 - xi_l) < xi_m at that of a positive row. So
+it decreases the objective for any two costs. Pairs without a common row decrease it independently.
 
 Scores are accurate only to the tolerance of the SVM. A pair is switchable if each of the three conditions holds by
 more than a margin, which is this tolerance; rows of equal scores are therefore never switched.
@@ -53,7 +54,7 @@ class BinaryLabels:
 
 
 def binary_labels(mask: Mask, k: int, positive_fraction: float | None = None) -> BinaryLabels:
-    """Return the labels of class k against the others: S = {k} is positive, S without k negative, others unlabeled.
+    """Return the labels of class k against the others: S = {k} is positive, S without k negative, all else unlabeled.
 
     The fraction p of positive rows among the unlabeled is by default the mean of q_i = 1[k in S_i] / |S_i| over the
     rows that are not full; num_+ = floor(p * unlabeled + 1/2).
@@ -138,21 +139,21 @@ def solve_transductive(
     problem : SVMProblem
     labels : BinaryLabels
     C, C_unlabeled : float
-        Above 0.
+        Costs C and C*, above 0.
     label_switching : {"multiple", "single"}
         Between two SVMs, switch the signs of all pairs that `switchable_pairs` returns, or of the first.
     cost_ratio : {"balanced", "paper"}
         Initial C*_+ / C*_-. "balanced" is (1 - p) / p with p = num_+ / number of unlabeled rows, so that positive and
         negative rows have the same total cost; "paper" is p / (1 - p).
     growth : float
-        Above 1.
+        Growth factor of the costs, above 1.
     tol : float
         Above 0: tolerance of the scores of the last SVM, and margin of its switchable pairs. Before the last step both
         are sqrt(tol).
     max_iter : int
-        Largest number of SVMs of all rows.
+        Maximum number of SVMs of all rows.
     rng : Generator
-        Draws the order in which rows are visited.
+        Random generator for the order of the rows.
 
     Returns
     -------
@@ -221,13 +222,14 @@ def switchable_pairs(scores: Floats, signs: Floats, unlabeled: Ints, *, margin: 
     """Return disjoint pairs of a positive and a negative row that should switch their signs, the worst pair first.
 
     The positive row of the i-th lowest score is paired with the negative row of the i-th highest; ties go to the
-    first row. All pairs that meet the conditions are returned; none only if no possible pair meets them.
+    first row. All of these pairs that meet the conditions are returned. If none is returned, no other pair meets them
+    either.
 
     Parameters
     ----------
     scores, signs : ndarray of shape (n,)
     unlabeled : ndarray
-        Row numbers that may switch.
+        Indices of the rows that may switch.
     margin : float
         At least 0: amount by which xi_m > 0, xi_l > 0 and xi_m + xi_l > 2 must hold.
 

@@ -25,11 +25,11 @@ from oneof.solvers.transductive.newton import newton_proximal
 from oneof.typing import Floats
 
 MAX_EPOCHS = 10_000
-"""Largest number of passes over the rows for one SVM."""
+"""Maximum number of passes over the rows for one SVM."""
 _NEWTON_AFTER = 50
 """Number of epochs before a Newton step over all free variables is tried."""
 _MIN_TOL = 1e-13
-"""Smallest tolerance of scores: below, they are dominated by rounding errors."""
+"""Minimum tolerance of scores; smaller differences are dominated by rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,14 @@ def solve_weighted_svm(
         At least 0; rows of cost 0 are ignored.
     initial : SVMSolution
     tol : float
-        Largest allowed violation of an optimality condition by a score: y_i f_i >= 1 if beta_i = 0, <= 1 if it is
+        Maximum violation of an optimality condition by a score: y_i f_i >= 1 if beta_i = 0, <= 1 if it is
         y_i C_i, and = 1 between. A beta_i within tol C_i of a bound counts as at the bound.
     rng : Generator
-        Draws the order of the rows.
+        Random generator for the order of the rows.
     allow_increase : bool
         Whether P may be higher than at the initial weights.
     max_epochs : int
-        Largest number of passes over the rows.
+        Maximum number of passes over the rows.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def solve_weighted_svm(
         skip_until[:] = epoch  # rows that seemed to stay at their bound are visited again
         while epoch < max_epochs:
             order = rng.permutation(active[skip_until[active] <= epoch])
-            worst = _run_epoch(
+            max_violation = _run_epoch(
                 rows,
                 order,
                 signs,
@@ -147,9 +147,9 @@ def solve_weighted_svm(
             )
             epoch += 1
             shift = strength * float(coefficients.sum())
-            if abs(shift) > max(worst, inner_tol):  # the penalty keeps b away from its optimum: move the center
+            if abs(shift) > max(max_violation, inner_tol):  # the penalty keeps b away from its optimum: move the center
                 intercept[0] += shift
-            elif worst <= inner_tol:
+            elif max_violation <= inner_tol:
                 if len(order) == len(active):
                     break
                 skip_until[:] = epoch
@@ -176,7 +176,7 @@ def solve_weighted_svm(
         weights = space.to_internal(solution.weights)
         inner_tol *= 0.2
         if epoch >= _NEWTON_AFTER:
-            next_newton = epoch  # coordinate ascent was slow already
+            next_newton = epoch  # coordinate ascent has been slow so far
 
 
 def _evaluate(
@@ -227,7 +227,7 @@ def best_intercept(products: Floats, signs: Floats, costs: Floats) -> float:
     -1.25
     """
     active = np.flatnonzero(costs > 0.0)
-    kinks = signs[active] - products[active]  # at which the loss of a row begins or ends; the slope rises by its cost
+    kinks = signs[active] - products[active]  # where a loss begins or ends, and the slope increases by its cost
     order = np.argsort(kinks, kind="stable")
     kinks, active = kinks[order], active[order]
     derivatives = np.cumsum(costs[active]) - float(costs[active][signs[active] > 0].sum())  # to the right of each kink
@@ -254,16 +254,16 @@ def _run_epoch(
 ):
     """Update the dual variables of the rows in `order` once, and return the largest violation."""
     score = np.empty(1)
-    worst = 0.0
+    max_violation = 0.0
     for r in range(order.shape[0]):
         i = order[r]
         sign, cost, size = signs[i], costs[i], signs[i] * coefficients[i]
         row_scores(rows, i, weights, score)
         slack = 1.0 - sign * (score[0] + intercept[0])
         violation = max(slack if size < cost else 0.0, -slack if size > 0.0 else 0.0)
-        worst = max(worst, violation)
+        max_violation = max(max_violation, violation)
         if violation == 0.0:
-            # A row that stays at its bound is skipped for longer and longer.
+            # A row that stays at its bound is skipped for an increasing number of epochs.
             idle_epochs[i] = min(2 * idle_epochs[i] + 1, 31)
         else:
             idle_epochs[i] = 0
@@ -275,4 +275,4 @@ def _run_epoch(
             row_add(rows, i, weights, 0, step)
             intercept[0] += strength * step
         skip_until[i] = epoch + 1 + idle_epochs[i]
-    return worst
+    return max_violation

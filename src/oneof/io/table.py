@@ -167,12 +167,12 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     source = str(table.path)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
         raise DataError(
-            f"the truth {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
+            f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
         )
     truth, error = match_true_labels(cells.to_list(), classes)
     if error is not None:
         raise DataError(
-            f"the truth {column!r} contains {error.label!r}, which is not a class of the candidate sets. Name all "
+            f"the truth column {column!r} contains {error.label!r}, which is not a class of the candidate sets. Name all "
             "classes "
             "(--classes) in fit if it is one of them, or leave the cell empty if the true label is unknown.",
             source=source,
@@ -180,7 +180,7 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
         )
     missing = np.asarray([label is None for label in truth])
     if missing.all():
-        raise DataError(f"the truth {column!r} has no labels.", source=source)
+        raise DataError(f"the truth column {column!r} has no labels.", source=source)
     return truth if missing.any() else np.asarray(truth.tolist(), dtype=classes.dtype)
 
 

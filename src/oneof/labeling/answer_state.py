@@ -137,11 +137,11 @@ def combine(
     classes: Labels,
     *,
     min_votes: int = 1,
-    top: int | None = 1,
+    top_k: int | None = 1,
 ) -> CandidateSets:
     """Combine the current answers by `CandidateSets.from_annotations`.
 
-    An answer is a vote for each class that it leaves possible. With ``top=1`` the candidates of a row are the classes
+    An answer is a vote for each class that it leaves possible. With ``top_k=1`` the candidates of a row are the classes
     with the most votes. If the answers have common classes, this is their intersection. Otherwise it is the classes
     that most annotators consider possible.
 
@@ -151,7 +151,7 @@ def combine(
     start : ndarray of shape (n_samples, n_classes), bool
         Candidate sets of rows without an answer.
     classes : ndarray of shape (n_classes,)
-    min_votes, top
+    min_votes, top_k
         As for `CandidateSets.from_annotations`.
 
     Returns
@@ -173,7 +173,7 @@ def combine(
         for line, given in zip(table, votes, strict=True):
             line[: len(given)] = given
         combined = CandidateSets.from_annotations(
-            table, classes=np.arange(len(classes)), min_votes=min_votes, top_k=top
+            table, classes=np.arange(len(classes)), min_votes=min_votes, top_k=top_k
         )
         informative = ~combined.is_unlabeled
         mask[np.array(rows)[informative]] = combined.mask[informative]

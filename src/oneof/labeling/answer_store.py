@@ -36,11 +36,11 @@ class AnswerStore:
         Callback ``(row)`` for each row with new entries.
     """
 
-    def __init__(self, log: AnswerLog, start: Mask, classes: Labels, *, min_votes: int, top: int | None) -> None:
+    def __init__(self, log: AnswerLog, start: Mask, classes: Labels, *, min_votes: int, top_k: int | None) -> None:
         self.lock, self.state, self.start = threading.RLock(), AnswerState(), start
         self.on_change: Callable[[int], None] | None = None
         self._log, self._classes = log, classes
-        self._min_votes, self._top = min_votes, top
+        self._min_votes, self._top_k = min_votes, top_k
         self._mask = start.copy()
 
     def sync(self) -> None:
@@ -54,7 +54,7 @@ class AnswerStore:
             if changed:
                 answers = {index: current[row] for index, row in enumerate(changed)}
                 combined = combine(
-                    answers, self.start[changed], self._classes, min_votes=self._min_votes, top=self._top
+                    answers, self.start[changed], self._classes, min_votes=self._min_votes, top_k=self._top_k
                 )
                 self._mask[changed] = combined.mask
             for entry in entries:

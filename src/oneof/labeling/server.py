@@ -192,7 +192,7 @@ class LabelingServer:
             import starlette  # noqa: F401 - imported here so that a missing starlette is an error of one line
             import uvicorn
         except ImportError as error:
-            raise MissingExtraError(error.name or "uvicorn", "web") from None
+            raise MissingExtraError(error.name or "uvicorn", "labeling") from None
         from oneof.labeling.app import PageOptions, make_app
 
         if not isinstance(session, LabelingSession):

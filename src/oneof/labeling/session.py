@@ -61,7 +61,7 @@ class LabelingSession(AnswerAPI):
         Number of questions that a model selects at a time.
     background : bool, default=False
         Whether a thread fits the model while the next questions are answered. Otherwise `ask` fits it.
-    min_votes, top : default=1, 1
+    min_votes, top_k : default=1, 1
         How the answers of several annotators are combined: see `oneof.CandidateSets.from_annotations`. Each answer is
         a vote for every class that it leaves possible, so by default consistent answers are intersected.
     random_state : int, RandomState instance or None
@@ -109,7 +109,7 @@ class LabelingSession(AnswerAPI):
         prefetch: int = 20,
         background: bool = False,
         min_votes: int = 1,
-        top: int | None = 1,
+        top_k: int | None = 1,
         random_state: Any = None,
     ) -> None:
         check_counts(
@@ -117,7 +117,7 @@ class LabelingSession(AnswerAPI):
             refit_every=refit_every,
             prefetch=prefetch,
             min_votes=min_votes,
-            top=1 if top is None else top,
+            top_k=1 if top_k is None else top_k,
         )
         check_positive("check_interval", check_interval, integer=True, allow_zero=True)
         check_bool("background", background)
@@ -130,7 +130,7 @@ class LabelingSession(AnswerAPI):
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
-            self.answers = AnswerStore(log, start.mask, start.classes, min_votes=min_votes, top=top)
+            self.answers = AnswerStore(log, start.mask, start.classes, min_votes=min_votes, top_k=top_k)
             self._scheduler = QuestionScheduler(
                 start.mask, self.answers.state, self._learner, int(annotations_per_item), int(check_interval), rng
             )

@@ -226,7 +226,7 @@ def _polars() -> Any:
     try:
         import polars as pl
     except ImportError:
-        raise MissingExtraError("polars", "web") from None
+        raise MissingExtraError("polars", "labeling") from None
     return pl
 
 
@@ -291,7 +291,7 @@ class ImageFolder:
         try:
             from PIL import Image
         except ImportError:
-            raise MissingExtraError("Pillow", "web") from None
+            raise MissingExtraError("Pillow", "labeling") from None
         features = np.empty((len(names), 3 * _SIDE**2))
         for row, name in enumerate(names):
             if name is None:

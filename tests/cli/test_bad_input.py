@@ -52,7 +52,7 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
         _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("[]")).otherwise(pl.col("species"))),
         "row 3: the candidate set is empty",
     ),
-    "no features": (lambda: b"species,truth\nowl,owl\nwren,wren\n", "there is no feature"),
+    "no features": (lambda: b"species,truth\nowl,owl\nwren,wren\n", "no feature column remains"),
     "continuous": (_with(species=pl.col("mass")), "continuous"),
 }
 

@@ -61,7 +61,7 @@ def test_overrides_take_precedence(table: Table) -> None:
         choose_columns(table, exclude=[], overrides=Overrides(texts=("colr",)))
     with pytest.raises(DataError, match="must have one kind; got number and text"):
         choose_columns(table, exclude=[], overrides=Overrides(numbers=("id",), texts=("id",)))
-    with pytest.raises(DataError, match="there is no feature"):
+    with pytest.raises(DataError, match="no feature column remains"):
         choose_columns(Table(table.frame.select("label", "constant"), PATH), exclude=["label"])
 
 

@@ -135,7 +135,7 @@ def test_other_streams_and_options_are_errors(left, tmp_path):
         ),
     ]
     make_frame(300).write_csv(tmp_path / "u.csv")
-    cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "belongs to the stream"))
+    cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "belongs to the source"))
     for source, estimator, options, message in cases:
         with pytest.raises(DataError, match=message):
             _resume(source, saved, estimator, options)

@@ -70,9 +70,9 @@ class PreparedTable:
 
 
 def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
-    """Read a table from a file; every defect is an error of `oneof.errors`."""
+    """Read a table from a file; defects raise errors of `oneof.errors`."""
     if not read_options.labels:
-        raise InputError(f"--labels must name the label column of {path}; got no name.")
+        raise InputError(f"--labels must name the label column of {path}; got none. Add --labels COLUMN.")
     words = read_text_options(read_options.stop_words, read_options.stem)
     verbatim = {*read_options.labels, *([read_options.truth] if read_options.truth else [])}
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
@@ -106,8 +106,8 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
         names, excluded = list(auto_methods(estimators, n_features)), excluded_from_auto(n_features)
     else:
         names, excluded = [_match_name(method, estimators)], ()
-    # The steps of a method's own pipeline are inserted flat, since `pipeline[-1]` must be the estimator. The encoder
-    # has scaled sparse features: a second scaler would give a word that occurs once the weight of any other word.
+    # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
+    # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones.
     first = -1 if sp.issparse(encoded) else 0
     steps = {name: getattr(estimators[name], "steps", None) or [("method", estimators[name])] for name in names}
     pipelines = {name: Pipeline([("columns", encoder), *steps[name][first:]]) for name in names}

@@ -24,7 +24,7 @@ DEFAULT_METHOD = "MaxPerceptron"
 
 @dataclass(frozen=True)
 class OnlineOptions:
-    """The options of `oneof fit` for streams."""
+    """Options of `oneof fit` for streams."""
 
     format: str | None = None
     epochs: int = 1
@@ -33,12 +33,12 @@ class OnlineOptions:
     checkpoint_rows: int | None = None
     checkpoint_seconds: float | None = 60.0
     resume: bool | None = None
-    """True: continue from the checkpoint; False: start again; None: start if there is no checkpoint."""
+    """True: resume from the checkpoint; False: start again; None: start unless a checkpoint exists."""
 
 
 @dataclass(frozen=True)
 class OnlineResult:
-    """The result of `fit_online`: the summary in the types of JSON, the fit and the files written."""
+    """Result of `fit_online`: the summary as JSON types, the fit, and the files written."""
 
     summary: dict[str, Any]
     fit: "StreamResult"
@@ -60,9 +60,9 @@ def fit_online(
     folder: Path,
     progress: ProgressFactory,
 ) -> OnlineResult:
-    """Fit to a stream and write model, summary and curve into a folder, with checkpoints meanwhile.
+    """Fit a stream, save checkpoints, and write model, summary and curve into a folder.
 
-    The checkpoint is removed when the other files are written.
+    The checkpoint is removed after the other files are written.
     """
     from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, open_source
 
@@ -106,8 +106,8 @@ def resume_hint(folder: Path, arguments: list[str]) -> str | None:
     checkpoint = folder / CHECKPOINT
     if not checkpoint.exists():
         return None
-    again = shlex.join(["oneof", *(word for word in arguments if word not in ("--resume", "--restart")), "--resume"])
-    return f"the progress is saved in {checkpoint}; continue with: {again}"
+    command = shlex.join(["oneof", *(word for word in arguments if word not in ("--resume", "--restart")), "--resume"])
+    return f"the run is saved in {checkpoint}; continue with: {command}"
 
 
 def _make_classifier(method: str) -> Any:
@@ -123,7 +123,7 @@ def _make_classifier(method: str) -> Any:
 def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction: float | None) -> None:
     rows, last = validation.total.rows, validation.windows[-1]
     speed = validation.total.rows_per_second or 0
-    losses = f"L_A {format_percent(validation.total.model_loss)}, recently {format_percent(last.model_loss)}"
+    losses = f"loss {format_percent(validation.total.model_loss)}, recently {format_percent(last.model_loss)}"
     bar(rows, None if not fraction else round(rows / fraction), f"{losses}; {speed:,.0f} rows/s")
 
 
@@ -166,14 +166,14 @@ def _write_model(path: Path, fit: "StreamResult", reading: ReadOptions, summary:
 
 
 def _write_curve(path: Path, counts: "ProgressiveValidation") -> None:
-    """Write a line per window: the rows up to its end, its losses, the losses so far, and its speed."""
+    """Write one line per window: the number of rows up to its end, its losses, the cumulative losses, and its speed."""
     from oneof.stream import Window
 
-    so_far = Window()
+    cumulative = Window()
     with path.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file)
         lines.writerow(["rows", "window_loss", "window_model_loss", "loss", "model_loss", "rows_per_second"])
         for window in counts.windows:
-            so_far = so_far + window
-            losses = (window.loss, window.model_loss, so_far.loss, so_far.model_loss)
-            lines.writerow([so_far.rows, *losses, window.rows_per_second])
+            cumulative = cumulative + window
+            losses = (window.loss, window.model_loss, cumulative.loss, cumulative.model_loss)
+            lines.writerow([cumulative.rows, *losses, window.rows_per_second])

@@ -28,12 +28,16 @@ Examples:
 
 
 def run(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The file model.skops of oneof fit.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by oneof fit (model.skops).")],
     table: options.Stream,
     *,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="FILE", help="CSV to write, - for the screen; by default TABLE-predictions.csv."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="CSV file to write, or - for standard output; by default TABLE-predictions.csv.",
+        ),
     ] = None,
     truth: options.Truth = None,
     format: options.Format = None,  # noqa: A002 - the option's name
@@ -43,8 +47,8 @@ def run(
     """Predict a label for every row of a table.
 
     The table must have the feature columns of the training table; other columns are ignored. If it also has the label
-    columns, the covering rate is printed. An older file of predictions is replaced. For a model of fit --online, the
-    table may exceed the memory.
+    columns, the covering rate is printed. An older file of predictions is replaced. A model of fit
+    --online predicts in batches, so the table may be larger than memory.
     """
     with terminal.handle_errors(debug=debug):
         saved = load_model(model)
@@ -52,7 +56,7 @@ def run(
             _predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
             return
         if format is not None:
-            raise InputError("--format is for models of `oneof fit --online` only: remove it.")
+            raise InputError("--format needs a model of `oneof fit --online`: remove the option.")
         result = predict(saved, table, truth=truth)
         for sentence in result.notes:
             terminal.print_note(sentence)
@@ -186,14 +190,16 @@ def check_output(path: Path, *, read: Sequence[Path]) -> None:
 
     check_not_input([path], read)
     if path.is_dir():
-        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file.")
+        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file by --out.")
     if not path.parent.is_dir():
-        raise DataError(f"cannot write {path}: the folder {path.parent} does not exist.")
+        raise DataError(
+            f"cannot write {path}: the folder {path.parent} does not exist. Create it, or choose another --out."
+        )
     check_writable(path.parent)
 
 
 def load_model(path: Path) -> "SavedModel":
-    """Read a model with the columns of its training table."""
+    """Load a model file of `oneof fit`."""
     from typing import get_args
 
     from oneof.io import Kind
@@ -201,15 +207,17 @@ def load_model(path: Path) -> "SavedModel":
 
     model = load(path)
     if not isinstance(model, SavedModel):
-        raise ModelFileError(f"{path} has an estimator without the columns of a table: use a model of `oneof fit`.")
+        raise ModelFileError(
+            f"{path} has an estimator without the columns of a table. Use a model file of `oneof fit`."
+        )
     unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
     if unknown:
-        raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}: update oneof.")
+        raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}. Update oneof.")
     return model
 
 
 def check_stemmer(model: "SavedModel") -> list[str]:
-    """Return a note if words are now stemmed by another package than in training, which may give other stems."""
+    """Return a note if the installed stemmer differs from that of training, since some stems may differ."""
     from oneof.text import stemmer_version
 
     words = model.summary.get("words")
@@ -283,15 +291,15 @@ class StreamPrediction:
     Parameters
     ----------
     model : SavedModel
-        With ``summary["online"]``.
+        Model of `oneof fit --online`.
     source : Source
     truth : str, optional
-        The column of true labels.
+        Column of true labels.
 
     Attributes
     ----------
     rows : int
-        The number of rows predicted so far.
+        Number of rows predicted so far.
     notes : list of str
         Warnings.
     """
@@ -300,8 +308,10 @@ class StreamPrediction:
         from oneof.candidates.columns import LabelReader
 
         if (source.format == "svmlight") == bool(model.columns):
-            expected = "a table with columns" if model.columns else "a svmlight file"
-            raise InputError(f"the model needs {expected}, as in training; {source.display_name} has another format.")
+            expected = "a table with columns" if model.columns else "an svmlight file"
+            raise InputError(
+                f"the model needs {expected}, as in training; {source.display_name} has the format {source.format}."
+            )
         if truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels. Omit --truth.")
         self.rows = 0
@@ -316,12 +326,12 @@ class StreamPrediction:
 
     @property
     def covering_rate(self) -> float | None:
-        """The covering rate over the labeled rows; None if there are no labels, or a label cannot be read."""
+        """Covering rate over the labeled rows; None without labels, or if a label cannot be read."""
         return self._n_covered / self._n_labeled if self._reader is not None and self._n_labeled else None
 
     @property
     def accuracy(self) -> float | None:
-        """The accuracy over the rows with a true label; None if there are none."""
+        """Accuracy over the rows with a true label; None without any."""
         return self._n_correct / self._n_true if self._n_true else None
 
     def frames(self) -> Iterator["pl.DataFrame"]:

@@ -1,7 +1,7 @@
 """Reader of CSV and TSV files.
 
 polars parses the cells. It pads short lines, renames repeated columns and guesses silently, so every line is checked
-before: the error then names the line.
+first, and an error names the line.
 """
 
 import csv
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MISSING = ["NA", "N/A", "NaN", "nan", "null", "NULL", "?"]
-"""Cells that are missing values, as empty cells are, except in columns of labels."""
+"""Cells that are missing values, like empty cells, except in columns of labels."""
 
 _CHECKED_RECORDS = 10_000
 """Records per block when a whole file is checked."""
@@ -67,7 +67,7 @@ class CsvReader:
                 self._end = block.line_of(len(records))
             yield TextBlock(records, block.path, block.start, block.n_cells), after
         if not self.columns and start == RecordOffset():
-            self._read_header()  # a file without rows must have a header, too
+            self._read_header()  # a file without rows must have a header as well
 
     def parse(
         self,
@@ -186,7 +186,7 @@ def _delimiter_of(header: bytes, *, tab: bool) -> str:
 
 
 def _check_names(path: Path, columns: Sequence[str]) -> None:
-    """Raise unless every column has its own name."""
+    """Raise unless every column has a unique name."""
     if not columns:
         raise DataError(f"{path} is empty. The first line must have the names of the columns.")
     if "" in columns and columns.index("") > 0:
@@ -194,7 +194,7 @@ def _check_names(path: Path, columns: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in columns:
         if name in seen:
-            raise DataError(f"{path} has two columns {name!r}. Give every column its own name.")
+            raise DataError(f"{path} has two columns {name!r}. Give every column a unique name.")
         seen.add(name)
 
 
@@ -209,7 +209,7 @@ def _check_block(
     delimiter : bytes
     n_columns : int
     blank_line : int or None
-        The number of the first blank line at the end of the block before.
+        Number of the first blank line at the end of the previous block.
 
     Raises
     ------

@@ -31,21 +31,21 @@ FORMATS = {
     "parquet": (".parquet",),
     "arrow": (".arrow", ".feather", ".ipc"),
 }
-"""The formats of streams and the suffixes of their file names; a text format may also have .gz after the suffix."""
+"""Formats of streams and the suffixes of their files; a text format may also have .gz after the suffix."""
 TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
 
 STANDARD_INPUT = Path("-")
 _HEAD = 2**16
 _CHUNK = 2**16
 _MAX_RECORD_BYTES = 2**28
-"""A longer line or quoted cell is an error of the file: a few KiB of gzip may decompress to more."""
+"""Maximum size of a line or quoted cell; a few KiB of gzip may decompress to more."""
 _MAX_CELL = 2**31 - 1
 _MAX_MESSAGE = 200
 
 
 @dataclass(frozen=True)
 class Source:
-    """The files of a stream, in the order in which they are read.
+    """Files of a stream, in the order in which they are read.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Source:
 
     @property
     def display_name(self) -> str:
-        """The name for messages."""
+        """Name for messages."""
         return self.name if self.can_be_read_again else str(display_path(STANDARD_INPUT))
 
     def identity(self) -> list[list[Any]]:
@@ -133,7 +133,7 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
         files = sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path)))
         files = [file for file in files if format is not None or format_of(file) is not None]
         if not files:
-            raise DataError(f"the folder {path} contains no file of a known format: {_suffixes()}.")
+            raise DataError(f"the folder {path} has no file of a known format. The extensions are {_suffixes()}.")
     elif path.is_file():
         files = [path]
     else:
@@ -184,7 +184,7 @@ def _file_identity(file: Path) -> list[Any]:
 
 
 class RecordOffset(NamedTuple):
-    """A position between two records of a file."""
+    """Position between two records of a file."""
 
     row: int = 0
     """The number of rows before it."""
@@ -344,7 +344,7 @@ class RecordReader:
             try:
                 n_cells = len(next(csv.reader(texts(), delimiter=self._delimiter, strict=True)))
             except csv.Error:
-                n_cells = 0  # the check of the cells names the fault
+                n_cells = 0  # the error is raised when the cells are checked
         return b"".join(record), n_cells
 
     def _lines(self, content: BinaryIO, first_number: int) -> Iterator[bytes]:
@@ -367,18 +367,17 @@ class RecordReader:
             content.seek(start.offset)
             return
         self._update_hash(header)
-        left = start.offset - (content.tell() if content.seekable() else len(header))
-        while left > 0:
-            skipped = content.read(min(left, _CHUNK))
+        remaining = start.offset - (content.tell() if content.seekable() else len(header))
+        while remaining > 0:
+            skipped = content.read(min(remaining, _CHUNK))
             if not skipped:
                 break
             self._update_hash(skipped)
-            left -= len(skipped)
-        if left or (self._hash is not None and self._hash.hexdigest() != start.prefix_hash):
+            remaining -= len(skipped)
+        if remaining or (self._hash is not None and self._hash.hexdigest() != start.prefix_hash):
             raise DataError(
-                f"{self.path} does not begin with the {start.offset:,} bytes that were read before. Give the same "
-                "stream "
-                "from its beginning, or start again with --restart."
+                f"{self.path} does not begin with the {start.offset:,} bytes that were read before. Give the "
+                "same stream from its beginning, or start again with --restart."
             )
 
     def _update_hash(self, content: bytes) -> None:
@@ -416,7 +415,7 @@ long_cells = _LongCells()
 
 @contextmanager
 def polars_errors_as_data_errors(path: Path) -> Iterator[None]:
-    """Raise errors of polars, its panics on damaged files included, and of the file system as a DataError."""
+    """Raise errors of polars (including panics on damaged files) and of the file system as a DataError."""
     import polars as pl
 
     try:

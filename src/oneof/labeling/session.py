@@ -1,4 +1,4 @@
-"""Labeling session: the object behind the page, for notebooks and simulations as well."""
+"""Labeling session, for the page, for notebooks and for simulations."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ from oneof.validation import check_bool, check_positive, check_random_state
 
 
 class LabelingSession(AnswerAPI):
-    """Rows to be labeled by people, and a model that selects the next question.
+    """Session of active learning: people label rows, and a model selects the next row.
 
     An answer is one label, several labels of which one is true, labels that are excluded, or "don't know". Every
     answer is on the disk before `answer` returns. The file is append-only, and several sessions may write to one file
@@ -44,7 +44,7 @@ class LabelingSession(AnswerAPI):
     path : path-like, optional
         The file of answers, created if it does not exist; by default answers are stored in memory only.
     table : oneof.labeling.LabelTable, optional
-        The rows as shown to people and exported; by default the features.
+        Rows as shown to annotators and exported; by default the features.
     estimator : estimator, optional
         An estimator that accepts candidate sets; it is cloned. By default `GraphLogisticRegression`; with more than
         200 features it uses their 100 directions of greatest variance.
@@ -62,7 +62,7 @@ class LabelingSession(AnswerAPI):
     background : bool, default=False
         Whether a thread fits the model while the next questions are answered. Otherwise `ask` fits it.
     min_votes, top_k : default=1, 1
-        How the answers of several annotators are combined: see `oneof.CandidateSets.from_annotations`. Each answer is
+        Combination of the answers of several annotators: see `oneof.CandidateSets.from_annotations`. Each answer is
         a vote for every class that it leaves possible, so by default consistent answers are intersected.
     random_state : int, RandomState instance or None
 
@@ -253,7 +253,7 @@ class LabelingSession(AnswerAPI):
 
     @property
     def table(self) -> LabelTable:
-        """The rows as shown to people."""
+        """Rows as shown to annotators."""
         if self._table is None:
             self._table = LabelTable.from_rows(self._rows, "label")
         return self._table

@@ -137,7 +137,7 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--labels", "species"], "no column 'species'"),
+        (["--labels", "species"], "column 'species' does not exist"),
         (["--labels", "species", "--classes", "owl"], "two or more labels"),
         (["--labels", "species,other", *CLASSES], "one column"),
         (["--labels", "species", *CLASSES, "--show", "sound", "id"], "text or image"),

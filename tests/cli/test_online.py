@@ -156,7 +156,7 @@ ERRORS: list[tuple[tuple[Any, ...], str]] = [
     ((*ONLINE, "--out", "birds.csv"), "cannot create the folder birds.csv"),
     (("fit", "none.csv", "--labels", "x", "--online"), "the file none.csv does not exist"),
     (("fit", "birds.csv", "--online"), "--labels must name the label column"),
-    (("fit", "birds.csv", "--labels", "specis", "--online"), "no column 'specis': did you mean 'species'?"),
+    (("fit", "birds.csv", "--labels", "specis", "--online"), "column 'specis' does not exist: did you mean 'species'?"),
     (("fit", "-", "--labels", "x", "--online"), "standard input needs a text format"),
     (("fit", "birds.csv", "--labels", "species", "--epochs", "2"), "--epochs needs --online: add it"),
     (("fit", "birds.csv", "--labels", "species", "--resume"), "--resume needs --online: add it"),

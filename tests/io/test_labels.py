@@ -84,7 +84,7 @@ def test_signs_are_ambiguous() -> None:
         (_table(y=["1.5", "2.25"]), ["y"], {}, "row 0: labels must not be continuous; got '1.5'"),
         (_table(y=[1.5, 2.25]), ["y"], {}, "continuous"),
         (_table(y=["a", "b"]), ["y"], {"classes": ["a", "c"]}, "row 1: label 'b' is not one of the classes"),
-        (_table(y=["a", "b"]), ["x"], {}, "no column 'x'"),
+        (_table(y=["a", "b"]), ["x"], {}, "column 'x' does not exist"),
         (_table(y=[1, 2]), ["y"], {"classes": ["a", "b"]}, "the labels are numbers"),
     ],
 )

@@ -37,7 +37,7 @@ Classes: TypeAlias = Annotated[
     typer.Option(
         "--classes",
         metavar="A,B,...",
-        help="All classes; by default those in the table. If the first one begins with a minus sign, use = as in --classes=-1,1.",
+        help="All classes; by default those in the table. Use = if the first begins with a minus sign: --classes=-1,1.",
     ),
 ]
 Truth: TypeAlias = Annotated[

@@ -27,7 +27,7 @@ _CHECKED_RECORDS = 10_000
 
 
 class CsvReader:
-    """The rows of one file.
+    """Reader of the rows of one CSV or TSV file.
 
     Parameters
     ----------

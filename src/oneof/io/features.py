@@ -59,8 +59,12 @@ def choose_columns(
     """Choose the features of a table and infer their kinds.
 
     Columns of true and false have the kind yes/no. Text with few distinct values is a category, other text is text.
-    These columns are excluded: columns without a value or with a single value, dates, nested values, whole numbers that
-    count the rows, and text with a different word in each row. The last two identify a row but do not describe it.
+    These columns are excluded:
+
+    * columns without a value or with a single value
+    * dates
+    * nested values
+    * whole numbers that count the rows, and text with a different word in each row, which only identify a row
 
     Parameters
     ----------
@@ -304,7 +308,7 @@ def read_text_options(stop_words: str = NONE, stem: str = NONE) -> TextOptions:
     DataError
         If the file of stop words does not exist, is not text, or contains no word.
     InputError
-        If there is no stemmer for the language.
+        If the language has no stemmer.
     MissingExtraError
         If snowballstemmer is not installed and `stem` names a language.
     """

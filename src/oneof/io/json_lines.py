@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class JsonLinesReader:
-    """The objects of one file.
+    """Reader of the objects of one JSON-lines file.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The files of a stream, and the records of a text file.
+"""Files of a stream, and records of a text file.
 
 A source is one file, a folder of files of one format, or standard input. A text file is read in blocks of complete
-records, from its beginning or from an offset that was reached before.
+records, from its beginning or from an offset of an earlier block.
 """
 
 import csv
@@ -70,7 +70,7 @@ class Source:
 
     @property
     def can_be_read_again(self) -> bool:
-        """Whether the rows can be read several times; False for standard input."""
+        """True if the rows can be read several times; False for standard input."""
         return self.files != (STANDARD_INPUT,)
 
     @property
@@ -97,7 +97,7 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
     Parameters
     ----------
     path : str or path-like
-        A file; a folder, whose files of a known format (in subfolders too, hidden ones excepted) are read in the order
+        A file; a folder, whose files of a known format (also in subfolders, except hidden ones) are read in the order
         of their names; or "-", standard input.
     format : {"csv", "tsv", "jsonl", "svmlight", "parquet", "arrow"}, optional
         By default it is inferred from the suffix. It is required for standard input, which accepts the first four.
@@ -187,13 +187,13 @@ class RecordOffset(NamedTuple):
     """Position between two records of a file."""
 
     row: int = 0
-    """The number of rows before it."""
+    """Number of earlier rows."""
     line: int = 1
-    """The number of the next line, counted from 1."""
+    """Number of the next line, counted from 1."""
     offset: int = 0
-    """The number of bytes before it, after decompression."""
+    """Number of earlier bytes, after decompression."""
     prefix_hash: str = ""
-    """The hash of these bytes; empty for files, which can be read again."""
+    """Hash of these bytes; empty for files, which can be read again."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class TextBlock:
 
 
 class RecordReader:
-    """The records of one text file, read from the beginning or from an offset that was reached before.
+    """Reader of the records of one text file, from the beginning or from an offset of an earlier block.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ class RecordReader:
         return f"{self.path}, line {line}: a quotation mark is not closed. Close it, or double it."
 
     def _skip_to(self, content: BinaryIO, start: RecordOffset, header: bytes) -> None:
-        """Move to an offset that was reached before."""
+        """Move to an offset of an earlier block."""
         if self._hash is None and not isinstance(content, gzip.GzipFile):
             content.seek(start.offset)
             return
@@ -388,7 +388,7 @@ class RecordReader:
 class _LongCells:
     """Context in which the csv module reads cells of any length.
 
-    The limit belongs to the whole process, so blocks in several threads share the change: the last one to exit restores
+    The limit applies to the whole process, so blocks in several threads share the change: the last one to exit restores
     the limit. No block may contain a `yield`, or the limit would stay changed while a generator is suspended.
     """
 

@@ -45,12 +45,12 @@ class IndexedRows:
 
     @property
     def height(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(self.labels)
 
 
 class SvmlightReader:
-    """The rows of one file.
+    """Reader of the rows of one svmlight file.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _join_labels(labels: bytes, separator: str, where: str) -> str:
 
 
 def _pair_error(where: str, pairs: bytes, n_columns: int) -> DataError:
-    # Further digits are ignored: such an index exceeds every number of columns either way.
+    # Further digits are ignored, since such an index exceeds every number of columns.
     indices = [int(pair.split(b":", 1)[0][:_MAX_INDEX_DIGITS]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
     if indices and max(indices) >= n_columns:
         bits = max(indices).bit_length()

@@ -151,7 +151,7 @@ class AnswerLog:
     def append_all(self, entries: Sequence[Entry]) -> list[Entry]:
         """Write all new entries, or none after an error, and return the written ones.
 
-        Entries with an existing key are not written, nor entries of rows that the annotator has already answered.
+        Entries with an existing key and entries of rows that the annotator has already answered are not written.
         """
         with self._writing():
             return [self._append(entry, None) for entry in entries if not (self._find(entry.key) or self._last(entry))]

@@ -2,7 +2,7 @@
 
 Any page in the same browser can send requests to this machine, and a DNS name of an attacker can resolve to it (DNS
 rebinding). Every request must therefore name this server as its host and begin with the secret of the link. A request
-that writes must come from the server's own page, which the browser confirms by `Origin`, and must have a JSON body,
+that writes must come from the page of the server, which the browser confirms by `Origin`. It must have a JSON body,
 which a form cannot send. No response may be read by another origin.
 """
 

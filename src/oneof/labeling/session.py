@@ -260,17 +260,17 @@ class LabelingSession(AnswerAPI):
 
     @property
     def strategy(self) -> str:
-        """The strategy that selects questions."""
+        """Query strategy."""
         return self._learner.strategy
 
     @property
     def snapshot(self) -> ModelSnapshot | None:
-        """The last fitted model and its predictions; None before the first fit."""
+        """Last fitted model and its predictions; None before the first fit."""
         return self._training.snapshot
 
     @property
     def last_error(self) -> str | None:
-        """The error of the last fit in the background, if it failed."""
+        """Error of the last fit in the background, or None."""
         return self._training.last_error
 
     # -- files ------------------------------------------------------------------------------------------------------

@@ -123,8 +123,8 @@ def least_confident(
 ) -> tuple[Ints, Ints]:
     """Return the partial and the unlabeled rows of lowest confidence, ascending, `limit` in total.
 
-    Each kind gets half of the rows if there are enough of both: confidences among two candidates and among all classes
-    are not comparable, and unlabeled rows would fill the list.
+    Each kind gets half of the rows if there are enough of both. Confidences among two candidates and among all classes
+    are not comparable, so unlabeled rows would otherwise fill the list.
     """
     confidence = np.asarray(confidence)
     partial, unlabeled = (

@@ -1,4 +1,4 @@
-"""The state of a run over a stream, and its checkpoints.
+"""State of a run over a stream, and its checkpoints.
 
 A checkpoint is JSON and plain arrays in one .npz file, without pickles, which is written atomically. The archive has a
 checksum for every member, so truncated and damaged files are detected.

@@ -118,8 +118,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
     def partial_fit_transform(self, frame: Any) -> tuple["StreamEncoder", FeatureMatrix]:
         """Return the encoder updated by a batch, and the batch as rows standardized by all rows so far.
 
-        The batch is included in the moments: each of n numbers is at most sqrt(n) standard deviations from their mean,
-        while a new number may be arbitrarily far from the mean of the earlier rows. Labels are not used.
+        The batch is included in the moments, so that standardized numbers are bounded: each of n numbers is at most
+        sqrt(n) standard deviations from their mean. A new number may be arbitrarily far from the mean of the earlier
+        rows. Labels are not used.
         """
         numbers = self._numbers(frame)
         after = copy.copy(self)

@@ -157,9 +157,9 @@ def fit_stream(
 ) -> StreamResult:
     r"""Fit an online classifier to a stream, in memory that does not grow with the number of rows.
 
-    Each row is predicted before it is learned, by the weights just before it, and each batch by the model just before
-    it. Both give an estimate of the ambiguous 0-1 loss, which is unbiased if the rows are in random order; a note warns
-    if labels come in runs. The weights equal those of `partial_fit` on the same rows, bit by bit.
+    Each row is predicted by the weights just before it is learned, and each batch by the model just before it is
+    learned. Both give an estimate of the ambiguous 0-1 loss, which is unbiased if the rows are in random order. A note
+    warns if labels come in runs. The weights equal those of `partial_fit` on the same rows, bit by bit.
 
     Parameters
     ----------

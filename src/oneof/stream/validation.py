@@ -1,7 +1,7 @@
 """Progressive validation: the fraction of rows whose prediction, made before the row is learned, is not a candidate.
 
-The loss is biased if consecutive rows have the same label, as in a file that is sorted by class: a prediction from the
-previous rows is then correct for any features. `LabelAutocorrelation` detects this.
+The loss is biased if consecutive rows have the same label, for example in a file that is sorted by class. A prediction
+from the previous rows is then correct for any features. `LabelAutocorrelation` detects this.
 """
 
 import math
@@ -72,11 +72,11 @@ class LabelAutocorrelation:
         """Return a warning if labels occur in runs, else None.
 
         The agreement of consecutive rows is compared with its mean over all orders of the same rows, which follows from
-        the sums. For exact labels, the excess divided by its maximum is the autocorrelation at lag 1: about 1 in sorted
-        rows, and within a few times 1 / sqrt(rows) of 0 in random order. For sets it is smaller, because distractors
-        differ between rows: by the factor `sorted_excess` if they are drawn at random. The warning requires runs at
-        least 1 / (1 - 0.3) = 1.4 times as long as in random order, and an excess of five times 1 / sqrt(rows), which is
-        practically impossible by chance.
+        the sums. For exact labels, the excess divided by its maximum is the autocorrelation at lag 1. It is about 1 in
+        sorted rows, and within a few times 1 / sqrt(rows) of 0 in random order. For sets it is smaller, because
+        distractors differ between rows: by the factor `sorted_excess` if they are drawn at random. The warning requires
+        runs at least 1 / (1 - 0.3) = 1.4 times as long as in random order. It also requires an excess of five times
+        1 / sqrt(rows), which is practically impossible by chance.
         """
         n = self.n_labeled
         if n - max(self.class_counts, default=0.0) < _MIN_MINORITY:

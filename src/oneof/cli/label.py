@@ -276,7 +276,7 @@ def open_session(
 def _read_start(
     table: "Table", label: str, separator: str, named: tuple[str, ...] | None
 ) -> "tuple[CandidateSets, tuple[str, ...]]":
-    """Return the labels of the table itself; with `named` classes the column may be empty or absent."""
+    """Return the labels of the table; with `named` classes the label column may be empty or missing."""
     import numpy as np
 
     from oneof.candidates import CandidateSets

@@ -137,7 +137,7 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
     elif path.is_file():
         files = [path]
     else:
-        raise DataError(f"the file {path} does not exist.")
+        raise DataError(f"the file {path} does not exist. Check its name and folder.")
     return Source(str(path), tuple(files), format or _common_format(path, files))
 
 
@@ -350,7 +350,10 @@ class RecordReader:
     def _lines(self, content: BinaryIO, first_number: int) -> Iterator[bytes]:
         for number, line in enumerate(iter(partial(content.readline, _MAX_RECORD_BYTES), b""), first_number):
             if len(line) == _MAX_RECORD_BYTES:
-                raise DataError(f"{self.path}, line {number}: the line is longer than {_MAX_RECORD_BYTES:,} bytes.")
+                raise DataError(
+                    f"{self.path}, line {number}: the line is longer than {_MAX_RECORD_BYTES:,} bytes. "
+                    "Check the format of the file."
+                )
             yield line
 
     def _gzip_advice(self) -> str:

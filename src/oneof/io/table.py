@@ -92,13 +92,13 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
     if format_ is None:
         raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}.")
     if not path.exists():
-        raise DataError(f"the file {path} does not exist.")
+        raise DataError(f"the file {path} does not exist. Check its name and folder.")
     if not path.is_file():
-        raise DataError(f"{path} is not a file.")
+        raise DataError(f"{path} is not a file. Name a file, or read a folder with --online.")
     spec = BatchSpec(tuple(verbatim), as_text=as_text, labels_required=False)
     batches = list(iterate_batches(Source(str(path), (path,), format_), None, spec))
     if not any(len(batch) for batch in batches):
-        raise DataError(f"{path} has no rows.")
+        raise DataError(f"{path} has no rows. Add at least one.")
     [batch] = batches
     return Table(batch.content, path, batch.label_columns)
 

@@ -117,7 +117,7 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
     try:
         tasks = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise DataError(f"{path} does not exist.") from None
+        raise DataError(f"the file {path} does not exist. Check its name and folder.") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (ValueError, RecursionError):

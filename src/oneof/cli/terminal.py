@@ -57,8 +57,8 @@ def handle_errors(*, debug: bool) -> Iterator[None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(INTERNAL) from None
         except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            _exit(BAD_INPUT, f"{where}{error.strerror or error}.", debug)
+            prefix = f"{error.filename}: " if error.filename else ""
+            _exit(BAD_INPUT, f"{prefix}{error.strerror or error}.", debug)
         except Terminated:
             _exit(TERMINATED, "terminated.", debug)
         except KeyboardInterrupt:
@@ -185,8 +185,8 @@ def _each_minute(title: str) -> Progress:
         now = time.monotonic()
         if done and now - last >= 60.0:
             last = now
-            left = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
-            print_note(f"{title}: {done} of {'an unknown number' if total is None else total} done{left}.")
+            remaining = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
+            print_note(f"{title}: {done} of {'an unknown number' if total is None else total} done{remaining}.")
 
     return update
 

@@ -93,8 +93,8 @@ class CsvReader:
         numbers = {name: str(number) for number, name in enumerate(self.columns)}
         header = self._delimiter.join(numbers.values()).encode()
         content = io.BytesIO(b"".join([header, b"\n", *block.records]))
-        where = Path(f"{block.path}, line {block.start.line} or later,")
-        return self._parse(content, numbers, where, verbatim=verbatim, as_text=as_text, features=features)
+        location = Path(f"{block.path}, line {block.start.line} or later,")
+        return self._parse(content, numbers, location, verbatim=verbatim, as_text=as_text, features=features)
 
     def parse_file(self, *, verbatim: Collection[str], as_text: Collection[str] = ()) -> "pl.DataFrame":
         """Check and return all rows of the file; see `parse`."""
@@ -119,7 +119,7 @@ class CsvReader:
         self,
         content: Any,
         names: Mapping[str, str],
-        where: Path,
+        location: Path,
         *,
         verbatim: Collection[str],
         as_text: Collection[str],
@@ -152,7 +152,7 @@ class CsvReader:
 
         # polars takes one list of missing values for all columns, so columns of labels are read separately.
         labels = [name for name in self.columns if name in verbatim]
-        with polars_errors_as_data_errors(where):
+        with polars_errors_as_data_errors(location):
             frames = [parse(labels, {}, None, infer=False)] if labels else []
             if requested:
                 try:
@@ -234,8 +234,8 @@ def _check_block(
     try:
         b"".join(records).decode()
     except UnicodeDecodeError:
-        wrong = next(i for i, record in enumerate(records) if not _is_utf8(record))
-        raise _not_utf8(block.path, block.line_of(wrong)) from None
+        invalid = next(i for i, record in enumerate(records) if not _is_utf8(record))
+        raise _not_utf8(block.path, block.line_of(invalid)) from None
     return records, blank_line
 
 

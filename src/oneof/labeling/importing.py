@@ -23,14 +23,14 @@ class Annotation(NamedTuple):
         Name of the item in the file.
     worker : str
     labels : tuple of str
-    where : str
+    location : str
         Line or task of the file, for error messages.
     """
 
     item: str
     worker: str
     labels: tuple[str, ...]
-    where: str
+    location: str
 
 
 def read_annotations(path: Path, match: str | None, **columns: str | None) -> list[Annotation]:
@@ -153,15 +153,15 @@ def to_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int,
     """
     codes = {str(name): k for k, name in enumerate(classes.tolist())}
     entries = []
-    for item, worker, labels, where in annotations:
+    for item, worker, labels, location in annotations:
         unknown = [label for label in labels if label not in codes]
         if unknown:
             listed = ", ".join(list(codes)[:8])
-            raise LabelError(f"{where}: label {unknown[0]!r} is not one of the classes {listed}.")
+            raise LabelError(f"{location}: label {unknown[0]!r} is not one of the classes {listed}.")
         row = _row(item, rows)
         if row is None:
             raise DataError(
-                f"{where}: item {item!r} is not in the table. Import rows of this table, or name the column of "
+                f"{location}: item {item!r} is not in the table. Import rows of this table, or name the column of "
                 "the items by --match."
             )
         label_codes = tuple(sorted(codes[label] for label in labels))

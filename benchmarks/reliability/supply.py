@@ -41,7 +41,7 @@ PURPOSES = {
 IMPORTED_AS = {"scikit-learn": "sklearn", "faiss-cpu": "faiss", "pillow": "PIL"}
 PROVIDED_BY = {"distributed": "dask", "markupsafe": "jinja2"}
 """Modules that another package provides: by its extra, or as a documented part."""
-DEVELOPMENT_GROUPS = ("dev", "docs", "fuzz")
+DEVELOPMENT_GROUPS = ("test", "typing", "dev", "docs", "fuzz")
 _NAME = re.compile(r"[\w.-]+")
 
 
@@ -133,7 +133,7 @@ def make_page():
             lines.append(f"| `{line}` | {group or 'core'} | {PURPOSES[name]} | {users} | {text} |")
     lines += ["", "Developers of oneof also install:", ""]
     for group in DEVELOPMENT_GROUPS:
-        if group in groups:
+        if groups.get(group):
             lines.append(f"* `{group}`: {', '.join(f'`{line}`' for line in groups[group])}")
     return "\n".join(lines) + "\n"
 

@@ -92,8 +92,8 @@ def run_digits_demo(folder: Path, *, seed: int, progress_factory: terminal.Progr
     prediction = predict(load_model(model_file), test_file, truth="truth")
     write_predictions(predictions, prediction, read=[model_file, test_file])
     estimate = training.comparison.results[0]
-    words = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
-    commands = [fit_command, shlex.join(words)]
+    arguments = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
+    commands = [fit_command, shlex.join(arguments)]
     files = [str(training_file), str(test_file), *training.summary["files"], str(predictions)]
     return DemoResult(
         training_file,

@@ -263,13 +263,13 @@ def train(
 
 def command_line(path: Path, read_options: "ReadOptions", *, method: str, folder: Path, folds: int, seed: int) -> str:
     """Return the shell command that repeats this training."""
-    words = ["oneof", "fit", str(path), "--labels", ",".join(read_options.labels)]
+    arguments = ["oneof", "fit", str(path), "--labels", ",".join(read_options.labels)]
     if read_options.truth:
-        words += ["--truth", read_options.truth]
+        arguments += ["--truth", read_options.truth]
     if read_options.separator != "|":
-        words += ["--separator", read_options.separator]
+        arguments += ["--separator", read_options.separator]
     if read_options.classes:
-        words.append(f"--classes={','.join(read_options.classes)}")
+        arguments.append(f"--classes={','.join(read_options.classes)}")
     overrides = read_options.overrides
     for option, names in (
         ("--drop", overrides.drop),
@@ -277,11 +277,11 @@ def command_line(path: Path, read_options: "ReadOptions", *, method: str, folder
         ("--categorical", overrides.categories),
         ("--numeric", overrides.numbers),
     ):
-        words += [word for name in names for word in (option, name)]
+        arguments += [argument for name in names for argument in (option, name)]
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
-        words += [option, value] * (value.lower() != "none")
-    words += ["--method", method, "--folds", str(folds), "--seed", str(seed), "--out", str(folder)]
-    return shlex.join(words)
+        arguments += [option, value] * (value.lower() != "none")
+    arguments += ["--method", method, "--folds", str(folds), "--seed", str(seed), "--out", str(folder)]
+    return shlex.join(arguments)
 
 
 def _summarize(
@@ -299,7 +299,7 @@ def _summarize(
         "unlabeled": unlabeled,
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "words": prepared.words.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
+        "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.best_method,
         "estimate": comparison.to_dict()["results"][0],
         "comparison": comparison.to_dict(),

@@ -230,7 +230,7 @@ def open_session(
         raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")
     label = read_options.labels[0]
     kind, column = label_options.show or ("table", None)
-    words = read_text_options(read_options.stop_words, read_options.stem)
+    text_options = read_text_options(read_options.stop_words, read_options.stem)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
     table = read_table(path, as_text=as_text - {label}, verbatim=[label])
@@ -253,12 +253,15 @@ def open_session(
         if label_options.method.lower() != DEFAULT:
             raise InputError("--method needs feature columns besides the images. Remove the option, or add columns.")
     else:
-        columns, oddities = choose_columns(table, exclude=exclude, overrides=overrides)
+        columns, column_notes = choose_columns(table, exclude=exclude, overrides=overrides)
         frame = align_columns(table.frame, columns, path)
-        check_texts(frame, columns, words, path)
-        prepared = PreparedTable(table, start, None, columns, frame, words, ())
-        X, estimator = make_encoder(columns, words).fit_transform(frame), _make_estimator(prepared, label_options)
-        notes = (*notes, *oddities)
+        check_texts(frame, columns, text_options, path)
+        prepared = PreparedTable(table, start, None, columns, frame, text_options, ())
+        X, estimator = (
+            make_encoder(columns, text_options).fit_transform(frame),
+            _make_estimator(prepared, label_options),
+        )
+        notes = (*notes, *column_notes)
     session = LabelingSession(
         X,
         start,

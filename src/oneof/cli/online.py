@@ -176,9 +176,9 @@ def _write_curve(path: Path, counts: "ProgressiveValidation") -> None:
 
     cumulative = Window()
     with path.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(["rows", "window_loss", "window_model_loss", "loss", "model_loss", "rows_per_second"])
+        writer = csv.writer(file)
+        writer.writerow(["rows", "window_loss", "window_model_loss", "loss", "model_loss", "rows_per_second"])
         for window in counts.windows:
             cumulative = cumulative + window
             losses = (window.loss, window.model_loss, cumulative.loss, cumulative.model_loss)
-            lines.writerow([cumulative.rows, *losses, window.rows_per_second])
+            writer.writerow([cumulative.rows, *losses, window.rows_per_second])

@@ -251,9 +251,9 @@ class AnswerLog:
             if stored.get(name) == value:
                 continue
             if name == "classes":
-                expected, given = (", ".join(read_classes(text)) for text in (stored.get(name), value))
+                expected, received = (", ".join(read_classes(text)) for text in (stored.get(name), value))
                 raise DataError(
-                    f"{self.path} has answers for the classes {expected}; got the classes {given}. "
+                    f"{self.path} has answers for the classes {expected}; got the classes {received}. "
                     "Use the same classes in the same order, or another file (--answers)."
                 )
             raise DataError(

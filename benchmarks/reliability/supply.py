@@ -41,8 +41,7 @@ PURPOSES = {
 IMPORTED_AS = {"scikit-learn": "sklearn", "faiss-cpu": "faiss", "pillow": "PIL"}
 PROVIDED_BY = {"distributed": "dask", "markupsafe": "jinja2"}
 """Modules that another package provides: by its extra, or as a documented part."""
-FOR_WORK = ("test", "typing", "docs", "fuzz", "dev")
-"""The extras for developers of oneof."""
+DEVELOPMENT_GROUPS = ("test", "typing", "dev", "docs", "fuzz")
 _NAME = re.compile(r"[\w.-]+")
 
 
@@ -133,7 +132,7 @@ def make_page():
             users = f"{', '.join(subpackages)} ({count} files)" if subpackages else "no file"
             lines.append(f"| `{line}` | {group or 'core'} | {PURPOSES[name]} | {users} | {text} |")
     lines += ["", "Developers of oneof also install:", ""]
-    for group in FOR_WORK:
+    for group in DEVELOPMENT_GROUPS:
         if groups.get(group):
             lines.append(f"* `{group}`: {', '.join(f'`{line}`' for line in groups[group])}")
     return "\n".join(lines) + "\n"

@@ -143,7 +143,7 @@ class CandidateKFold(BaseCrossValidator):
         if len(labeled) < self.n_splits:
             raise InputError(
                 f"`y` must have at least one labeled row for each fold; got {len(labeled)} labeled rows, fewer than "
-                f"the {self.n_splits} folds."
+                f"the {self.n_splits} folds. Label more rows, or use fewer folds."
             )
         order = np.arange(len(labeled))
         if self.shuffle:

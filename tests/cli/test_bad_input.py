@@ -52,7 +52,7 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
         _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("[]")).otherwise(pl.col("species"))),
         "row 3: the candidate set is empty",
     ),
-    "no features": (lambda: b"species,truth\nowl,owl\nwren,wren\n", "there is no feature"),
+    "no features": (lambda: b"species,truth\nowl,owl\nwren,wren\n", "no feature column remains"),
     "continuous": (_with(species=pl.col("mass")), "continuous"),
 }
 
@@ -73,7 +73,7 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
     ("words", "message"),
     [
         (["fit", "none.csv", "--labels", "species"], "the file none.csv does not exist"),
-        (["fit", "birds.csv", "--labels", "specis"], "no column 'specis': did you mean 'species'?"),
+        (["fit", "birds.csv", "--labels", "specis"], "column 'specis' does not exist: did you mean 'species'?"),
         (["fit", "birds.csv", "--labels", "species", "--truth", "trut"], "did you mean 'truth'?"),
         (["fit", "birds.csv", "--labels", "species", "--drop", "colr"], "did you mean 'color'?"),
         (["fit", "birds.csv", "--labels", ","], "--labels must name the label column"),
@@ -89,7 +89,7 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
         (["fit", "birds.csv", "--labels", "species", "--out", "birds.csv/x"], "birds.csv is a file"),
         (["fit", "birds.csv", "--labels", "species", *QUICK[:2], "--folds", "999"], "999"),
         (["compare", "none.csv", "--labels", "species"], "the file none.csv does not exist"),
-        (["compare", "birds.csv", "--labels", "x"], "no column 'x'"),
+        (["compare", "birds.csv", "--labels", "x"], "column 'x' does not exist"),
         (["predict", "none.skops", "birds.csv"], "the model file none.skops does not exist"),
         (["predict", "birds.csv", "birds.csv"], "not a model file of oneof"),
     ],

@@ -66,7 +66,7 @@ def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any)
     assert done.code == 0, done.err
     assert "http://127.0.0.1:" in done.out
     assert "40 rows remain" in done.out
-    assert "is new" in done.err
+    assert "is not in the table" in done.err
     assert sqlite3.connect("birds-answers.sqlite").execute("SELECT count(*) FROM entries").fetchone() == (20,)
     exported = run("label", bare, *LABEL, *CLASSES, "--export", "labeled.csv", "--json")
     assert json.loads(exported.out)["n_remaining"] == 40
@@ -137,10 +137,10 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--labels", "species"], "no column 'species'"),
-        (["--labels", "species", "--classes", "owl"], "two or more labels"),
+        (["--labels", "species"], "column 'species' does not exist"),
+        (["--labels", "species", "--classes", "owl"], "at least two classes"),
         (["--labels", "species,other", *CLASSES], "one column"),
-        (["--labels", "species", *CLASSES, "--show", "sound", "id"], "text or image"),
+        (["--labels", "species", *CLASSES, "--show", "sound", "id"], "`text COLUMN` or `image COLUMN`"),
         (["--labels", "species", *CLASSES, "--show", "text", "remarks"], "did you mean 'remark'?"),
         (
             ["--labels", "species", *CLASSES, "--show", "image", "id", "--images", "nowhere"],

@@ -58,7 +58,7 @@ def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
 def test_fit_prints_the_loss_and_the_files(run: Run, birds: Path) -> None:
     done = run(*ONLINE, "--batch-rows", "20")
     assert done.code == 0, done.err
-    for part in ("60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes", "L_A of the model", "0 to 19", "all"):
+    for part in ("60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes", "loss of the model", "0 to 19", "all"):
         assert part in done.out
     assert "birds-oneof/model.skops" in done.out
 
@@ -125,7 +125,8 @@ def test_truth_that_is_no_class_is_refused(run: Run, learned: Path) -> None:
     birds.with_columns(pl.Series("truth", ["owl"] * 7 + ["owl|wren"] + [""] * 52)).write_csv("new.2024.csv")
     done = run("predict", learned, "new.2024.csv", "--truth", "truth")
     assert done.code == 2
-    assert "new.2024.csv, row 7: the truth 'truth' contains 'owl|wren', which is not a class of the model" in done.err
+    message = "the truth column 'truth' contains 'owl|wren', which is not a class of the model"
+    assert f"new.2024.csv, row 7: {message}" in done.err
     assert [file.name for file in Path.cwd().iterdir()] == ["new.2024.csv"]
     assert run("predict", learned, "new.2024.csv").code == 0
     assert Path("new.2024-predictions.csv").exists()
@@ -142,7 +143,7 @@ def test_svmlight_from_fit_to_predict(run: Run) -> None:
     make_birds().write_csv("birds.csv")
     done = run("predict", "t-oneof/model.skops", "birds.csv")
     assert done.code == 2
-    assert "needs a svmlight file, as in training; birds.csv has another format" in done.err
+    assert "needs an svmlight file, as in training; birds.csv has the format csv" in done.err
 
 
 ERRORS: list[tuple[tuple[Any, ...], str]] = [
@@ -154,11 +155,11 @@ ERRORS: list[tuple[tuple[Any, ...], str]] = [
     ((*ONLINE, "--classes", "owl,wren"), "birds.csv, row 3: label 'finch' is not one of the classes owl, wren"),
     ((*ONLINE, "--out", "birds.csv"), "cannot create the folder birds.csv"),
     (("fit", "none.csv", "--labels", "x", "--online"), "the file none.csv does not exist"),
-    (("fit", "birds.csv", "--online"), "--labels must name the column of labels"),
-    (("fit", "birds.csv", "--labels", "specis", "--online"), "no column 'specis': did you mean 'species'?"),
+    (("fit", "birds.csv", "--online"), "--labels must name the label column"),
+    (("fit", "birds.csv", "--labels", "specis", "--online"), "column 'specis' does not exist: did you mean 'species'?"),
     (("fit", "-", "--labels", "x", "--online"), "standard input needs a text format"),
-    (("fit", "birds.csv", "--labels", "species", "--epochs", "2"), "--epochs is for streams: add --online"),
-    (("fit", "birds.csv", "--labels", "species", "--resume"), "--resume is for streams: add --online"),
+    (("fit", "birds.csv", "--labels", "species", "--epochs", "2"), "--epochs needs --online: add it"),
+    (("fit", "birds.csv", "--labels", "species", "--resume"), "--resume needs --online: add it"),
 ]
 
 
@@ -193,7 +194,7 @@ def test_an_existing_checkpoint(run: Run, birds: Path, monkeypatch: pytest.Monke
     kept.write_bytes(before[: len(before) // 2])
     assert "is damaged, or is not a checkpoint" in run(*words, "--resume").err
     kept.write_bytes(before)
-    assert "option hash_bits 8, and it is 9 now" in run(*words, "--hash-bits", "9", "--resume").err
+    assert "option hash_bits 8; got 9" in run(*words, "--hash-bits", "9", "--resume").err
     assert json.loads(run(*words, "--resume", "--json").out)["resumed_at"] == 60
     kept.write_bytes(before)
     assert json.loads(run(*words, "--restart", "--json").out)["resumed_at"] is None

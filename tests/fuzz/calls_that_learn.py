@@ -157,7 +157,7 @@ def sessions(draw: st.DrawFn) -> Case:
             check_interval=several(0, 2),
             refit_every=several(1, 2),
             min_votes=several(1, 1),
-            top=several(1, 2),
+            top_k=several(1, 2),
             random_state=SEEDS,
         )
     )

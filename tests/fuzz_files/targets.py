@@ -164,7 +164,7 @@ def _answers(path: Path) -> None:
     stored_classes(path)
     log = AnswerLog(path, _FACTS)
     try:
-        answers = AnswerStore(log, np.ones((4, 3), dtype=bool), np.array(["a", "b", "c"]), min_votes=1, top=1)
+        answers = AnswerStore(log, np.ones((4, 3), dtype=bool), np.array(["a", "b", "c"]), min_votes=1, top_k=1)
         answers.candidates()
         answers.history()
         answers.write(Entry("new", "Eve", 2, "one of", (2,)), 0)

@@ -56,7 +56,7 @@ def test_a_damaged_schema_that_is_not_text_is_an_error(tmp_path: Path) -> None:
     assert b"annotator, number)" in data
     path.write_bytes(data.replace(b"annotator, number)", b"annotator, numb\xa5\xb2)"))
     assert stored_classes(path) is None
-    with pytest.raises(DataError, match="is not a log of a labeling session"):
+    with pytest.raises(DataError, match="is not a file of answers"):
         AnswerLog(path, _FACTS)
 
 

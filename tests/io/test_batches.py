@@ -122,12 +122,12 @@ FAULTS = {
     "negative index": ("t.svm", b"a 1:2\nb -3:2\n", "t.svm, line 2: a line must be labels and pairs"),
     "absurd index": ("t.svm", b"a 1:2\nb 99999999999:2\n", "line 2: the indices .* got 99999999999. Renumber"),
     "many digits": ("t.jsonl", b'{"x": 1, "label": "a"}\n{"x": 1' + 5000 * b"0" + b"}\n", "2: a number has too many"),
-    "other keys": ("t.jsonl", b'{"y": 1}\n{"y": 2}\n', "t.jsonl: there is no column 'label': the columns are y"),
-    "no keys": ("t.jsonl", b"{}\n{}\n", "t.jsonl: there is no column 'label': the columns are none"),
+    "other keys": ("t.jsonl", b'{"y": 1}\n{"y": 2}\n', "t.jsonl: column 'label' does not exist: the columns are y"),
+    "no keys": ("t.jsonl", b"{}\n{}\n", "t.jsonl: column 'label' does not exist: the columns are none"),
     "no parquet": ("t.parquet", b"PAR1", "t.parquet cannot be read"),
     "no gzip": ("t.csv.gz", b"x,label\n1,a\n", "t.csv.gz is damaged or truncated"),
     "half a gzip": ("t.csv.gz", gzip.compress(b"x,label\n" + bytes(range(48, 122)) * 9)[:-9], "damaged or truncated"),
-    "no labels": ("t.csv", b"x,labl\n1,a\n", "t.csv: there is no column 'label': did you mean 'labl'"),
+    "no labels": ("t.csv", b"x,labl\n1,a\n", "t.csv: column 'label' does not exist: did you mean 'labl'"),
     "no features": ("t.csv", b"y,label\n1,a\n", "t.csv: missing 'x'"),
 }  # fmt: skip
 
@@ -157,7 +157,7 @@ def test_sources_that_cannot_be_opened(tmp_path, files):
     (tmp_path / "t.xls").touch()
     cases = [
         ("none.csv", None, "does not exist"),
-        ("empty", None, "contains no file of a known format"),
+        ("empty", None, "has no file of a known format"),
         ("mixed", None, r"several formats, for example a.csv and b.jsonl. Give --format"),
         ("t.xls", None, "unknown format"),
         ("t.xls", "xls", "the format must be one of .*; got 'xls'"),

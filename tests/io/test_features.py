@@ -57,11 +57,11 @@ def test_overrides_take_precedence(table: Table) -> None:
     overrides = Overrides(numbers=("id",), categories=("count",), texts=("color",), drop=("remark", "size"))
     columns, _ = choose_columns(table, exclude=["label"], overrides=overrides)
     assert columns == [("id", "number"), ("count", "category"), ("wet", "yes/no"), ("color", "text")]
-    with pytest.raises(DataError, match="no column 'colr': did you mean 'color'"):
+    with pytest.raises(DataError, match="column 'colr' does not exist: did you mean 'color'"):
         choose_columns(table, exclude=[], overrides=Overrides(texts=("colr",)))
     with pytest.raises(DataError, match="must have one kind; got number and text"):
         choose_columns(table, exclude=[], overrides=Overrides(numbers=("id",), texts=("id",)))
-    with pytest.raises(DataError, match="there is no feature"):
+    with pytest.raises(DataError, match="no feature column remains"):
         choose_columns(Table(table.frame.select("label", "constant"), PATH), exclude=["label"])
 
 

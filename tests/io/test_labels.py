@@ -84,7 +84,7 @@ def test_signs_are_ambiguous() -> None:
         (_table(y=["1.5", "2.25"]), ["y"], {}, "row 0: labels must not be continuous; got '1.5'"),
         (_table(y=[1.5, 2.25]), ["y"], {}, "continuous"),
         (_table(y=["a", "b"]), ["y"], {"classes": ["a", "c"]}, "row 1: label 'b' is not one of the classes"),
-        (_table(y=["a", "b"]), ["x"], {}, "no column 'x'"),
+        (_table(y=["a", "b"]), ["x"], {}, "column 'x' does not exist"),
         (_table(y=[1, 2]), ["y"], {"classes": ["a", "b"]}, "the labels are numbers"),
     ],
 )
@@ -101,10 +101,10 @@ def test_truth_is_read_over_the_classes() -> None:
     assert read_truth(table, "t", classes).tolist() == ["1", "2", "3"]
     assert read_truth(table, "u", classes).tolist() == ["3", None, "1"]
     with pytest.raises(
-        DataError, match="row 2: the truth 'w' contains '9', which is not a class of the candidate sets"
+        DataError, match="row 2: the truth column 'w' contains '9', which is not a class of the candidate sets"
     ):
         read_truth(table, "w", classes)
-    with pytest.raises(DataError, match=r"the truth 'e' must have one label per row"):
+    with pytest.raises(DataError, match=r"the truth column 'e' must have one label per row"):
         read_truth(table, "e", classes)
 
 

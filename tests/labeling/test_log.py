@@ -118,7 +118,7 @@ def test_a_log_belongs_to_one_table_and_its_classes(tmp_path: Path, other: dict)
 def test_another_file_is_not_a_log(tmp_path: Path) -> None:
     """A file that is not a database is an error and is not changed."""
     (tmp_path / "notes.txt").write_text("no database, " * 100)
-    with pytest.raises(DataError, match="is not a log of a labeling session"):
+    with pytest.raises(DataError, match="is not a file of answers"):
         AnswerLog(tmp_path / "notes.txt", METADATA)
     assert (tmp_path / "notes.txt").read_text() == "no database, " * 100
 

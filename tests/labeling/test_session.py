@@ -241,7 +241,7 @@ def test_the_nearest_labeled_rows(begin: Begin, rows: np.ndarray, truth: np.ndar
         ({"strategy": "guess"}, "`strategy` must be .*; got 'guess'"),
         ({"min_votes": 0}, "`min_votes` must be"),
         ({"min_votes": "2"}, "`min_votes` must be"),
-        ({"top": 0}, "`top` must be"),
+        ({"top_k": 0}, "`top_k` must be"),
         ({"background": "no"}, "`background` must be"),
         ({"estimator": oneof.PLKNN}, "get_params and fit, or None for the default"),
         ({"table": "x"}, "`table` must be a .*LabelTable or None; got str"),
@@ -298,7 +298,7 @@ def test_an_invalid_entry_leaves_the_state_unchanged(begin: Begin) -> None:
 def test_answers_that_cannot_be_combined_leave_the_state_unchanged(begin: Begin) -> None:
     """An error of the aggregation leaves no entry in the state, at every call."""
     session = begin()
-    answers = AnswerStore(AnswerLog(None, {}), session.candidates().mask, session.classes, min_votes=0, top=1)
+    answers = AnswerStore(AnswerLog(None, {}), session.candidates().mask, session.classes, min_votes=0, top_k=1)
     for _ in range(2):
         with pytest.raises(InputError, match="`min_votes` must be"):
             answers.import_entries([VALID])

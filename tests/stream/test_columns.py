@@ -85,7 +85,7 @@ ERRORS = {
     "empty set": ("x,label\n1,a\n2,b\n3,[]\n", {}, r"row 2: the candidate set is empty \('\[\]'\)"),
     "empty label": ("x,label\n1,a\n2,b\n3,a|\n", {}, "row 2: 'a|' names an empty label"),
     "no rows": ("x,label\n", {}, "t.csv has no rows"),
-    "no features": ("z,label\n1,a\n1,b\n", {}, r"there is no feature: .* first 2 rows"),
+    "no features": ("z,label\n1,a\n1,b\n", {}, r"no feature column remains: .* first 2 rows"),
     "infinite": ("x,label\n1,a\n2,b\n3,a\ninf,b\n", {}, "row 3: column 'x' must contain finite numbers; got inf"),
     "no number": ("x,label\n1,a\n2,b\n3,a\n4,b\nfive,b\n", {}, "row 4: column 'x' must contain numbers; got 'five'"),
     "overflow": ("x,label\n1,a\n2,b\n3,a\n2e300,b\n", {}, r"t.csv, row 3: column 'x' contains 2e\+300, whose square"),
@@ -106,7 +106,7 @@ def test_invalid_arguments_are_errors(tmp_path, files):
         fit_stream(files["t.csv"], oneof.CLPL(), SPECIES)
     with pytest.raises(InputError, match="Omit --labels"):
         fit_stream(tmp_path / "t.svm", AvgPerceptron(), LABEL)
-    with pytest.raises(InputError, match="must name the column of labels"):
+    with pytest.raises(InputError, match="must name the label column"):
         fit_stream(files["t.csv"], AvgPerceptron())
     with pytest.raises(InputError, match="can be read only once"):
         fit_stream("-", AvgPerceptron(), StreamOptions(("label",), n_epochs=2), format="csv")
@@ -122,7 +122,7 @@ def test_columns_that_change(tmp_path):
     """A later file may have further columns, and another order of them, but no fewer."""
     for number, text in enumerate(("x,z,label\n1,5,a\n2,4,b\n", "w,label,z,x\n9,a,3,3\n", "x,label\n1,a\n")):
         _write(tmp_path, text, f"{number}.csv")
-    with pytest.raises(DataError, match=r"2.csv: missing 'z', which the rows before have"):
+    with pytest.raises(DataError, match=r"2.csv: missing 'z', which earlier rows have"):
         fit_stream(tmp_path, AvgPerceptron(), LABEL)
     (tmp_path / "2.csv").unlink()
     fit = fit_stream(tmp_path, AvgPerceptron(), LABEL)

@@ -120,10 +120,10 @@ def test_other_streams_and_options_are_errors(left, tmp_path):
     """The error names the difference; nothing is learned, and the checkpoint is unchanged."""
     path, saved = left
     before = saved.read_bytes()
-    with pytest.raises(DataError, match=r"of a run that did not finish[.] Continue with --resume, or start again"):
+    with pytest.raises(DataError, match=r"of an unfinished run[.] Continue with --resume, or start again"):
         fit_stream(path, ESTIMATOR, OPTIONS, checkpoints=CheckpointConfig(saved))
     cases = [
-        (path, MaxPegasos(average=True), OPTIONS, "belongs to AvgPegasos, not MaxPegasos"),
+        (path, MaxPegasos(average=True), OPTIONS, "belongs to AvgPegasos; got MaxPegasos"),
         (path, AvgPegasos(lam=0.1, average=True, fit_intercept=True), OPTIONS, "parameter lam '0.0001'"),
         (path, ESTIMATOR, StreamOptions(("species",), batch_rows=99, hash_bits=8, n_epochs=2), "batch_rows 100"),
         (path, ESTIMATOR, StreamOptions(("species",), batch_rows=100, hash_bits=8), "option n_epochs 2"),
@@ -135,7 +135,7 @@ def test_other_streams_and_options_are_errors(left, tmp_path):
         ),
     ]
     make_frame(300).write_csv(tmp_path / "u.csv")
-    cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "belongs to the stream"))
+    cases.append((tmp_path / "u.csv", ESTIMATOR, OPTIONS, "belongs to the source"))
     for source, estimator, options, message in cases:
         with pytest.raises(DataError, match=message):
             _resume(source, saved, estimator, options)

@@ -1,4 +1,4 @@
-"""The Typer application with all commands."""
+"""Typer application with all commands."""
 
 from typing import Annotated
 

@@ -11,7 +11,7 @@ Examples:
 
 
 def run(*, json: options.Json = False, debug: options.Debug = False) -> None:
-    """List the data sets of oneof.datasets.load."""
+    """List the data sets that oneof.datasets.load can load."""
     with terminal.handle_errors(debug=debug):
         from oneof.datasets import dataset_info
 
@@ -29,5 +29,5 @@ def run(*, json: options.Json = False, debug: options.Debug = False) -> None:
             ]
             for info in listed
         ]
-        columns = ["name", "from", "available", "rows", "features", "classes"]
+        columns = ["name", "source", "available", "rows", "features", "classes"]
         terminal.print_table("Data sets for oneof.datasets.load(name)", columns, rows, text_columns=3)

@@ -34,7 +34,7 @@ def run(
     """Learn handwritten digits from ambiguous labels; no input file is needed.
 
     The table has exact, partial and unlabeled rows; the true labels are used for evaluation only.
-    Fitting and prediction are those of the commands fit and predict.
+    The demo runs the commands fit and predict, and prints them.
     """
     with terminal.handle_errors(debug=debug):
         demo = run_digits_demo(out, seed=seed, progress_factory=terminal.progress)
@@ -47,10 +47,10 @@ def run(
         rows = [[name, *map(terminal.format_percent, rates)] for name, rates in demo.rates.items()]
         title = f"{demo.training.comparison.best_method} on {demo.n_test} test rows"
         terminal.print_table(title, columns, rows)
-        terminal.print_line("The same with single commands:")
+        terminal.print_line("To repeat this with single commands:")
         for command in demo.commands:
             terminal.print_line(f"  {command}")
-        terminal.print_line(f"The report: {out / 'report.html'}")
+        terminal.print_line(f"Report: {out / 'report.html'}")
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def run_digits_demo(folder: Path, *, seed: int, progress_factory: terminal.Progr
     prediction = predict(load_model(model_file), test_file, truth="truth")
     write_predictions(predictions, prediction, read=[model_file, test_file])
     estimate = training.comparison.results[0]
-    words = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
-    commands = [fit_command, shlex.join(words)]
+    arguments = ["oneof", "predict", str(model_file), str(test_file), "--truth", "truth", "--out", str(predictions)]
+    commands = [fit_command, shlex.join(arguments)]
     files = [str(training_file), str(test_file), *training.summary["files"], str(predictions)]
     return DemoResult(
         training_file,

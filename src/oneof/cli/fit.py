@@ -40,8 +40,9 @@ def run(
         str,
         typer.Option(
             "--method",
-            help="Name of a method; best: the best of all except slow ones such as PLGP; or auto: LOORidge if some "
-            "rows are partial and at most 6,000 rows, but at least half of all, are labeled, otherwise best.",
+            help="Name of a method, best, or auto. best compares all methods except slow ones such as PLGP. auto is "
+            "LOORidge if some rows are partial, at least half of all rows are labeled, and at most 6,000 rows are "
+            "labeled; otherwise it is best.",
         ),
     ] = "auto",
     truth: options.Truth = None,
@@ -59,7 +60,7 @@ def run(
     folds: options.Folds = 5,
     seed: options.Seed = 0,
     online: Annotated[
-        bool, typer.Option("--online", help="Learn in batches from data that may exceed the memory.")
+        bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
     ] = False,
     format: options.Format = None,  # noqa: A002 - the option's name
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Online: number of passes over the data.")] = 1,
@@ -68,7 +69,7 @@ def run(
     ] = 10_000,
     hash_bits: Annotated[
         int,
-        typer.Option("--hash-bits", min=1, max=30, help="Online: words and categories are hashed to 2^BITS columns."),
+        typer.Option("--hash-bits", min=1, max=30, help="Online: hash words and categories to 2^BITS feature columns."),
     ] = 18,
     checkpoint_rows: Annotated[
         int | None,
@@ -82,7 +83,10 @@ def run(
     ] = 60.0,
     resume: Annotated[
         bool | None,
-        typer.Option("--resume/--restart", help="Online: resume from the checkpoint of a stopped run, or delete it."),
+        typer.Option(
+            "--resume/--restart",
+            help="Online: resume from the checkpoint of a stopped run, or delete it and start again.",
+        ),
     ] = None,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -108,7 +112,7 @@ def run(
             )
             _fit_online(table, read_options, online_options, method=method, out=out, json=json)
             return
-        _check_unused(context, _ONLY_ONLINE, "is for streams: add --online")
+        _check_unused(context, _ONLY_ONLINE, "needs --online: add it")
         folder = out or Path(f"{table.stem}-oneof")
         training = train(
             table,
@@ -182,7 +186,7 @@ def _fit_online(
         f"{summary['unlabeled']:,} unlabeled), {len(summary['classes'])} classes"
         + (f"; resumed after {summary['resumed_at']:,} rows." if summary["resumed_at"] else ".")
     )
-    terminal.print_windows("Progressive validation", result.fit.validation)
+    terminal.print_windows("Progressive validation (ambiguous 0-1 loss)", result.fit.validation)
     terminal.print_line(f"{summary['method']} was fitted online. Files:")
     for file in result.files:
         terminal.print_line(f"  {file}")
@@ -259,13 +263,13 @@ def train(
 
 def command_line(path: Path, read_options: "ReadOptions", *, method: str, folder: Path, folds: int, seed: int) -> str:
     """Return the shell command that repeats this training."""
-    words = ["oneof", "fit", str(path), "--labels", ",".join(read_options.labels)]
+    arguments = ["oneof", "fit", str(path), "--labels", ",".join(read_options.labels)]
     if read_options.truth:
-        words += ["--truth", read_options.truth]
+        arguments += ["--truth", read_options.truth]
     if read_options.separator != "|":
-        words += ["--separator", read_options.separator]
+        arguments += ["--separator", read_options.separator]
     if read_options.classes:
-        words.append(f"--classes={','.join(read_options.classes)}")
+        arguments.append(f"--classes={','.join(read_options.classes)}")
     overrides = read_options.overrides
     for option, names in (
         ("--drop", overrides.drop),
@@ -273,11 +277,11 @@ def command_line(path: Path, read_options: "ReadOptions", *, method: str, folder
         ("--categorical", overrides.categories),
         ("--numeric", overrides.numbers),
     ):
-        words += [word for name in names for word in (option, name)]
+        arguments += [argument for name in names for argument in (option, name)]
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
-        words += [option, value] * (value.lower() != "none")
-    words += ["--method", method, "--folds", str(folds), "--seed", str(seed), "--out", str(folder)]
-    return shlex.join(words)
+        arguments += [option, value] * (value.lower() != "none")
+    arguments += ["--method", method, "--folds", str(folds), "--seed", str(seed), "--out", str(folder)]
+    return shlex.join(arguments)
 
 
 def _summarize(
@@ -295,7 +299,7 @@ def _summarize(
         "unlabeled": unlabeled,
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "words": prepared.words.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
+        "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.best_method,
         "estimate": comparison.to_dict()["results"][0],
         "comparison": comparison.to_dict(),

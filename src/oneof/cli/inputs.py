@@ -54,7 +54,7 @@ class PreparedTable:
         The features.
     frame : polars.DataFrame
         The feature columns, in the types of the encoder.
-    words : TextOptions
+    text_options : TextOptions
         Stop words and stems of the text columns.
     notes : tuple of str
         Warnings about labels and columns.
@@ -65,25 +65,25 @@ class PreparedTable:
     truth: Any
     columns: list[Column]
     frame: "pl.DataFrame"
-    words: TextOptions
+    text_options: TextOptions
     notes: tuple[str, ...]
 
 
 def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
-    """Read a table from a file; every defect is an error of `oneof.errors`."""
+    """Read a table from a file; defects raise errors of `oneof.errors`."""
     if not read_options.labels:
-        raise InputError(f"--labels must name the label column of {path}; got no name.")
-    words = read_text_options(read_options.stop_words, read_options.stem)
+        raise InputError(f"--labels must name the label column of {path}; got none. Add --labels COLUMN.")
+    text_options = read_text_options(read_options.stop_words, read_options.stem)
     verbatim = {*read_options.labels, *([read_options.truth] if read_options.truth else [])}
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
     table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
     candidates = read_labels(table, read_options.labels, separator=read_options.separator, classes=read_options.classes)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
-    columns, oddities = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
+    columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
     frame = align_columns(table.frame, columns, path)
-    check_texts(frame, columns, words, path)
-    notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *oddities)
-    return PreparedTable(table, candidates, truth, columns, frame, words, notes)
+    check_texts(frame, columns, text_options, path)
+    notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *column_notes)
+    return PreparedTable(table, candidates, truth, columns, frame, text_options, notes)
 
 
 def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
@@ -96,7 +96,7 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
 
     from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
 
-    encoder = make_encoder(prepared.columns, prepared.words)
+    encoder = make_encoder(prepared.columns, prepared.text_options)
     encoded = encoder.fit_transform(prepared.frame)
     n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
     estimators = default_estimators(
@@ -106,8 +106,8 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
         names, excluded = list(auto_methods(estimators, n_features)), excluded_from_auto(n_features)
     else:
         names, excluded = [_match_name(method, estimators)], ()
-    # The steps of a method's own pipeline are inserted flat, since `pipeline[-1]` must be the estimator. The encoder
-    # has scaled sparse features: a second scaler would give a word that occurs once the weight of any other word.
+    # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
+    # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones.
     first = -1 if sp.issparse(encoded) else 0
     steps = {name: getattr(estimators[name], "steps", None) or [("method", estimators[name])] for name in names}
     pipelines = {name: Pipeline([("columns", encoder), *steps[name][first:]]) for name in names}

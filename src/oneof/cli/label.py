@@ -36,15 +36,20 @@ def run(
     *,
     labels: Annotated[
         list[str],
-        typer.Option("--labels", metavar="COLUMN", help="The label column of the answers; it may be empty, or new."),
+        typer.Option(
+            "--labels", metavar="COLUMN", help="Column for the labels; it may be empty, or missing in the table."
+        ),
     ],
     classes: options.Classes = None,
     show: Annotated[
         tuple[str, str] | None,
-        typer.Option("--show", metavar="text|image COLUMN", help="Show a text or an image; by default all columns."),
+        typer.Option(
+            "--show", metavar="text|image COLUMN", help="Show one column, as text or as image; by default all columns."
+        ),
     ] = None,
     images: Annotated[
-        Path | None, typer.Option("--images", metavar="DIR", help="Folder of the images; by default the table's.")
+        Path | None,
+        typer.Option("--images", metavar="DIR", help="Folder of the images; by default the folder of the table."),
     ] = None,
     answers: Annotated[
         Path | None,
@@ -54,7 +59,7 @@ def run(
         str, typer.Option("--annotator", metavar="NAME", help="Name of the annotator; the page can change it.")
     ] = "me",
     annotations_per_item: Annotated[
-        int, typer.Option("--annotations-per-item", min=1, help="Number of annotators per row.")
+        int, typer.Option("--annotations-per-item", min=1, help="Number of annotators who label each row.")
     ] = 1,
     method: Annotated[
         str, typer.Option("--method", help="Name of a method, or auto: GraphLogisticRegression.")
@@ -72,17 +77,27 @@ def run(
     ] = None,
     match: Annotated[
         str | None,
-        typer.Option("--match", metavar="COLUMN", help="Column of the item names of --import; by default row indices."),
+        typer.Option(
+            "--match",
+            metavar="COLUMN",
+            help="Column with the item names of --import; by default items are row indices, from 0.",
+        ),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", metavar="FILE", help="Write the table with its labels (.csv, .parquet), and exit."),
+        typer.Option("--export", metavar="FILE", help="Write the table with its labels (.csv or .parquet), and exit."),
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 selects a free one.")] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")] = True,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the page; 0 selects a free one.")] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")
+    ] = True,
     hide: Annotated[
         list[str] | None,
-        typer.Option("--hide", metavar="COLUMN", help="Neither show nor learn from a column such as the truth."),
+        typer.Option(
+            "--hide",
+            metavar="COLUMN",
+            help="Exclude a column from the page and from the features, such as true labels.",
+        ),
     ] = None,
     separator: options.Separator = "|",
     drop: options.Drop = None,
@@ -98,7 +113,7 @@ def run(
     """Label the rows of a table on a local web page, the most informative rows first.
 
     An answer is one label, several labels, excluded labels, or "don't know". Answers are stored in a file, and labeling
-    resumes from it. The page and --export write the table with its labels, in the form that fit reads.
+    resumes from it. The page and --export write the table with its labels in a form that fit reads.
     """
     with terminal.handle_errors(debug=debug):
         import webbrowser
@@ -185,7 +200,7 @@ class LabelOptions:
 
 @dataclass(frozen=True)
 class OpenedSession:
-    """A session, the images that it shows, and warnings about its table."""
+    """Session, folder of the images shown, and warnings about the table."""
 
     session: "LabelingSession"
     images: "ImageFolder | None"
@@ -195,7 +210,7 @@ class OpenedSession:
 def open_session(
     path: Path, read_options: "ReadOptions", label_options: LabelOptions, *, background: bool
 ) -> OpenedSession:
-    """Read a table and open a new or existing session; every defect of the table is an error of `oneof.errors`."""
+    """Read a table and open a new or existing session; defects of the table raise errors of `oneof.errors`."""
     from oneof.cli.inputs import PreparedTable
     from oneof.errors import InputError
     from oneof.io import (
@@ -215,14 +230,14 @@ def open_session(
         raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")
     label = read_options.labels[0]
     kind, column = label_options.show or ("table", None)
-    words = read_text_options(read_options.stop_words, read_options.stem)
+    text_options = read_text_options(read_options.stop_words, read_options.stem)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
     table = read_table(path, as_text=as_text - {label}, verbatim=[label])
     hidden = tuple(find_column(name, table.frame.columns, path) for name in label_options.hide)
     if column is not None:
         if kind not in ("text", "image"):
-            raise InputError(f"--show must be text or image, and a column; got {kind}.")
+            raise InputError(f"--show must be `text COLUMN` or `image COLUMN`; got `{kind} {column}`.")
         find_column(column, table.frame.columns, path)
     classes = read_options.classes or stored_classes(label_options.answers)
     start, notes = _read_start(table, label, read_options.separator, classes)
@@ -236,14 +251,17 @@ def open_session(
         X = images.features(table.frame[str(column)].to_list())
         estimator = None
         if label_options.method.lower() != DEFAULT:
-            raise InputError("--method needs feature columns besides the images: remove it.")
+            raise InputError("--method needs feature columns besides the images. Remove the option, or add columns.")
     else:
-        columns, oddities = choose_columns(table, exclude=exclude, overrides=overrides)
+        columns, column_notes = choose_columns(table, exclude=exclude, overrides=overrides)
         frame = align_columns(table.frame, columns, path)
-        check_texts(frame, columns, words, path)
-        prepared = PreparedTable(table, start, None, columns, frame, words, ())
-        X, estimator = make_encoder(columns, words).fit_transform(frame), _make_estimator(prepared, label_options)
-        notes = (*notes, *oddities)
+        check_texts(frame, columns, text_options, path)
+        prepared = PreparedTable(table, start, None, columns, frame, text_options, ())
+        X, estimator = (
+            make_encoder(columns, text_options).fit_transform(frame),
+            _make_estimator(prepared, label_options),
+        )
+        notes = (*notes, *column_notes)
     session = LabelingSession(
         X,
         start,
@@ -261,7 +279,7 @@ def open_session(
 def _read_start(
     table: "Table", label: str, separator: str, named: tuple[str, ...] | None
 ) -> "tuple[CandidateSets, tuple[str, ...]]":
-    """Return the labels of the table itself; with `named` classes the column may be empty or absent."""
+    """Return the labels of the table; with `named` classes the label column may be empty or missing."""
     import numpy as np
 
     from oneof.candidates import CandidateSets
@@ -273,13 +291,16 @@ def _read_start(
         return start, tuple(suspicious_labels(start.classes.tolist(), separator))
     if named is None:
         if label not in table.frame.columns:
-            find_column(label, table.frame.columns, table.path)
-        raise DataError(f"column {label!r} of {table.path} has no labels yet: name the classes (--classes a,b,c).")
+            try:
+                find_column(label, table.frame.columns, table.path)
+            except DataError as error:
+                raise DataError(f"{error} To add a label column, name its classes (--classes a,b,c).") from None
+        raise DataError(f"column {label!r} of {table.path} has no labels yet. Name the classes (--classes a,b,c).")
     if len(set(named)) < 2 or len(set(named)) < len(named):
-        raise InputError("--classes must name two or more labels, each once.")
+        raise InputError(f"--classes must name at least two classes, each once; got {', '.join(named)}.")
     unlabeled = CandidateSets(np.ones((table.frame.height, len(named)), dtype=bool), np.asarray(named))
     is_new = label not in table.frame.columns
-    return unlabeled, (f"column {label!r} is new: exports have it.",) if is_new else ()
+    return unlabeled, (f"column {label!r} is not in the table and is added to exports.",) if is_new else ()
 
 
 def _warn_formulas(start: "CandidateSets") -> tuple[str, ...]:

@@ -24,7 +24,7 @@ DEFAULT_METHOD = "MaxPerceptron"
 
 @dataclass(frozen=True)
 class OnlineOptions:
-    """The options of `oneof fit` for streams."""
+    """Options of `oneof fit` for streams."""
 
     format: str | None = None
     epochs: int = 1
@@ -33,12 +33,12 @@ class OnlineOptions:
     checkpoint_rows: int | None = None
     checkpoint_seconds: float | None = 60.0
     resume: bool | None = None
-    """True: continue from the checkpoint; False: start again; None: start if there is no checkpoint."""
+    """True: resume from the checkpoint; False: start again; None: start unless a checkpoint exists."""
 
 
 @dataclass(frozen=True)
 class OnlineResult:
-    """The result of `fit_online`: the summary in the types of JSON, the fit and the files written."""
+    """Result of `fit_online`: the summary as JSON types, the fit, and the files written."""
 
     summary: dict[str, Any]
     fit: "StreamResult"
@@ -53,48 +53,51 @@ def default_folder(path: Path) -> Path:
 
 def fit_online(
     path: Path,
-    reading: ReadOptions,
-    online: OnlineOptions,
+    read_options: ReadOptions,
+    online_options: OnlineOptions,
     *,
     method: str,
     folder: Path,
     progress: ProgressFactory,
 ) -> OnlineResult:
-    """Fit to a stream and write model, summary and curve into a folder, with checkpoints meanwhile.
+    """Fit a stream, save checkpoints, and write model, summary and curve into a folder.
 
-    The checkpoint is removed when the other files are written.
+    The checkpoint is removed after the other files are written.
     """
     from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, open_source
 
     check_writable(folder)
-    source = open_source(path, online.format)
+    source = open_source(path, online_options.format)
     check_not_input((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
-    if reading.truth is not None:
+    if read_options.truth is not None:
         raise InputError("--truth cannot be used with --online: the running loss is computed from the candidate sets.")
     classifier = _make_classifier(method)
     options = StreamOptions(
-        labels=reading.labels,
-        separator=reading.separator,
-        classes=reading.classes,
-        overrides=reading.overrides,
-        text_options=read_text_options(reading.stop_words, reading.stem),
-        batch_rows=online.batch_rows,
-        hash_bits=online.hash_bits,
-        n_epochs=online.epochs,
+        labels=read_options.labels,
+        separator=read_options.separator,
+        classes=read_options.classes,
+        overrides=read_options.overrides,
+        text_options=read_text_options(read_options.stop_words, read_options.stem),
+        batch_rows=online_options.batch_rows,
+        hash_bits=online_options.hash_bits,
+        n_epochs=online_options.epochs,
     )
     checkpoint = folder / CHECKPOINT
-    if online.resume is False:
+    if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
     checkpoints = CheckpointConfig(
-        checkpoint, online.checkpoint_rows, online.checkpoint_seconds, resume=online.resume is True
+        checkpoint,
+        online_options.checkpoint_rows,
+        online_options.checkpoint_seconds,
+        resume=online_options.resume is True,
     )
     with progress("Learning") as bar:
         callback = None if bar is None else lambda validation, fraction: _print_progress(bar, validation, fraction)
         fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
-    summary = _summarize(source.name, fit, options, classifier, online)
+    summary = _summarize(source.name, fit, options, classifier, online_options)
     with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)
-        _write_model(model, fit, reading, summary)
+        _write_model(model, fit, read_options, summary)
         summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         _write_curve(curve, fit.validation)
     checkpoint.unlink(missing_ok=True)
@@ -106,8 +109,8 @@ def resume_hint(folder: Path, arguments: list[str]) -> str | None:
     checkpoint = folder / CHECKPOINT
     if not checkpoint.exists():
         return None
-    again = shlex.join(["oneof", *(word for word in arguments if word not in ("--resume", "--restart")), "--resume"])
-    return f"the progress is saved in {checkpoint}; continue with: {again}"
+    command = shlex.join(["oneof", *(word for word in arguments if word not in ("--resume", "--restart")), "--resume"])
+    return f"the run is saved in {checkpoint}; continue with: {command}"
 
 
 def _make_classifier(method: str) -> Any:
@@ -123,11 +126,13 @@ def _make_classifier(method: str) -> Any:
 def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction: float | None) -> None:
     rows, last = validation.total.rows, validation.windows[-1]
     speed = validation.total.rows_per_second or 0
-    losses = f"L_A {format_percent(validation.total.model_loss)}, recently {format_percent(last.model_loss)}"
+    losses = f"loss {format_percent(validation.total.model_loss)}, recently {format_percent(last.model_loss)}"
     bar(rows, None if not fraction else round(rows / fraction), f"{losses}; {speed:,.0f} rows/s")
 
 
-def _summarize(name: str, fit: "StreamResult", options: Any, classifier: Any, online: OnlineOptions) -> dict[str, Any]:
+def _summarize(
+    name: str, fit: "StreamResult", options: Any, classifier: Any, online_options: OnlineOptions
+) -> dict[str, Any]:
     counts = fit.validation
     return {
         "stream": name,
@@ -144,13 +149,13 @@ def _summarize(name: str, fit: "StreamResult", options: Any, classifier: Any, on
         "words": options.text_options.to_dict() if any(column.kind == "text" for column in fit.columns) else None,
         "method": type(classifier).__name__,
         "progressive_validation": counts.to_dict(),
-        "batch_rows": online.batch_rows,
+        "batch_rows": online_options.batch_rows,
         "resumed_at": fit.resumed_at,
         "notes": fit.notes,
     }
 
 
-def _write_model(path: Path, fit: "StreamResult", reading: ReadOptions, summary: dict[str, Any]) -> None:
+def _write_model(path: Path, fit: "StreamResult", read_options: ReadOptions, summary: dict[str, Any]) -> None:
     from oneof.persistence import SavedModel, save
 
     names = ("rows", "exact", "partial", "unlabeled", "words", "separator", "progressive_validation")
@@ -158,7 +163,7 @@ def _write_model(path: Path, fit: "StreamResult", reading: ReadOptions, summary:
         pipeline=fit.model,
         classes=fit.classes,
         columns=[(column.name, column.kind) for column in fit.columns],
-        label_columns=list(reading.labels),
+        label_columns=list(read_options.labels),
         method=summary["method"],
         summary={name: summary[name] for name in names} | {"online": True},
     )
@@ -166,14 +171,14 @@ def _write_model(path: Path, fit: "StreamResult", reading: ReadOptions, summary:
 
 
 def _write_curve(path: Path, counts: "ProgressiveValidation") -> None:
-    """Write a line per window: the rows up to its end, its losses, the losses so far, and its speed."""
+    """Write one line per window: the number of rows up to its end, its losses, the cumulative losses, and its speed."""
     from oneof.stream import Window
 
-    so_far = Window()
+    cumulative = Window()
     with path.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(["rows", "window_loss", "window_model_loss", "loss", "model_loss", "rows_per_second"])
+        writer = csv.writer(file)
+        writer.writerow(["rows", "window_loss", "window_model_loss", "loss", "model_loss", "rows_per_second"])
         for window in counts.windows:
-            so_far = so_far + window
-            losses = (window.loss, window.model_loss, so_far.loss, so_far.model_loss)
-            lines.writerow([so_far.rows, *losses, window.rows_per_second])
+            cumulative = cumulative + window
+            losses = (window.loss, window.model_loss, cumulative.loss, cumulative.model_loss)
+            writer.writerow([cumulative.rows, *losses, window.rows_per_second])

@@ -10,8 +10,8 @@ Stream: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help=".csv, .tsv, .parquet, .jsonl or .npz. Online also .arrow and .svmlight, text files with .gz, a folder "
-        "of files, and - for standard input.",
+        help=".csv, .tsv, .parquet, .jsonl or .npz. For online learning also .arrow, .svmlight, gzipped text (.gz), "
+        "a folder of files, and - for standard input.",
     ),
 ]
 Format: TypeAlias = Annotated[
@@ -19,23 +19,25 @@ Format: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Online: csv, tsv, jsonl, svmlight, parquet or arrow, if the file name has no such extension.",
+        help="Online: format of a file without a known extension: csv, tsv, jsonl, svmlight, parquet or arrow.",
     ),
 ]
 _LABELS = (
-    "Label column: text such as 'a|b', lists, or whole numbers; empty or -1 is unlabeled. "
-    "Or several columns of 0 and 1, separated by commas: their names are the classes."
+    "Label column with text such as 'a|b', lists, or whole numbers; a row with an empty cell or -1 is unlabeled. "
+    "Alternatively several columns of 0 and 1, separated by commas, whose names are the classes."
 )
 Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUMN", help=_LABELS)]
 LabelsOrNone: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with the labels."),
 ]
-Separator: TypeAlias = Annotated[str, typer.Option("--separator", help="The text between two labels of a cell.")]
+Separator: TypeAlias = Annotated[str, typer.Option("--separator", help="Text between two labels of a cell.")]
 Classes: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--classes", metavar="A,B,...", help="All classes; by default those in the table. As in --classes=-1,1"
+        "--classes",
+        metavar="A,B,...",
+        help="All classes; by default those in the table. Use = if the first begins with a minus sign: --classes=-1,1.",
     ),
 ]
 Truth: TypeAlias = Annotated[
@@ -44,10 +46,15 @@ Truth: TypeAlias = Annotated[
 ]
 Drop: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="Exclude a column such as an identifier. Repeat it, or use commas."),
+    typer.Option(
+        "--drop",
+        metavar="COLUMN",
+        help="Exclude a column, such as an identifier. Repeat the option, or separate names by commas.",
+    ),
 ]
 Text: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--text", metavar="COLUMN", help="Read a column as text: its words are features.")
+    list[str] | None,
+    typer.Option("--text", metavar="COLUMN", help="Read a column as text, whose words become features."),
 ]
 StopWords: TypeAlias = Annotated[
     str,
@@ -72,7 +79,7 @@ Numeric: TypeAlias = Annotated[
     list[str] | None, typer.Option("--numeric", metavar="COLUMN", help="Read a column as numbers.")
 ]
 Folds: TypeAlias = Annotated[int, typer.Option("--folds", min=2, help="Number of folds of the cross-validation.")]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Seed of the folds and of the order of rows.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
 Debug: TypeAlias = Annotated[
     bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error.")
@@ -80,5 +87,5 @@ Debug: TypeAlias = Annotated[
 
 
 def split(names: list[str] | None) -> tuple[str, ...]:
-    """Return the names given by a repeated option, each with or without commas."""
+    """Return the names of a repeatable option, whose values may contain several names separated by commas."""
     return tuple(name.strip() for entry in names or () for name in entry.split(",") if name.strip())

@@ -1,10 +1,10 @@
-"""`oneof predict`: predict a label for every row of a table."""
+"""`oneof predict`: predict a label for every row of a table, in memory or in batches."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from oneof.io import Table
+    from oneof.io.batches import Batch
     from oneof.persistence import SavedModel
+    from oneof.stream import Source
 
 NAME = "predict"
 EXAMPLES = """\b
@@ -26,12 +28,16 @@ Examples:
 
 
 def run(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The file model.skops of oneof fit.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by oneof fit (model.skops).")],
     table: options.Stream,
     *,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="FILE", help="CSV to write, - for the screen; by default TABLE-predictions.csv."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="CSV file to write, or - for standard output; by default TABLE-predictions.csv.",
+        ),
     ] = None,
     truth: options.Truth = None,
     format: options.Format = None,  # noqa: A002 - the option's name
@@ -41,8 +47,8 @@ def run(
     """Predict a label for every row of a table.
 
     The table must have the feature columns of the training table; other columns are ignored. If it also has the label
-    columns, the covering rate is printed. An older file of predictions is replaced. For a model of fit --online, the
-    table may exceed the memory.
+    columns, the covering rate is printed. An older file of predictions is replaced. A model of fit
+    --online predicts in batches, so the table may be larger than memory.
     """
     with terminal.handle_errors(debug=debug):
         saved = load_model(model)
@@ -50,7 +56,7 @@ def run(
             _predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
             return
         if format is not None:
-            raise InputError("--format is for models of `oneof fit --online` only: remove it.")
+            raise InputError("--format needs a model of `oneof fit --online`: remove the option.")
         result = predict(saved, table, truth=truth)
         for sentence in result.notes:
             terminal.print_note(sentence)
@@ -88,7 +94,6 @@ def _predict_stream(
     json: bool,
 ) -> None:
     """Predict in batches, with memory independent of the size of the table."""
-    from oneof.cli.stream_prediction import StreamPrediction, write_frames, write_stream
     from oneof.stream import open_source
 
     source = open_source(table, format)
@@ -185,14 +190,16 @@ def check_output(path: Path, *, read: Sequence[Path]) -> None:
 
     check_not_input([path], read)
     if path.is_dir():
-        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file.")
+        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file by --out.")
     if not path.parent.is_dir():
-        raise DataError(f"cannot write {path}: the folder {path.parent} does not exist.")
+        raise DataError(
+            f"cannot write {path}: the folder {path.parent} does not exist. Create it, or choose another --out."
+        )
     check_writable(path.parent)
 
 
 def load_model(path: Path) -> "SavedModel":
-    """Read a model with the columns of its training table."""
+    """Load a model file of `oneof fit`."""
     from typing import get_args
 
     from oneof.io import Kind
@@ -200,15 +207,17 @@ def load_model(path: Path) -> "SavedModel":
 
     model = load(path)
     if not isinstance(model, SavedModel):
-        raise ModelFileError(f"{path} has an estimator without the columns of a table: use a model of `oneof fit`.")
+        raise ModelFileError(
+            f"{path} has an estimator without the columns of a table. Use a model file of `oneof fit`."
+        )
     unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
     if unknown:
-        raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}: update oneof.")
+        raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}. Update oneof.")
     return model
 
 
 def check_stemmer(model: "SavedModel") -> list[str]:
-    """Return a note if words are now stemmed by another package than in training, which may give other stems."""
+    """Return a note if the installed stemmer differs from that of training, since some stems may differ."""
     from oneof.text import stemmer_version
 
     words = model.summary.get("words")
@@ -274,3 +283,131 @@ def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list
         return None
     # The sets were read over the classes as text; the classes of the model have their own type.
     return covering_rate(CandidateSets(sets.mask, model.pipeline.classes_), labels)
+
+
+class StreamPrediction:
+    """Predictions of the batches of a stream, with covering rate and accuracy if there are labels.
+
+    Parameters
+    ----------
+    model : SavedModel
+        Model of `oneof fit --online`.
+    source : Source
+    truth : str, optional
+        Column of true labels.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows predicted so far.
+    notes : list of str
+        Warnings.
+    """
+
+    def __init__(self, model: "SavedModel", source: "Source", *, truth: str | None = None) -> None:
+        from oneof.candidates.columns import LabelReader
+
+        if (source.format == "svmlight") == bool(model.columns):
+            expected = "a table with columns" if model.columns else "an svmlight file"
+            raise InputError(
+                f"the model needs {expected}, as in training; {source.display_name} has the format {source.format}."
+            )
+        if truth is not None and not model.columns:
+            raise InputError("svmlight files have no column of true labels. Omit --truth.")
+        self.rows = 0
+        self.notes = check_stemmer(model)
+        self._model = model
+        self._source = source
+        self._truth = truth
+        self._reader: LabelReader | None = LabelReader(
+            model.label_columns, model.summary["separator"], [str(label) for label in model.classes]
+        )
+        self._n_covered = self._n_labeled = self._n_correct = self._n_true = 0
+
+    @property
+    def covering_rate(self) -> float | None:
+        """Covering rate over the labeled rows; None without labels, or if a label cannot be read."""
+        return self._n_covered / self._n_labeled if self._reader is not None and self._n_labeled else None
+
+    @property
+    def accuracy(self) -> float | None:
+        """Accuracy over the rows with a true label; None without any."""
+        return self._n_correct / self._n_true if self._n_true else None
+
+    def frames(self) -> Iterator["pl.DataFrame"]:
+        """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
+        from oneof.io import Column, align_columns
+        from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
+
+        model = self._model
+        columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
+        verbatim = (*model.label_columns, *([self._truth] if self._truth else []))
+        method = model.pipeline[-1]
+        spec = BatchSpec(
+            verbatim,
+            tuple(columns) if columns else None,
+            labels_required=False,
+            separator=model.summary["separator"],
+            n_columns=method.n_features_in_,
+        )
+        without_encoder = replace(model, pipeline=method)
+        for batch in iterate_batches(self._source, BATCH_ROWS, spec):
+            with batch.localized():
+                if columns:
+                    rows = model.pipeline[:-1].transform(align_columns(batch.content, columns, batch.path))
+                else:
+                    rows = batch.content.rows
+                labels = method.predict(rows)
+                self._update_metrics(batch, labels)
+                yield to_frame(without_encoder, rows, labels, first_row=self.rows)
+            self.rows += len(batch)
+        if self.rows == 0:
+            raise InputError(f"{self._source.display_name} has no rows.")
+
+    def _update_metrics(self, batch: "Batch", labels: Any) -> None:
+        import numpy as np
+
+        from oneof.candidates.columns import label_to_text
+        from oneof.io import find_column
+
+        names = batch.content.columns if self._model.columns else ()
+        if self._truth is not None:
+            cells = batch.content[find_column(self._truth, names, batch.path)].to_list()
+            true = np.array(["" if cell is None else label_to_text(cell) for cell in cells], dtype=object)
+            known = true != ""
+            for row in np.flatnonzero(known & ~np.isin(true, self._model.classes)):
+                raise DataError(
+                    f"the truth column {self._truth!r} contains {true[row]!r}, which is not a class of the model. "
+                    "Leave the cell empty if the true label is unknown.",
+                    row=int(row),
+                )
+            self._n_true += int(known.sum())
+            self._n_correct += int((labels[known] == true[known]).sum())
+        if self._reader is None or not set(self._model.label_columns) <= set(names):
+            return
+        try:
+            mask = self._reader.mask(batch.labels)
+        except InputError as error:
+            self.notes.append(f"no covering rate: {batch.localize(error)}")
+            self._reader = None
+            return
+        labeled = ~mask.all(axis=1)
+        code = {label: k for k, label in enumerate(self._model.classes)}
+        covered = mask[np.arange(len(labels)), [code[label] for label in labels.tolist()]]
+        self._n_labeled += int(labeled.sum())
+        self._n_covered += int((covered & labeled).sum())
+
+
+def write_stream(prediction: StreamPrediction, path: Path, *, read: list[Path]) -> None:
+    """Write all predictions as CSV; an older file is replaced atomically, unless it is one of the files read."""
+    from oneof.files import atomic_write
+
+    check_output(path, read=read)
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        write_frames(prediction, file)
+
+
+def write_frames(prediction: StreamPrediction, file: TextIO) -> None:
+    """Write all predictions to an open text file."""
+    for number, frame in enumerate(prediction.frames()):
+        file.write(frame.write_csv(include_header=number == 0))

@@ -57,14 +57,18 @@ def handle_errors(*, debug: bool) -> Iterator[None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(INTERNAL) from None
         except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            _exit(BAD_INPUT, f"{where}{error.strerror or error}.", debug)
+            prefix = f"{error.filename}: " if error.filename else ""
+            _exit(BAD_INPUT, f"{prefix}{error.strerror or error}.", debug)
         except Terminated:
             _exit(TERMINATED, "terminated.", debug)
         except KeyboardInterrupt:
             _exit(INTERRUPTED, "interrupted.", debug)
         except MemoryError:
-            _exit(INTERNAL, "not enough memory for this table and these methods.", debug)
+            _exit(
+                INTERNAL,
+                "not enough memory for this table and these methods. Use fewer rows or another --method.",
+                debug,
+            )
         except (typer.Exit, typer.Abort):
             raise
         except Exception as error:
@@ -181,8 +185,8 @@ def _each_minute(title: str) -> Progress:
         now = time.monotonic()
         if done and now - last >= 60.0:
             last = now
-            left = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
-            print_note(f"{title}: {done} of {'an unknown number' if total is None else total} done{left}.")
+            remaining = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
+            print_note(f"{title}: {done} of {'an unknown number' if total is None else total} done{remaining}.")
 
     return update
 
@@ -222,7 +226,7 @@ def print_comparison(title: str, comparison: Any) -> None:
 
 
 def print_windows(title: str, counts: Any) -> None:
-    """Write the progressive validation of a stream: its losses by window and in total."""
+    """Write the progressive validation of a stream: the ambiguous 0-1 losses by window and in total."""
     step = -(-len(counts.windows) // _MAX_WINDOWS)
     rows, end = [], 0
     for first in range(0, len(counts.windows), max(step, 1)):
@@ -230,7 +234,7 @@ def print_windows(title: str, counts: Any) -> None:
         end += window.rows
         rows.append([f"{end - window.rows:,} to {end - 1:,}", *_losses(window)])
     rows.append(["all", *_losses(counts.total)])
-    print_table(title, ["rows", "L_A by rows", "L_A of the model", "rows/s"], rows)
+    print_table(title, ["rows", "loss row by row", "loss of the model", "rows/s"], rows)
 
 
 def _losses(window: Any) -> list[str]:

@@ -25,7 +25,7 @@ BATCH_ROWS = 10_000
 
 
 class Position(NamedTuple):
-    """A position between two batches of a stream."""
+    """Position between two batches of a stream."""
 
     file: int = 0
     offset: RecordOffset = RecordOffset()
@@ -77,7 +77,7 @@ class Batch:
 
 @dataclass
 class BatchSpec:
-    """The parts of the rows to read; the features may be set after the first batch, for all further ones.
+    """Columns to read. The features may be set after the first batch; they then apply to all further batches.
 
     Attributes
     ----------
@@ -262,7 +262,7 @@ def _check_columns(columns: Sequence[str], path: Path, spec: BatchSpec) -> None:
     missing = [column.name for column in spec.features or () if column.name not in columns]
     if missing:
         raise DataError(
-            f"missing {format_names(missing)}, which the rows before have. Give every file the same columns.",
+            f"missing {format_names(missing)}, which earlier rows have. Give every file the same columns.",
             source=str(path),
         )
 
@@ -270,9 +270,9 @@ def _check_columns(columns: Sequence[str], path: Path, spec: BatchSpec) -> None:
 def _complete_frame(
     objects: Sequence[dict[str, Any]], spec: BatchSpec, path: Path, *, is_first: bool
 ) -> "pl.DataFrame":
-    """Return the requested columns of objects; a key that no object has is a column of missing values.
+    """Return the requested columns of objects; a key that is missing in all objects becomes a column of missing values.
 
-    The first objects of a file must have the labels and one feature. Otherwise it is likely to be the wrong file.
+    The first objects of a file must have the labels and at least one feature; otherwise the file is probably wrong.
     """
     import polars as pl
 

@@ -1,7 +1,8 @@
 """Readers of binary files: Parquet and Arrow files by slices of rows, and NumPy archives.
 
-A NumPy archive has the form of the project's data sets. Its features become the columns x0, x1, ...; raw text becomes
-the column `text`; `y` (an index into `classes`, -1 if unknown) and `candidates` (packed bits) become columns of labels.
+A NumPy archive has the form of the project's data sets. Its features become the columns x0, x1, ..., and raw text
+becomes the column `text`. The arrays `y` (an index into `classes`, -1 if unknown) and `candidates` (packed bits) become
+columns of labels.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Reader of CSV and TSV files.
 
 polars parses the cells. It pads short lines, renames repeated columns and guesses silently, so every line is checked
-before: the error then names the line.
+first, and an error names the line.
 """
 
 import csv
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 MISSING = ["NA", "N/A", "NaN", "nan", "null", "NULL", "?"]
-"""Cells that are missing values, as empty cells are, except in columns of labels."""
+"""Cells that are missing values, like empty cells, except in columns of labels."""
 
 _CHECKED_RECORDS = 10_000
 """Records per block when a whole file is checked."""
 
 
 class CsvReader:
-    """The rows of one file.
+    """Reader of the rows of one CSV or TSV file.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class CsvReader:
                 self._end = block.line_of(len(records))
             yield TextBlock(records, block.path, block.start, block.n_cells), after
         if not self.columns and start == RecordOffset():
-            self._read_header()  # a file without rows must have a header, too
+            self._read_header()  # a file without rows must have a header as well
 
     def parse(
         self,
@@ -93,8 +93,8 @@ class CsvReader:
         numbers = {name: str(number) for number, name in enumerate(self.columns)}
         header = self._delimiter.join(numbers.values()).encode()
         content = io.BytesIO(b"".join([header, b"\n", *block.records]))
-        where = Path(f"{block.path}, line {block.start.line} or later,")
-        return self._parse(content, numbers, where, verbatim=verbatim, as_text=as_text, features=features)
+        location = Path(f"{block.path}, line {block.start.line} or later,")
+        return self._parse(content, numbers, location, verbatim=verbatim, as_text=as_text, features=features)
 
     def parse_file(self, *, verbatim: Collection[str], as_text: Collection[str] = ()) -> "pl.DataFrame":
         """Check and return all rows of the file; see `parse`."""
@@ -119,7 +119,7 @@ class CsvReader:
         self,
         content: Any,
         names: Mapping[str, str],
-        where: Path,
+        location: Path,
         *,
         verbatim: Collection[str],
         as_text: Collection[str],
@@ -152,7 +152,7 @@ class CsvReader:
 
         # polars takes one list of missing values for all columns, so columns of labels are read separately.
         labels = [name for name in self.columns if name in verbatim]
-        with polars_errors_as_data_errors(where):
+        with polars_errors_as_data_errors(location):
             frames = [parse(labels, {}, None, infer=False)] if labels else []
             if requested:
                 try:
@@ -186,7 +186,7 @@ def _delimiter_of(header: bytes, *, tab: bool) -> str:
 
 
 def _check_names(path: Path, columns: Sequence[str]) -> None:
-    """Raise unless every column has its own name."""
+    """Raise unless every column has a unique name."""
     if not columns:
         raise DataError(f"{path} is empty. The first line must have the names of the columns.")
     if "" in columns and columns.index("") > 0:
@@ -194,7 +194,7 @@ def _check_names(path: Path, columns: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in columns:
         if name in seen:
-            raise DataError(f"{path} has two columns {name!r}. Give every column its own name.")
+            raise DataError(f"{path} has two columns {name!r}. Give every column a unique name.")
         seen.add(name)
 
 
@@ -209,7 +209,7 @@ def _check_block(
     delimiter : bytes
     n_columns : int
     blank_line : int or None
-        The number of the first blank line at the end of the block before.
+        Number of the first blank line at the end of the previous block.
 
     Raises
     ------
@@ -234,8 +234,8 @@ def _check_block(
     try:
         b"".join(records).decode()
     except UnicodeDecodeError:
-        wrong = next(i for i, record in enumerate(records) if not _is_utf8(record))
-        raise _not_utf8(block.path, block.line_of(wrong)) from None
+        invalid = next(i for i, record in enumerate(records) if not _is_utf8(record))
+        raise _not_utf8(block.path, block.line_of(invalid)) from None
     return records, blank_line
 
 

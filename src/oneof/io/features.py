@@ -58,9 +58,13 @@ def choose_columns(
 ) -> tuple[list[Column], list[str]]:
     """Choose the features of a table and infer their kinds.
 
-    Numbers are numbers; true/false is yes/no; text with few distinct values is a category, other text is text. Excluded
-    are columns without a value or with a single value, dates, nested values, whole numbers that count the rows, and
-    text with a different word in each row. The last two identify a row but do not describe it.
+    Columns of true and false have the kind yes/no. Text with few distinct values is a category, other text is text.
+    These columns are excluded:
+
+    * columns without a value or with a single value
+    * dates
+    * nested values
+    * whole numbers that count the rows, and text with a different word in each row, which only identify a row
 
     Parameters
     ----------
@@ -69,7 +73,7 @@ def choose_columns(
         Columns that must not be features: labels and truth.
     overrides : Overrides, optional
     scope : str
-        A clause for messages if the table is not the full data set.
+        Clause for messages if the table is not the full data set.
 
     Returns
     -------
@@ -100,7 +104,11 @@ def choose_columns(
         elif reason:
             notes.append(f"column {cells.name!r} is excluded: {reason}{scope}.")
     if not columns:
-        raise DataError(f"there is no feature: every column is excluded or has labels{scope}.", source=str(table.path))
+        raise DataError(
+            f"no feature column remains: every column is excluded or has labels{scope}. Add a column, or include one "
+            "by --numeric, --categorical or --text.",
+            source=str(table.path),
+        )
     return columns, notes
 
 
@@ -133,7 +141,7 @@ def align_columns(frame: "pl.DataFrame", columns: Sequence[Column], path: Path) 
 
 
 def format_names(names: Sequence[str]) -> str:
-    """Return the first 5 names, and the number of the further ones."""
+    """Return the first 5 names, and the number of omitted names."""
     return ", ".join(repr(name) for name in names[:5]) + (f" and {len(names) - 5} more" * (len(names) > 5))
 
 
@@ -148,7 +156,7 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
     else:
         listed = ", ".join(columns[:10]) or "none"
         hint = f"the columns are {listed}" + (f" and {len(columns) - 10} more." if len(columns) > 10 else ".")
-    raise DataError(f"there is no column {name!r}: {hint}", source=str(path))
+    raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
 
 
 def _forced_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:
@@ -231,8 +239,7 @@ def _to_numbers(cells: "pl.Series") -> "pl.Series":
     if len(infinite):
         raise DataError(
             f"column {cells.name!r} must contain finite numbers; got {numbers[infinite[0]]}. Use a finite number, or "
-            "leave "
-            "the cell empty.",
+            "leave the cell empty.",
             row=int(infinite[0]),
         )
     return numbers
@@ -248,7 +255,7 @@ def _booleans_to_numbers(cells: "pl.Series") -> "pl.Series":
 
 
 def _to_text(cells: "pl.Series") -> "pl.Series":
-    """Return text in which missing cells are empty; the empty text is a category of its own."""
+    """Return the cells as text; a missing cell is the empty text, which is a separate category."""
     import polars as pl
 
     if cells.dtype.is_nested():
@@ -301,7 +308,7 @@ def read_text_options(stop_words: str = NONE, stem: str = NONE) -> TextOptions:
     DataError
         If the file of stop words does not exist, is not text, or contains no word.
     InputError
-        If there is no stemmer for the language.
+        If the language has no stemmer.
     MissingExtraError
         If snowballstemmer is not installed and `stem` names a language.
     """
@@ -337,8 +344,8 @@ def check_texts(frame: "pl.DataFrame", columns: Sequence[Column], options: TextO
     analyze = options.vectorizer().build_analyzer()
     for name in texts:
         if not any(analyze(text) for text in frame[name]):
-            what = "no words" if options.stop_words is None else "only stop words"
-            raise DataError(f"column {name!r} has {what}. Exclude it by --drop {name}.", source=str(path))
+            content = "no words" if options.stop_words is None else "only stop words"
+            raise DataError(f"column {name!r} has {content}. Exclude it by --drop {name}.", source=str(path))
 
 
 def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) -> Any:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class JsonLinesReader:
-    """The objects of one file.
+    """Reader of the objects of one JSON-lines file.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _decode(block: TextBlock) -> Iterator[str]:
         ) from None
 
 
-def _read_object(line: str, where: str) -> dict[str, Any]:
+def _read_object(line: str, location: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
         if "\\ud" in line.lower():  # may be the escape of a lone surrogate
@@ -69,16 +69,18 @@ def _read_object(line: str, where: str) -> dict[str, Any]:
     except UnicodeEncodeError as error:
         surrogate = error.object[error.start]
         raise DataError(
-            f"{where}: {surrogate!r} is a lone surrogate. Write both surrogates of the character."
+            f"{location}: {surrogate!r} is a lone surrogate. Write both surrogates of the character."
         ) from None
     except json.JSONDecodeError as error:
-        raise DataError(f"{where}: invalid JSON ({error.msg} at character {error.pos + 1}).") from None
+        raise DataError(
+            f"{location}: invalid JSON ({error.msg} at character {error.pos + 1}). Correct the line."
+        ) from None
     except ValueError:  # more digits than Python converts to an integer
-        raise DataError(f"{where}: a number has too many digits. Write it as text.") from None
+        raise DataError(f"{location}: a number has too many digits. Write it as text.") from None
     except RecursionError:
-        raise DataError(f"{where}: lists or objects are nested too deeply.") from None
+        raise DataError(f"{location}: lists or objects are nested too deeply.") from None
     if not isinstance(row, dict):
-        raise DataError(f'{where}: a line must be an object such as {{"x": 1}}.')
+        raise DataError(f'{location}: a line must be an object such as {{"x": 1}}.')
     return row
 
 

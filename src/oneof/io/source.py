@@ -1,7 +1,7 @@
-"""The files of a stream, and the records of a text file.
+"""Files of a stream, and records of a text file.
 
 A source is one file, a folder of files of one format, or standard input. A text file is read in blocks of complete
-records, from its beginning or from an offset that was reached before.
+records, from its beginning or from an offset of an earlier block.
 """
 
 import csv
@@ -31,21 +31,21 @@ FORMATS = {
     "parquet": (".parquet",),
     "arrow": (".arrow", ".feather", ".ipc"),
 }
-"""The formats of streams and the suffixes of their file names; a text format may also have .gz after the suffix."""
+"""Formats of streams and the suffixes of their files; a text format may also have .gz after the suffix."""
 TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
 
 STANDARD_INPUT = Path("-")
 _HEAD = 2**16
 _CHUNK = 2**16
 _MAX_RECORD_BYTES = 2**28
-"""A longer line or quoted cell is an error of the file: a few KiB of gzip may decompress to more."""
+"""Maximum size of a line or quoted cell; a few KiB of gzip may decompress to more."""
 _MAX_CELL = 2**31 - 1
 _MAX_MESSAGE = 200
 
 
 @dataclass(frozen=True)
 class Source:
-    """The files of a stream, in the order in which they are read.
+    """Files of a stream, in the order in which they are read.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class Source:
 
     @property
     def can_be_read_again(self) -> bool:
-        """Whether the rows can be read several times; False for standard input."""
+        """True if the rows can be read several times; False for standard input."""
         return self.files != (STANDARD_INPUT,)
 
     @property
     def display_name(self) -> str:
-        """The name for messages."""
+        """Name for messages."""
         return self.name if self.can_be_read_again else str(display_path(STANDARD_INPUT))
 
     def identity(self) -> list[list[Any]]:
@@ -97,7 +97,7 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
     Parameters
     ----------
     path : str or path-like
-        A file; a folder, whose files of a known format (in subfolders too, hidden ones excepted) are read in the order
+        A file; a folder, whose files of a known format (also in subfolders, except hidden ones) are read in the order
         of their names; or "-", standard input.
     format : {"csv", "tsv", "jsonl", "svmlight", "parquet", "arrow"}, optional
         By default it is inferred from the suffix. It is required for standard input, which accepts the first four.
@@ -133,11 +133,11 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
         files = sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path)))
         files = [file for file in files if format is not None or format_of(file) is not None]
         if not files:
-            raise DataError(f"the folder {path} contains no file of a known format: {_suffixes()}.")
+            raise DataError(f"the folder {path} has no file of a known format. The extensions are {_suffixes()}.")
     elif path.is_file():
         files = [path]
     else:
-        raise DataError(f"the file {path} does not exist.")
+        raise DataError(f"the file {path} does not exist. Check its name and folder.")
     return Source(str(path), tuple(files), format or _common_format(path, files))
 
 
@@ -184,16 +184,16 @@ def _file_identity(file: Path) -> list[Any]:
 
 
 class RecordOffset(NamedTuple):
-    """A position between two records of a file."""
+    """Position between two records of a file."""
 
     row: int = 0
-    """The number of rows before it."""
+    """Number of earlier rows."""
     line: int = 1
-    """The number of the next line, counted from 1."""
+    """Number of the next line, counted from 1."""
     offset: int = 0
-    """The number of bytes before it, after decompression."""
+    """Number of earlier bytes, after decompression."""
     prefix_hash: str = ""
-    """The hash of these bytes; empty for files, which can be read again."""
+    """Hash of these bytes; empty for files, which can be read again."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class TextBlock:
 
 
 class RecordReader:
-    """The records of one text file, read from the beginning or from an offset that was reached before.
+    """Reader of the records of one text file, from the beginning or from an offset of an earlier block.
 
     Parameters
     ----------
@@ -344,13 +344,16 @@ class RecordReader:
             try:
                 n_cells = len(next(csv.reader(texts(), delimiter=self._delimiter, strict=True)))
             except csv.Error:
-                n_cells = 0  # the check of the cells names the fault
+                n_cells = 0  # the error is raised when the cells are checked
         return b"".join(record), n_cells
 
     def _lines(self, content: BinaryIO, first_number: int) -> Iterator[bytes]:
         for number, line in enumerate(iter(partial(content.readline, _MAX_RECORD_BYTES), b""), first_number):
             if len(line) == _MAX_RECORD_BYTES:
-                raise DataError(f"{self.path}, line {number}: the line is longer than {_MAX_RECORD_BYTES:,} bytes.")
+                raise DataError(
+                    f"{self.path}, line {number}: the line is longer than {_MAX_RECORD_BYTES:,} bytes. "
+                    "Check the format of the file."
+                )
             yield line
 
     def _gzip_advice(self) -> str:
@@ -362,23 +365,22 @@ class RecordReader:
         return f"{self.path}, line {line}: a quotation mark is not closed. Close it, or double it."
 
     def _skip_to(self, content: BinaryIO, start: RecordOffset, header: bytes) -> None:
-        """Move to an offset that was reached before."""
+        """Move to an offset of an earlier block."""
         if self._hash is None and not isinstance(content, gzip.GzipFile):
             content.seek(start.offset)
             return
         self._update_hash(header)
-        left = start.offset - (content.tell() if content.seekable() else len(header))
-        while left > 0:
-            skipped = content.read(min(left, _CHUNK))
+        remaining = start.offset - (content.tell() if content.seekable() else len(header))
+        while remaining > 0:
+            skipped = content.read(min(remaining, _CHUNK))
             if not skipped:
                 break
             self._update_hash(skipped)
-            left -= len(skipped)
-        if left or (self._hash is not None and self._hash.hexdigest() != start.prefix_hash):
+            remaining -= len(skipped)
+        if remaining or (self._hash is not None and self._hash.hexdigest() != start.prefix_hash):
             raise DataError(
-                f"{self.path} does not begin with the {start.offset:,} bytes that were read before. Give the same "
-                "stream "
-                "from its beginning, or start again with --restart."
+                f"{self.path} does not begin with the {start.offset:,} bytes that were read before. Give the "
+                "same stream from its beginning, or start again with --restart."
             )
 
     def _update_hash(self, content: bytes) -> None:
@@ -389,7 +391,7 @@ class RecordReader:
 class _LongCells:
     """Context in which the csv module reads cells of any length.
 
-    The limit belongs to the whole process, so blocks in several threads share the change: the last one to exit restores
+    The limit applies to the whole process, so blocks in several threads share the change: the last one to exit restores
     the limit. No block may contain a `yield`, or the limit would stay changed while a generator is suspended.
     """
 
@@ -416,7 +418,7 @@ long_cells = _LongCells()
 
 @contextmanager
 def polars_errors_as_data_errors(path: Path) -> Iterator[None]:
-    """Raise errors of polars, its panics on damaged files included, and of the file system as a DataError."""
+    """Raise errors of polars (including panics on damaged files) and of the file system as a DataError."""
     import polars as pl
 
     try:

@@ -45,12 +45,12 @@ class IndexedRows:
 
     @property
     def height(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(self.labels)
 
 
 class SvmlightReader:
-    """The rows of one file.
+    """Reader of the rows of one svmlight file.
 
     Parameters
     ----------
@@ -130,24 +130,24 @@ def _split_lines(block: TextBlock, separator: str) -> tuple[list[int], list[str]
     return lines, labels, pairs
 
 
-def _join_labels(labels: bytes, separator: str, where: str) -> str:
+def _join_labels(labels: bytes, separator: str, location: str) -> str:
     try:
         text = labels.decode()
     except UnicodeDecodeError:
-        raise DataError(f"{where}: the labels are not text in UTF-8. Save the file as UTF-8.") from None
+        raise DataError(f"{location}: the labels are not text in UTF-8. Save the file as UTF-8.") from None
     return separator.join(number_to_text(label) for label in text.replace(",", separator).split(separator))
 
 
-def _pair_error(where: str, pairs: bytes, n_columns: int) -> DataError:
-    # Further digits are ignored: such an index exceeds every number of columns either way.
+def _pair_error(location: str, pairs: bytes, n_columns: int) -> DataError:
+    # Further digits are ignored, since such an index exceeds every number of columns.
     indices = [int(pair.split(b":", 1)[0][:_MAX_INDEX_DIGITS]) for pair in pairs.split() if re.match(rb"\d+:", pair)]
     if indices and max(indices) >= n_columns:
         bits = max(indices).bit_length()
         advice = f"Fit with at least --hash-bits {bits}" if bits <= MAX_INDEX_BITS else "Renumber the features from 0"
         return DataError(
-            f"{where}: the indices must be less than {n_columns:,}, the number of columns; got {max(indices)}. "
+            f"{location}: the indices must be less than {n_columns:,}, the number of columns; got {max(indices)}. "
             f"{advice}."
         )
     if indices != sorted(set(indices)):
-        return DataError(f"{where}: the indices must be strictly increasing. Sort them and remove duplicates.")
-    return DataError(f"{where}: a line must be labels and pairs index:value, such as `2,5 1:0.3 7:1`.")
+        return DataError(f"{location}: the indices must be strictly increasing. Sort them and remove duplicates.")
+    return DataError(f"{location}: a line must be labels and pairs index:value, such as `2,5 1:0.3 7:1`.")

@@ -28,18 +28,18 @@ _FORMATS = {
     ".ndjson": "jsonl",
     ".npz": "npz",
 }
-"""The formats of tables by suffix."""
+"""Formats of tables by suffix."""
 SUFFIXES = tuple(_FORMATS)
 
 _PLACEHOLDERS = {"na", "n/a", "nan", "none", "null", "?", "-", "unknown", "missing"}
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
 _MAX_LISTED = 6
-"""Maximum number of labels in a warning, which gives the number of the further ones."""
+"""Maximum number of labels listed in a warning; the rest are counted."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that was read from a file.
+    """Table read from a file.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Table:
         Rows are counted from 0, without the header.
     path : Path
     label_columns : tuple of str
-        Columns that the format itself marks as labels; they are never features.
+        Columns that the file format marks as labels; they are never features.
     """
 
     frame: "pl.DataFrame"
@@ -68,7 +68,7 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
         Columns of a CSV or TSV file that are text even if the cells look like numbers or dates.
     verbatim : collection of str
         Columns of labels of a CSV or TSV file: text in which only empty cells are missing. In the other columns NA,
-        NaN, null and ? are missing, too.
+        NaN, null and ? are missing as well.
 
     Returns
     -------
@@ -92,13 +92,13 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
     if format_ is None:
         raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}.")
     if not path.exists():
-        raise DataError(f"the file {path} does not exist.")
+        raise DataError(f"the file {path} does not exist. Check its name and folder.")
     if not path.is_file():
-        raise DataError(f"{path} is not a file.")
+        raise DataError(f"{path} is not a file. Name a file, or read a folder with --online.")
     spec = BatchSpec(tuple(verbatim), as_text=as_text, labels_required=False)
     batches = list(iterate_batches(Source(str(path), (path,), format_), None, spec))
     if not any(len(batch) for batch in batches):
-        raise DataError(f"{path} has no rows.")
+        raise DataError(f"{path} has no rows. Add at least one.")
     [batch] = batches
     return Table(batch.content, path, batch.label_columns)
 
@@ -133,7 +133,9 @@ def read_labels(
     """
     names = [find_column(name, table.frame.columns, table.path) for name in columns]
     if len(set(names)) < len(names):
-        raise DataError(f"the label columns name {next(n for n in names if names.count(n) > 1)!r} twice.")
+        raise DataError(
+            f"the label columns must be named once; got {next(n for n in names if names.count(n) > 1)!r} twice."
+        )
     try:
         return read_label_columns(table.frame, names, separator=separator, classes=classes)
     except LabelError as error:
@@ -167,20 +169,19 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     source = str(table.path)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
         raise DataError(
-            f"the truth {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
+            f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
         )
     truth, error = match_true_labels(cells.to_list(), classes)
     if error is not None:
         raise DataError(
-            f"the truth {column!r} contains {error.label!r}, which is not a class of the candidate sets. Name all "
-            "classes "
-            "(--classes) in fit if it is one of them, or leave the cell empty if the true label is unknown.",
+            f"the truth column {column!r} contains {error.label!r}, which is not a class of the candidate sets. If it "
+            "is a class, name all classes in fit (--classes). If the true label is unknown, leave the cell empty.",
             source=source,
             row=error.row,
         )
     missing = np.asarray([label is None for label in truth])
     if missing.all():
-        raise DataError(f"the truth {column!r} has no labels.", source=source)
+        raise DataError(f"the truth column {column!r} has no labels.", source=source)
     return truth if missing.any() else np.asarray(truth.tolist(), dtype=classes.dtype)
 
 
@@ -205,19 +206,19 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
 
 def _read_as_class(labels: Sequence[str]) -> str:
     verb = "are read as classes" if len(labels) > 1 else "is read as a class"
-    return f"{_listed([*map(repr, labels)])} {verb}: leave the cells of unlabeled rows empty."
+    return f"{_join_names([*map(repr, labels)])} {verb}: leave the cells of unlabeled rows empty."
 
 
 def _read_as_one_class(labels: Sequence[str], advice: str) -> str:
     verb = "are each read as one class" if len(labels) > 1 else "is read as one class"
-    return f"{_listed([*map(repr, labels)])} {verb}: {advice}."
+    return f"{_join_names([*map(repr, labels)])} {verb}: {advice}."
 
 
 def _misspelled(labels: Sequence[str]) -> list[str]:
     spellings: dict[str, list[str]] = {}
     for label in labels:
         spellings.setdefault(label.strip().casefold(), []).append(label)
-    groups = [_listed([*map(repr, group)]) for group in spellings.values() if len(group) > 1]
+    groups = [_join_names([*map(repr, group)]) for group in spellings.values() if len(group) > 1]
     if not groups:
         return []
     listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
@@ -227,8 +228,8 @@ def _misspelled(labels: Sequence[str]) -> list[str]:
     ]
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Return names separated by commas and "and"; if there are too many, the number of the further ones."""
+def _join_names(names: Sequence[str]) -> str:
+    """Return names separated by commas and "and"; long lists are truncated, with the number of omitted names."""
     listed = list(names)
     if len(listed) > _MAX_LISTED:
         listed = [*listed[:_MAX_LISTED], f"{len(names) - _MAX_LISTED} more"]

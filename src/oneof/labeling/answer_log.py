@@ -22,7 +22,7 @@ from oneof.errors import ConflictError, DataError
 
 Kind = Literal["one of", "none of", "unknown", "skip", "undo"]
 KINDS: tuple[Kind, ...] = ("one of", "none of", "unknown", "skip", "undo")
-"""One of the labels is true; none of them is true; the annotator does not know; postponed; another entry is undone."""
+"""Kinds of entries: one of the labels is true, none of them is true, unknown, postponed, and undo of another entry."""
 
 _FORMAT = "1"
 _COLUMNS = "key, at, annotator, row, kind, labels, undoes, purpose, guess, score"
@@ -112,20 +112,19 @@ class AnswerLog:
         try:
             self._check_schema()
             self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute(
-                "PRAGMA synchronous = FULL"
-            )  # a commit is on the disk, not only in the cache of the operating system
+            # A commit is on the disk, not only in the cache of the operating system.
+            self._connection.execute("PRAGMA synchronous = FULL")
             with self._writing():
                 for statement in filter(str.strip, SCHEMA.split(";")):
                     self._connection.execute(statement)
                 self._check_metadata(metadata | {"format": _FORMAT})
         except sqlite3.OperationalError as error:
             self._connection.close()
-            raise unwritable(path, error) from None
+            raise write_error(path, error) from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter for a damaged schema
             self._connection.close()
             raise DataError(
-                f"{path} is not a log of a labeling session ({one_line(error)}): use another file."
+                f"{path} is not a file of answers ({one_line(error)}). Use another file (--answers)."
             ) from None
         except BaseException:
             self._connection.close()
@@ -152,7 +151,7 @@ class AnswerLog:
     def append_all(self, entries: Sequence[Entry]) -> list[Entry]:
         """Write all new entries, or none after an error, and return the written ones.
 
-        Entries with an existing key are not written, nor entries of rows that the annotator has already answered.
+        Entries with an existing key and entries of rows that the annotator has already answered are not written.
         """
         with self._writing():
             return [self._append(entry, None) for entry in entries if not (self._find(entry.key) or self._last(entry))]
@@ -183,7 +182,7 @@ class AnswerLog:
         except (sqlite3.DatabaseError, OverflowError, RecursionError, TypeError, ValueError) as error:
             if isinstance(error, DataError):
                 raise
-            raise damaged(self.path, error) from None
+            raise damage_error(self.path, error) from None
 
     # -- within a transaction ---------------------------------------------------------------------------------------
 
@@ -199,9 +198,9 @@ class AnswerLog:
                 if self._connection.in_transaction:  # SQLite ends some itself, for example if the disk is full
                     self._connection.execute("ROLLBACK")
                 if isinstance(error, sqlite3.OperationalError):
-                    raise unwritable(self.path, error) from None
+                    raise write_error(self.path, error) from None
                 if type(error) is sqlite3.DatabaseError:
-                    raise damaged(self.path, error) from None
+                    raise damage_error(self.path, error) from None
                 raise
 
     def _append(self, entry: Entry, seen: int | None) -> Entry:
@@ -240,7 +239,7 @@ class AnswerLog:
     def _check_schema(self) -> None:
         """Raise unless the file is empty or a log, so that a database of another program is never changed."""
         if schema_of(self._connection) not in ([], expected_schema()):
-            raise DataError(f"{self.path} is a database of another program: use another file.")
+            raise DataError(f"{self.path} is a database of another program. Use another file (--answers).")
 
     def _check_metadata(self, metadata: dict[str, str]) -> None:
         """Store the metadata of a new file, or compare them with the stored ones."""
@@ -252,13 +251,14 @@ class AnswerLog:
             if stored.get(name) == value:
                 continue
             if name == "classes":
-                expected, given = (", ".join(read_classes(text)) for text in (stored.get(name), value))
+                expected, received = (", ".join(read_classes(text)) for text in (stored.get(name), value))
                 raise DataError(
-                    f"{self.path} has answers for the classes {expected}; got the classes {given}. "
-                    "Use the same classes in the same order, or another file."
+                    f"{self.path} has answers for the classes {expected}; got the classes {received}. "
+                    "Use the same classes in the same order, or another file (--answers)."
                 )
             raise DataError(
-                f"{self.path} has answers for other {name}: use the table of these answers, or another file."
+                f"{self.path} has answers for other {name}. Use the same table and the same options for reading it, or "
+                f"another file (--answers)."
             )
 
 
@@ -301,7 +301,7 @@ def read_classes(text: Any) -> tuple[str, ...]:
     try:
         return tuple(map(str, json.loads(text)))
     except (RecursionError, TypeError, ValueError):
-        raise DataError("the file of answers has no valid classes: use another file.") from None
+        raise DataError("the file of answers has no valid classes. Use another file (--answers).") from None
 
 
 def one_line(error: BaseException) -> str:
@@ -323,7 +323,7 @@ def schema_of(connection: sqlite3.Connection) -> list[Any]:
 
 @cache
 def expected_schema() -> list[Any]:
-    """Return what `made_of` says of a log."""
+    """Return the schema of a log, in the form of `schema_of`."""
     with closing(sqlite3.connect(":memory:")) as empty:
         empty.executescript(SCHEMA)
         return schema_of(empty)
@@ -344,15 +344,17 @@ def connect(path: Path | None) -> sqlite3.Connection:
         connection.text_factory = _decode
         return connection
     except (OSError, sqlite3.OperationalError) as error:
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
 
 
-def damaged(path: Path | None, error: Exception) -> DataError:
+def damage_error(path: Path | None, error: Exception) -> DataError:
     """Return the error of a damaged file."""
-    return DataError(f"{path} is damaged ({one_line(error)}): use a copy of it, or another file.")
+    return DataError(f"{path} is damaged ({one_line(error)}). Use a copy of it, or another file (--answers).")
 
 
-def unwritable(path: Path | None, error: Exception) -> DataError:
+def write_error(path: Path | None, error: Exception) -> DataError:
     """Return the error of a failed write."""
-    why = error.strerror if isinstance(error, OSError) else one_line(error)
-    return DataError(f"the answers cannot be written to {path} ({why}): correct this, or use another file.")
+    reason = error.strerror if isinstance(error, OSError) else one_line(error)
+    return DataError(
+        f"the answers cannot be written to {path} ({reason}). Correct this, or use another file (--answers)."
+    )

@@ -68,7 +68,7 @@ class AnswerState:
 
     def skipped(self, annotator: str) -> list[int]:
         """Return the rows that an annotator has skipped."""
-        stacks = ((row, stack) for (row, who), stack in self._stacks.items() if who == annotator)
+        stacks = ((row, stack) for (row, name), stack in self._stacks.items() if name == annotator)
         return [row for row, stack in stacks if stack and stack[-1].kind == "skip"]
 
     def is_undone(self, number: int) -> bool:
@@ -116,10 +116,10 @@ def _update_stack(stack: Sequence[Entry], entry: Entry) -> list[Entry]:
 
 def _set_current(answers: dict[str, Entry], annotator: str, stack: Sequence[Entry]) -> None:
     """Set the annotator's current answer to the last one of a stack, ignoring skips."""
-    given = [earlier for earlier in stack if earlier.kind != "skip"]
+    answered = [earlier for earlier in stack if earlier.kind != "skip"]
     answers.pop(annotator, None)
-    if given:
-        answers[annotator] = given[-1]
+    if answered:
+        answers[annotator] = answered[-1]
 
 
 def allowed_classes(entry: Entry, n_classes: int) -> tuple[int, ...]:
@@ -137,11 +137,11 @@ def combine(
     classes: Labels,
     *,
     min_votes: int = 1,
-    top: int | None = 1,
+    top_k: int | None = 1,
 ) -> CandidateSets:
     """Combine the current answers by `CandidateSets.from_annotations`.
 
-    An answer is a vote for each class that it leaves possible. With ``top=1`` the candidates of a row are the classes
+    An answer is a vote for each class that it leaves possible. With ``top_k=1`` the candidates of a row are the classes
     with the most votes. If the answers have common classes, this is their intersection. Otherwise it is the classes
     that most annotators consider possible.
 
@@ -151,7 +151,7 @@ def combine(
     start : ndarray of shape (n_samples, n_classes), bool
         Candidate sets of rows without an answer.
     classes : ndarray of shape (n_classes,)
-    min_votes, top
+    min_votes, top_k
         As for `CandidateSets.from_annotations`.
 
     Returns
@@ -162,18 +162,18 @@ def combine(
     rows: list[int] = []
     votes: list[list[int]] = []
     for row, answers in answered.items():
-        given = [k for entry in answers.values() for k in allowed_classes(entry, len(classes))]
-        if given:
+        row_votes = [k for entry in answers.values() for k in allowed_classes(entry, len(classes))]
+        if row_votes:
             rows.append(row)
-            votes.append(given)
+            votes.append(row_votes)
     n_columns = max(map(len, votes), default=0)
     if rows and n_columns >= min_votes:  # otherwise no class can have enough votes yet
         # One column per vote, not per annotator: an answer of several classes is several votes.
         table = np.full((len(rows), n_columns), None, dtype=object)
-        for line, given in zip(table, votes, strict=True):
-            line[: len(given)] = given
+        for line, row_votes in zip(table, votes, strict=True):
+            line[: len(row_votes)] = row_votes
         combined = CandidateSets.from_annotations(
-            table, classes=np.arange(len(classes)), min_votes=min_votes, top_k=top
+            table, classes=np.arange(len(classes)), min_votes=min_votes, top_k=top_k
         )
         informative = ~combined.is_unlabeled
         mask[np.array(rows)[informative]] = combined.mask[informative]

@@ -1,4 +1,4 @@
-"""Answers of a session in memory, synchronized with the log, and the candidate sets that follow from them."""
+"""Answers of a session in memory, synchronized with the log, and the resulting candidate sets."""
 
 import secrets
 import threading
@@ -36,11 +36,11 @@ class AnswerStore:
         Callback ``(row)`` for each row with new entries.
     """
 
-    def __init__(self, log: AnswerLog, start: Mask, classes: Labels, *, min_votes: int, top: int | None) -> None:
+    def __init__(self, log: AnswerLog, start: Mask, classes: Labels, *, min_votes: int, top_k: int | None) -> None:
         self.lock, self.state, self.start = threading.RLock(), AnswerState(), start
         self.on_change: Callable[[int], None] | None = None
         self._log, self._classes = log, classes
-        self._min_votes, self._top = min_votes, top
+        self._min_votes, self._top_k = min_votes, top_k
         self._mask = start.copy()
 
     def sync(self) -> None:
@@ -54,7 +54,7 @@ class AnswerStore:
             if changed:
                 answers = {index: current[row] for index, row in enumerate(changed)}
                 combined = combine(
-                    answers, self.start[changed], self._classes, min_votes=self._min_votes, top=self._top
+                    answers, self.start[changed], self._classes, min_votes=self._min_votes, top_k=self._top_k
                 )
                 self._mask[changed] = combined.mask
             for entry in entries:
@@ -80,14 +80,14 @@ class AnswerStore:
     def undo(self, annotator: str, number: int | None, key: str) -> Entry | None:
         """Undo an answer or skip, the annotator's last one or the one of a number, and return it.
 
-        None if there is nothing to undo. A repeated request with the same key, for example after a lost response,
-        returns the same entry again.
+        Return None if there is nothing to undo. A repeated request with the same key, for example after a lost
+        response, returns the same entry again.
         """
         with self.lock:
             self.sync()
-            done = self._log.find(key)
-            if done is not None and done.undoes is not None:
-                return self.state.entries[done.undoes]
+            existing = self._log.find(key)
+            if existing is not None and existing.undoes is not None:
+                return self.state.entries[existing.undoes]
             undone = self.state.last_undoable(annotator, number)
             if undone is not None:
                 entry = Entry(key, annotator, undone.row, "undo", undoes=undone.number)
@@ -126,7 +126,10 @@ class AnswerStore:
         """Raise if the row or a class of an entry is out of range: another program has changed the file."""
         n_rows, n_classes = self.start.shape
         if not 0 <= entry.row < n_rows or not all(0 <= code < n_classes for code in entry.labels):
-            raise DataError(f"entry {entry.number} of the answers has a row or a class out of range.")
+            raise DataError(
+                f"entry {entry.number} of the answers has a row or a class out of range. Use a copy of the file, or "
+                "another file (--answers)."
+            )
 
     def close(self) -> None:
         """Close the file."""

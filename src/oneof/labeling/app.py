@@ -94,7 +94,7 @@ class _Api:
     def answer(self, content: dict[str, Any]) -> dict[str, Any]:
         question, key = self._session.get_question(_text(content, "question")), _text(content, "key")
         if question is None:
-            raise ConflictError("this question has expired; here is another.")
+            raise ConflictError("the question has expired. Answer the next one.")
         written = self._write(question, _text(content, "kind"), content.get("labels"), key)
         following = self._session.ask(question.annotator, window=question.window)
         return {"written": written.number} | self._response(question.annotator, following)
@@ -112,7 +112,7 @@ class _Api:
     async def export(self, request: Request) -> Response:
         suffix = request.path_params["suffix"]
         if suffix not in ("csv", "parquet"):
-            return PlainTextResponse("Exports are CSV or Parquet.", 404)
+            return PlainTextResponse("The export must be CSV or Parquet.", 404)
         try:
             content = await run_in_threadpool(self._exported, suffix)
         except OneofError as error:
@@ -208,7 +208,7 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
 
 
 def _quality_curve(checks: list[tuple[int, bool, bool]]) -> list[dict[str, float | int | None]]:
-    """Return the estimate after each check, at most `_MAX_CURVE_POINTS` of them."""
+    """Return the estimates after at most `_MAX_CURVE_POINTS` of the checks."""
     step = -(-len(checks) // _MAX_CURVE_POINTS) or 1
     ends = list(range(len(checks), 0, -step))[::-1]
     points = []

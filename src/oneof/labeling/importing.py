@@ -23,14 +23,14 @@ class Annotation(NamedTuple):
         Name of the item in the file.
     worker : str
     labels : tuple of str
-    where : str
+    location : str
         Line or task of the file, for error messages.
     """
 
     item: str
     worker: str
     labels: tuple[str, ...]
-    where: str
+    location: str
 
 
 def read_annotations(path: Path, match: str | None, **columns: str | None) -> list[Annotation]:
@@ -45,20 +45,20 @@ def read_annotations(path: Path, match: str | None, **columns: str | None) -> li
     """
     studio = path.suffix.lower() == ".json"
     options = {"choice"} if studio else {"item", "worker", "label", "separator"}
-    given = {name: value for name, value in columns.items() if value is not None}
-    if set(given) - options:
+    named_columns = {name: value for name, value in columns.items() if value is not None}
+    if set(named_columns) - options:
         raise InputError(
-            f"options for {path} must be among {', '.join(sorted(options))}; got {min(set(given) - options)!r}."
+            f"options for {path} must be among {', '.join(sorted(options))}; got {min(set(named_columns) - options)!r}."
         )
-    for name, value in (given if match is None else given | {"match": match}).items():
+    for name, value in (named_columns if match is None else named_columns | {"match": match}).items():
         check_text(name, value)
     if not studio:
-        return read_long(path, **given)
+        return read_long(path, **named_columns)
     if match is None:
         raise InputError(
             f"{path}: `match` must name the column and field that identify the tasks of Label Studio; got None."
         )
-    return read_label_studio(path, item=match, **given)
+    return read_label_studio(path, item=match, **named_columns)
 
 
 def read_long(
@@ -117,11 +117,11 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
     try:
         tasks = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise DataError(f"{path} does not exist.") from None
+        raise DataError(f"the file {path} does not exist. Check its name and folder.") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (ValueError, RecursionError):
-        raise DataError(f"{path} is not JSON in UTF-8.") from None
+        raise DataError(f"{path} is not JSON in UTF-8. Export it again from Label Studio.") from None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DataError(f"{path} is not an export of Label Studio: expected a list of tasks.")
     answers = []
@@ -153,14 +153,17 @@ def to_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int,
     """
     codes = {str(name): k for k, name in enumerate(classes.tolist())}
     entries = []
-    for item, worker, labels, where in annotations:
+    for item, worker, labels, location in annotations:
         unknown = [label for label in labels if label not in codes]
         if unknown:
             listed = ", ".join(list(codes)[:8])
-            raise LabelError(f"{where}: label {unknown[0]!r} is not one of the classes {listed}.")
+            raise LabelError(f"{location}: label {unknown[0]!r} is not one of the classes {listed}.")
         row = _row(item, rows)
         if row is None:
-            raise DataError(f"{where}: item {item!r} is not in the table.")
+            raise DataError(
+                f"{location}: item {item!r} is not in the table. Import rows of this table, or name the column of "
+                "the items by --match."
+            )
         label_codes = tuple(sorted(codes[label] for label in labels))
         # The same answer has the same key in every file, so importing a file twice changes nothing.
         digest = hashlib.sha256(json.dumps([row, worker, label_codes]).encode()).hexdigest()
@@ -169,7 +172,7 @@ def to_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int,
 
 
 def _merge_labels(annotations: Iterable[Annotation]) -> list[Annotation]:
-    """Merge the labels of a worker for one item; error messages name the first place in the file."""
+    """Merge the labels of a worker for one item; errors name the first line or task."""
     sets: dict[tuple[str, str], Annotation] = {}
     for annotation in annotations:
         pair = annotation.item, annotation.worker

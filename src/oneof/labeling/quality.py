@@ -3,7 +3,7 @@
 Rows selected by the strategy are the hardest ones, and predicted probabilities are not an independent estimate. Some
 of the questions are therefore rows drawn at random from the remaining rows. The prediction for such a row is stored
 before the row is answered. The fraction of these predictions that the answers allow estimates the rate on all remaining
-rows; the estimate is conservative, since the model has been fitted to more answers since.
+rows. The estimate is conservative, since the model has been fitted to more answers afterwards.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 Any page in the same browser can send requests to this machine, and a DNS name of an attacker can resolve to it (DNS
 rebinding). Every request must therefore name this server as its host and begin with the secret of the link. A request
-that writes must come from the server's own page, which the browser confirms by `Origin`, and must have a JSON body,
+that writes must come from the page of the server, which the browser confirms by `Origin`. It must have a JSON body,
 which a form cannot send. No response may be read by another origin.
 """
 
@@ -192,7 +192,7 @@ class LabelingServer:
             import starlette  # noqa: F401 - imported here so that a missing starlette is an error of one line
             import uvicorn
         except ImportError as error:
-            raise MissingExtraError(error.name or "uvicorn", "web") from None
+            raise MissingExtraError(error.name or "uvicorn", "labeling") from None
         from oneof.labeling.app import PageOptions, make_app
 
         if not isinstance(session, LabelingSession):

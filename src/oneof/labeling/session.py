@@ -1,4 +1,4 @@
-"""Labeling session: the object behind the page, for notebooks and simulations as well."""
+"""Labeling session, for the page, for notebooks and for simulations."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ from oneof.validation import check_bool, check_positive, check_random_state
 
 
 class LabelingSession(AnswerAPI):
-    """Rows to be labeled by people, and a model that selects the next question.
+    """Session of active learning: people label rows, and a model selects the next row.
 
     An answer is one label, several labels of which one is true, labels that are excluded, or "don't know". Every
     answer is on the disk before `answer` returns. The file is append-only, and several sessions may write to one file
@@ -44,7 +44,7 @@ class LabelingSession(AnswerAPI):
     path : path-like, optional
         The file of answers, created if it does not exist; by default answers are stored in memory only.
     table : oneof.labeling.LabelTable, optional
-        The rows as shown to people and exported; by default the features.
+        Rows as shown to annotators and exported; by default the features.
     estimator : estimator, optional
         An estimator that accepts candidate sets; it is cloned. By default `GraphLogisticRegression`; with more than
         200 features it uses their 100 directions of greatest variance.
@@ -61,8 +61,8 @@ class LabelingSession(AnswerAPI):
         Number of questions that a model selects at a time.
     background : bool, default=False
         Whether a thread fits the model while the next questions are answered. Otherwise `ask` fits it.
-    min_votes, top : default=1, 1
-        How the answers of several annotators are combined: see `oneof.CandidateSets.from_annotations`. Each answer is
+    min_votes, top_k : default=1, 1
+        Combination of the answers of several annotators: see `oneof.CandidateSets.from_annotations`. Each answer is
         a vote for every class that it leaves possible, so by default consistent answers are intersected.
     random_state : int, RandomState instance or None
 
@@ -109,7 +109,7 @@ class LabelingSession(AnswerAPI):
         prefetch: int = 20,
         background: bool = False,
         min_votes: int = 1,
-        top: int | None = 1,
+        top_k: int | None = 1,
         random_state: Any = None,
     ) -> None:
         check_counts(
@@ -117,7 +117,7 @@ class LabelingSession(AnswerAPI):
             refit_every=refit_every,
             prefetch=prefetch,
             min_votes=min_votes,
-            top=1 if top is None else top,
+            top_k=1 if top_k is None else top_k,
         )
         check_positive("check_interval", check_interval, integer=True, allow_zero=True)
         check_bool("background", background)
@@ -130,7 +130,7 @@ class LabelingSession(AnswerAPI):
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
-            self.answers = AnswerStore(log, start.mask, start.classes, min_votes=min_votes, top=top)
+            self.answers = AnswerStore(log, start.mask, start.classes, min_votes=min_votes, top_k=top_k)
             self._scheduler = QuestionScheduler(
                 start.mask, self.answers.state, self._learner, int(annotations_per_item), int(check_interval), rng
             )
@@ -253,24 +253,24 @@ class LabelingSession(AnswerAPI):
 
     @property
     def table(self) -> LabelTable:
-        """The rows as shown to people."""
+        """Rows as shown to annotators."""
         if self._table is None:
             self._table = LabelTable.from_rows(self._rows, "label")
         return self._table
 
     @property
     def strategy(self) -> str:
-        """The strategy that selects questions."""
+        """Query strategy."""
         return self._learner.strategy
 
     @property
     def snapshot(self) -> ModelSnapshot | None:
-        """The last fitted model and its predictions; None before the first fit."""
+        """Last fitted model and its predictions; None before the first fit."""
         return self._training.snapshot
 
     @property
     def last_error(self) -> str | None:
-        """The error of the last fit in the background, if it failed."""
+        """Error of the last fit in the background, or None."""
         return self._training.last_error
 
     # -- files ------------------------------------------------------------------------------------------------------

@@ -35,12 +35,12 @@ IMAGE_TYPES = {
 """Raster images only, since an SVG can contain scripts."""
 _MAX_IMAGE_BYTES = 100 * 2**20
 """Maximum size of an image file."""
-_SIDE = 16
+_THUMBNAIL_SIDE = 16
 
 
 @dataclass(frozen=True)
 class LabelTable:
-    """The rows to be labeled, as shown to annotators.
+    """Rows to be labeled, as shown to annotators.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ class LabelTable:
         if self.column is not None:
             cell = self.frame[self.column][row]
             return {"kind": self.show, "text": "" if cell is None else str(cell)}
-        shown = [name for name in self.frame.columns if name != self.label and name not in self.hidden]
-        return {"kind": "table", "cells": [[name, _as_text(self.frame[name][row])] for name in shown]}
+        visible = [name for name in self.frame.columns if name != self.label and name not in self.hidden]
+        return {"kind": "table", "cells": [[name, _as_text(self.frame[name][row])] for name in visible]}
 
     def fingerprint(self) -> str:
         """Return a digest of the rows without their labels.
@@ -226,7 +226,7 @@ def _polars() -> Any:
     try:
         import polars as pl
     except ImportError:
-        raise MissingExtraError("polars", "web") from None
+        raise MissingExtraError("polars", "labeling") from None
     return pl
 
 
@@ -246,7 +246,7 @@ class ImageFolder:
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise DataError(f"the image folder {root} does not exist.")
+            raise DataError(f"the image folder {root} does not exist. Name a folder (--images).")
         self.root = root.resolve()
 
     def find(self, name: str) -> Path:
@@ -291,15 +291,15 @@ class ImageFolder:
         try:
             from PIL import Image
         except ImportError:
-            raise MissingExtraError("Pillow", "web") from None
-        features = np.empty((len(names), 3 * _SIDE**2))
+            raise MissingExtraError("Pillow", "labeling") from None
+        features = np.empty((len(names), 3 * _THUMBNAIL_SIDE**2))
         for row, name in enumerate(names):
             if name is None:
-                raise InputError(f"row {row} has no image name.")
+                raise InputError(f"row {row} has no image name. Name an image file, or remove the row.")
             path = self.find(name)
             try:
                 with Image.open(path) as image:
-                    small = image.convert("RGB").resize((_SIDE, _SIDE), Image.Resampling.BOX)
+                    small = image.convert("RGB").resize((_THUMBNAIL_SIDE, _THUMBNAIL_SIDE), Image.Resampling.BOX)
             except (OSError, ValueError, Image.DecompressionBombError) as error:
                 raise InputError(f"row {row}: the image {name!r} cannot be read ({error}).") from None
             features[row] = np.asarray(small, dtype=np.float64).ravel() / 255

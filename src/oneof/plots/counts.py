@@ -1,7 +1,7 @@
 """Numbers of the figures: functions from a mask to counts and fractions.
 
-Unlabeled rows would add the same to every class, so all counts exclude them. A partial row has more than one candidate,
-but not all classes.
+All counts exclude unlabeled rows, which would add the same number to every class. A partial row has more than one
+candidate, but not all classes.
 """
 
 from typing import NamedTuple

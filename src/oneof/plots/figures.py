@@ -180,7 +180,7 @@ def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "A
         annotate_empty(ax, "No two labels cooccur.")
         return ax
     names = candidates.classes[selected].tolist()
-    draw_heatmap(ax, values, names, top=top, write=lambda value: f"{value:,.0f}", what="rows with both")
+    draw_heatmap(ax, values, names, top=top, format_value=lambda value: f"{value:,.0f}", bar_label="rows with both")
     return ax
 
 
@@ -227,7 +227,9 @@ def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = N
         annotate_empty(ax, "No row has several candidates.")
         return ax
     names = candidates.classes[selected].tolist()
-    draw_heatmap(ax, values, names, top=1.0, write=lambda value: f"{100 * value:.0f}%", what="fraction of the sets")
+    draw_heatmap(
+        ax, values, names, top=1.0, format_value=lambda value: f"{100 * value:.0f}%", bar_label="fraction of the sets"
+    )
     ax.set_xlabel("disambiguated label")
     ax.set_ylabel("label in the candidate set")
     return ax
@@ -251,11 +253,18 @@ def decision_classes(candidates: CandidateSets) -> Ints:
 
 
 def draw_heatmap(
-    ax: "Axes", values: Floats, names: Sequence[Any], *, top: float, write: Callable[[float], str], what: str
+    ax: "Axes",
+    values: Floats,
+    names: Sequence[Any],
+    *,
+    top: float,
+    format_value: Callable[[float], str],
+    bar_label: str,
 ) -> None:
     """Draw a square matrix as a heat map; 0 is blank, `top` is the full color, and NaN cells have a gray cross.
 
-    With at most 12 classes the cells have the values formatted by `write`; otherwise there is a color bar named `what`.
+    With at most 12 classes the cells have the values formatted by `format_value`; otherwise there is a color bar with
+    the label `bar_label`.
     """
     from matplotlib.colors import ListedColormap, Normalize, to_rgba
 
@@ -274,21 +283,21 @@ def draw_heatmap(
     style_axes(ax)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    shown = [shorten(name) for name in names]
-    fits = max(map(len, shown), default=0) <= (3 if n <= 20 else 2)
+    tick_labels = [shorten(name) for name in names]
+    fits = max(map(len, tick_labels), default=0) <= (3 if n <= 20 else 2)
     rotation: dict[str, Any] = {} if fits else {"rotation": 55, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(np.arange(n) + 0.5, shown, parse_math=False, **rotation)
-    ax.set_yticks(np.arange(n) + 0.5, shown, parse_math=False)
+    ax.set_xticks(np.arange(n) + 0.5, tick_labels, parse_math=False, **rotation)
+    ax.set_yticks(np.arange(n) + 0.5, tick_labels, parse_math=False)
     if n <= _MAX_ANNOTATED:
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value) and value > 0:
                 color = PALETTE["on-heat" if value > 0.62 * top else "ink"]
-                ax.text(j + 0.5, i + 0.5, write(float(value)), ha="center", va="center", color=color, fontsize=9)
+                ax.text(j + 0.5, i + 0.5, format_value(float(value)), ha="center", va="center", color=color, fontsize=9)
         return
-    bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, aspect=24, pad=0.02, format=lambda value, _: write(value))
+    bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, aspect=24, pad=0.02, format=lambda value, _: format_value(value))
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=FONT_SIZE, labelcolor=PALETTE["ink"])
-    bar.set_label(what, color=PALETTE["muted"], fontsize=FONT_SIZE)
+    bar.set_label(bar_label, color=PALETTE["muted"], fontsize=FONT_SIZE)
 
 
 def heatmap_inches(names: Sequence[Any]) -> tuple[float, float]:

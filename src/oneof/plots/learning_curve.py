@@ -75,8 +75,8 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     low, high = 1.0, 0.0
     for name, mean, std, color, marker, dash in lines:
         center = np.asarray(mean, dtype=float)
-        spread = np.zeros_like(center) if std is None else np.nan_to_num(np.asarray(std, dtype=float))
-        below, above = np.clip(center - spread, 0, 1), np.clip(center + spread, 0, 1)
+        deviation = np.zeros_like(center) if std is None else np.nan_to_num(np.asarray(std, dtype=float))
+        below, above = np.clip(center - deviation, 0, 1), np.clip(center + deviation, 0, 1)
         ax.fill_between(sizes, below, above, color=PALETTE[color], alpha=0.16, linewidth=0)
         ax.plot(sizes, center, dash, color=PALETTE[color], marker=marker, markersize=5, linewidth=1.8, label=name)
         low, high = min(low, np.nanmin(below, initial=1.0)), max(high, np.nanmax(above, initial=0.0))

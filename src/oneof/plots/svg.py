@@ -78,7 +78,7 @@ def _drop_invisible(root: ET.Element) -> None:
     for parent in list(root.iter()):
         for child in list(parent):
             style = re.sub(r"\s", "", child.get("style", ""))
-            # An unpainted frame, or a blank cell of a heat map, of which only the border would be drawn.
+            # An unpainted frame, or a blank cell of a heat map, whose border alone would be drawn.
             blank = child.tag == "path" and style in ("fill:none", f"fill:none;stroke:{PALETTE['paper']}")
             # The style sheet of matplotlib selects `*`, which would apply to the whole page; page.css has its own.
             if blank or child.tag in ("style", "metadata"):

@@ -99,7 +99,9 @@ def compare_with_truth(
     if not known.any():
         return None
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
-    columns = np.array([column.get(label, -1) if given else -1 for label, given in zip(truth, known, strict=True)])
+    columns = np.array(
+        [column.get(label, -1) if has_truth else -1 for label, has_truth in zip(truth, known, strict=True)]
+    )
     right = np.array([known[i] and bool(decided[i] == truth[i]) for i in range(len(truth))])
     # Index -1 is the last class, which the second factor excludes again.
     inside = candidates.mask[np.arange(len(columns)), columns] & (columns >= 0)
@@ -121,8 +123,8 @@ def least_confident(
 ) -> tuple[Ints, Ints]:
     """Return the partial and the unlabeled rows of lowest confidence, ascending, `limit` in total.
 
-    Each kind gets half of the rows if there are enough of both: confidences among two candidates and among all classes
-    are not comparable, and unlabeled rows would fill the list.
+    Each kind gets half of the rows if there are enough of both. Confidences among two candidates and among all classes
+    are not comparable, so unlabeled rows would otherwise fill the list.
     """
     confidence = np.asarray(confidence)
     partial, unlabeled = (
@@ -227,5 +229,5 @@ def _truncate(cell: Any) -> str:
     return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1].rstrip() + "…"
 
 
-def _mean(values: Any, where: Mask) -> float:
-    return float(np.mean(values[where])) if where.any() else float("nan")
+def _mean(values: Any, mask: Mask) -> float:
+    return float(np.mean(values[mask])) if mask.any() else float("nan")

@@ -1,4 +1,4 @@
-"""The state of a run over a stream, and its checkpoints.
+"""State of a run over a stream, and its checkpoints.
 
 A checkpoint is JSON and plain arrays in one .npz file, without pickles, which is written atomically. The archive has a
 checksum for every member, so truncated and damaged files are detected.
@@ -28,12 +28,12 @@ FORMAT_VERSION = 3
 """3: the fields have the names of `RunState`."""
 
 _PACKAGES = ("oneof", "numpy", "scikit-learn", "numba", "polars")
-"""Packages whose versions may change the last bit of a weight."""
+"""Packages that may change the last bit of a weight if their version changes."""
 
 
 @dataclass(frozen=True)
 class CheckpointConfig:
-    """The file of the checkpoints and their frequency.
+    """File and frequency of the checkpoints.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class CheckpointConfig:
 
 @dataclass(frozen=True)
 class RunState:
-    """The state of a run between two batches.
+    """State of a run between two batches.
 
     Attributes
     ----------
@@ -136,25 +136,25 @@ def fingerprint(source: Source, estimator: Any, options: Any) -> dict[str, Any]:
 
 def check_compatible(header: Mapping[str, Any], identity: Mapping[str, Any], path: Path) -> None:
     """Raise unless a checkpoint has the same stream, options and versions; the error names the first difference."""
-    then, now = header.get("identity", {}), identity
+    stored, current = header.get("identity", {}), identity
     restart = "or start again with --restart."
     for key in ("source", "format"):
-        if then.get(key) != now[key]:
+        if stored.get(key) != current[key]:
             raise DataError(
-                f"{path} belongs to the stream {then.get(key)!r}, not {now[key]!r}. Give the same, {restart}"
+                f"{path} belongs to the {key} {stored.get(key)!r}; got {current[key]!r}. Use the same {key}, {restart}"
             )
-    if then.get("files") != now["files"]:
-        raise DataError(f"{now['source']} has changed since {path} was written. Restore it, {restart}")
+    if stored.get("files") != current["files"]:
+        raise DataError(f"{current['source']} has changed since {path} was written. Restore it, {restart}")
     for key, word in (("options", "option"), ("parameters", "parameter"), ("versions", "version of")):
-        before, after = then.get(key, {}), now[key]
-        if key == "parameters" and then.get("method") != now["method"]:
+        before, after = stored.get(key, {}), current[key]
+        if key == "parameters" and stored.get("method") != current["method"]:
             raise DataError(
-                f"{path} belongs to {then.get('method')}, not {now['method']}. Use the same method, {restart}"
+                f"{path} belongs to {stored.get('method')}; got {current['method']}. Use the same method, {restart}"
             )
         for name in after:
             if before.get(name) != after[name]:
                 raise DataError(
-                    f"{path} was written with the {word} {name} {before.get(name)!r}, and it is {after[name]!r} now. "
+                    f"{path} was written with the {word} {name} {before.get(name)!r}; got {after[name]!r}. "
                     f"Use the same, {restart}"
                 )
 
@@ -244,7 +244,9 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if not valid:
         raise DataError(f"{path} is damaged, or is not a checkpoint of oneof. Start again with --restart.")
     if header.get("format_version") != FORMAT_VERSION:
-        raise DataError(f"{path} was written by another version of oneof. Use that one, or start again with --restart.")
+        raise DataError(
+            f"{path} was written by another version of oneof. Use that version, or start again with --restart."
+        )
     return header, arrays
 
 

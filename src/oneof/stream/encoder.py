@@ -14,7 +14,7 @@ from oneof.io import TextOptions
 from oneof.typing import FeatureMatrix, Floats
 
 _DEVIATION_RTOL = 16 * np.finfo(np.float64).eps
-"""A standard deviation below this fraction of the mean is due to rounding."""
+"""Maximum ratio of standard deviation to mean that is due to rounding."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
     * Numbers (and yes/no as 0 and 1) are standardized by the mean and the standard deviation of all rows so far. A
       missing number is at the mean; a column with missing numbers in the first batch has an indicator feature.
     * A category is one feature; a text is the counts of its words, scaled to norm 1. All of these are hashed, with
-    random
-      signs, into ``2 ** hash_bits`` columns (Weinberger et al. 2009).
+      random signs, into ``2 ** hash_bits`` columns (Weinberger et al. 2009).
 
     The rows are dense if all columns are numbers.
 
@@ -111,7 +110,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         self.stem = stem
 
     def fit(self, frame: Any, y: Any = None) -> Self:  # noqa: ARG002 - a step of a pipeline
-        """Fit to one batch, the first and only one."""
+        """Fit to a single batch."""
         after, _ = self.partial_fit_transform(frame)
         self.moments_, self.missing_indicator_ = after.moments_, after.missing_indicator_
         return self
@@ -119,8 +118,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
     def partial_fit_transform(self, frame: Any) -> tuple["StreamEncoder", FeatureMatrix]:
         """Return the encoder updated by a batch, and the batch as rows standardized by all rows so far.
 
-        The batch is included in the moments because none of n numbers is more than sqrt(n) standard deviations from
-        their mean, while a new number may be arbitrarily far from the mean of the rows before. Labels are not used.
+        The batch is included in the moments, so that standardized numbers are bounded: each of n numbers is at most
+        sqrt(n) standard deviations from their mean. A new number may be arbitrarily far from the mean of the earlier
+        rows. Labels are not used.
         """
         numbers = self._numbers(frame)
         after = copy.copy(self)
@@ -184,7 +184,6 @@ def _check_squares(moments: Moments, numbers: Floats, names: Sequence[str]) -> N
             row = int(np.nanargmax(np.abs(cells)))
             raise InputError(
                 f"column {name!r} contains {cells[row]:g}, whose square overflows float64. Use smaller numbers, or "
-                "leave "
-                "the cell empty.",
+                "leave the cell empty.",
                 row=row,
             )

@@ -60,8 +60,8 @@ class StreamOptions:
     separator : str
         The text between two labels.
     classes : tuple of str, optional
-        All classes. By default those that occur: in a first pass over the labels, or in the first batch if the stream
-        cannot be read twice.
+        All classes. By default they are collected in a first pass over the labels, or from the first batch if the
+        stream cannot be read twice.
     overrides : Overrides
         Kinds of columns, which take precedence over those inferred from the first batch.
     text_options : TextOptions
@@ -108,7 +108,7 @@ class StreamOptions:
 
 @dataclass(frozen=True)
 class StreamResult:
-    r"""The result of `fit_stream`.
+    r"""Result of `fit_stream`.
 
     Attributes
     ----------
@@ -157,16 +157,16 @@ def fit_stream(
 ) -> StreamResult:
     r"""Fit an online classifier to a stream, in memory that does not grow with the number of rows.
 
-    Each row is predicted before it is learned, by the weights just before it, and each batch by the model just before
-    it. Both give an estimate of the ambiguous 0-1 loss, which is unbiased if the rows are in random order; a note warns
-    if labels come in runs. The weights equal those of `partial_fit` on the same rows, bit by bit.
+    Each row is predicted by the weights just before it is learned, and each batch by the model just before it is
+    learned. Both give an estimate of the ambiguous 0-1 loss, which is unbiased if the rows are in random order. A note
+    warns if labels come in runs. The weights equal those of `partial_fit` on the same rows, bit by bit.
 
     Parameters
     ----------
     source : str, path-like or Source
         See `read_batches`.
     estimator : AvgPerceptron, MaxPerceptron, AvgPegasos or MaxPegasos
-        The parameters, of which `n_epochs` and `shuffle` are not used; the object itself is not changed.
+        Classifier with its parameters; `n_epochs` and `shuffle` are ignored. The object is not changed.
     options : StreamOptions, optional
     format : str, optional
         See `open_source`.
@@ -247,7 +247,7 @@ class _StreamFit:
         self.run = run
 
     def steps(self) -> Iterator[None]:
-        """Learn the remaining batches of this pass and of the further ones, one at each step."""
+        """Learn the remaining batches of this and all further passes, one batch per step."""
         start = time.perf_counter()
         while self.run.epoch < self.options.n_epochs:
             spec = self._batch_spec()
@@ -339,13 +339,13 @@ def _initialize(source: Source, options: StreamOptions) -> RunState:
         return RunState()
     reader = LabelReader(options.labels, options.separator)
     names: set[str] = set()
-    empty = True
+    is_empty = True
     spec = BatchSpec(options.labels, (), separator=options.separator)
     for batch in iterate_batches(source, options.batch_rows, spec):
-        empty = False
+        is_empty = False
         with batch.localized():
             names |= reader.names(batch.labels)
-    if empty:
+    if is_empty:
         raise DataError(f"{source.display_name} has no rows.")
     return RunState(classes=_resolve_classes(names, reader, source.display_name))
 
@@ -364,8 +364,7 @@ def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> R
     path = checkpoints.path
     if not checkpoints.resume:
         raise DataError(
-            f"{path} is the checkpoint of a run that did not finish. Continue with --resume, or start again with "
-            "--restart."
+            f"{path} is the checkpoint of an unfinished run. Continue with --resume, or start again with --restart."
         )
     header, arrays = read_checkpoint(path)
     check_compatible(header, identity, path)
@@ -375,14 +374,14 @@ def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> R
 def _check_arguments(source: Source, estimator: Any, options: StreamOptions) -> None:
     check_online(estimator)
     if options.n_epochs > 1 and not source.can_be_read_again:
-        raise InputError("standard input can be read only once. Give a file for several epochs.")
+        raise InputError("standard input can be read only once. Use a file for several epochs.")
     if source.format == "svmlight":
         if options.labels:
             raise InputError("the labels of svmlight files are at the start of each line. Omit --labels.")
         if options.overrides != Overrides() or options.text_options != TextOptions():
-            raise InputError("svmlight files have no named columns. Omit options that name columns or concern words.")
+            raise InputError("svmlight files have no named columns. Omit the options for columns and words.")
     elif not options.labels:
-        raise InputError("--labels must name the column of labels; got none.")
+        raise InputError("--labels must name the label column; got none. Add --labels COLUMN.")
 
 
 def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamResult:

@@ -1,4 +1,4 @@
-"""An online classifier with the interface of river: it learns one row at a time, and a row is a dict of features."""
+"""Online classifier with the interface of river: it learns one row, a dict of features, at a time."""
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
@@ -30,7 +30,7 @@ class RiverClassifier:
     Parameters
     ----------
     estimator : AvgPerceptron, MaxPerceptron, AvgPegasos or MaxPegasos
-        The parameters; the object itself is not changed.
+        Classifier with its parameters; the object is not changed.
     classes : sequence
         All classes.
     hash_bits : int, default=12
@@ -38,8 +38,8 @@ class RiverClassifier:
 
     Notes
     -----
-    Almost all of the time per row is spent in Python code around a few sums: use `fit_stream` if possible. The columns
-    of up to a million feature names are cached.
+    Most of the time per row is Python overhead: use `fit_stream` if possible. The columns of up to a million feature
+    names are cached.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class RiverClassifier:
 
         check_online(estimator)
         if len(as_classes(classes)) < 2:
-            raise InputError("`classes` must name at least two classes; got one.")
+            raise InputError("`classes` must have at least two classes; got one.")
         check_positive("hash_bits", hash_bits, integer=True, max_value=MAX_INDEX_BITS)
         self.estimator = estimator
         self.classes = as_classes(classes).tolist()

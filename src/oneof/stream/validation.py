@@ -1,7 +1,7 @@
 """Progressive validation: the fraction of rows whose prediction, made before the row is learned, is not a candidate.
 
-The loss is biased if consecutive rows have the same label, as in a file that is sorted by class: a prediction from the
-rows just before is then correct whatever the features are. `LabelAutocorrelation` detects this.
+The loss is biased if consecutive rows have the same label, for example in a file that is sorted by class. A prediction
+from the previous rows is then correct for any features. `LabelAutocorrelation` detects this.
 """
 
 import math
@@ -32,15 +32,15 @@ class LabelAutocorrelation:
     Attributes
     ----------
     n_labeled : int
-        The number of labeled rows.
+        Number of labeled rows.
     agreement : float
-        The sum of the agreements of each labeled row with the one before.
+        Sum of the agreements of each labeled row with the previous one.
     self_agreement : float
-        The sum of the agreements of each labeled row with itself.
+        Sum of the agreements of each labeled row with itself.
     class_counts : tuple of float
         For each class, the sum of the probabilities that it is drawn.
     last : tuple of int
-        The codes of the last labeled row's candidates.
+        Codes of the candidates of the last labeled row.
     """
 
     n_labeled: int = 0
@@ -72,11 +72,11 @@ class LabelAutocorrelation:
         """Return a warning if labels occur in runs, else None.
 
         The agreement of consecutive rows is compared with its mean over all orders of the same rows, which follows from
-        the sums. For exact labels, the excess divided by its maximum is the autocorrelation at lag 1: about 1 in sorted
-        rows, and within a few times 1 / sqrt(rows) of 0 in random order. For sets it is smaller, because distractors
-        differ between rows: by the factor `sorted_excess` if they are drawn at random. The warning requires runs at
-        least 1 / (1 - 0.3) = 1.4 times as long as in random order, and an excess of five times 1 / sqrt(rows), which is
-        practically impossible by chance.
+        the sums. For exact labels, the excess divided by its maximum is the autocorrelation at lag 1. It is about 1 in
+        sorted rows, and within a few times 1 / sqrt(rows) of 0 in random order. For sets it is smaller, because
+        distractors differ between rows: by the factor `sorted_excess` if they are drawn at random. The warning requires
+        runs at least 1 / (1 - 0.3) = 1.4 times as long as in random order. It also requires an excess of five times
+        1 / sqrt(rows), which is practically impossible by chance.
         """
         n = self.n_labeled
         if n - max(self.class_counts, default=0.0) < _MIN_MINORITY:
@@ -97,8 +97,7 @@ class LabelAutocorrelation:
             ratio = f"over {1 / (1 - _MAX_PERSISTENCE):.0f}"
         return (
             f"labels come in runs, {ratio} times as long as in random order, so the running loss underestimates the "
-            "loss "
-            "of the model: shuffle the rows, or evaluate the model on other rows."
+            "loss of the model: shuffle the rows, or evaluate the model on other rows."
         )
 
     @classmethod
@@ -114,14 +113,14 @@ class Window:
     Attributes
     ----------
     rows : int
-        The number of rows.
+        Number of rows.
     labeled : int
-        The number of labeled rows: those of which not every class is a candidate.
+        Number of labeled rows, whose candidate sets do not have all classes.
     mistakes : int
-        The number of labeled rows whose prediction, by the weights just before the row, is not a candidate.
+        Number of labeled rows whose prediction, by the weights just before the row, is not a candidate.
     model_labeled, model_mistakes : int
         The same for the model as it would be saved, with averaged weights if requested, just before the batch of the
-        row. The first batch has no model before it.
+        row. There is no model before the first batch.
     seconds : float
         Time for reading, encoding, predicting and learning.
 

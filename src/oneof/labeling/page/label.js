@@ -105,7 +105,7 @@ function showQuestion() {
 }
 
 function reason() {
-  const fitted = question.n_labeled ? `Fitted on ${count(question.n_labeled, "row")}.` : "The model is not fitted yet.";
+  const fitted = question.n_labeled ? `Fitted on ${count(question.n_labeled, "row")}.` : "The model has not been fitted yet.";
   const score = question.score === null ? "" : scoreText(question.score);
   if (question.purpose === "check") return `Row ${question.row}, drawn at random to evaluate the model. ${score} ${fitted}`;
   if (question.purpose === "free") return `Row ${question.row}, opened by you. ${fitted}`;

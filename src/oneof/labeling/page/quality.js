@@ -3,7 +3,7 @@
 import { count, draw, percent } from "./elements.js";
 
 export function qualityText(estimate) {
-  if (!estimate.n_checks) return "Not known yet. It is estimated on questions drawn at random, predicted before you answer.";
+  if (!estimate.n_checks) return "Not known yet. It is estimated on random rows, which the model predicts before you answer.";
   const partial = estimate.n_checks - estimate.n_exact;
   const result = partial ? "a label that your answer allows" : "the right label";
   const text = `The model predicted ${result} for ${estimate.n_covered} of the last ${count(estimate.n_checks, "random row")}, before you answered.`;

@@ -42,16 +42,16 @@ export function table(item, neighbors) {
   });
   for (const cell of head.children) if (cell.tagName === "TH") cell.scope = "col";
   const element = make("table");
-  const caption = make("caption", "unseen", neighbors.length ? "This row and the nearest labeled rows" : "This row");
-  const top = make("thead");
-  top.append(head);
-  element.append(caption, top, body);
-  const around = make("div", "side-by-side");
-  around.tabIndex = 0;
-  around.setAttribute("role", "region");
-  around.setAttribute("aria-label", caption.textContent);
-  around.append(element);
-  return around;
+  const caption = make("caption", "visually-hidden", neighbors.length ? "This row and the nearest labeled rows" : "This row");
+  const header = make("thead");
+  header.append(head);
+  element.append(caption, header, body);
+  const wrapper = make("div", "side-by-side");
+  wrapper.tabIndex = 0;
+  wrapper.setAttribute("role", "region");
+  wrapper.setAttribute("aria-label", caption.textContent);
+  wrapper.append(element);
+  return wrapper;
 }
 
 export function neighborItem(neighbor) {

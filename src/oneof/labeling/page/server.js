@@ -1,4 +1,4 @@
-// Requests to the page's own server, and values stored in the browser.
+// Requests to the server of the page, and values stored in the browser.
 
 import { showAlert } from "./elements.js";
 
@@ -26,7 +26,7 @@ export function stored(storage, name, initial) {
 export class Conflict extends Error {}
 
 export async function send(path, content) {
-  for (let tried = 1; ; tried += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     let response;
     try {
       response = await fetch(`api/${path}`, {
@@ -36,7 +36,7 @@ export async function send(path, content) {
         cache: "no-store", credentials: "omit", redirect: "error",
       });
     } catch {
-      if (tried === MAX_TRIES) throw new Error("The server does not respond. Restart it and open its new link; every confirmed answer is saved.");
+      if (attempt === MAX_TRIES) throw new Error("The server does not respond. Restart it and open its new link; every confirmed answer is saved.");
       showAlert("The server does not respond. Trying again …");
       await new Promise((done) => setTimeout(done, 1000));
       continue;

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-import torch
 
 from oneof import PLGP
 from oneof.errors import InputError, InputTypeError
 from oneof.persistence import save
 from tests.estimators.panel import further, table
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
 
 FIXED = {"optimizer": None, "random_state": 0}
 

@@ -82,7 +82,7 @@ def test_the_method_of_the_page_is_known_everywhere(copy: tuple[Path, list[str]]
 
 def test_the_method_of_the_page_is_in_style(copy: tuple[Path, list[str]]) -> None:
     """The linter and the formatter accept the files of the page."""
-    pytest.importorskip("importlinter")
+    pytest.importorskip("ruff", reason="ruff is in the extra `typing`")
     root, written = copy
     run(root, "ruff", "check", "--no-cache", *written)
     run(root, "ruff", "format", "--check", "--no-cache", *written)

@@ -38,11 +38,11 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     if os.name != "posix" or os.geteuid() != 0:
         pytest.skip("only root can make a small disk")
-    made = subprocess.run(
+    process = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder], capture_output=True, text=True, check=False
     )
-    if made.returncode:
-        pytest.skip(f"no disk can be made here: {made.stderr.strip()}")
+    if process.returncode:
+        pytest.skip(f"no disk can be made here: {process.stderr.strip()}")
     try:
         yield folder
     finally:

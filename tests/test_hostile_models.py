@@ -75,8 +75,8 @@ def foreign_files() -> dict[str, bytes]:
     trapped, of_others, arrays, archive = (io.BytesIO() for _ in range(4))
     joblib.dump(Trap(), trapped)
     np.savez(arrays, X=np.eye(2))
-    with zipfile.ZipFile(archive, "w") as made:
-        made.writestr("a.txt", "hello")
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("a.txt", "hello")
     skops.io.dump(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), of_others)
     with_objects = io.BytesIO()
     np.savez(with_objects, X=np.array([Trap()], dtype=object), allow_pickle=True)

@@ -78,9 +78,9 @@ def test_the_average_hinge_is_convex_in_the_scores(seed):
     """The average prediction hinge of a mixture of scores is at most the mixture of the losses."""
     scores, mask = draw(seed)
     rng = np.random.default_rng(seed + 1)
-    other, share = rng.normal(size=scores.shape), rng.random()
-    mixed = average_prediction_hinge(share * scores + (1 - share) * other, mask)
-    bound = share * average_prediction_hinge(scores, mask) + (1 - share) * average_prediction_hinge(other, mask)
+    other, weight = rng.normal(size=scores.shape), rng.random()
+    mixed = average_prediction_hinge(weight * scores + (1 - weight) * other, mask)
+    bound = weight * average_prediction_hinge(scores, mask) + (1 - weight) * average_prediction_hinge(other, mask)
     assert (mixed <= bound + 1e-12).all()
 
 

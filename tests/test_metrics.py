@@ -121,8 +121,11 @@ def test_order_and_repetition_of_rows(seed):
         assert metric(candidates, values, sample_weight=times) == pytest.approx(
             metric(candidates[again], values[again])
         )
-    plain, repeated = approximated_accuracy(candidates, proba), approximated_accuracy(candidates[again], proba[again])
-    assert approximated_accuracy(candidates[order], proba[order]) == pytest.approx(plain)
+    reference, repeated = (
+        approximated_accuracy(candidates, proba),
+        approximated_accuracy(candidates[again], proba[again]),
+    )
+    assert approximated_accuracy(candidates[order], proba[order]) == pytest.approx(reference)
     assert approximated_accuracy(candidates, proba, sample_weight=times) == pytest.approx(repeated)
 
 

@@ -219,8 +219,8 @@ def test_a_file_of_another_format_is_an_error(tmp_path: Path, rows: Any, monkeyp
     """The error of a file in an older or newer format names its number."""
     X, y = rows
     for version in (persistence.FORMAT_VERSION - 1, persistence.FORMAT_VERSION + 1):
-        with monkeypatch.context() as then:
-            then.setattr(persistence, "FORMAT_VERSION", version)
+        with monkeypatch.context() as patch:
+            patch.setattr(persistence, "FORMAT_VERSION", version)
             save(tmp_path / "model.skops", AvgPerceptron().fit(X, y))
         with pytest.raises(ModelFileError, match=f"has format {version}, .*this version reads"):
             load(tmp_path / "model.skops")

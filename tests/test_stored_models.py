@@ -22,9 +22,9 @@ def test_a_stored_model_has_the_same_predictions(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", re.escape(str(path)), UserWarning)
         model = load(path)
-    then, now = json.loads((path.parent / "predictions.json").read_text())[path.stem], predictions(model)
-    assert now["labels"] == then["labels"]
-    np.testing.assert_allclose(now["scores"], then["scores"], rtol=1e-6, atol=1e-7)
+    expected, current = json.loads((path.parent / "predictions.json").read_text())[path.stem], predictions(model)
+    assert current["labels"] == expected["labels"]
+    np.testing.assert_allclose(current["scores"], expected["scores"], rtol=1e-6, atol=1e-7)
 
 
 def test_every_estimator_is_stored() -> None:

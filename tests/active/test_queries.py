@@ -75,8 +75,8 @@ def test_a_permutation_of_the_pool_permutes_the_query(fitted, strategy):
     """The query does not depend on the order of the pool."""
     model, pool = fitted
     order = np.random.default_rng(1).permutation(len(pool))
-    permuted, plain = query(model, pool[order], 6, strategy), query(model, pool, 6, strategy)
-    assert order[permuted.indices].tolist() == plain.indices.tolist()
+    permuted, reference = query(model, pool[order], 6, strategy), query(model, pool, 6, strategy)
+    assert order[permuted.indices].tolist() == reference.indices.tolist()
 
 
 @pytest.mark.parametrize("strategy", ["mutual_information", "entropy", "margin"])
@@ -112,9 +112,9 @@ def test_any_probabilistic_estimator_can_be_queried(estimator):
 def test_rows_in_any_form(fitted):
     """Lists, tables, Fortran order and sparse matrices give the query of an array."""
     model, pool = fitted
-    plain = query(model, pool, 5)
+    reference = query(model, pool, 5)
     for form in (pool.tolist(), pd.DataFrame(pool), np.asfortranarray(pool)):
-        assert query(model, form, 5).indices.tolist() == plain.indices.tolist()
+        assert query(model, form, 5).indices.tolist() == reference.indices.tolist()
     X = np.abs(pool)
     linear = LogisticRegression().fit(X, X[:, 0] > 0.5)
     for strategy in ("entropy", "random"):

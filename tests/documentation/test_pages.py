@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the pages are not par
 def _rows() -> dict[str, list[str]]:
     table = (DOCS / "which_method.md").read_text()
     return {
-        found[1]: [cell.strip() for cell in found[2].split("|")]
-        for found in re.finditer(r"^\| \{py:class\}`~oneof\.(\w+)` .*?\)\) \|(.*)\|$", table, re.MULTILINE)
+        row[1]: [cell.strip() for cell in row[2].split("|")]
+        for row in re.finditer(r"^\| \{py:class\}`~oneof\.(\w+)` .*?\)\) \|(.*)\|$", table, re.MULTILINE)
     }
 
 
@@ -55,5 +55,5 @@ def test_the_map_from_papers_to_code_is_right():
     rows = re.findall(r"^\|.*\| `([\w/]+\.py)` \| (.*) \|$", (DOCS / "theory" / "index.md").read_text(), re.MULTILINE)
     assert len(rows) > 25
     for file, cell in rows:
-        made = {node.name for node in ast.parse((SOURCE / file).read_text()).body if hasattr(node, "name")}
-        assert set(re.findall(r"`(\w+)`", cell)) <= made, file
+        defined = {node.name for node in ast.parse((SOURCE / file).read_text()).body if hasattr(node, "name")}
+        assert set(re.findall(r"`(\w+)`", cell)) <= defined, file

@@ -63,10 +63,10 @@ def test_quantiles_do_not_depend_on_the_scale_of_a_feature():
     """An increasing function of a feature does not change its normal quantiles, for old and new rows."""
     X, _ = table(50)
     new, _ = table(20, seed=1)
-    plain, transformed = NormalQuantiles.fit(X), NormalQuantiles.fit(np.exp(X))
-    np.testing.assert_allclose(transformed(np.exp(new)), plain(new), atol=1e-12)
-    np.testing.assert_allclose(plain(X).mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(plain(X).std(axis=0), 1)
+    reference, transformed = NormalQuantiles.fit(X), NormalQuantiles.fit(np.exp(X))
+    np.testing.assert_allclose(transformed(np.exp(new)), reference(new), atol=1e-12)
+    np.testing.assert_allclose(reference(X).mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(reference(X).std(axis=0), 1)
 
 
 @pytest.mark.parametrize("features", ["l2", "maxabs_l2"])

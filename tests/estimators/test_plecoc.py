@@ -127,9 +127,9 @@ def test_kernels_keep_their_digits_far_from_the_origin(form):
     """Scores of the default classifiers do not depend on the origin."""
     X, mask = table(60)
     X, away = np.round(X * 2**4) / 2**4, 2.0 ** (18 if form is np.float32 else 30)
-    plain = PLECOC(random_state=0).fit(X, mask).decision_function(X)
+    reference = PLECOC(random_state=0).fit(X, mask).decision_function(X)
     rows = (X + away).astype(form)
-    np.testing.assert_allclose(PLECOC(random_state=0).fit(rows, mask).decision_function(rows), plain, rtol=1e-3)
+    np.testing.assert_allclose(PLECOC(random_state=0).fit(rows, mask).decision_function(rows), reference, rtol=1e-3)
 
 
 @pytest.mark.parametrize("estimator", [None, LogisticRegression(), GaussianNB()])

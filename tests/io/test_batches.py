@@ -27,12 +27,12 @@ def _spec():
 def test_every_format_gives_the_rows_of_the_table(files, name):
     """All rows occur once and in order, in batches of at most the requested number."""
     frame = make_frame()
-    found = [
+    batches = [
         (b, align_columns(b.content, COLUMNS, b.path)) for b in iterate_batches(open_source(files[name]), 90, _spec())
     ]
-    assert all(0 < len(batch) <= 90 for batch, _ in found)
-    assert pl.concat([part for _, part in found]).equals(align_columns(frame, COLUMNS, files[name]), null_equal=True)
-    labels = [cell or "" for batch, _ in found for cell in batch.content["species"].to_list()]
+    assert all(0 < len(batch) <= 90 for batch, _ in batches)
+    assert pl.concat([part for _, part in batches]).equals(align_columns(frame, COLUMNS, files[name]), null_equal=True)
+    labels = [cell or "" for batch, _ in batches for cell in batch.content["species"].to_list()]
     assert labels == frame["species"].to_list()
 
 
@@ -42,10 +42,10 @@ def test_batches_are_the_same_from_every_position(files, name):
     source = open_source(files[name])
     batches = list(iterate_batches(source, 60, _spec()))
     for number in (0, len(batches) // 2, len(batches) - 2):
-        rest = list(iterate_batches(source, 60, _spec(), batches[number].after))
-        assert [b.first_row for b in rest] == [b.first_row for b in batches[number + 1 :]]
-        assert all(a.content.equals(b.content) for a, b in zip(rest, batches[number + 1 :], strict=True))
-        assert [b.after for b in rest] == [b.after for b in batches[number + 1 :]]
+        remaining = list(iterate_batches(source, 60, _spec(), batches[number].after))
+        assert [b.first_row for b in remaining] == [b.first_row for b in batches[number + 1 :]]
+        assert all(a.content.equals(b.content) for a, b in zip(remaining, batches[number + 1 :], strict=True))
+        assert [b.after for b in remaining] == [b.after for b in batches[number + 1 :]]
     assert not list(iterate_batches(source, 60, _spec(), batches[-1].after))
 
 
@@ -94,11 +94,11 @@ def test_json_objects_may_lack_keys_and_hold_lists(tmp_path):
     ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     spec = BatchSpec(("label",), (Column("x", "number"), Column("y", "number")))
-    found = [
+    batches = [
         align_columns(b.content, spec.features, b.path)
         for b in iterate_batches(open_source(tmp_path / "t.jsonl"), 1, spec)
     ]
-    assert pl.concat(found)["y"].is_nan().to_list() == [False, True, True, True]
+    assert pl.concat(batches)["y"].is_nan().to_list() == [False, True, True, True]
 
 
 FAULTS = {

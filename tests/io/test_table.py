@@ -200,12 +200,12 @@ def test_long_cells_leave_the_limit_of_the_process(tmp_path: Path, ending: str) 
 
 def test_threads_share_the_change_of_the_limit() -> None:
     """The change lasts until the last of several concurrent readers has finished."""
-    before, inside, left = csv.field_size_limit(), threading.Event(), threading.Event()
+    before, inside, finished = csv.field_size_limit(), threading.Event(), threading.Event()
 
     def read() -> None:
         with long_cells:
             inside.set()
-            left.wait(10)
+            finished.wait(10)
 
     other = threading.Thread(target=read)
     other.start()
@@ -213,6 +213,6 @@ def test_threads_share_the_change_of_the_limit() -> None:
     with long_cells:
         pass
     assert csv.field_size_limit() > before
-    left.set()
+    finished.set()
     other.join()
     assert csv.field_size_limit() == before

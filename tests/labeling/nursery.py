@@ -50,11 +50,11 @@ def nursery() -> Iterator[Nursery]:
     process = subprocess.Popen(
         words, cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    found = Nursery(process)
+    started = Nursery(process)
     try:
-        yield found
+        yield started
     finally:
-        found.close()
+        started.close()
 
 
 def main() -> None:

@@ -170,9 +170,9 @@ def test_paths_without_the_secret_are_not_found(client: Client) -> None:
 
 def test_every_server_has_another_secret(session: LabelingSession, client: Client) -> None:
     """The secret has 192 bits and is new for each server."""
-    other = LabelingServer(session)
-    other._socket.close()
-    assert Client(other.link).token != client.token
+    second_server = LabelingServer(session)
+    second_server._socket.close()
+    assert Client(second_server.link).token != client.token
     assert len(client.token) >= 32
 
 
@@ -200,6 +200,6 @@ def test_the_secret_does_not_leak(capsys: pytest.CaptureFixture[str], begin: Cal
         assert client.post("api/open", {"annotator": "Ann", "window": "w", "row": 1}).status == 500
         assert client.get("api/session", upgrade="websocket").status == 200
         assert client.get("nothing").status == 404
-    written = capsys.readouterr()
-    assert "ZeroDivisionError" in written.err
-    assert client.token not in written.err + written.out
+    output = capsys.readouterr()
+    assert "ZeroDivisionError" in output.err
+    assert client.token not in output.err + output.out

@@ -63,7 +63,7 @@ def kill_at_random(servers: Nursery, log: Path, n_rounds: int, seed: int) -> Non
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         lines = connection.execute("SELECT key, kind, labels, number FROM entries ORDER BY number").fetchall()
         connection.close()
-        written = {
+        stored = {
             key: (
                 kind,
                 None if kind == "undo" else tuple(map(int, labels.strip("[]").split(", "))) if labels != "[]" else (),
@@ -71,8 +71,8 @@ def kill_at_random(servers: Nursery, log: Path, n_rounds: int, seed: int) -> Non
             for key, kind, labels, _ in lines
         }
         assert [number for *_, number in lines] == list(range(1, len(lines) + 1))
-        assert acknowledged.items() <= written.items() <= sent.items()
-        assert len(written) - len(acknowledged) <= 2 * (done + 1)  # one request of each window may be in progress
+        assert acknowledged.items() <= stored.items() <= sent.items()
+        assert len(stored) - len(acknowledged) <= 2 * (done + 1)  # one request of each window may be in progress
     assert len(acknowledged) > 5 * n_rounds
 
 

@@ -27,23 +27,23 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, t
         for n in range(30):
             row = page.row()
             assert page.one("#item").text == f"<b>note</b> {row} on a {CLASSES[truth[row]]}"  # as text, not as markup
-            right, other = int(truth[row]), int(truth[row] + 1) % 3
-            digits = [str(k + 1) for k in (right, 3 - right - other, other)]
+            true_label, false_label = int(truth[row]), int(truth[row] + 1) % 3
+            digits = [str(k + 1) for k in (true_label, 3 - true_label - false_label, false_label)]
             if n % 3 == 0:  # the keyboard: one label
                 page.settle(functools.partial(page.press, digits[0], ENTER))
-                expected[row] = ("one of", (right,))
+                expected[row] = ("one of", (true_label,))
             elif n % 3 == 1:  # the keyboard: two, a third selected and deselected
                 page.settle(functools.partial(page.press, *digits, digits[1], ENTER))
-                expected[row] = ("one of", tuple(sorted((right, other))))
+                expected[row] = ("one of", tuple(sorted((true_label, false_label))))
             elif n % 2:  # the mouse: an excluded label
-                page.all(".candidate")[other].click()
-                assert page.ticked() == [CLASSES[other]]
+                page.all(".candidate")[false_label].click()
+                assert page.ticked() == [CLASSES[false_label]]
                 page.settle(page.one("#reject").click)
                 expected[row] = ("none of", (other,))
             else:
-                page.all(".candidate")[right].click()
+                page.all(".candidate")[true_label].click()
                 page.settle(page.one("#accept").click)
-                expected[row] = ("one of", (right,))
+                expected[row] = ("one of", (true_label,))
         assert len(expected) == 30
         assert page.answered() == f"30 of {N} rows"
         assert {entry.row: (entry.kind, entry.labels) for entry in noted.answers.log()} == expected
@@ -145,13 +145,13 @@ def test_two_windows(page: Page, noted: LabelingSession) -> None:
             page.open(server.link)
             assert page.row() != row
             page.settle(lambda: page.press("1", ENTER))
-            other = noted.answers.log()[0].row
+            row_in_log = noted.answers.log()[0].row
             page.settle(page.all("#history button")[0].click)  # the row again, here ...
             page.browser.switch_to.window(first)
             page.browser.refresh()
             page.until(lambda: page.all("#history button"))
             page.settle(page.all("#history button")[0].click)  # ... and there
-            assert page.row() == other
+            assert page.row() == row_in_log
             page.settle(lambda: page.press("1", "2", ENTER))
             page.browser.switch_to.window(page.browser.window_handles[-1])
             page.settle(lambda: page.press("1", "3", ENTER))

@@ -83,13 +83,13 @@ def test_numbers_are_dense_and_standardized_by_all_rows_so_far():
     """A batch is standardized by the rows up to its end; a missing value without an indicator is at the mean."""
     encoder = StreamEncoder([("x", "number"), ("z", "number")])
     first, second = _frame(x=[1.0, 3.0], z=[np.nan, 1.0]), _frame(x=[np.nan, 5.0], z=[1.0, 2.0])
-    one, rows = encoder.partial_fit_transform(first)
+    encoded, rows = encoder.partial_fit_transform(first)
     assert not hasattr(encoder, "moments_")
     np.testing.assert_allclose(rows, [[-1, 0, 1], [1, 0, 0]])
-    two, rows = one.partial_fit_transform(second)
+    two, rows = encoded.partial_fit_transform(second)
     deviation = np.std([1, 3, 5])
     np.testing.assert_allclose(rows[:, 0], [0, 2 / deviation])
-    assert one.moments_.count.tolist() == [2, 1]
+    assert encoded.moments_.count.tolist() == [2, 1]
     np.testing.assert_array_equal(two.transform(second), rows)
 
 

@@ -80,14 +80,14 @@ def test_the_running_loss_is_that_of_predicting_first(files):
     fit = fit_stream(files["t.parquet"], estimator, SPECIES)
     frame, encoder = align_columns(make_frame(), fit.columns, files["t.csv"]), StreamEncoder(fit.columns, 8)
     y = CandidateSets.from_strings(make_frame()["species"].to_list())
-    plain, averaged = clone(estimator).set_params(average=False), clone(estimator)
+    last, averaged = clone(estimator).set_params(average=False), clone(estimator)
     by_row, by_batch, labeled = [], [], ~y.is_unlabeled
     for first in range(0, N_ROWS, 100):
         encoder, rows = encoder.partial_fit_transform(frame[first : first + 100])
         for i in range(100):
-            k = 0 if not hasattr(plain, "classes_") else NAMES.index(plain.predict(rows[[i]])[0])
+            k = 0 if not hasattr(last, "classes_") else NAMES.index(last.predict(rows[[i]])[0])
             by_row.append(not y.mask[first + i, k])
-            plain.partial_fit(rows[[i]], y[first + i : first + i + 1])
+            last.partial_fit(rows[[i]], y[first + i : first + i + 1])
         if first:
             codes = [NAMES.index(name) for name in averaged.predict(rows)]
             by_batch += [not y.mask[first + i, k] for i, k in enumerate(codes)]

@@ -29,11 +29,11 @@ class _Stop(BaseException):
 
 def _stop_after(n_batches, error=KeyboardInterrupt):
     """Return a callback that raises after a number of batches."""
-    seen = []
+    batches = []
 
     def callback(*_):
-        seen.append(1)
-        if len(seen) == n_batches:
+        batches.append(1)
+        if len(batches) == n_batches:
             raise error
 
     return callback
@@ -55,9 +55,9 @@ def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches)
     assert unbroken.resumed_at is None
     for part in ("count", "mean", "sum_of_squares"):
         assert np.array_equal(getattr(fit.model[0].moments_, part), getattr(unbroken.model[0].moments_, part))
-    one, other = fit.validation, unbroken.validation
-    assert [(w.rows, w.mistakes, w.model_mistakes) for w in one.windows] == [
-        (w.rows, w.mistakes, w.model_mistakes) for w in other.windows
+    progress, expected = fit.validation, unbroken.validation
+    assert [(w.rows, w.mistakes, w.model_mistakes) for w in progress.windows] == [
+        (w.rows, w.mistakes, w.model_mistakes) for w in expected.windows
     ]
 
 

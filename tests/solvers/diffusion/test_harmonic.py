@@ -156,9 +156,9 @@ def test_class_mass_does_not_scale_up_a_vanishing_class(remainder):
 def test_many_classes_of_few_rows_ignore_classes_without_mass(seed):
     """With 30 classes and 40 rows, some lose all mass: class mass is that over the remaining classes."""
     rng = np.random.default_rng(seed)
-    truth, known = rng.integers(30, size=40), rng.random(40) < 0.5
+    truth, is_labeled = rng.integers(30, size=40), rng.random(40) < 0.5
     mask = np.ones((40, 30), dtype=bool)
-    mask[known] = rng.random((known.sum(), 30)) < 0.15
+    mask[is_labeled] = rng.random((is_labeled.sum(), 30)) < 0.15
     mask[np.arange(40), truth] = True
     W = graph(rng.normal(size=(40, 3)))
     F = solve_harmonic(W, mask, tol=1e-12).distributions

@@ -54,11 +54,11 @@ def test_full_sets_do_not_change_the_likelihood():
     """A full set adds log 1, and nodes that no walk connects to labeled rows are uniform."""
     first, unlabeled = problem(), (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
     W, mask = blocks(unlabeled, first, (sp.csr_array((1, 1)), np.ones((1, 3), dtype=bool)))
-    solution, alone = solve_markov_walk(W, mask), solve_markov_walk(*first)
-    np.testing.assert_allclose(solution.log_likelihood, alone.log_likelihood, rtol=1e-10)
+    solution, single_component = solve_markov_walk(W, mask), solve_markov_walk(*first)
+    np.testing.assert_allclose(solution.log_likelihood, single_component.log_likelihood, rtol=1e-10)
     np.testing.assert_array_equal(solution.unreachable, [*range(7), 67])
     np.testing.assert_allclose(solution.distributions[solution.unreachable], 1 / 3)
-    np.testing.assert_allclose(solution.distributions[7:67], alone.distributions, atol=1e-10)
+    np.testing.assert_allclose(solution.distributions[7:67], single_component.distributions, atol=1e-10)
 
 
 def test_one_step_has_a_reach_of_two_edges():

@@ -283,10 +283,10 @@ def test_several_components_need_a_generator():
 class Counted(Multinomial):
     """A family that records its M-steps."""
 
-    made: ClassVar[list[int]] = []
+    sizes: ClassVar[list[int]] = []
 
     def maximize(self, mass):
-        self.made.append(len(mass))
+        self.sizes.append(len(mass))
         return super().maximize(mass)
 
 
@@ -296,8 +296,8 @@ def test_one_m_step_suffices_for_exact_rows(n_partial):
     X, y = np.random.default_rng(0).poisson(1.0, (12, 5)).astype(float), np.arange(12) % 3
     mask = np.eye(3, dtype=bool)[y]
     mask[:n_partial] |= np.eye(3, dtype=bool)[(y[:n_partial] + 1) % 3]
-    Counted.made.clear()
+    Counted.sizes.clear()
     solution = solve_em(Counted(X, 1.0), mask, np.ones(12), initial_responsibilities(mask, 1))
     assert solution.converged
     assert len(solution.objective_path) == solution.n_iter + 1
-    assert (len(Counted.made) == 1) == (n_partial == 0)
+    assert (len(Counted.sizes) == 1) == (n_partial == 0)

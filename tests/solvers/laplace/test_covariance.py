@@ -85,9 +85,9 @@ def test_a_class_without_probability_needs_no_features():
     proba = np.stack([proba[:, 0] + proba[:, 1], proba[:, 2], 0 * proba[:, 0]], axis=1)
     form = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0))
     assert [root.shape[1] > 0 for root in form.roots] == [True, True, False]
-    found = form.covariances(cross, prior_variances)
-    np.testing.assert_allclose(found[:, 2, 2], prior_variances)
-    np.testing.assert_array_equal(found[:, 2, :2], 0.0)
+    prior_covariances = form.covariances(cross, prior_variances)
+    np.testing.assert_allclose(prior_covariances[:, 2, 2], prior_variances)
+    np.testing.assert_array_equal(prior_covariances[:, 2, :2], 0.0)
 
 
 def test_single_precision_is_rejected_if_it_is_inaccurate():
@@ -134,9 +134,9 @@ def test_duplicated_rows_satisfy_the_bounds():
     groups = np.kron(np.eye(20), np.ones((10, 10)))
     prior, proba = GramPrior.from_gram(groups), np.full((200, 2), 0.5)
     reference = LatentCovariance.from_prior(prior, proba).covariances(groups, np.ones(200))
-    found = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0), eps=eps)
-    assert found is not None
-    low_rank = found.covariances(groups, np.ones(200))
+    form = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0), eps=eps)
+    assert form is not None
+    low_rank = form.covariances(groups, np.ones(200))
     assert is_below((1 - np.sqrt(eps)) * low_rank, reference)
     assert is_below(reference, low_rank, 1 + np.sqrt(eps) + eps)
 
@@ -191,8 +191,8 @@ def test_samples_have_the_posterior_moments():
     drawn = sample_latents(means, covariances, draw_normals(200_000, 3, rng))
     np.testing.assert_allclose(drawn.mean(axis=1), means, atol=1e-12)
     centered = drawn - means[:, None]
-    found = np.einsum("tsk,tsj->tkj", centered, centered) / drawn.shape[1]
-    np.testing.assert_allclose(found, covariances, atol=0.05 * np.abs(covariances).max())
+    sample_covariances = np.einsum("tsk,tsj->tkj", centered, centered) / drawn.shape[1]
+    np.testing.assert_allclose(sample_covariances, covariances, atol=0.05 * np.abs(covariances).max())
 
 
 def test_expected_softmax_is_the_mean_of_the_softmax():

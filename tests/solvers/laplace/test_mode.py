@@ -132,10 +132,10 @@ def test_features_give_the_mode_of_their_gram_matrix():
     _, mask = problem()
     for features in (X, np.stack([X, 2.0 * X, X**2, X[:, ::-1] ** 3])):
         products = features @ np.swapaxes(features, -1, -2)
-        one = find_mode(FeaturePrior.from_features(features), mask, 1.0, tol=1e-9)
-        other = find_mode(GramPrior.from_gram(products), mask, 1.0, tol=1e-9)
-        assert one.converged
-        np.testing.assert_allclose(one.latents, other.latents, atol=1e-6 * np.abs(one.latents).max())
+        by_features = find_mode(FeaturePrior.from_features(features), mask, 1.0, tol=1e-9)
+        by_gram = find_mode(GramPrior.from_gram(products), mask, 1.0, tol=1e-9)
+        assert by_features.converged
+        np.testing.assert_allclose(by_features.latents, by_gram.latents, atol=1e-6 * np.abs(by_features.latents).max())
 
 
 def test_annealing_increases_psi():
@@ -203,7 +203,7 @@ def test_duplicated_rows_and_variances_of_any_size(kernel, scale, sharpness):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_large_gram_matrices_of_low_rank_converge(seed):
-    """If nearly all directions of the coefficients are undetermined, the mode is still result in few steps."""
+    """If nearly all directions of the coefficients are undetermined, the mode is still found in few steps."""
     X = np.random.default_rng(seed).normal(size=(60, 2)) * 100.0
     _, mask = problem(n=60, seed=seed)
     mode = find_mode(GramPrior.from_gram(X @ X.T), mask, 2.0)

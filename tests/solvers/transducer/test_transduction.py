@@ -40,8 +40,8 @@ def test_no_feasible_score_is_better():
     _, V = oracle.eigenvectors(W.toarray(), 5)
     w = V.T @ z
     np.testing.assert_allclose(V @ w, z, atol=1e-9)
-    for other in np.vstack([rng.normal(size=(500, 5)), w + 0.3 * rng.normal(size=(500, 5))]):
-        assert objective(V @ other * np.sqrt(40) / np.linalg.norm(other)) >= objective(z) - 1e-9
+    for point in np.vstack([rng.normal(size=(500, 5)), w + 0.3 * rng.normal(size=(500, 5))]):
+        assert objective(V @ point * np.sqrt(40) / np.linalg.norm(point)) >= objective(z) - 1e-9
 
 
 @pytest.mark.parametrize("K", [3, 5])
@@ -80,9 +80,9 @@ def test_distributions_are_the_nearest_to_the_scores():
     np.testing.assert_array_equal(q.argmax(axis=1), np.where(mask, proba, -np.inf).argmax(axis=1))
     distance = ((q - proba) ** 2).sum(axis=1)
     for _ in range(200):
-        other = rng.dirichlet(np.full(4, 0.5), 200) * mask + 1e-12 * mask
-        other = other / other.sum(axis=1, keepdims=True)
-        assert (((other - proba) ** 2).sum(axis=1) >= distance - 1e-9).all()
+        random_distributions = rng.dirichlet(np.full(4, 0.5), 200) * mask + 1e-12 * mask
+        random_distributions = random_distributions / random_distributions.sum(axis=1, keepdims=True)
+        assert (((random_distributions - proba) ** 2).sum(axis=1) >= distance - 1e-9).all()
     pair = np.array([[0.3, 0.7], [-0.4, 1.4]])
     np.testing.assert_allclose(nearest_distributions(pair, np.ones((2, 2), bool)), [[0.3, 0.7], [0, 1]], atol=1e-15)
     np.testing.assert_allclose(nearest_distributions(pair * 1e300, np.ones((2, 2), bool)), [[0, 1], [0, 1]])

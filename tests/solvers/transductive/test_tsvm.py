@@ -298,8 +298,8 @@ def test_the_objective_path_is_the_sum_over_the_binary_problems():
     mask[:9] = np.eye(3, dtype=bool)[np.arange(9) % 3]
     mask[9:12] = [True, True, False]
     solution = solve_one_vs_rest(problem(X).space, mask, positive_fractions=[0.1, 0.3, 0.6], rng=generator())
-    paths = [one.objective_path for one in solution.solutions]
-    assert [len(path) for path in paths] == [len(one.cost_path) for one in solution.solutions]
+    paths = [binary.objective_path for binary in solution.solutions]
+    assert [len(path) for path in paths] == [len(binary.cost_path) for binary in solution.solutions]
     assert len({len(path) for path in paths}) > 1
     expected = [sum(path[min(i, len(path) - 1)] for path in paths) for i in range(solution.n_iter)]
     np.testing.assert_array_equal(solution.objective_path, expected)

@@ -70,9 +70,9 @@ def test_warm_and_cold_starts_have_the_same_minimum():
     """A start from the SVM of other signs and costs reaches the same minimum, and never increases the objective."""
     X, signs = rows()
     p = problem(X)
-    other = solved(p, -signs, np.full(60, 5.0), tol=1e-2)
+    start = solved(p, -signs, np.full(60, 5.0), tol=1e-2)
     costs = np.full(60, 0.4)
-    warm = solve_weighted_svm(p, signs, costs, initial=other, tol=1e-9, rng=generator())
+    warm = solve_weighted_svm(p, signs, costs, initial=start, tol=1e-9, rng=generator())
     cold = solved(p, signs, costs, tol=1e-9)
     np.testing.assert_allclose(warm.scores, cold.scores, atol=1e-6)
     loose = solve_weighted_svm(p, signs, costs, initial=cold, tol=0.5, rng=generator())

@@ -1,4 +1,4 @@
-"""Laws of the losses of scores against candidate sets, which other tests use as oracles."""
+"""Properties of the losses of scores on candidate sets, which other tests use as oracles."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_on_exact_labels_the_hinges_agree(seed):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_full_rows_cost_nothing(loss):
+def test_unlabeled_rows_have_no_loss(loss):
     """The losses of an unlabeled row are 0."""
     scores = np.array([[5.0, -3.0, 0.0], [0.0, 0.0, 0.0]])
     np.testing.assert_array_equal(loss(scores, np.ones((2, 3), dtype=bool)), [0.0, 0.0])

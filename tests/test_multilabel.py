@@ -84,7 +84,7 @@ def test_saturated_probabilities_are_ranked():
     assert (proba[:3] == 1).all(), "as probabilities the first three would be tied"
 
 
-def test_a_pipeline_takes_texts():
+def test_a_pipeline_accepts_texts():
     texts = ["wheat and corn", "oil prices", "ships with oil", "corn", "an oil tanker", "wheat harvest", ""]
     topics = [[1, 0], [0, 1], [0, 1], [1, 0], [0, 1], [1, 0], [0, 0]]
     model = make_pipeline(make_vectorizer(stop_words="english", stem="english"), RidgeClassifier())

@@ -203,7 +203,7 @@ def test_empty_figures_have_a_sentence(draw):
     assert not ax.collections
 
 
-def test_given_axes_leave_pyplot_alone():
+def test_drawing_on_given_axes_does_not_use_pyplot():
     """Drawing on given axes opens no pyplot figure; without axes one new figure is opened."""
     y = CandidateSets.from_sets([["a", "b"], ["b", "c"], ["c"]])
     plt.close("all")

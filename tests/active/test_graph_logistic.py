@@ -53,7 +53,7 @@ def test_the_information_of_a_row_is_that_of_its_views(sensors):
     assert sorted(result.indices.tolist()) == list(range(70))
 
 
-def test_a_further_view_does_not_decrease_the_information(sensors):
+def test_an_additional_view_does_not_decrease_the_information(sensors):
     """A row without the second view has at most the information of the row with it."""
     model, rows = sensors
     both = np.flatnonzero(np.isfinite(rows.X).all(axis=1))[-1:]

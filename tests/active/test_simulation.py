@@ -1,4 +1,4 @@
-"""Laws of simulated active learning."""
+"""Properties of simulated active learning."""
 
 import dataclasses
 import itertools

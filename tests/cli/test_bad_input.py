@@ -94,7 +94,7 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
         (["predict", "birds.csv", "birds.csv"], "not a model file of oneof"),
     ],
 )
-def test_words(run: Run, birds: Path, args: list[str], message: str) -> None:
+def test_invalid_arguments(run: Run, birds: Path, args: list[str], message: str) -> None:
     _check_error(run, *args, message=message)
 
 
@@ -147,7 +147,7 @@ def test_usage(run: Run, birds: Path) -> None:
 
 
 def test_input_files_are_not_overwritten(run: Run) -> None:
-    """Neither predictions nor the outputs of fit overwrite the table or the model that they were made from."""
+    """Neither predictions nor the outputs of fit overwrite the table or the model that they were computed from."""
     make_birds().write_csv("birds.csv")
     assert run("fit", "birds.csv", "--labels", "species", "--drop", "truth", "--out", "m", *QUICK).code == 0
     for out in ("birds.csv", "m/model.skops"):

@@ -64,8 +64,8 @@ def test_fit_prints_the_loss_and_the_files(run: Run, birds: Path) -> None:
 
 
 @pytest.mark.parametrize("in_runs", [True, False])
-def test_labels_in_runs_are_noted(run: Run, birds: Path, in_runs: bool) -> None:
-    """The note is on the screen and in the summary if the file is sorted by class, and only then."""
+def test_labels_in_runs_cause_a_note(run: Run, birds: Path, in_runs: bool) -> None:
+    """The note is on the screen and in the summary if and only if the file is sorted by class."""
     frame = pl.concat([make_birds(seed) for seed in range(5)])
     (frame.sort("truth") if in_runs else frame).write_csv("birds.csv")
     result = run(*ONLINE, "--batch-rows", "70")
@@ -83,7 +83,7 @@ def test_every_online_method(run: Run, birds: Path, method: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "csv.gz"])
-def test_predict_reads_what_fit_reads(run: Run, learned: Path, form: str) -> None:
+def test_predict_reads_the_formats_of_fit(run: Run, learned: Path, form: str) -> None:
     """Every format gives the same predictions, those of the saved pipeline, with covering rate and accuracy."""
     birds = make_birds(1)
     path = Path(f"new.{form}")
@@ -121,8 +121,8 @@ def test_predict_to_the_screen_and_without_labels(run: Run, learned: Path) -> No
     assert not Path("new-predictions.csv").exists()
 
 
-def test_truth_that_is_no_class_is_refused(run: Run, learned: Path) -> None:
-    """A set of two is no true label, and would count as a mistake; nothing is written."""
+def test_truth_that_is_not_a_class_is_rejected(run: Run, learned: Path) -> None:
+    """A set of two labels is not a true label, and would count as a mistake; no file is written."""
     birds = make_birds(1)
     birds.with_columns(pl.Series("truth", ["owl"] * 7 + ["owl|wren"] + [""] * 52)).write_csv("new.2024.csv")
     result = run("predict", learned, "new.2024.csv", "--truth", "truth")
@@ -134,7 +134,7 @@ def test_truth_that_is_no_class_is_refused(run: Run, learned: Path) -> None:
 
 
 def test_svmlight_from_fit_to_predict(run: Run) -> None:
-    """Lines with labels are learned from; lines without are predicted, and files of the other kind are refused."""
+    """`fit` reads lines with labels, and `predict` lines without; each rejects files of the other kind."""
     lines = [f"{'owl' if i % 2 else 'wren|finch' if i % 4 else 'wren'} {i % 2}:1 2:{i % 7}" for i in range(80)]
     Path("t.svm").write_text("\n".join([*lines, "finch 0:1 3:1"]))
     assert run("fit", "t.svm", "--online", "--hash-bits", "3", "--epochs", "3").code == 0
@@ -166,7 +166,7 @@ ERRORS: list[tuple[tuple[Any, ...], str]] = [
 
 @pytest.mark.parametrize(("args", "message"), ERRORS)
 def test_errors(run: Run, birds: Path, args: tuple[Any, ...], message: str) -> None:
-    """Exit code 2, one sentence, and nothing written."""
+    """Invalid input causes exit code 2 and an error of one sentence, and no file is written."""
     result = run(*args)
     assert (result.code, result.out) == (2, "")
     errors = [line for line in result.err.splitlines() if not line.startswith("Note: ")]
@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_be_written_to(run: Run, birds: Path) -> None:
 
 
 def test_an_existing_checkpoint(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is continued with --resume, discarded with --restart, and otherwise unchanged."""
+    """An existing checkpoint is continued with --resume, discarded with --restart, and otherwise unchanged."""
     args = (*ONLINE, "--batch-rows", "20", "--checkpoint-rows", "20")
     with monkeypatch.context() as patch:
         patch.setattr(online, "_write_model", _fail)

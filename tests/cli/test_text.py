@@ -46,7 +46,7 @@ def _fit(run: Run, table: Path, *args: str) -> Result:
     return result
 
 
-def test_stems_and_stop_words_reach_the_model(run: Run, table: Path) -> None:
+def test_stems_and_stop_words_are_used_by_the_model(run: Run, table: Path) -> None:
     """The features are stems without stop words; summary, model file and report have the options."""
     _fit(run, table, *WORDS)
     model = persistence.load("out/model.skops")
@@ -59,7 +59,7 @@ def test_stems_and_stop_words_reach_the_model(run: Run, table: Path) -> None:
     assert "--stop-words english --stem english" in Path("out/report.html").read_text()
 
 
-def test_a_new_process_treats_words_the_same(run: Run, table: Path) -> None:
+def test_a_new_process_has_the_same_stems_and_stop_words(run: Run, table: Path) -> None:
     """`predict` needs no options: texts with new forms of known stems, and empty texts, get a label."""
     _fit(run, table, *WORDS)
     expected = run("predict", "out/model.skops", "new.parquet", "--out", "-")
@@ -82,7 +82,7 @@ def test_a_new_process_treats_words_the_same(run: Run, table: Path) -> None:
     assert rows.null_count().sum_horizontal().to_list() == [0]
 
 
-def test_without_options_words_stay_as_they_are(run: Run, table: Path) -> None:
+def test_without_options_words_are_unchanged(run: Run, table: Path) -> None:
     """No language is assumed, and the option none is the default."""
     _fit(run, table)
     features = set(persistence.load("out/model.skops").pipeline[0].get_feature_names_out())

@@ -32,7 +32,7 @@ def test_either_orientation_and_storage_gives_the_same_sets(tmp_path, form, turn
     assert data.y.tolist() == [0, 1, None, 2]
 
 
-def test_sparse_features_stay_sparse(tmp_path):
+def test_sparse_features_remain_sparse(tmp_path):
     data = load_mat(write(tmp_path / "four.mat", data=sp.csc_matrix(X)))
     assert data.X.format == "csr"
     np.testing.assert_array_equal(data.X.toarray(), X)

@@ -33,7 +33,7 @@ def test_permuting_classes_permutes_scores(estimator):
 
 
 @batch
-def test_row_order_is_immaterial(estimator):
+def test_row_order_does_not_matter(estimator):
     """Batch methods do not depend on the order of the rows."""
     X, mask = table(like=estimator)
     order = np.random.default_rng(1).permutation(len(X))
@@ -63,7 +63,7 @@ def test_single_and_double_precision_agree(estimator):
 
 
 @every
-def test_widening_a_set_to_everything_drops_the_label(estimator):
+def test_a_set_of_all_classes_is_an_unlabeled_row(estimator):
     """A set of all classes is an unlabeled row, in every form."""
     X, _ = table(like=estimator)
     labels = [None if i % 4 == 0 else NAMES[i % 3] for i in range(len(X))]

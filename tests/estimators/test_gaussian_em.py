@@ -79,8 +79,8 @@ def test_a_solution_is_a_fixed_point_of_gaussian_mixtures(covariance):
 
 
 @forms
-def test_units_are_immaterial(covariance):
-    """Scaled features give the same probabilities; with spherical covariances, if all are scaled alike."""
+def test_units_do_not_matter(covariance):
+    """Scaled features give the same probabilities; with spherical covariances, all must be scaled by one factor."""
     X, mask = clouds()
     units = np.full(3, 1e4) if covariance == "spherical" else np.array([1e-3, 1.0, 1e4])
     reference = GaussianEM(covariance=covariance, tol=1e-10).fit(X, mask)
@@ -194,7 +194,7 @@ def test_a_constant_with_a_rounded_mean_is_ignored(covariance, constant, shrinka
     np.testing.assert_allclose(more.predict_proba(shifted), reference.predict_proba(X), rtol=1e-9)
 
 
-def test_folds_that_cannot_be_fitted_cover_nothing():
+def test_folds_that_cannot_be_fitted_cover_no_row():
     """Cross-validation succeeds if a class has too few rows without a fold: that fold covers nothing."""
     X = np.arange(12.0)[:, None]
     y = ["a"] * 4 + ["b"] * 4 + ["c"] * 2 + [None] * 2

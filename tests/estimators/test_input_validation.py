@@ -34,7 +34,7 @@ def test_a_flag_is_true_or_false(estimator, flag):
 
 
 @every
-def test_a_failed_fit_leaves_no_mixed_model(estimator):
+def test_a_failed_fit_does_not_mix_models(estimator):
     """After invalid rows the estimator is not fitted; after an invalid parameter it is unchanged."""
     X, mask = table(20, like=estimator)
     model = clone(estimator).fit(X, mask)

@@ -20,7 +20,7 @@ def counts(n=120, d=400, K=4, seed=0):
     return X, truth, make_partial_labels(truth, random_state=seed).mask
 
 
-def test_rows_of_mostly_zeros_stay_sparse():
+def test_rows_of_mostly_zeros_remain_sparse():
     """Dense and CSR counts use the maps that keep zeros, and CSR stays CSR."""
     X, truth, mask = counts()
     sparse = LOORidge().fit(sp.csr_array(X), mask)

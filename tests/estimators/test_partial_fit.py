@@ -65,7 +65,7 @@ def test_epochs_continue_the_stream(estimator):
 
 @online
 def test_shuffled_epochs_are_reproducible(estimator):
-    """The same seed gives the same weights, and another seed other ones."""
+    """Equal seeds give equal weights, and different seeds different weights."""
     X, mask = table(like=estimator)
     shuffled = clone(estimator).set_params(shuffle=True, n_epochs=3, random_state=4)
     first = clone(shuffled).fit(X, mask).coef_

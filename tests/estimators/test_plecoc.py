@@ -186,7 +186,7 @@ def test_dense_and_sparse_rows_can_be_mixed():
 
 @pytest.mark.parametrize(("shape", "value"), [((7, 3), 0.3), ((6, 2), 2.3), ((6, 2), 1e150)])
 def test_sparse_features_that_are_constant(shape, value):
-    """Their variance is 0, and not negative by rounding."""
+    """Constant sparse features have a variance of 0, which rounding does not make negative."""
     X = np.full(shape, value)
     mask = np.eye(2, dtype=bool)[np.arange(shape[0]) % 2]
     dense, sparse = PLECOC(random_state=0).fit(X, mask), PLECOC(random_state=0).fit(sp.csr_array(X), mask)

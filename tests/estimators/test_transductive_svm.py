@@ -67,7 +67,7 @@ def test_every_kernel_transduces(kernel, label_switching):
     ],
 )
 def test_a_kernel_by_name_by_function_and_precomputed_agree(kernel, function):
-    """The same Gram matrix gives the same scores, also for new rows; scores are sums over the rows."""
+    """Equal Gram matrices give equal scores, also for new rows; scores are sums over the rows."""
     X, _, labels = two_clusters()
     new = np.random.default_rng(9).normal(size=(5, 3))
     options = {"gamma": 0.3, "coef0": 1.0, "degree": 2, "tol": 1e-9}

@@ -1,4 +1,4 @@
-"""Laws of co-training: views as groups of columns, rows that lack views, and predictions from several views."""
+"""Co-training: views as groups of columns, rows that lack views, and predictions from several views."""
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ def two_views(n=120, n_labeled=40, noise=1.0, seed=0):
 
 
 def with_gaps(X, seed=1):
-    """Return rows of which some lack the first view and some the second, and the index of the missing view."""
+    """Return rows, some without the first view and some without the second, and the index of the missing view."""
     lack = np.random.default_rng(seed).integers(0, 4, len(X))
     X = X.copy()
     X[np.ix_(lack == 0, HALVES[0])] = np.nan
@@ -49,8 +49,8 @@ def test_copies_of_a_view_equal_one_view(prior, precision):
         np.testing.assert_allclose(fitted.predict_proba(copies), expected, atol=1e-4)
 
 
-def test_a_view_of_noise_costs_little():
-    """Compared with a good view alone, a further view of noise costs at most 2 points, and has a low weight."""
+def test_a_view_of_noise_reduces_accuracy_little():
+    """An additional view of noise reduces the accuracy by at most 2 points, and has a low weight."""
     single_view, both, weights = [], [], []
     for seed in range(6):
         X, truth, y = two_views(200, 50, noise=2.0, seed=seed)
@@ -146,7 +146,7 @@ def test_unlabeled_rows_couple_views():
         assert disagreement[True] < disagreement[False]
 
 
-def test_without_rows_of_both_views_each_is_fitted_alone():
+def test_without_rows_of_both_views_each_is_fitted_separately():
     """Views without an unlabeled row in common are fitted independently."""
     X, _, y = two_views()
     first, second = X.copy(), X.copy()

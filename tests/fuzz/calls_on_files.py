@@ -41,7 +41,7 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 @st.composite
 def texts(draw: st.DrawFn) -> Case:
     lines = either(st.one_of(st.text(max_size=20), st.sampled_from(["the cats don't", "oil wheat", "\ud800", "\0"])))
-    given_ = draw(either(st.lists(lines, min_size=1, max_size=5)))
+    lines_ = draw(either(st.lists(lines, min_size=1, max_size=5)))
     named = draw(
         optional(
             stop_words=either(st.sampled_from(["english", None, ["the"], (), ["don't"]])),
@@ -50,14 +50,14 @@ def texts(draw: st.DrawFn) -> Case:
     )
     if draw(st.booleans()):
         return _stems, (draw(lines),), named
-    return _words, (given_,), named
+    return _words, (lines_,), named
 
 
-def _words(given_: Any, **named: Any) -> Any:
+def _words(lines_: Any, **named: Any) -> Any:
     """Count the words; errors of scikit-learn's vectorizer are raised unchanged."""
     vectorizer = text.make_vectorizer(**named)
     try:
-        return vectorizer.fit_transform(given_)
+        return vectorizer.fit_transform(lines_)
     except (ValueError, AttributeError, TypeError):
         return None
 

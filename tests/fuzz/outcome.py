@@ -1,4 +1,4 @@
-"""The law of all fuzz tests: the valid outcomes of a call with any arguments.
+"""Valid outcomes of a call with any arguments, which all fuzz tests assert.
 
 A call returns finite numbers or raises a documented exception of oneof, causes no NumPy warning, leaves its arguments
 unchanged, and returns in time.

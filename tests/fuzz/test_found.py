@@ -206,7 +206,7 @@ def test_arguments_of_another_kind(call):
     ],
 )
 def test_errors_name_invalid_parameters(estimator, parameter, value):
-    """The error says in one sentence what the parameter must be."""
+    """The error states the valid values of the parameter in one sentence."""
     with pytest.raises(InputError, match=rf"^`{parameter}.*must be .*; got"):
         estimator.set_params(**{parameter: value}).fit(np.abs(X), MASK)
 
@@ -309,7 +309,7 @@ def test_every_sparse_format_is_checked():
 
 
 def test_later_rows_that_overflow_float32():
-    """They are errors of oneof, without a NumPy cast warning."""
+    """Later rows that overflow float32 are errors of oneof, without a NumPy cast warning."""
     model = AvgPerceptron().fit(X.astype("f4"), MASK)
     assert isinstance(outcome(model.partial_fit, np.full((1, 2), 1e250), MASK[:1]), InputError)
 

@@ -13,7 +13,7 @@ _TELLING = (
 
 
 def mutated(seeds: Sequence[bytes], n: int, container: Container, seed: int) -> Iterator[bytes]:
-    """Yield `n` changed files: each type of change in turn, half of them within parts that have checksums."""
+    """Yield `n` changed files: the types of change alternate; half of them are within parts with checksums."""
     generator = random.Random(seed)
     for number in range(n):
         data = seeds[number % len(seeds)]

@@ -137,7 +137,7 @@ def test_extreme_bandwidths_give_no_nan(bandwidth, scale):
 
 @pytest.mark.parametrize("far", [1e8, 1e200, 1e308])
 def test_new_rows_far_away_have_neighbors_or_raise(far):
-    """The weights of a row far from all others are scaled up; if distances overflow, an error says so."""
+    """The weights of a row far from all others are scaled up; distances that overflow raise an error."""
     for bandwidth in ("local", 1.0):
         graph = NeighborGraph(bandwidth=bandwidth).graph(rows())
         new = rows(3, seed=1) + far

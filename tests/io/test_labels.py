@@ -53,7 +53,7 @@ def test_whole_numbers_are_labels(cells: list[Any]) -> None:
     assert candidates.classes.dtype.kind == "i"
 
 
-def test_numbers_in_sets_stay_text() -> None:
+def test_numbers_in_sets_remain_text() -> None:
     candidates = read_labels(_table(y=["07|8", "8", None]), ["y"])
     assert candidates.classes.tolist() == ["07", "8"]
 
@@ -110,7 +110,7 @@ def test_truth_is_read_over_the_classes() -> None:
 
 @pytest.mark.parametrize("cell", ['[["a", "b"]]', '["a", ["b"]]', '[["a"], [1]]', '[[["a"]]]'])
 def test_lists_within_lists_are_errors(tmp_path: Path, cell: str) -> None:
-    """They are not read as one label of that spelling, neither in a table nor in a stream."""
+    """Lists within lists are not read as one label with that text, in a table or in a stream."""
     path = tmp_path / "t.jsonl"
     path.write_text(f'{{"y": ["a"]}}\n{{"y": {cell}}}\n{{"y": ["b"]}}\n')
     with pytest.raises(LabelError, match="a set must be one list of labels; got lists within a list"):

@@ -39,7 +39,7 @@ def test_an_export_has_the_candidate_sets(begin: Begin, table: LabelTable, tmp_p
 
 
 def test_labels_that_contain_the_separator(rows: np.ndarray, tmp_path: Path) -> None:
-    """A class named "a|b" comes back as one class."""
+    """A class named "a|b" is exported and read as one class."""
     with LabelingSession(rows, classes=["a", "a|b", "c"]) as session:
         session.answer(session.question_for(0), ["a", "a|b"])
         session.answer(session.question_for(1), "c")
@@ -117,7 +117,7 @@ def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path:
         ("thing,worker,label\nbird 4,w1,owl\n", DataError, "no column 'item'"),
     ],
 )
-def test_a_bad_import_writes_nothing(
+def test_an_invalid_import_writes_no_answer(
     begin: Begin, table: LabelTable, tmp_path: Path, text: str, error: type[Exception], sentence: str
 ) -> None:
     session = begin(table=table)

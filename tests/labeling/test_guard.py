@@ -144,7 +144,7 @@ def test_other_pages_cannot_read(client: Client, site: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"])
-def test_no_other_method(client: Client, method: str) -> None:
+def test_other_http_methods_are_rejected(client: Client, method: str) -> None:
     """A preflight request is rejected."""
     preflight = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
     reply = client.send(method, "api/answer", origin=f"http://{client.address}", **preflight)
@@ -182,7 +182,7 @@ def test_the_default_port_is_optional_in_the_host() -> None:
     assert hosts_at(8080) == ("127.0.0.1:8080", "localhost:8080")
 
 
-def test_no_other_protocol(client: Client) -> None:
+def test_other_protocols_are_rejected(client: Client) -> None:
     """WebSocket upgrades are ignored, and a proxy request is not found."""
     key = {"upgrade": "websocket", "sec_websocket_key": "x" * 22 + "==", "sec_websocket_version": "13"}
     for origin in (None, "http://evil.example"):

@@ -84,6 +84,6 @@ def test_five_kills(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_fifty_kills(tmp_path: Path) -> None:
-    """The same as `test_five_kills`, with more kills."""
+    """All acknowledged answers survive fifty kills, as in `test_five_kills`."""
     with nursery() as servers:
         kill_at_random(servers, tmp_path / "log", 50, 1)

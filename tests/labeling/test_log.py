@@ -36,7 +36,7 @@ def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 
 def test_an_acknowledged_entry_is_committed(tmp_path: Path) -> None:
-    """When `append` returns, another connection sees the entry, and the file is in WAL mode."""
+    """When `append` returns, another connection can read the entry, and the file is in WAL mode."""
     log = AnswerLog(tmp_path / "log", METADATA)
     log.append(entry("x"))
     connection = sqlite3.connect(tmp_path / "log")
@@ -58,7 +58,7 @@ def test_an_entry_sent_twice_is_written_once() -> None:
 
 
 def test_a_write_based_on_an_outdated_row_is_a_conflict(tmp_path: Path) -> None:
-    """Of two windows with the same state of a row, in one process or two, only one can write."""
+    """If two windows have the same state of a row, in one process or two, only one can write."""
     logs = [AnswerLog(tmp_path / "log", METADATA) for _ in range(2)]
     logs[0].append(entry("x"), seen=0)
     with pytest.raises(ConflictError, match="row 0 was answered by 'Ann' in another window"):
@@ -108,7 +108,7 @@ def test_preview_equals_the_state_after_adding_the_entries(actions: list, n: int
 
 
 @pytest.mark.parametrize("other", [METADATA | {"rows": "other"}, METADATA | {"classes": '["a", "c"]'}])
-def test_a_log_belongs_to_one_table_and_its_classes(tmp_path: Path, other: dict) -> None:
+def test_a_log_cannot_be_opened_with_other_rows_or_classes(tmp_path: Path, other: dict) -> None:
     """Opening a log with other rows or classes is an error."""
     AnswerLog(tmp_path / "log", METADATA).close()
     with pytest.raises(DataError, match=r"other rows|answers for the classes a, b; got the classes a, c\."):

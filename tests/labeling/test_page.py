@@ -39,7 +39,7 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, t
                 page.all(".candidate")[false_label].click()
                 assert page.ticked() == [CLASSES[false_label]]
                 page.settle(page.one("#reject").click)
-                expected[row] = ("none of", (other,))
+                expected[row] = ("none of", (false_label,))
             else:
                 page.all(".candidate")[true_label].click()
                 page.settle(page.one("#accept").click)
@@ -109,7 +109,7 @@ def test_keys_in_fields_are_text(page: Page, noted: LabelingSession) -> None:
         page.browser.execute_script("localStorage.clear()")
 
 
-def test_a_reload_loses_nothing(page: Page, noted: LabelingSession) -> None:
+def test_a_reload_keeps_all_answers(page: Page, noted: LabelingSession) -> None:
     """After a reload the same question is open, and earlier answers are current."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
@@ -156,7 +156,7 @@ def test_two_windows(page: Page, noted: LabelingSession) -> None:
             page.browser.switch_to.window(page.browser.window_handles[-1])
             page.settle(lambda: page.press("1", "3", ENTER))
             assert "another window" in page.alert()
-            assert noted.answers.current_answer(other, "Ann").labels == (1,)
+            assert noted.answers.current_answer(row_in_log, "Ann").labels == (1,)
         finally:
             if len(page.browser.window_handles) > 1:
                 page.browser.switch_to.window(page.browser.window_handles[-1])

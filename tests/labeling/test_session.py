@@ -146,7 +146,7 @@ def test_two_windows_do_not_overwrite_each_other(begin: Begin, tmp_path: Path) -
     assert sessions[0].candidates().to_sets()[5] == {"wren"}
 
 
-def test_every_row_is_asked_once_and_no_other(begin: Begin, truth: np.ndarray) -> None:
+def test_every_row_without_exact_label_is_asked_once(begin: Begin, truth: np.ndarray) -> None:
     """Exact rows are not asked, partial ones are; skipped rows come last; then None is returned."""
     initial = [{CLASSES[k]} if i < 30 else set(CLASSES[:2]) if i < 33 else None for i, k in enumerate(truth)]
     initial[30:33] = [{CLASSES[k], CLASSES[(k + 1) % 3]} for k in truth[30:33]]
@@ -284,7 +284,7 @@ VALID, INVALID = (Entry(f"of row {row}", "Bob", row, "one of", (2,)) for row in 
 
 
 def test_an_invalid_entry_leaves_the_state_unchanged(begin: Begin) -> None:
-    """Neither an entry with an invalid row nor the valid one before it is read; every call raises."""
+    """If one entry has an invalid row, no entry is read, not even a valid one before it; every call raises."""
     session = begin()
     session.answer(session.question_for(3), "owl")
     with pytest.raises(DataError, match="entry 3 of the answers has a row"):
@@ -317,7 +317,7 @@ def test_a_failed_session_closes_its_file(begin: Begin, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["log"], error.tb
 
 
-def test_a_file_of_answers_belongs_to_its_rows(begin: Begin, tmp_path: Path, rows: np.ndarray) -> None:
+def test_a_file_of_answers_cannot_be_opened_with_other_rows(begin: Begin, tmp_path: Path, rows: np.ndarray) -> None:
     """Opening the file with other features is an error."""
     begin(path=tmp_path / "log")
     with pytest.raises(DataError, match="other rows"):

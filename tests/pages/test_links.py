@@ -11,7 +11,7 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)|<img src=\"([^\"]+)\"")
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))
-def test_links_lead_to_files(name: str) -> None:
+def test_links_resolve(name: str) -> None:
     """Every relative link of a page is a file, or a page of the site that is generated from a file."""
     path = ROOT / name
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)

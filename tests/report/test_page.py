@@ -159,7 +159,7 @@ def test_the_page_has_the_numbers():
         assert part in text
 
 
-def test_named_method_differs_from_the_best_method():
+def test_a_requested_method_that_is_not_the_best():
     """If the requested method is not the best one, the page names both."""
     text = Page(render_report(sample(method="CLPL"))).words
     assert "CLPL, the method you named; PLKNN was the best of" in text.replace("\N{NO-BREAK SPACE}", " ")

@@ -71,7 +71,7 @@ def test_features_of_a_row_do_not_depend_on_the_batch():
 
 
 def test_categories_and_words_of_different_columns_differ():
-    """The same value in two columns is two features."""
+    """Equal values in two columns are two features."""
     columns = [("a", "category"), ("b", "category"), ("c", "text"), ("d", "text")]
     frame = _frame(a=["x", "y"], b=["y", "x"], c=["x", "y"], d=["y", "x"])
     first, second = StreamEncoder(columns, 18).fit(frame).transform(frame).toarray()
@@ -95,6 +95,6 @@ def test_numbers_are_dense_and_standardized_by_all_rows_so_far():
 
 @pytest.mark.parametrize("bits", [1, 4])
 def test_the_number_of_columns_is_fixed(bits):
-    """It is the requested one for any number of words."""
+    """The number of columns is the requested one for any number of words."""
     frame = _frame(note=[" ".join(f"w{i}" for i in range(99))])
     assert StreamEncoder([("note", "text")], bits).fit(frame).transform(frame).shape == (1, 2**bits)

@@ -23,7 +23,7 @@ def members(K, *sets):
 
 
 def mutual(seed, n=60, K=4):
-    """Return a graph of mutual nearest neighbors, two each, and sets of which at most one in ten is exact."""
+    """Return a graph of two mutual nearest neighbors per row, and sets; at most one in ten is exact."""
     rng = np.random.default_rng(seed)
     near = kneighbors_graph(rng.normal(size=(n, 2)), 2).toarray()
     mask = np.zeros((n, K), dtype=bool)
@@ -46,7 +46,7 @@ def test_a_probability_that_decreases_as_one_over_t_converges_to_the_tolerance()
 
 @pytest.mark.parametrize("weight", [1e-2, 1e-4, 1e-6])
 def test_a_component_on_weak_edges_converges_to_the_harmonic_function(weight):
-    """If the inflow into every set lies within it, no mass is cut: the distributions are linear in the labels."""
+    """If the inflow into every set is within it, no mass is removed: the distributions are linear in the labels."""
     mask = members(3, {0}, {1}, {0, 1}, {0, 1}, {0, 1})
     W = connected(5, (0, 2, weight), (1, 4, 3 * weight), (2, 3, 1.0), (3, 4, 1.0)).toarray()
     solution = solve_harmonic(sp.csr_array(W), mask, tol=1e-8, max_iter=10_000)

@@ -234,7 +234,7 @@ def test_long_documents_do_not_underflow():
 
 @components
 @pytest.mark.parametrize("family", ["multinomial", *COVARIANCE_TYPES])
-def test_a_class_without_mass_keeps_none(family, C):
+def test_a_class_without_mass_remains_without_mass(family, C):
     """A class without a labeled row has weight 0 and finite parameters, without NaN."""
     X, mask = documents() if family == "multinomial" else clouds()
     mask = np.column_stack([mask, mask.all(axis=1)])

@@ -1,4 +1,4 @@
-"""Laws of the precisions by the evidence and by EM, and of degenerate problems."""
+"""Precisions by the evidence and by EM, and degenerate problems."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Posterior covariances of further rows: the low-rank form against the reference form, and its bound."""
+"""Posterior covariances of new rows: the low-rank form against the reference form, and its bound."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def _raise_limits(monkeypatch):
 
 
 def problem(kernel, n=300, K=4):
-    """Return the prior and the probabilities at the mode, and the covariances and variances of further rows."""
+    """Return the prior and the probabilities at the mode, and the covariances and variances of new rows."""
     X, mask = table(n, K=K)
     labeled = ~mask.all(axis=1)
     further = np.random.default_rng(1).normal(size=(40, X.shape[1])) * 2
@@ -49,7 +49,7 @@ def is_below(lower, upper, factor=1.0):
 @pytest.mark.parametrize("eps", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("name", KERNELS)
 def test_low_rank_form_satisfies_its_bounds(name, eps):
-    """Its relative error is at most about sqrt(eps) in every direction."""
+    """The relative error of the low-rank form is at most about sqrt(eps) in every direction."""
     prior, proba, cross, prior_variances = problem(KERNELS[name])
     reference = LatentCovariance.from_prior(prior, proba).covariances(cross, prior_variances)
     low_rank = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0), eps=eps).covariances(
@@ -80,7 +80,7 @@ def test_low_rank_form_is_rejected_if_it_needs_many_features():
 
 
 def test_a_class_without_probability_needs_no_features():
-    """Its latents have their prior covariance."""
+    """The latents of a class without probability have their prior covariance."""
     prior, proba, cross, prior_variances = problem(KERNELS["smooth"], K=3)
     proba = np.stack([proba[:, 0] + proba[:, 1], proba[:, 2], 0 * proba[:, 0]], axis=1)
     form = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0))
@@ -171,7 +171,7 @@ def test_a_kernel_for_each_class():
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_as_many_landmarks_as_rows_give_the_kernel(name):
+def test_all_rows_as_landmarks_give_the_kernel(name):
     """Inner products of features with all rows as landmarks equal the kernel; with some they are at most the kernel."""
     X, _ = table(60)
     kernel = KERNELS[name]

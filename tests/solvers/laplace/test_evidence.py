@@ -121,7 +121,7 @@ def test_restarts_never_decrease_the_evidence(rows):
 
 
 def test_a_custom_optimizer_minimizes_the_negative_evidence(rows):
-    """It receives the start, the bounds and the gradient; the best of its evaluations is returned."""
+    """A custom optimizer receives the start, the bounds and the gradient; its best evaluation is returned."""
     kernel, calls = 2.0 * RBF(1.5), []
 
     def optimizer(objective, initial_theta, bounds):
@@ -187,7 +187,7 @@ def test_invalid_searches_raise(rows):
         search_hyperparameters(*rows, NoGradient(), 1.0)
 
 
-def test_a_matrix_that_is_no_covariance_has_no_mode(rows):
+def test_a_matrix_that_is_not_a_covariance_has_no_mode(rows):
     """Squares below 0, caused by rounding in nearly singular kernels, end the ascent without an error."""
     _, mask = rows
     assert not find_mode(GramPrior.from_gram(-100.0 * np.eye(len(mask))), mask, 1.0, max_iter=3).converged

@@ -47,7 +47,7 @@ def test_mode_is_stationary_and_psi_never_decreases(kernel, variance, sharpness)
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("variance", [0.1, 30.0])
 def test_cholesky_mode_is_stationary_and_psi_never_decreases(variance, sharpness):
-    """The same holds for the mode by Cholesky factors and bisection."""
+    """The mode by Cholesky factors and bisection is stationary, and Psi never decreases."""
     K, mask = problem("rbf", variance=variance)
     mode = find_mode_cholesky(GramPrior.from_gram(K), mask, sharpness, max_iter=3000)
     assert mode.converged
@@ -264,7 +264,7 @@ def test_stagnation_by_rounding_stops_early():
 
 
 def test_an_indefinite_gram_matrix_terminates():
-    """With negative eigenvalues there may be no mode; the iteration stops with finite latents."""
+    """With negative eigenvalues a mode need not exist; the iteration stops with finite latents."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     _, mask = problem(n=30)
     mode = find_mode(GramPrior.from_gram(gram("rbf", X) - 0.5 * np.eye(30)), mask, 1.0, max_iter=200)

@@ -43,7 +43,7 @@ def test_loo_latents_are_near_fits_without_the_row(approximation):
     ],
 )
 def test_loo_covariances_are_positive_definite(kernel, options):
-    """They include the noise of `fit` and the residual variance of landmarks, and have no negative eigenvalue."""
+    """Covariances include the noise of `fit` and the residual variance of landmarks; no eigenvalue is negative."""
     X, _ = table(120, K=3)
     model = PLGP(kernel, **options, **FIXED).fit(X, np.eye(3, dtype=bool)[np.arange(120) % 3])
     for _, covariances in model._posterior.loo_latents(model._covariance()):
@@ -66,7 +66,7 @@ def test_cavity_of_a_gaussian_likelihood_is_exact():
 
 
 def test_temperature_maximizes_the_likelihood():
-    """It maximizes the probability of the sets, inverts an applied temperature, and preserves the order of classes."""
+    """The temperature maximizes the likelihood of the sets, inverts an applied temperature, and keeps the order of classes."""
     rng = np.random.default_rng(0)
     proba = rng.dirichlet(np.ones(5), 4000)
     label = (proba.cumsum(axis=1) < rng.uniform(size=(4000, 1))).sum(axis=1)

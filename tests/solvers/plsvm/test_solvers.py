@@ -89,7 +89,7 @@ def test_the_solution_is_stationary(space):
 
 
 @pytest.mark.slow
-def test_an_annealed_start_beats_random_starts():
+def test_an_annealed_start_is_better_than_random_starts():
     """With ambiguous sets the annealed start ends lower than most random ones."""
     wins = 0
     for seed in range(5):

@@ -102,7 +102,7 @@ def test_too_few_epochs_are_reported():
     st.lists(st.tuples(st.floats(-3, 3), st.booleans(), st.sampled_from([0.0, 0.5, 1.0, 2.0])), min_size=1, max_size=8)
 )
 def test_the_best_intercept_minimizes_the_losses(table):
-    """No kink of the piecewise linear losses, one of which is a minimizer, has a lower value."""
+    """No kink of the piecewise linear losses has a lower value; one of the kinks is a minimizer."""
     products, positive, costs = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     signs = np.where(positive > 0, 1.0, -1.0)
     if not costs.any():

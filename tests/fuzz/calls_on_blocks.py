@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from oneof import CLPL, PLGP, PLKNN, PLSVM, AvgPerceptron, MaxPegasos, distributed
-from tests.fuzz.drawn import ROWS, SCALARS, Case, classes_of, either, features, fitted, optional, sets
+from tests.fuzz.strategies import ROWS, SCALARS, Case, classes_of, either, features, fitted, optional, sets
 
 LEARNERS = (
     CLPL(max_iter=5),

@@ -15,8 +15,8 @@ from scipy.io import savemat
 from oneof import CLPL, PLKNN, AvgPerceptron, MaxPegasos, datasets, persistence, stream, text
 from oneof.io import Overrides, TextOptions
 from oneof.labeling import LabelTable
-from tests.fuzz.drawn import SCALARS, Case, either, fitted, optional, several
 from tests.fuzz.labels import NAMES
+from tests.fuzz.strategies import SCALARS, Case, either, fitted, optional, several
 
 
 @functools.cache

@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from oneof import CandidateSets, diffusion_kernel, graphs, plots, regularized_laplacian_kernel
-from tests.fuzz.drawn import ROWS, SCALARS, Case, classes_of, either, features, just, optional, sets, several
 from tests.fuzz.labels import SET_FORMS
 from tests.fuzz.parameters import NUMBERS
 from tests.fuzz.rows import in_form
+from tests.fuzz.strategies import ROWS, SCALARS, Case, classes_of, either, features, just, optional, sets, several
 
 
 @st.composite

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from oneof import CandidateSets, make_partial_labels, metrics, model_selection
 from oneof.datasets import make_two_sensors
-from tests.fuzz.drawn import (
+from tests.fuzz.labels import FORMS, MASK_FORMS, NAMED_FORMS, NAMES, SET_FORMS
+from tests.fuzz.strategies import (
     CORRUPTED,
     ROWS,
     SCALARS,
@@ -22,8 +23,7 @@ from tests.fuzz.drawn import (
     optional,
     several,
 )
-from tests.fuzz.drawn import sets as sets_
-from tests.fuzz.labels import FORMS, MASK_FORMS, NAMED_FORMS, NAMES, SET_FORMS
+from tests.fuzz.strategies import sets as sets_
 
 MAKERS = {"labels": NAMED_FORMS, "sets": FORMS, "indicator": MASK_FORMS, "complementary": SET_FORMS, "init": ("mask",)}
 """Constructors of candidate sets with the forms of labels that they accept."""

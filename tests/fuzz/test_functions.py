@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from tests.estimators.panel import ALL
-from tests.fuzz.drawn import Case
 from tests.fuzz.families import FAMILIES
 from tests.fuzz.outcome import outcome
 from tests.fuzz.profile import cases
+from tests.fuzz.strategies import Case
 
 API = Path(__file__).resolve().parents[2] / "docs" / "api"
 MAY_BE_NAN = ("rankings", "documents")

@@ -145,7 +145,7 @@ def test_plgp_accepts_a_graph_kernel(kernel, solver):
 
 
 def test_a_precomputed_kernel_is_its_matrix():
-    """A precomputed kernel returns entries of its matrix, also in sums; it has no hyperparameters and can be pickled."""
+    """A precomputed kernel returns entries of its matrix, also in sums, has no hyperparameters, and can be pickled."""
     gram = diffusion_kernel(affinity(6))
     kernel = PrecomputedKernel(gram)
     i, j = np.array([[3], [0], [3]]), np.array([[5], [1]])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.labeling.nursery import Nursery, nursery
+from tests.labeling.server_processes import ServerProcesses, server_processes
 from tests.labeling.serving import Client
 
 N_ROWS = 1_000
@@ -41,7 +41,7 @@ def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any]
         return  # killed
 
 
-def kill_at_random(servers: Nursery, log: Path, n_rounds: int, seed: int) -> None:
+def kill_at_random(servers: ServerProcesses, log: Path, n_rounds: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sent: dict[str, Any] = {}
     acknowledged: dict[str, Any] = {}
@@ -78,12 +78,12 @@ def kill_at_random(servers: Nursery, log: Path, n_rounds: int, seed: int) -> Non
 
 def test_five_kills(tmp_path: Path) -> None:
     """All acknowledged answers of two windows are in the file, unchanged, and the file is valid."""
-    with nursery() as servers:
+    with server_processes() as servers:
         kill_at_random(servers, tmp_path / "log", 5, 0)
 
 
 @pytest.mark.slow
 def test_fifty_kills(tmp_path: Path) -> None:
     """All acknowledged answers survive fifty kills, as in `test_five_kills`."""
-    with nursery() as servers:
+    with server_processes() as servers:
         kill_at_random(servers, tmp_path / "log", 50, 1)

@@ -1,8 +1,11 @@
-"""The page in a real browser: keyboard, mouse, undo, reload, and a killed and restarted server."""
+"""The page in a real browser: keyboard, mouse, undo, reload, a killed and restarted server, and a malicious page."""
 
 import functools
+import http.server
 import shutil
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from oneof.io import Overrides
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, N, make_rows
-from tests.labeling.nursery import nursery
+from tests.labeling.server_processes import server_processes
 from tests.labeling.serving import serving
 
 pytestmark = needs_browser
@@ -166,7 +169,7 @@ def test_two_windows(page: Page, noted: LabelingSession) -> None:
 
 def test_killed_and_started_again(page: Page, tmp_path: Path) -> None:
     """Without a server the page shows an alert; at the new link every confirmed answer is present."""
-    with nursery() as servers:
+    with server_processes() as servers:
         process, link = servers.start(tmp_path / "log", N)
         page.open(link)
         for key in "123":
@@ -181,3 +184,34 @@ def test_killed_and_started_again(page: Page, tmp_path: Path) -> None:
         page.settle(lambda: page.press("u"))
         assert page.ticked() == ["wren"]
         page.browser.get("about:blank")
+
+
+class QuietFileServer(http.server.SimpleHTTPRequestHandler):
+    """File server without log output."""
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_another_page_in_the_same_browser(page: Page, noted: LabelingSession, tmp_path: Path) -> None:
+    """A page of another origin that has the link reads no answer, embeds no frame and writes no answer."""
+    with serving(noted, annotator="Ann") as server:
+        attack = (Path(__file__).parent / "attack.html").read_text().replace("LINK", server.link)
+        (tmp_path / "other.html").write_text(attack)
+        handler = functools.partial(QuietFileServer, directory=str(tmp_path))
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as other:
+            thread = threading.Thread(target=other.serve_forever)
+            thread.start()
+            page.browser.get(f"http://127.0.0.1:{other.server_port}/other.html")
+            page.until(lambda: page.browser.execute_script("return window.results"))
+            assert page.browser.execute_script("return window.results") == ["rejected"] * 5
+            assert page.browser.execute_script("return [window.ran === true, image.naturalWidth]") == [False, 0]
+            page.browser.switch_to.frame(0)
+            assert "Which label?" not in page.browser.page_source
+            page.browser.switch_to.default_content()
+            page.browser.get("about:blank")  # closes its connection
+            other.shutdown()
+            thread.join()
+        assert noted.answers.log() == []
+        assert not noted._scheduler._leases
+    page.browser.get_log("browser")  # messages of the browser about the rejected requests

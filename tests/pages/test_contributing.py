@@ -61,7 +61,7 @@ def test_the_method_of_the_page_passes_the_suites(copy: tuple[Path, list[str]]) 
     """With only the edits of the page, the tests of the method, its doctest and every suite pass."""
     root, files = copy
     tests = [name for name in files if "/oracles/" not in name]
-    suites = ["estimators/test_conformance.py", "estimators/test_scikit_learn.py", "test_persistence.py"]
+    suites = ["estimators/test_conformance.py", "estimators/test_scikit_learn.py", "persistence/test_persistence.py"]
     paths = ["tests/pages/test_readme.py", *tests, *(f"tests/{suite}" for suite in suites)]
     options = ["-q", "-p", "no:cacheprovider", "-k", "PLCentroid or plcentroid or every_method"]
     output = run(root, "pytest", *options, *paths)

@@ -66,7 +66,7 @@ def test_cavity_of_a_gaussian_likelihood_is_exact():
 
 
 def test_temperature_maximizes_the_likelihood():
-    """The temperature maximizes the likelihood of the sets, inverts an applied temperature, and keeps the order of classes."""
+    """The temperature maximizes the likelihood, inverts an applied temperature, and keeps the order of classes."""
     rng = np.random.default_rng(0)
     proba = rng.dirichlet(np.ones(5), 4000)
     label = (proba.cumsum(axis=1) < rng.uniform(size=(4000, 1))).sum(axis=1)

@@ -14,7 +14,8 @@ from oneof.comparison import (
     learning_curve,
 )
 from oneof.labeling import LabelingSession
-from tests.fuzz.drawn import (
+from tests.fuzz.labels import NAMED_FORMS, NAMES
+from tests.fuzz.strategies import (
     ROWS,
     SCALARS,
     SEEDS,
@@ -28,7 +29,6 @@ from tests.fuzz.drawn import (
     sets,
     several,
 )
-from tests.fuzz.labels import NAMED_FORMS, NAMES
 
 
 @st.composite

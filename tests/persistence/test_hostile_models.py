@@ -274,7 +274,7 @@ def test_an_svm_with_inconsistent_arrays_is_an_error(where: str) -> None:
 
 
 def test_opening_a_model_does_not_import_torch() -> None:
-    """Opening a model imports neither torch nor dask; scikit-learn's helpers for both are hidden only during the search."""
+    """Opening a model imports neither torch nor dask; scikit-learn's helpers for both are hidden only meanwhile."""
     code = (
         "import sys; from oneof.persistence.archive import import_skops; import_skops()\n"
         "print([name for name in ('torch', 'dask') if name in sys.modules], [n for n, m in sys.modules.items() "

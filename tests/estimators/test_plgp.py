@@ -219,7 +219,7 @@ def test_probabilities_are_calibrated():
     X = rng.uniform(-3, 3, size=(900, 1))
     root = np.linalg.cholesky(9.0 * RBF(1.0)(X) + 1e-8 * np.eye(900))
     truth = (root @ rng.normal(size=(900, 3)) + rng.gumbel(size=(900, 3))).argmax(axis=1)
-    sets = make_partial_labels(truth, share=0.5, extra=1, random_state=0)
+    sets = make_partial_labels(truth, fraction=0.5, n_distractors=1, random_state=0)
     model = PLGP(9.0 * RBF(1.0), sharpness=1.0, **FIXED).fit(X[:600], sets[:600])
     proba = model.predict_proba(X[600:])
     correct = proba.argmax(axis=1) == truth[600:]

@@ -1,4 +1,4 @@
-"""Pages are executed from top to bottom (examples, code and commands), and their links resolve."""
+"""Pages are executed from top to bottom: their examples, their code, and their commands."""
 
 import os
 import re
@@ -12,7 +12,6 @@ from tests.pages.running import needs, read_steps, run_page
 ROOT = Path(__file__).resolve().parents[2]
 WITH_OWN_TEST = ("docs/contributing.md",)
 """Pages with their own test."""
-_LINK = re.compile(r"\]\(([^)\s]+)\)|<img src=\"([^\"]+)\"")
 
 
 def pages() -> list[str]:
@@ -59,20 +58,3 @@ def test_the_guides_are_executed() -> None:
         headings = re.findall(r"^# ", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
         assert text.startswith("# "), guide.name
         assert len(headings) == 1, guide.name
-
-
-def all_pages() -> list[str]:
-    """Return the paths of README, of the other pages in the root folder, and of all pages in docs."""
-    return [path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))]
-
-
-@pytest.mark.parametrize("name", sorted(all_pages()))
-def test_links_resolve(name: str) -> None:
-    """Every relative link of a page is a file, or a page of the site that is generated from a file."""
-    path = ROOT / name
-    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    for match in _LINK.findall(text):
-        target = (match[0] or match[1]).partition("#")[0]
-        if target and "://" not in target and not target.startswith("gallery/"):
-            linked = path.parent / target
-            assert linked.exists() or linked.with_suffix(".md").exists(), f"{name} links to {target}"

@@ -83,46 +83,10 @@ test-built:
 	cd $(BUILT)/sdist && PATH="$(abspath $(BUILT))/bin:$$PATH" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 		../bin/python -m pytest -n 2 --dist worksteal $(TESTS)
 
+# Hours: all themes of `python -m benchmarks`. A single one: make bench THEMES="speed online".
+THEMES ?= $(shell $(BIN)/python -m benchmarks | grep -E '^[a-z-]+$$' | grep -v equality)
 bench: $(VENV)/.test
-	$(BIN)/python benchmarks/candidates.py
-	$(BIN)/python benchmarks/online.py
-	$(BIN)/python benchmarks/streaming.py
-	$(BIN)/python benchmarks/batch.py
-	$(BIN)/python benchmarks/plsvm.py
-	$(BIN)/python benchmarks/plgp.py
-	$(BIN)/python benchmarks/plgp_quality.py
-	$(BIN)/python benchmarks/graphs.py
-	$(BIN)/python benchmarks/accuracy.py
-	$(BIN)/python benchmarks/lost.py
-	$(BIN)/python benchmarks/loo_ridge.py
-	$(BIN)/python benchmarks/loo_ridge_controlled.py
-	$(BIN)/python benchmarks/feature_maps.py
-	$(BIN)/python benchmarks/texts.py
-	$(BIN)/python benchmarks/choosing.py
-	$(BIN)/python benchmarks/semi_supervised.py
-	$(BIN)/python benchmarks/transductive_svm.py
-	$(BIN)/python benchmarks/graph_logistic.py
-	$(BIN)/python benchmarks/label_curves.py
-	$(BIN)/python benchmarks/views.py
-	$(BIN)/python benchmarks/active.py
-	$(BIN)/python benchmarks/two_sensors.py
-	$(BIN)/python benchmarks/reuters.py
-	$(BIN)/python benchmarks/generative.py
-	$(BIN)/python benchmarks/newsgroups.py
-	$(BIN)/python benchmarks/gaussian_em.py
-	$(BIN)/python benchmarks/labeling.py
-	$(BIN)/python benchmarks/many_machines.py
-	$(BIN)/python benchmarks/threads.py
-	$(BIN)/python benchmarks/peers.py
-	$(BIN)/python benchmarks/growth.py
-	$(BIN)/python benchmarks/roofline.py
-	$(BIN)/python benchmarks/gpu.py
-	$(BIN)/python benchmarks/fuzzing.py 100
-	$(BIN)/python benchmarks/truth.py
-	$(BIN)/python benchmarks/reliability.py
-	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/supply.py
-	$(BIN)/python benchmarks/opening_models.py
+	for theme in $(THEMES); do $(BIN)/python -m benchmarks $$theme || exit 1; done
 
 # The site, in build/docs/: pages, API, and the gallery, whose examples are run; needs no network.
 docs: $(VENV)/.docs

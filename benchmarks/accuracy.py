@@ -13,10 +13,10 @@ from sklearn.utils import check_random_state
 
 import oneof
 from benchmarks.common import candidate_columns
-from oneof.comparison import panel
+from oneof.comparison import default_estimators
 from oneof.datasets import load
 from oneof.errors import DataError
-from oneof.estimators import loo_kernels
+from oneof.kernels import mapped
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS
 from oneof.model_selection import CandidateKFold, covering_rate_scorer
 
@@ -144,11 +144,11 @@ def lost():
     panel are CLPL without intercept, as it is published, and PLKNN on features scaled to [0, 1]. Both rows were added
     after the test accuracies of some 34 settings on these splits had been seen (C, intercept, neighbors, weights,
     scaling): they explain the gap to the published numbers, but are not clean estimates; nor are those of the panel,
-    see `oneof.comparison.panel`. The row "C by covering rate" chooses C without true labels.
+    see `oneof.comparison.default_estimators`. The row "C by covering rate" chooses C without true labels.
     """
     data = oneof.datasets.load("lost")
     methods = {
-        **panel(n_rows=len(data.X)),
+        **default_estimators(n_rows=len(data.X)),
         "CLPL, no intercept": make_pipeline(StandardScaler(), oneof.CLPL()),
         "CLPL, C by covering rate": GridSearchCV(
             make_pipeline(StandardScaler(), oneof.CLPL()),
@@ -173,10 +173,10 @@ def lost():
 REAL_SETS = ("lost", "msrcv2", "birdsong")
 SUPERVISED = ("digits", "wine", "breast_cancer", "glass", "ecoli", "segment", "vehicle", "dermatology", "satimage")
 AMBIGUITY = {
-    "uniform, 1 extra": {"kind": "uniform", "extra": 1},
-    "uniform, 2 extra": {"kind": "uniform", "extra": 2},
-    "confusable, 1 extra": {"kind": "confusable", "extra": 1, "epsilon": 0.7},
-    "cooccurring, 2 extra": {"kind": "cooccurring", "extra": 2},
+    "uniform, 1 extra": {"distractors": "uniform", "n_distractors": 1},
+    "uniform, 2 extra": {"distractors": "uniform", "n_distractors": 2},
+    "confusable, 1 extra": {"distractors": "confusable", "n_distractors": 1, "epsilon": 0.7},
+    "cooccurring, 2 extra": {"distractors": "cooccurring", "n_distractors": 2},
 }
 MAX_ROWS = 1000
 
@@ -194,7 +194,7 @@ def choosing_tasks():
             yield name, X, data.candidates[rows], y
         else:
             for kind, options in AMBIGUITY.items():
-                if options["extra"] < len(set(y.tolist())) - 1:
+                if options["n_distractors"] < len(set(y.tolist())) - 1:
                     yield f"{name}, {kind}", X, oneof.make_partial_labels(y, random_state=0, **options), y
 
 
@@ -222,13 +222,13 @@ def choosing():
     """Print the regret of rules that choose a method without true labels, on each task and on average.
 
     On each task every method of the panel is scored by `compare`; a rule's regret is the held-out accuracy of the best
-    method minus that of the chosen one. The rules use covering rates and approximated accuracies only. Data sets that
-    are not available are skipped.
+    method minus that of the chosen one. The rules use covering rates and approximated accuracies only. Methods that
+    fail on a task, and data sets that are not available, are skipped.
     """
     regrets = {rule: [] for rule in RULES}
     random_choice = []
     for name, X, y, truth in choosing_tasks():
-        results = oneof.compare(X, y, truth=truth).results
+        results = [result for result in oneof.compare(X, y, truth=truth).results if result.accuracy is not None]
         highest = max(result.accuracy for result in results)
         random_choice.append(highest - np.mean([result.accuracy for result in results]))
         line = []
@@ -303,7 +303,7 @@ def feature_map_tasks():
         parts = []
         for seed in range(4 * N_DRAWS):
             X, y = short_texts(n, seed)
-            parts.append((X[:n], oneof.make_partial_labels(y[:n], share=0.5, random_state=seed), X[n:], y[n:]))
+            parts.append((X[:n], oneof.make_partial_labels(y[:n], fraction=0.5, random_state=seed), X[n:], y[n:]))
         yield f"{n} short texts", parts
 
 
@@ -325,7 +325,7 @@ def feature_maps():
     for name, parts in feature_map_tasks():
         means = []
         for maps in FAMILIES.values():
-            loo_kernels.suited_maps = lambda _, maps=maps: maps
+            mapped.default_maps = lambda _, maps=maps: maps
             means.append(np.mean([(oneof.LOORidge().fit(X, y).predict(Z) == t).mean() for X, y, Z, t in parts]))
         print(
             f"{name:32s} {nonzero_fraction(parts[0][0]):5.2f}  " + "  ".join(f"{mean:15.3f}" for mean in means),

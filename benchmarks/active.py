@@ -73,7 +73,7 @@ def query(n_rows=N_ROWS):
                 f"{n_classes:3d} classes, {n_views} view(s): "
                 + " / ".join(f"{s:6.2f}" for s in seconds)
                 + f" s; {peak:5.0f} MiB in addition to the pool of {pool.nbytes / 2**20:.0f};"
-                f" informations {result.scores[0]:.3f} to {result.scores[-1]:.3f}",
+                f" informations {result.utilities[0]:.3f} to {result.utilities[-1]:.3f}",
                 flush=True,
             )
 
@@ -84,7 +84,7 @@ N_START, N_QUERIES, QUERY_BATCH = 10, 100, 5
 # Precisions to a hundredth, which is not visible in any figure here.
 SETTINGS = {"tol": 1e-2}
 SENSORS = ("first sensor alone", "second sensor alone", "both sensors")
-STRATEGIES = {"information": "mutual information", "entropy": "entropy", "random": "at random"}
+STRATEGIES = {"mutual_information": "mutual information", "entropy": "entropy", "random": "at random"}
 
 
 def roc(y, score):
@@ -127,11 +127,18 @@ def query_mines(rows, fresh, strategy, seed):
     """Return the number of mines found after each query, and the areas on the remaining rows and on new ones."""
     estimator = GraphLogisticRegression(views=rows.views, **SETTINGS)
     # Random queries do not use the classifier, so that it is fitted only once.
-    batch = N_QUERIES if strategy == "random" else QUERY_BATCH
+    batch_size = N_QUERIES if strategy == "random" else QUERY_BATCH
     run = simulate(
-        estimator, rows.X, rows.y, start=N_START, n_queries=N_QUERIES, batch=batch, strategy=strategy, random_state=seed
+        estimator,
+        rows.X,
+        rows.y,
+        start=N_START,
+        n_queries=N_QUERIES,
+        batch_size=batch_size,
+        strategy=strategy,
+        random_state=seed,
     )
-    labeled = np.concatenate([run.start, run.indices])
+    labeled = np.concatenate([run.initial_indices, run.indices])
     partial = np.full(len(rows.y), None, dtype=object)
     partial[labeled] = rows.y[labeled]
     remaining = np.setdiff1d(np.arange(len(rows.y)), labeled)
@@ -151,7 +158,7 @@ def draw_sensor_figure(path, curves, results):
     """Plot mean ROC curves and the mines found; bands are one standard deviation to each side."""
     from matplotlib.figure import Figure
 
-    from oneof.plots.style import PALETTE, dress, write_legend
+    from oneof.plots.style import PALETTE, style_axes, write_legend
 
     figure = Figure(figsize=(11.0, 4.6), layout="constrained")
     remaining, right = figure.subplots(1, 2)
@@ -170,7 +177,7 @@ def draw_sensor_figure(path, curves, results):
     right.set(xlabel="labels queried", ylabel="mines found", xlim=(0, N_QUERIES), ylim=(0, None))
     right.set_title("Mines among the rows queried", loc="left", color=PALETTE["ink"])
     for ax, where in ((remaining, "lower right"), (right, "upper left")):
-        dress(ax, grid="y")
+        style_axes(ax, grid="y")
         write_legend(ax, loc=where)
     figure.savefig(path, dpi=150)
 
@@ -224,7 +231,7 @@ def two_sensors(*, draws=20, figure=""):
 ANSWER_BATCH = 10
 N_ANSWERS = {"digits": 200, "news": 200}
 N_DRAWS = {"digits": 5, "news": 2}
-ARMS = [(strategy, answers) for answers in ("exact", "sets") for strategy in ("information", "random")]
+ARMS = [(strategy, answers) for answers in ("exact", "sets") for strategy in ("mutual_information", "random")]
 TITLES = {"digits": "digits", "news": "20 Newsgroups"}
 
 
@@ -254,9 +261,9 @@ def run_session(data, n_answers, strategy, sets, seed):
     classes = np.unique(y)
     options = {
         "strategy": strategy,
-        "check_every": 0,
-        "batch": ANSWER_BATCH,
-        "n_ahead": ANSWER_BATCH,
+        "check_interval": 0,
+        "refit_every": ANSWER_BATCH,
+        "prefetch": ANSWER_BATCH,
         "random_state": seed,
     }
     accuracies = []
@@ -266,7 +273,7 @@ def run_session(data, n_answers, strategy, sets, seed):
             session.answer(question, sets[question.row])
             if n % ANSWER_BATCH == 0:
                 session.train()
-                accuracies.append(float((session.learned.model.predict(X_test) == y_test).mean()))
+                accuracies.append(float((session.snapshot.model.predict(X_test) == y_test).mean()))
     return accuracies
 
 
@@ -278,7 +285,7 @@ def accuracy_curves(name, draws):
         X, y = data[:2]
         answers_of = {"exact": [[label] for label in y.tolist()]}
         partial = oneof.make_partial_labels(
-            y, extra=1, kind="confusable", confusion=confusion_counts(X, y), random_state=seed
+            y, distractors="confusable", confusion=confusion_counts(X, y), random_state=seed
         )
         answers_of["sets"] = [sorted(labels) for labels in partial.to_sets()]
         for strategy, answers in ARMS:
@@ -314,13 +321,13 @@ def draw_labeling_figure(all_results, path):
 
     size = (5.2 * len(all_results), 4.4)
     figure, axes = plt.subplots(1, len(all_results), figsize=size, layout="constrained", squeeze=False)
-    colors = {"information": "#2166ac", "random": "#c8610a"}
+    colors = {"mutual_information": "#2166ac", "random": "#c8610a"}
     for axis, (name, accuracies) in zip(axes[0], all_results.items()):
         n = ANSWER_BATCH * np.arange(1, N_ANSWERS[name] // ANSWER_BATCH + 1)
         for (strategy, answers), values in accuracies.items():
             mean, spread = 100 * values.mean(0), 100 * values.std(0)
             style = "-" if answers == "exact" else "--"
-            how = "by information" if strategy == "information" else "at random"
+            how = "by information" if strategy == "mutual_information" else "at random"
             label = f"{'one label' if answers == 'exact' else 'two labels'}, asked {how}"
             axis.plot(n, mean, style, color=colors[strategy], label=label)
             axis.fill_between(n, mean - spread, mean + spread, color=colors[strategy], alpha=0.12, linewidth=0)

@@ -74,6 +74,33 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 
+FORMER_NAMES = {
+    ("*", "unlabeled_weight"): "unlabelled_weight",
+    ("*", "bandwidth"): "width",
+    ("*", "algorithm"): "neighbors",
+    ("*", "eta0"): "eta",
+    ("GraphLogisticRegression", "solver"): "mstep",
+    ("*", "per_class_precision"): "per_class",
+    ("*", "coregularization"): "agreement",
+    ("LOORidge", "max_iter"): "n_rounds",
+    ("LOORidge", "unlabeled"): "unlabelled",  # the former British spelling
+    ("*", "code_length"): "n_codes",
+    ("*", "min_fraction"): "min_share",
+    ("*", "n_mc_samples"): "n_draws",
+    ("*", "optimizer_max_samples"): "optimizer_rows",
+    ("SpectralGraphTransducer", "C"): "c",
+    ("*", "C_unlabeled"): "C_unlabelled",
+    ("*", "label_switching"): "switching",
+}
+FORMER_VALUES = {
+    "cooccurring": "scene",
+    "confusable": "confusion",
+    "quantile": "rank",
+    "spherical": "angle",
+    "l2": "unit",
+    "paper": "printed",
+}
+
 
 def data_sets() -> Iterator[tuple[str, Any, Any, Any]]:
     """Yield the name, X, y and new rows of five small data sets: dense, CSR, float32, partial and unlabeled."""
@@ -117,9 +144,18 @@ def results(model: Any, X: Any, new: Any) -> Iterator[tuple[str, np.ndarray]]:
     labels, confidence = model.disambiguate()
     yield "labels", labels
     yield "confidence", confidence
-    for name in ("objective_", "objective_path_", "n_iter_", "transduction_", "label_distributions_"):
-        if hasattr(model, name):
-            yield name, np.atleast_1d(np.asarray(getattr(model, name)))
+    for name, former in (
+        ("objective_path_", "objective_"),
+        ("n_iter_", "n_iter_"),
+        ("transduction_", "transduction_"),
+        ("label_distributions_", "label_confidence_"),
+    ):
+        value = getattr(model, name, getattr(model, former, None))
+        if isinstance(value, list) and np.ndim(value[0]):  # traces of the classes, to be added
+            length = max(map(len, value))
+            value = sum(np.pad(np.asarray(trace), (0, length - len(trace)), mode="edge") for trace in value)
+        if value is not None:
+            yield name, np.atleast_1d(np.asarray(value))
 
 
 def record(path: str, *names: str) -> None:

@@ -9,11 +9,6 @@ import time
 import warnings
 
 import numpy as np
-from oneof.solvers.laplace.cholesky import find_mode_by_factors
-from oneof.solvers.laplace.covariance import LatentCovariance
-from oneof.solvers.laplace.expectation import expected_shares
-from oneof.solvers.laplace.leave_one_out import tempered
-from oneof.solvers.laplace.prior import GramPrior
 from scipy.linalg import cholesky
 from scipy.special import softmax
 from sklearn.base import clone
@@ -29,7 +24,10 @@ from benchmarks.accuracy import TunedGaussianProcess
 from benchmarks.common import median_and_range, peak_memory, timed
 from oneof.datasets import load, make_partial_labels
 from oneof.kernels import covariance
-from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
+from oneof.solvers.laplace.model import GramPrior
+from oneof.solvers.laplace.posterior_covariance import LatentCovariance
+from oneof.solvers.laplace.predictive import apply_temperature, expected_softmax
 
 # Sizes; smaller ones are for trying out the script.
 LARGE_ROWS, LANDMARKS = 60_000, 1000
@@ -72,7 +70,7 @@ def large():
     Prints the time of fit, the peak memory of the process including the data, and the test accuracy.
     """
     X, y, X_test, y_test = load_mnist(LARGE_ROWS)
-    partial = make_partial_labels(y, extra=2, random_state=0)
+    partial = make_partial_labels(y, n_distractors=2, random_state=0)
     before = peak_memory()
     model = oneof.PLGP(optimizer=None, approximation="nystroem", n_components=LANDMARKS, random_state=0)
     _, seconds = timed(lambda: model.fit(X, partial))
@@ -89,10 +87,10 @@ def large():
 def compare_modes():
     """Time both solvers to the same mode, and the fits of both libraries."""
     X, y, *_ = load_mnist(MODE_ROWS, n_test=0, dtype=np.float64)
-    partial = make_partial_labels(y, share=1.0, extra=2, random_state=0)
+    partial = make_partial_labels(y, fraction=1.0, n_distractors=2, random_state=0)
     kernel = default_kernel(X)
-    prior = GramPrior.of(covariance(kernel, X))
-    exact = make_partial_labels(y, share=0.0)
+    prior = GramPrior.from_gram(covariance(kernel, X))
+    exact = make_partial_labels(y, fraction=0.0)
     for name, mask, anneal in (
         ("exact labels", exact.mask, True),
         ("|S| 3, stages", partial.mask, True),
@@ -100,13 +98,13 @@ def compare_modes():
     ):
         ours, fast = timed(lambda mask=mask, anneal=anneal: find_mode(prior, mask, np.inf, anneal=anneal), REPEATS)
         published, slow = timed(
-            lambda mask=mask, anneal=anneal: find_mode_by_factors(prior, mask, np.inf, anneal=anneal), 1
+            lambda mask=mask, anneal=anneal: find_mode_cholesky(prior, mask, np.inf, anneal=anneal), 1
         )
-        stayed = find_mode_by_factors(prior, mask, np.inf, initial=ours.coefficients, tol=1e-9)
+        stayed = find_mode_cholesky(prior, mask, np.inf, initial=ours.coefficients, tol=1e-9)
         print(
             f"mnist {len(X):,} x {mask.shape[1]}, {name}: published mode {slow[0]:.1f} s in {published.n_iter} steps, "
-            f"Psi {published.objective[-1]:.6f} | ours {median_and_range(fast)} in {ours.n_iter}, Psi "
-            f"{ours.objective[-1]:.6f} = 1/{slow[0] / np.median(fast):.0f} (target 1/40) | largest |F| "
+            f"Psi {published.objective_path[-1]:.6f} | ours {median_and_range(fast)} in {ours.n_iter}, Psi "
+            f"{ours.objective_path[-1]:.6f} = 1/{slow[0] / np.median(fast):.0f} (target 1/40) | largest |F| "
             f"{np.abs(published.latents).max():.2f}, |F - F'| {np.abs(published.latents - ours.latents).max():.1e}, "
             f"from our mode {np.abs(stayed.latents - ours.latents).max():.1e} in {stayed.n_iter} steps; "
             f"converged {published.converged}, {ours.converged}",
@@ -127,7 +125,7 @@ def count_factorizations():
     """Time the mode in units of one Cholesky factorization."""
     X, candidates = load_birdsong()
     for variance in (1.0, 10.0):
-        prior = GramPrior.of(covariance(default_kernel(X, variance), X))
+        prior = GramPrior.from_gram(covariance(default_kernel(X, variance), X))
         shifted = prior.gram + np.eye(len(X))
         _, one = timed(lambda shifted=shifted: cholesky(shifted, lower=True, check_finite=False), REPEATS)
         for anneal in (True, False):
@@ -182,11 +180,11 @@ def proba():
     )
     subset, posterior = rows[:PUBLISHED_ROWS], model._posterior
     _, ours = model.latent_mean_and_cov(subset)
-    spread, before = timed(lambda: LatentCovariance.of(posterior.prior(), posterior.shares), 1)
+    spread, before = timed(lambda: LatentCovariance.from_prior(posterior.prior(), posterior.proba), 1)
     (means, covariances), each = timed(lambda: latent_moments(posterior, subset, spread), 1)
     variances = np.diagonal(covariances, axis1=1, axis2=2)
     off = np.diagonal(ours, axis1=1, axis2=2) / variances - 1
-    difference = np.abs(expected_shares(means, covariances, model._normals) - probabilities[: len(subset)])
+    difference = np.abs(expected_softmax(means, covariances, model._normals) - probabilities[: len(subset)])
     total = before[0] + each[0] * len(rows) / len(subset)
     print(
         f"  published: preparation {before[0]:.1f} s, covariances of {len(subset)} rows {each[0]:.1f} s; {len(rows):,} "
@@ -213,7 +211,7 @@ def plgp_probabilities(train, candidates, test):
     """Return PLGP's probabilities as published, and at their leave-one-out temperature."""
     model = TunedGaussianProcess(temperature="loo").fit(train, candidates.to_indicator()).model_
     proba = model.predict_proba(test)
-    return {"PLGP": tempered(proba, 1.0 / model.temperature_), 'PLGP, temperature="loo"': proba}
+    return {"PLGP": apply_temperature(proba, 1.0 / model.temperature_), 'PLGP, temperature="loo"': proba}
 
 
 def plecoc_softmax(train, candidates, test):
@@ -316,5 +314,5 @@ def anneal_splits(data, kernel, anneal):
         n_failed += any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
         predicted = predict_by_means(model, X_test)
         covering = oneof.metrics.covering_rate(data.candidates[test], predicted)
-        results.append((model.objective_[-1], covering, (predicted == data.y[test]).mean(), model.n_iter_))
+        results.append((model.objective_, covering, (predicted == data.y[test]).mean(), model.n_iter_))
     return np.array(results), n_failed

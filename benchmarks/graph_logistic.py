@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 import oneof
 from benchmarks.common import class_indices, hide_labels, labeled_per_class, peak_memory
 from oneof import GraphLogisticRegression
-from oneof.solvers.graph_logistic import LaplacePosterior, solve_graph_logistic
+from oneof.solvers.graph_logistic import LogisticPosterior, PriorTerm, solve_graph_logistic
 
 
 def make_problem(n=2000, m=500, d=100, n_classes=10):
@@ -102,7 +102,7 @@ def wide():
         start = time.perf_counter()
         result = solve_graph_logistic(X[:m], mask, terms, tol=1e-4)
         seconds = time.perf_counter() - start
-        posterior = LaplacePosterior.of(X[:m], result.weights, terms, result.precisions)
+        posterior = LogisticPosterior.from_mode(X[:m], result.weights, terms, result.precisions)
         start = time.perf_counter()
         posterior.covariance(X)
         print(

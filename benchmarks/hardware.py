@@ -7,8 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 from numba import njit
-from oneof.solvers.laplace.factors import Factors
-from oneof.solvers.laplace.prior import GramPrior
 from threadpoolctl import threadpool_limits
 
 import oneof
@@ -17,8 +15,10 @@ from benchmarks.common import describe_machine, load_average, write_section
 from benchmarks.gaussian_process import default_kernel, load_mnist, predict_by_means
 from oneof import AvgPegasos, AvgPerceptron, make_partial_labels
 from oneof.kernels import covariance
+from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.evidence import evidence_gradient
 from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace.model import GramPrior
 
 ROOFLINE_REPEATS = 5
 N_TRIAD = 12_000_000
@@ -136,15 +136,15 @@ class CountingPrior(GramPrior):
 
     counts: dict[str, int]
 
-    def product(self, V):
+    def matvec(self, V):
         """Return the product in full precision."""
         self.counts["full"] += 1
-        return super().product(V)
+        return super().matvec(V)
 
-    def rough_product(self, V):
+    def matvec_float32(self, V):
         """Return the product in single precision."""
         self.counts["single"] += 1
-        return super().rough_product(V)
+        return super().matvec_float32(V)
 
 
 def mode_rows(ceilings, size):
@@ -152,9 +152,9 @@ def mode_rows(ceilings, size):
     lines = []
     for n_rows in (2_000, 4_000):
         X, y, *_ = load_mnist(max(200, round(n_rows * size)), n_test=0, dtype=np.float64)
-        mask, n = make_partial_labels(y, extra=2, random_state=0).mask, len(X)
-        prior = GramPrior.of(covariance(default_kernel(X), X))
-        counting = CountingPrior.of(prior.gram)
+        mask, n = make_partial_labels(y, n_distractors=2, random_state=0).mask, len(X)
+        prior = GramPrior.from_gram(covariance(default_kernel(X), X))
+        counting = CountingPrior.from_gram(prior.gram)
         object.__setattr__(counting, "counts", {"full": 0, "single": 0})
         mode = find_mode(counting, mask, np.inf, anneal=False)
         full, single = counting.counts["full"], counting.counts["single"]
@@ -171,7 +171,7 @@ def mode_rows(ceilings, size):
         V = np.random.default_rng(0).normal(size=mask.shape)
         for name, matrix, count, peak in (
             ("full", prior.gram, full, ceilings.double),
-            ("single", prior.rough, single, ceilings.single),
+            ("single", prior.float32, single, ceilings.single),
         ):
             W = V.astype(matrix.dtype)
             seconds = cpu_quantiles(lambda matrix=matrix, W=W: matrix @ W)
@@ -225,7 +225,7 @@ def gpu_tasks(kind, size, rows):
         return max(100, round(n * size))
 
     def sets(n):
-        return make_partial_labels(y[:n], extra=2, random_state=0)
+        return make_partial_labels(y[:n], n_distractors=2, random_state=0)
 
     def fit(n, **parameters):
         return lambda read: (
@@ -248,9 +248,9 @@ def gpu_tasks(kind, size, rows):
         K, sets_of = read(gram), read(mask)
 
         def run():
-            prior = GramPrior.of(K)
+            prior = GramPrior.from_gram(K)
             mode = find_mode(prior, sets_of, np.inf)
-            factors = Factors.of(prior, mode.shares.overall)
+            factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
             # The derivative with respect to the logarithm of the variance is the Gram matrix itself.
             gradient = evidence_gradient(prior, mode, factors, K[:, :, None])
             return SimpleNamespace(latent_mode_=mode.latents, n_iter_=mode.n_iter, gradient=gradient)
@@ -365,7 +365,7 @@ def gpu(*, device="", size=1.0):
     before = load_average()
     X, y, *_ = rows = load_mnist(max(*EXACT[kind], LARGE[kind][0]))
     oneof.PLGP(optimizer=None, random_state=0).fit(
-        target.tensor(X[:500]), make_partial_labels(y[:500], extra=2, random_state=0)
+        target.tensor(X[:500]), make_partial_labels(y[:500], n_distractors=2, random_state=0)
     )
     lines = (device_rows if kind == "cuda" else processor_rows)(target, kind, size, rows)
     where = f"on {target.title}, torch {torch.__version__}; {describe_machine()}"

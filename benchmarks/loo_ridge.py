@@ -43,9 +43,9 @@ def equal_shares(model, X, mask, new):
     targets = mask / mask.sum(axis=1, keepdims=True)
     means, scores = targets.mean(axis=0), 0.0
     for each, weight in zip(model._model.models, model._model.weights, strict=True):
-        train = each.kernel.mapped(X)
+        train = each.kernel.transform(X)
         a = np.linalg.solve(each.kernel.gram(train) + model.lam * np.eye(len(X)), targets - means)
-        scores += weight * (each.kernel.gram(each.kernel.mapped(new), train) @ a)
+        scores += weight * (each.kernel.gram(each.kernel.transform(new), train) @ a)
     return (scores + means).argmax(axis=1)
 
 
@@ -64,10 +64,10 @@ def one_split(X, mask, truth, train, test):
         "equal shares": (equal_shares(model, X[train], mask[train], X[test]) == truth[test]).mean(),
         "true labels": (bound.predict(X[test]) == truth[test]).mean(),
         "training rows": (labels.argmax(axis=1) == truth[train]).mean(),
-        "part of scenes": model.distractor_weights_.get("scene", 0.0),
-        "part of confusion": model.distractor_weights_.get("confusion", 0.0),
-        "z of scenes": model.distractor_z_scores_.get("scene", 0.0),
-        "z of confusion": model.distractor_z_scores_.get("confusion", 0.0),
+        "part of scenes": model.distractor_weights_.get("cooccurring", 0.0),
+        "part of confusion": model.distractor_weights_.get("confusable", 0.0),
+        "z of scenes": model.distractor_z_scores_.get("cooccurring", 0.0),
+        "z of confusion": model.distractor_z_scores_.get("confusable", 0.0),
         "ECE": calibration_error(proba, truth[test]),
         "ECE, true labels": calibration_error(bound.predict_proba(X[test]), truth[test]),
         "mean confidence of training rows": labels.max(axis=1).mean(),
@@ -109,7 +109,7 @@ def unlabeled():
     On Lost and MSRCv2 it is the one chosen above. 3,000 rows of satimage are drawn.
     """
     MANY, FEW = (("sets", 0.3), ("sets", 0.7), ("exact", 0.7), ("exact", 0.9)), (("exact", 0.9), ("exact", 0.98))
-    spherical, quantile = {"kernel": "rbf", "features": "angle"}, {"kernel": "laplacian", "features": "rank"}
+    spherical, quantile = {"kernel": "rbf", "features": "spherical"}, {"kernel": "laplacian", "features": "quantile"}
     for name, kernel, kinds in (
         ("lost", spherical, MANY),
         ("msrcv2", quantile, MANY),
@@ -164,7 +164,7 @@ def text():
     data = load("news20")
     subset = np.random.default_rng(0).permutation(data.X.shape[0])[:5000]
     X = TfidfTransformer(sublinear_tf=True).fit_transform(data.X[subset])
-    y = make_partial_labels(data.y[subset], extra=2, random_state=0)
+    y = make_partial_labels(data.y[subset], n_distractors=2, random_state=0)
     train, test = split(len(subset), 0)
     report(f"news20, {X.shape[1]} features", LOORidge(), X[train], y[train], X[test], data.y[subset][test])
 
@@ -227,7 +227,11 @@ def controlled_lines():
                 train, test = np.split(subset, [round(0.8 * len(subset))])
                 mask = np.zeros((len(X), truth.max() + 1), dtype=bool)
                 candidates = make_partial_labels(
-                    truth[train], extra=extra, kind=kind, classes=np.arange(truth.max() + 1), random_state=seed
+                    truth[train],
+                    n_distractors=extra,
+                    distractors=kind,
+                    classes=np.arange(truth.max() + 1),
+                    random_state=seed,
                 )
                 mask[train] = candidates.mask
                 results.append(one_split(X, mask, truth, train, test)[1])
@@ -304,7 +308,7 @@ def figure():
     """Plot the real data sets, and all rows of the table as differences to true labels, in docs/loo_ridge.png."""
     import matplotlib.pyplot as plt
 
-    from oneof.plots.style import PALETTE, dress
+    from oneof.plots.style import PALETTE, style_axes
 
     labels = {"uniform": "even", "confusable": "partner", "cooccurring": "scenes"}
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained", width_ratios=(1, 2))
@@ -334,7 +338,7 @@ def figure():
     )
     right.set_ylabel("accuracy minus that of true labels")
     right.set_title("Synthetic candidate sets: one dot per data set, bars are means", loc="left")
-    dress(left, grid="x")
-    dress(right, grid="y")
+    style_axes(left, grid="x")
+    style_axes(right, grid="y")
     left.legend(loc="center left", bbox_to_anchor=(0.0, 0.74), frameon=False, fontsize=9)
     figure.savefig(DOCS / "loo_ridge.png", dpi=130)

@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
-from oneof.tables import Column, Overrides, conform
 from sklearn.linear_model import SGDClassifier
 
 from benchmarks.common import process_memory, run_child, time_alternating
 from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron, make_partial_labels
 from oneof.datasets import load
 from oneof.errors import DataError
+from oneof.io import Column, Overrides, align_columns
 from oneof.solvers.online import OnlineState, pegasos, perceptron
+from oneof.solvers.row_accessors import memory_order
 from oneof.stream import StreamOptions, fit_stream
 from oneof.stream.encoder import StreamEncoder
 
@@ -35,7 +36,7 @@ def dense_rows():
         rng = np.random.default_rng(0)
         X = rng.random((60_000, 784), dtype=np.float32) * (rng.random((60_000, 784)) < 0.19)
         y = (X @ rng.normal(size=(784, 10))).argmax(axis=1)
-    return X, y, make_partial_labels(y, extra=1, random_state=0)
+    return X, y, make_partial_labels(y, n_distractors=1, random_state=0)
 
 
 def sparse_rows(n=100_000, d=50_000, nonzeros=75, n_classes=20):
@@ -58,7 +59,7 @@ def sparse_rows(n=100_000, d=50_000, nonzeros=75, n_classes=20):
     X = sp.csr_matrix(X, dtype=np.float32)
     X.sort_indices()  # as scikit-learn's vectorizers return them
     y = np.asarray(X @ rng.normal(size=(d, n_classes)).astype(np.float32)).argmax(axis=1)
-    return X, y, make_partial_labels(y, extra=1, random_state=0)
+    return X, y, make_partial_labels(y, n_distractors=1, random_state=0)
 
 
 def epoch(learner, X, mask):
@@ -214,7 +215,7 @@ def fit_in_memory(n):
     frame = pl.concat([make_table(BATCH, seed) for seed in range(n // BATCH)])
     y = CandidateSets.from_strings(frame["label"].to_list())
     columns = [(f"x{j}", "number") for j in range(N_FEATURES)]
-    table = conform(frame, [Column(*column) for column in columns], Path("memory"))
+    table = align_columns(frame, [Column(*column) for column in columns], Path("memory"))
     rows = StreamEncoder(columns).fit_transform(table)
 
     def run():

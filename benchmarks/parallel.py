@@ -11,9 +11,6 @@ from contextlib import contextmanager
 import dask.array as da
 import numpy as np
 from dask import delayed
-from oneof.kernels.radial import MappedKernel
-from oneof.solvers.laplace.expectation import draw_normals, expected_shares
-from oneof.solvers.loo_ridge.left_out import ExactRidge
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
@@ -23,9 +20,12 @@ from threadpoolctl import threadpool_limits
 from benchmarks.common import time_alternating
 from distributed import Client, LocalCluster, wait
 from oneof import CLPL, PLGP, PLSVM, AvgPegasos, AvgPerceptron, CandidateSets, MaxPerceptron, distributed
-from oneof.distributed import blocks, clpl, mixing, plgp, plsvm, reduction
+from oneof.distributed import blocks, clpl, mixing, plgp, reduction
 from oneof.kernels.feature_maps import Standard
+from oneof.kernels.mapped import MappedKernel
 from oneof.parallel import parallel_map
+from oneof.solvers.laplace.predictive import draw_normals, expected_softmax
+from oneof.solvers.loo_ridge import ExactRidge
 
 BLOCKS = 8
 WORKERS = (1, 2, 4)
@@ -59,7 +59,7 @@ def count_communication():
         counts["down"] += len(pickle.dumps(value))
         return originals["shared"](value)
 
-    modules = (reduction, blocks, mixing, clpl, plgp, plsvm)
+    modules = (reduction, blocks, mixing, clpl, plgp)
     try:
         for module in modules:
             for name, wrapped in (("compute", compute), ("shared", shared)):
@@ -109,7 +109,7 @@ def round_trip_seconds(client, numbers, repeats=20):
     value, seconds = np.zeros(numbers), []
     for _ in range(repeats):
         start = time.perf_counter()
-        reduction.sum_over(parts, _add_first, value)
+        reduction.map_reduce(parts, _add_first, value)
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
 
@@ -205,14 +205,14 @@ NORMALS = draw_normals(1000, 10, RNG)
 
 def mean_over_draws(_):
     """Compute the mean of the softmax over Monte Carlo samples."""
-    return expected_shares(MEANS, ROOTS @ ROOTS.mT / 12, NORMALS)
+    return expected_softmax(MEANS, ROOTS @ ROOTS.mT / 12, NORMALS)
 
 
 def kernel(_, kind="rbf"):
     """Compute a kernel of all rows, and the inverse for leave-one-out predictions."""
-    fitted = Standard.of(X)
-    mapped = MappedKernel.of(fitted, kind, fitted(X))
-    return ExactRidge.of(mapped.gram(fitted(X)), 0.05)
+    fitted = Standard.fit(X)
+    mapped = MappedKernel.from_rows(fitted, kind, fitted(X))
+    return ExactRidge.from_gram(mapped.gram(fitted(X)), 0.05)
 
 
 def laplacian(_):

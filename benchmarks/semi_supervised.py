@@ -8,7 +8,6 @@ import time
 import warnings
 
 import numpy as np
-from oneof.solvers.generative.covariances import FORMS
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +18,7 @@ import oneof
 from benchmarks.common import class_indices, hide_labels, peak_memory
 from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk
 from oneof.graphs import NeighborGraph
+from oneof.solvers.generative.gaussian import COVARIANCE_TYPES
 
 DEFAULT_ROWS = (20_000, 50_000)
 
@@ -267,15 +267,15 @@ def gaussian_em(covariance_type="", *weights: str):
     Text is omitted, since its 11,960 features are not Gaussian. For tied covariances, whose EM needs more than a
     hundred iterations, "cv" takes a minute per fit and is only run on request.
     """
-    for covariance in [covariance_type] if covariance_type else FORMS:
+    for covariance in [covariance_type] if covariance_type else COVARIANCE_TYPES:
         for weight in weights or (["0", "1"] if covariance == "tied" else ["0", "1", "cv"]):
             print(f"{covariance:9s} {weight:2s}", end="", flush=True)
             chosen, start = [], time.process_time()
             for name in DENSE_SETS:
                 data = oneof.datasets.load(f"ssl_{name}")
                 for number in LABELED:
-                    values, weights = em_errors(data, number, covariance, weight)
+                    values, selected = em_errors(data, number, covariance, weight)
                     print(f"  {np.mean(values):5.2f} +- {np.std(values, ddof=1):5.2f}", end="", flush=True)
-                    chosen.append(round(float(np.mean(weights)), 2))
+                    chosen.append(round(float(np.mean(selected)), 2))
             seconds = (time.process_time() - start) / (12 * len(DENSE_SETS) * len(LABELED))
             print(f"  {seconds:5.1f} s per fit" + (f", mean weights {chosen}" if weight == "cv" else ""), flush=True)

@@ -6,8 +6,6 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from oneof.solvers.transductive.annealing import GROWTH, rounds
-from oneof.solvers.transductive.switching import switchable_pairs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics.pairwise import euclidean_distances
@@ -22,7 +20,8 @@ from oneof.kernels import Kernel
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace
 from oneof.solvers.plsvm import PLSVMProblem, solve_cccp, solve_pegasos
 from oneof.solvers.plsvm.annealing import TEMPERATURES
-from oneof.solvers.transductive import sides_of
+from oneof.solvers.transductive import binary_labels
+from oneof.solvers.transductive.tsvm import COST_GROWTH, cost_schedule, switchable_pairs
 
 LAMS = (1e-2, 1e-3, 1e-4)
 SIZES = (2, 3, 5)
@@ -40,13 +39,13 @@ def rows_of(name, n_rows=None):
 def solve_default(problem, initial=None):
     """Solve with the default solver, from W = 0 or annealed from other weights."""
     temperatures = None if initial is None else TEMPERATURES
-    return solve_cccp(problem, random=np.random.default_rng(0), initial=initial, temperatures=temperatures)
+    return solve_cccp(problem, rng=np.random.default_rng(0), initial=initial, temperatures=temperatures)
 
 
 def random_start(problem, seed):
     """Return random weights with scores near 1."""
-    weights = problem.space.gather(np.random.default_rng(seed).normal(size=problem.mask.shape))
-    return weights / np.abs(problem.space.scores(weights)).mean()
+    weights = problem.space.rmatvec(np.random.default_rng(seed).normal(size=problem.mask.shape))
+    return weights / np.abs(problem.space.matvec(weights)).mean()
 
 
 def measure_problem(title, problem):
@@ -54,19 +53,19 @@ def measure_problem(title, problem):
     start = time.perf_counter()
     published = solve_pegasos(problem, max_iter=1000)
     seconds = time.perf_counter() - start
-    goal = published.objective[-1]
+    goal = published.objective_path[-1]
     runs = [solve_default(problem) for _ in range(3)]
     ends = [
-        runs[0].objective[-1],
-        *(solve_default(problem, random_start(problem, seed)).objective[-1] for seed in range(4)),
+        runs[0].objective_path[-1],
+        *(solve_default(problem, random_start(problem, seed)).objective_path[-1] for seed in range(4)),
     ]
-    within = [run.objective <= 1.005 * goal for run in runs]
-    first = [run.seconds[hit.argmax()] if hit.any() else np.inf for run, hit in zip(runs, within, strict=True)]
+    within = [run.objective_path <= 1.005 * goal for run in runs]
+    first = [run.times[hit.argmax()] if hit.any() else np.inf for run, hit in zip(runs, within, strict=True)]
     target = 20 if problem.space.n_rows >= 4000 and problem.lam <= 1e-3 else 5
     change = np.array(ends) / goal - 1
     print(
         f"{title:20s} published {goal:.5f} in {seconds:6.2f} s | ours {ends[0]:.5f} ({change[0]:+7.2%}) in "
-        f"{np.median([run.seconds[-1] for run in runs]):5.2f} s, within .5 % after {np.median(first):.3f} s "
+        f"{np.median([run.times[-1] for run in runs]):5.2f} s, within .5 % after {np.median(first):.3f} s "
         f"[{min(first):.3f}, {max(first):.3f}] = 1/{seconds / np.median(first):.0f} (target 1/{target}) | "
         f"starts {change.min():+.2%} to {change.max():+.2%}",
         flush=True,
@@ -97,11 +96,11 @@ def compare_solvers(names, n_rows=None):
         if n_rows is None:
             space = FeatureSpace(X)
         else:
-            space = KernelSpace(Kernel.of("rbf", X, gamma="scale", degree=1, coef0=0).gram(X, X))
+            space = KernelSpace(Kernel.from_rows("rbf", X, gamma="scale", degree=1, coef0=0).gram(X, X))
         solve_default(PLSVMProblem(space, y[:, None] == np.unique(y), 1.0))  # compiles
         for lam in LAMS:
             for size in SIZES:
-                mask = make_partial_labels(y, extra=size - 1, random_state=0).mask
+                mask = make_partial_labels(y, n_distractors=size - 1, random_state=0).mask
                 results.append(measure_problem(f"{name} {lam:g} |S| {size}", PLSVMProblem(space, mask, lam)))
     summarize("kernel" if n_rows else "linear", results)
 
@@ -128,7 +127,7 @@ def large():
     data = load("mnist")
     X, y = (
         np.asarray(data.X[:60_000], dtype=np.float64) / 255,
-        make_partial_labels(data.y[:60_000], extra=2, random_state=0),
+        make_partial_labels(data.y[:60_000], n_distractors=2, random_state=0),
     )
     oneof.PLSVM().fit(X[:1000], y[:1000])
     for lam in LAMS:
@@ -139,7 +138,7 @@ def large():
         more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e6
         accuracy = (model.predict(np.asarray(data.X[60_000:], dtype=np.float64) / 255) == data.y[60_000:]).mean()
         print(
-            f"mnist 60,000 x 784 x 10, |S| 3, lam {lam:g}: fit {seconds:.1f} s, J {model.objective_[-1]:.5f} after "
+            f"mnist 60,000 x 784 x 10, |S| 3, lam {lam:g}: fit {seconds:.1f} s, J {model.objective_:.5f} after "
             f"{model.n_iter_} outer steps, test accuracy {accuracy:.4f}, {X.nbytes / 1e9:.2f} GB of rows, peak memory "
             f"{more:.2f} GB above what was in use",
             flush=True,
@@ -152,11 +151,11 @@ PUBLISHED = ((17.77, 6.15), (25.20, 9.77), (24.71, 18.46), (31.21, 24.52))
 MAX_COLD_FITS = 500  # without warm starts the objective may rise, and labels may be exchanged forever
 SETTINGS = {
     "rule": {"C": 100.0},
-    "rule, single label switching": {"C": 100.0, "switching": "single"},
-    "rule, cost ratio of the paper": {"C": 100.0, "cost_ratio": "printed"},
+    "rule, single label switching": {"C": 100.0, "label_switching": "single"},
+    "rule, cost ratio of the paper": {"C": 100.0, "cost_ratio": "paper"},
     "rule, true fraction of positives": {"C": 100.0, "positive_fraction": "true"},
     "default C": {},
-    "default C, single label switching": {"switching": "single"},
+    "default C, single label switching": {"label_switching": "single"},
 }
 
 
@@ -230,7 +229,9 @@ def cold_loop(X, labels, C, loose_tol, tol):
     scores = LinearSVC(C=C, loss="hinge", tol=loose_tol).fit(X[labeled], signs[labeled]).decision_function(X)
     order = np.argsort(-scores[unlabeled], kind="stable")
     signs[unlabeled[order[: labels.n_positive]]] = 1.0
-    for low, high, precision in rounds(labels.n_positive, len(unlabeled), C, "balanced", GROWTH, (loose_tol, tol)):
+    for low, high, precision in cost_schedule(
+        labels.n_positive, len(unlabeled), C, "balanced", COST_GROWTH, (loose_tol, tol)
+    ):
         while count < MAX_COLD_FITS:
             costs = np.full(len(signs), C)
             costs[unlabeled] = np.where(signs[unlabeled] > 0, high, low)
@@ -270,7 +271,7 @@ def transductive_speed():
             start = time.process_time()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                signs, count = cold_loop(X[rows], sides_of(mask, 1), 1.0, np.sqrt(1e-3), 1e-3)
+                signs, count = cold_loop(X[rows], binary_labels(mask, 1), 1.0, np.sqrt(1e-3), 1e-3)
             theirs = time.process_time() - start
             wrong = [
                 100 * (labels != truth)[number:].mean() for labels in (model.transduction_, (signs > 0).astype(int))

@@ -15,7 +15,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import oneof
 from benchmarks.common import class_indices, cpu_seconds, hide_labels, labeled_per_class
-from oneof.comparison import panel
+from oneof.comparison import default_estimators
 from oneof.multilabel import breakeven_score
 from oneof.text import StemTokenizer
 
@@ -45,8 +45,8 @@ def methods():
         results = {method: [] for method in PANEL_METHODS}
         for draw in range(2):
             train, test = np.split(np.random.default_rng(draw).permutation(rows)[:size], [round(0.7 * size)])
-            sets = oneof.make_partial_labels(labels[train], share=0.8, extra=extra, random_state=draw)
-            estimators = panel(sparse=True, n_rows=len(train))
+            sets = oneof.make_partial_labels(labels[train], fraction=0.8, n_distractors=extra, random_state=draw)
+            estimators = default_estimators(sparse=True, n_rows=len(train))
             for method in PANEL_METHODS:
                 start = time.process_time()
                 model = estimators[method].fit(X[train], sets)

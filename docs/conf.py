@@ -7,7 +7,8 @@ from importlib.metadata import version as installed
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "_ext"))
+# The style of the gallery uses `reproduction`, which is not installed.
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 # One BLAS thread, as in the tests, so that a build gives the same results on every machine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -33,7 +34,7 @@ extensions = [
 exclude_patterns = ["decisions/README.md"]
 if not (HERE.parent / "CHANGELOG.md").exists():
     exclude_patterns.append("changelog.md")
-# Toctrees list optional pages by patterns; Sphinx gives the warning for an empty pattern no name to suppress it by.
+# Toctrees list optional pages by patterns; the warning for an empty pattern has no name.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
 nitpicky = True
 # Fitted attributes that are properties have no page; the inventories of other libraries need a network.
@@ -45,7 +46,7 @@ myst_substitutions = {
     "tutorial": "[**Tutorial**\\\nTen minutes, real data](tutorial.md)"
     if (HERE / "tutorial.md").exists()
     else "[**First steps**\\\nYour first fit on candidate sets](gallery/plot_first_steps)",
-    "contributing": "[**Contributing**\\\nAdd a method in an afternoon](contributing.md)"
+    "contributing": "[**Contributing**\\\nAdd an estimator step by step](contributing.md)"
     if (HERE / "contributing.md").exists()
     else "[**Contributing**\\\nDesign decisions](decisions.md)",
 }

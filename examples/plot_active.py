@@ -1,14 +1,14 @@
 """
-Active learning: which row to label next
-========================================
+Active learning: selecting the rows to label next
+=================================================
 
 Labels are expensive. `query` selects the most informative rows of a pool; `simulate` runs the loop on labels that are
 known, to compare query strategies.
 """
 
 # %%
-# Breast cancer, 569 rows. Each run starts with four labels and queries forty more, one at a time; the accuracy is
-# measured on rows that are never queried. With two classes "margin" selects the same rows as "entropy".
+# The data are the 569 rows of breast cancer. Each run starts with four labels and queries forty more, one at a time.
+# The accuracy is measured on rows that are never queried. With two classes "margin" selects the same rows as "entropy".
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression

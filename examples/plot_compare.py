@@ -2,13 +2,13 @@
 Model selection without true labels
 ===================================
 
-`compare` cross-validates methods by their covering rate on held-out candidate sets. How close is this ranking to the
-one by true labels?
+`compare` cross-validates methods by their covering rate on held-out candidate sets. This example compares that
+ranking with the ranking by true labels.
 """
 
 # %%
-# 400 digits, each with two distractors that resemble the true label. `truth` adds a column of accuracies to the table;
-# it is never used to choose.
+# The data are 400 digits, each with two distractors that resemble the true label. `truth` adds a column of accuracies
+# to the table; it is never used to choose.
 import matplotlib.pyplot as plt
 
 import oneof
@@ -37,10 +37,10 @@ print(comparison)
 # whose scores have different scales, such as votes of neighbors (`PLKNN`, `IPAL`).
 names = [result.method for result in comparison.results][::-1]
 figure, ax = plt.subplots(figsize=(7.2, 4.2))
-for at, result in enumerate(comparison.results[::-1]):
-    ax.plot([result.accuracy, result.covering_rate], [at, at], color="#d3dae1", linewidth=3, zorder=0)
-    half = result.accuracy_std / 2
-    ax.plot([result.accuracy - half, result.accuracy + half], [at, at], color="#0072b2", linewidth=1.2)
+for position, result in enumerate(comparison.results[::-1]):
+    ax.plot([result.accuracy, result.covering_rate], [position, position], color="#d3dae1", linewidth=3, zorder=0)
+    error = result.accuracy_std / 2  # the standard error of four folds
+    ax.plot([result.accuracy - error, result.accuracy + error], [position, position], color="#0072b2", linewidth=1.2)
 ax.plot(
     [result.accuracy for result in comparison.results[::-1]], range(len(names)), "o", label="accuracy ± standard error"
 )

@@ -1,13 +1,13 @@
 """
-Answers of a crowd
-==================
+Crowdsourced labels
+===================
 
 Five annotators label the rows, most of them with low accuracy. A majority vote discards the answers of the minority;
 candidate sets keep them, and the features disambiguate.
 """
 
 # %%
-# Each annotator is right with an accuracy of its own and otherwise answers the digit that looks similar; 5 % of the
+# Each annotator has a different accuracy, and otherwise answers a digit that looks similar; 5 % of the
 # answers are random, and 40 % are missing.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,10 +20,10 @@ data = oneof.datasets.load("digits")
 X, truth = data.X[:800], data.y[:800]
 accuracy = np.array([0.75, 0.6, 0.5, 0.45, 0.4])
 looks_like = np.array([6, 7, 8, 8, 9, 3, 0, 1, 3, 4])  # the label that each digit is mistaken for
-right = rng.random((len(X), 5)) < accuracy
-answers = np.where(right, truth[:, None], looks_like[truth][:, None])
-random = rng.random((len(X), 5)) < 0.05
-answers = np.where(random, rng.integers(10, size=random.shape), answers)
+correct = rng.random((len(X), 5)) < accuracy
+answers = np.where(correct, truth[:, None], looks_like[truth][:, None])
+is_random = rng.random((len(X), 5)) < 0.05
+answers = np.where(is_random, rng.integers(10, size=is_random.shape), answers)
 answers[rng.random(answers.shape) < 0.4] = -1  # no annotator labels every row
 print(answers[:4])
 

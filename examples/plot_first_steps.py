@@ -2,7 +2,8 @@
 First steps with candidate sets
 ===============================
 
-Four rows of five have three candidate labels, one of which is true. How accurate is a classifier that learns from them?
+Four rows of five have three candidate labels, one of which is true. This example fits a classifier to them and
+measures its accuracy.
 """
 
 # %%
@@ -25,7 +26,7 @@ for row, labels in enumerate(y_train[:5].to_sets()):
 
 # %%
 # Every estimator accepts any mixture of exact, partial and unlabeled rows. `score` is the *covering rate*: the fraction
-# of predictions that lie in the candidate set. The accuracy needs the true labels, which the model has not seen.
+# of predictions that lie in the candidate set. The accuracy needs the true labels, which were not used in `fit`.
 model = oneof.PLKNN().fit(X, y_train)
 print(f"covering rate on new rows: {model.score(X_test, y[1200:]):.3f}")
 print(f"accuracy on new rows:      {np.mean(model.predict(X_test) == truth):.3f}")
@@ -36,7 +37,7 @@ labels, confidence = model.disambiguate()
 print(f"accuracy of the disambiguated labels: {np.mean(labels == data.y[:1200]):.3f}")
 
 # %%
-# The accuracy with one to five distractors in *every* row, compared with a model that learns from the true labels:
+# Compute the accuracy with one to five distractors in *every* row, and compare it with a model fitted to true labels:
 counts = range(6)
 reference = oneof.PLKNN().fit(X, data.y[:1200])
 bound = np.mean(reference.predict(X_test) == truth)

@@ -2,12 +2,12 @@
 Probabilities of a Gaussian process
 ===================================
 
-`PLGP` has a posterior over latent functions, and therefore class probabilities that are uncertain far from the training
-rows and between classes.
+`PLGP` has a posterior over latent functions. Its class probabilities are therefore close to uniform far from the
+training rows and between classes.
 """
 
 # %%
-# Two features of iris, to plot the probabilities. Half of the rows have one distractor.
+# Two features of iris suffice to plot the probabilities. Half of the rows have one distractor.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.preprocessing import StandardScaler

@@ -2,13 +2,13 @@
 Learning from a stream
 ======================
 
-Online learners process each row once and predict it before they learn from it. The mean loss of these predictions, the
-*progressive loss*, needs no held-out rows.
+Online learners predict each row before the update with it, and process each row once. The mean loss of these
+predictions, the *progressive loss*, needs no held-out rows.
 """
 
 # %%
-# Twenty thousand rows of ten overlapping classes, each with two distractors, in batches of 200. In the middle of the
-# stream the distribution changes: the features are permuted.
+# The stream has 20,000 rows of ten overlapping classes, each with two distractors, in batches of 200. In the middle of
+# the stream the distribution changes: the features are permuted.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -42,7 +42,7 @@ for start in range(0, n, batch):
         learner.partial_fit(X[rows], y[rows], classes=range(n_classes))
 
 # %%
-# The loss that the stream itself provides (left, from the sets) shows the same course as the true error (right).
+# The progressive loss (left, from the candidate sets) shows the same course as the true error (right).
 figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.7), sharex=True)
 thousands = np.arange(1, n // batch) * batch / 1000
 for ax, curves, title in ((axes[0], covered, "predictions outside the set"), (axes[1], wrong, "wrong predictions")):

@@ -7,7 +7,7 @@ propagate along the edges of a nearest-neighbor graph.
 """
 
 # %%
-# 300 rows in two half moons. Two rows have a label; -1 marks the unlabeled ones.
+# There are 300 rows in two half moons. Two rows have a label; -1 marks the unlabeled ones.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
@@ -20,7 +20,7 @@ labeled = [int(np.flatnonzero(truth == k)[np.argmin(np.abs(X[truth == k, 0] - (0
 y[labeled] = truth[labeled]
 
 # %%
-# A supervised SVM and three graph methods. `transduction_` has the labels of the rows of `fit`.
+# Compare a supervised SVM with three graph methods. `transduction_` has the labels of the rows of `fit`.
 methods = {
     "PLSVM, labeled rows only": oneof.PLSVM(),
     "HarmonicField": oneof.HarmonicField(),
@@ -41,8 +41,8 @@ for ax, (name, method) in zip(axes.ravel(), methods.items(), strict=True):
 plt.show()
 
 # %%
-# The edges of the graph, and the label distributions: `label_distributions_` changes gradually where a few edges cross
-# the gap between the moons.
+# Plot the edges of the graph and the label distributions: `label_distributions_` changes gradually where a few edges
+# cross the gap between the moons.
 model = methods["HarmonicField"]
 edges = model.affinity_.tocoo()
 figure, ax = plt.subplots(figsize=(7.2, 3.6))

@@ -7,8 +7,8 @@ regularizes their predictions to agree on rows with both, and classifies a row b
 """
 
 # %%
-# Simulated mines and clutter: a spectral sensor with 40 bands and a radar with 9 features. The columns of a missing
-# sensor are NaN. One sixth of the rows are labeled.
+# The data are simulated mines and clutter, measured by a spectral sensor with 40 bands and a radar with 9
+# features. The columns of a missing sensor are NaN. One sixth of the rows are labeled.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve

@@ -65,9 +65,9 @@ def vocabulary(name: str) -> list[str]:
     DataError
         If the file of the data set is missing, or does not contain the words.
     """
-    from oneof.datasets import describe
+    from oneof.datasets import dataset_info
 
-    path = next((info.path for info in describe() if info.name == name), None)
+    path = next((info.path for info in dataset_info() if info.name == name), None)
     if path is None:
         raise DataError(f"{name}.npz was not found. Put it into a folder and set $ONEOF_DATA to that folder.")
     with np.load(path, allow_pickle=False) as archive:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from oneof.errors import MissingExtraError
-from oneof.plots.style import FONT_SIZE, PALETTE, style_axes
+from oneof.plots.style import FONT_SIZE, PALETTE, SERIES, style_axes
 from oneof.typing import Floats, Ints
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ class LineStyle(NamedTuple):
     marker: str = ""
 
 
-# Okabe & Ito's colors, which are distinct under every common color blindness and on light and dark pages.
-BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, GREY = (
-    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f8790",
-)  # fmt: skip
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GRAY = SERIES
 LINE_STYLES = (
     LineStyle(BLUE, "-", "o"),
     LineStyle(VERMILLION, "--", "s"),
@@ -33,7 +30,7 @@ LINE_STYLES = (
     LineStyle(PURPLE, (0, (1, 1)), "D"),
     LineStyle(ORANGE, (0, (5, 1, 1, 1, 1, 1)), "v"),
     LineStyle(SKY, (0, (3, 2)), "P"),
-    LineStyle(GREY, ":", "X"),
+    LineStyle(GRAY, ":", "X"),
 )
 
 

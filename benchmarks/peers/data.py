@@ -74,7 +74,12 @@ def make_mnist_rows(n, n_test=1_000):
         )
         X_test = data.X[60_000 : 60_000 + n_test].astype(np.float64) / 255
         write_arrays(
-            folder, X=X, y=y, mask=make_partial_labels(y, extra=2, random_state=0).mask, X_test=X_test, y_test=y_test
+            folder,
+            X=X,
+            y=y,
+            mask=make_partial_labels(y, n_distractors=2, random_state=0).mask,
+            X_test=X_test,
+            y_test=y_test,
         )
 
     return make

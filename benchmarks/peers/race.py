@@ -99,7 +99,7 @@ class TrialRuns:
         side.prepare(entrant.runner, self._data, options)
         first = side.run(evaluate=True)
         seconds = side.run()["cpu"] if first["cpu"] < WARM_UP_SECONDS else first["cpu"]
-        return Form(options, first["found"], True, seconds)
+        return Form(options, first["result"], True, seconds)
 
 
 def best_result(side: Side, entrant: Entrant, trials: TrialRuns, kind: str) -> tuple[float, list[str]]:

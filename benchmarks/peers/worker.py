@@ -78,7 +78,7 @@ def main():
                 cpu, wall = (sum(column) / len(seconds) for column in zip(*seconds))
                 answer = {"cpu": cpu, "wall": wall}
                 if request["evaluate"]:
-                    answer["found"] = {name: float(value) for name, value in evaluate(outcome).items()}
+                    answer["result"] = {name: float(value) for name, value in evaluate(outcome).items()}
                 outcome = fresh = None
         except Exception as error:
             traceback.print_exc()

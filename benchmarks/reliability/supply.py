@@ -37,11 +37,12 @@ PURPOSES = {
     "pillow": "its pictures: resized, without metadata",
     "atheris": "fuzzing of the readers of files",
 }
-"""The purpose of each package that users may install; the extra `dev` is for developers of oneof."""
+"""The purpose of each package that users may install."""
 IMPORTED_AS = {"scikit-learn": "sklearn", "faiss-cpu": "faiss", "pillow": "PIL"}
 PROVIDED_BY = {"distributed": "dask", "markupsafe": "jinja2"}
 """Modules that another package provides: by its extra, or as a documented part."""
-DEVELOPMENT_GROUPS = ("dev", "docs", "fuzz")
+FOR_WORK = ("test", "typing", "docs", "fuzz", "dev")
+"""The extras for developers of oneof."""
 _NAME = re.compile(r"[\w.-]+")
 
 
@@ -119,7 +120,7 @@ def make_page():
         "|---|---|---|---|---|",
     ]
     for group, required in groups.items():
-        if group in DEVELOPMENT_GROUPS:
+        if group in FOR_WORK:
             continue
         for line in required:
             name = _NAME.match(line)[0]
@@ -132,8 +133,8 @@ def make_page():
             users = f"{', '.join(subpackages)} ({count} files)" if subpackages else "no file"
             lines.append(f"| `{line}` | {group or 'core'} | {PURPOSES[name]} | {users} | {text} |")
     lines += ["", "Developers of oneof also install:", ""]
-    for group in DEVELOPMENT_GROUPS:
-        if group in groups:
+    for group in FOR_WORK:
+        if groups.get(group):
             lines.append(f"* `{group}`: {', '.join(f'`{line}`' for line in groups[group])}")
     return "\n".join(lines) + "\n"
 

@@ -67,11 +67,11 @@ def main() -> None:
     data, y, model = fit()
     rows = pick(y, np.asarray(data.y[:600]))
     body = [text(24, 36, "Supervision of each row, and its label distribution by LOORidge", size=17, kind="strong")]
-    for at, (row, kind) in enumerate(zip(rows, KINDS, strict=True)):
+    for position, (row, kind) in enumerate(zip(rows, KINDS, strict=True)):
         proba = model.label_distributions_[row]
         selected = np.flatnonzero(y.mask[row]) if kind != "no label" else np.sort(np.argsort(-proba)[:3])
         candidates = {int(k): float(proba[k]) for k in selected}
-        body += card(24 + at * (CARD + GAP), data.X[row].reshape(8, 8), kind, candidates)
+        body += card(24 + position * (CARD + GAP), data.X[row].reshape(8, 8), kind, candidates)
         print(kind, "true:", data.y[row], candidates)  # noqa: T201 - to check the figure
     width = 48 + 6 * CARD + 5 * GAP
     description = (

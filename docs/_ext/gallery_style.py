@@ -1,33 +1,41 @@
-"""The look of the gallery's figures, so that an example is plain matplotlib and nothing besides; and its order."""
+"""The style of the gallery's figures, so that an example is plain matplotlib, and the order of the examples."""
 
 from typing import Any
 
-from oneof.plots.style import PALETTE
-from reproduction.plot_style import LINE_STYLES
+from oneof.plots.style import PALETTE, SERIES
 
-READING = ("first_steps", "crowd", "disambiguation", "compare", "two_moons", "active", "stream", "gaussian_process")
+READING_ORDER = (
+    "first_steps",
+    "crowd",
+    "disambiguation",
+    "compare",
+    "two_moons",
+    "active",
+    "stream",
+    "gaussian_process",
+)
 
 
 class ReadingOrder:
-    """Sort key of the examples: from the first steps on, and those that are not listed last, by name."""
+    """Sort key of the examples: the listed ones in order, then the other ones by name."""
 
     def __init__(self, src_dir: str) -> None:
-        del src_dir  # what sphinx-gallery makes a key with
+        del src_dir  # an argument of sphinx-gallery's keys
 
     def __call__(self, file: str) -> tuple[int, str]:
-        """Return where an example stands."""
+        """Return the position and the name of an example."""
         name = file.removeprefix("plot_").removesuffix(".py")
-        return (READING.index(name) if name in READING else len(READING), name)
+        return (READING_ORDER.index(name) if name in READING_ORDER else len(READING_ORDER), name)
 
 
-def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - what sphinx-gallery calls it with
-    """Set the house style before each example, and again after it."""
+def apply(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001 - sphinx-gallery's signature
+    """Set the style before and after each example."""
     import matplotlib as mpl
     from cycler import cycler
 
     mpl.rcParams.update(
         {
-            "axes.prop_cycle": cycler(color=[look.color for look in LINE_STYLES]),
+            "axes.prop_cycle": cycler(color=SERIES),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.edgecolor": PALETTE["rule"],

@@ -22,7 +22,7 @@ RATES = np.linspace(0.0, 1.0, 101)
 N_ROWS = (123, 398, 316)
 SENSORS = ("first sensor", "second sensor", "both sensors")
 KINDS = ("semi-supervised", "supervised")
-STRATEGIES = {"mutual_information": "mutual information", "random": "at random"}
+STRATEGIES = {"information": "mutual information", "random": "at random"}
 N_START, N_QUERIES, BATCH = 10, 100, 5
 # Precisions to a hundredth, which is not visible in any figure here.
 TOL = 1e-2
@@ -93,12 +93,13 @@ def _queries(rows: Any, fresh: Any, trial: Trial) -> Result:
     estimator, count = GraphLogisticRegression(views=rows.views, tol=TOL), trial.number("queries")
     strategy = trial.text("strategy")
     run = simulate(
-        estimator, rows.X, rows.y, start=N_START, n_queries=count, strategy=strategy,
+        estimator, rows.X, rows.y, start=N_START, n_queries=count,
+        strategy="mutual_information" if strategy == "information" else strategy,
         # Random queries do not use the classifier, so that it is fitted only once.
-        batch=count if strategy == "random" else BATCH,
+        batch_size=count if strategy == "random" else BATCH,
         random_state=int(trial.generator("draw").integers(2**31)),
     )  # fmt: skip
-    labeled = np.concatenate([run.start, run.indices])
+    labeled = np.concatenate([run.initial_indices, run.indices])
     labels = np.full(len(rows.y), None, dtype=object)
     labels[labeled] = rows.y[labeled]
     left = np.setdiff1d(np.arange(len(rows.y)), labeled)

@@ -68,7 +68,9 @@ def measure(trial: Trial) -> Result:
     # All methods and folds of a repetition have the same partial rows and the same split.
     rng = trial.generator("data", "share", "extra", "repeat")
     share = float(trial["share"] or 0.0)
-    sets = make_partial_labels(y, share=share, extra=trial.number("extra"), classes=range(n_classes), random_state=rng)
+    sets = make_partial_labels(
+        y, fraction=share, n_distractors=trial.number("extra"), classes=range(n_classes), random_state=rng
+    )
     folds = np.array_split(trial.generator("data", "repeat").permutation(len(y)), FOLDS)
     return measure_fold(X, sets.mask, y, folds, trial.number("fold"), trial.generator())
 

@@ -26,8 +26,8 @@ def _more_than_examples(path: Path) -> bool:
 
 
 def data_folder() -> Path | None:
-    """Return the folder of the public data sets, if it exists."""
-    folder = Path(os.environ.get("ONEOF_DATA") or ROOT.parent / "shared" / "data")
+    """Return the folder of the public data sets, $ONEOF_DATA, if it exists."""
+    folder = Path(os.environ.get("ONEOF_DATA", "absent"))
     return folder if folder.is_dir() else None
 
 

@@ -187,7 +187,7 @@ def test_online_errors_are_those_of_the_estimators():
     trial = next(t for t in online_streams.plan("ecoli", draws=1, rounds=400) if t["size"] == 4)
     found = online_streams.measure(trial)
     data = load_arrays("ecoli", "standard")
-    sets = make_partial_labels(data.y, size=4, random_state=trial.generator("data", "draw", "size"))
+    sets = make_partial_labels(data.y, set_size=4, random_state=trial.generator("data", "draw", "size"))
     order = np.concatenate(online_streams._order(len(data.y), 400, trial.generator("data", "draw")))
     for name, model in (("Max Perceptron", MaxPerceptron()), ("Avg Pegasos, lambda 0.1", AvgPegasos(lam=0.1))):
         wrong = []

@@ -68,7 +68,7 @@ def compare(
     accuracy on average compared with selection by the truth, and a random method lost 0.041. Selecting the highest
     approximated accuracy among the methods within one standard error of the best lost 0.011. Selection by approximated
     accuracy alone lost 0.015, since it favors overconfident methods. The worst cases are two of the real sets, msrcv2
-    and birdsong, with a loss of 0.07 (``benchmarks/choosing.py``).
+    and birdsong, with a loss of 0.07 (``python -m benchmarks accuracy choosing``).
     The rule was selected with accuracies on such tasks in sight, so these figures are optimistic.
 
     Examples

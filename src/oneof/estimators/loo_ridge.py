@@ -122,7 +122,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
 
     Without an approximation the row order affects rounding only. The iterations need not converge; see
     `label_changes_`. The model, and its file, store the rows of fit or the landmarks. Limits of the method:
-    docs/loo_ridge.md; comparison of the models: docs/decisions/0022-how-false-candidates-arise.md.
+    docs/loo_ridge.md; comparison of the models: docs/decisions/0022-distractor-models.md.
 
     Examples
     --------

@@ -21,6 +21,9 @@ PALETTE = {
     "on-heat": "#fdfdfd",
     "paper": "#ffffff",
 }
+# Okabe & Ito's colors, which are distinct under every common color blindness and on light and dark pages: blue,
+# vermilion, green, purple, orange, sky blue and gray.
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f8790")
 FONT_SIZE = 10.5
 HEAT_LEVELS = 10
 NAME_WIDTH = 22

@@ -28,7 +28,7 @@ test: $(VENV)/.test
 
 # The laws of the core, for the inner loop: under a minute on two cores.
 FAST_TESTS := tests/candidates tests/graphs tests/solvers tests/io tests/datasets tests/test_kernels.py \
-	tests/test_likelihoods.py tests/test_metrics.py tests/test_comparison.py tests/test_persistence.py
+	tests/test_likelihoods.py tests/test_metrics.py tests/comparison tests/persistence
 test-fast: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -q $(FAST_TESTS)
 

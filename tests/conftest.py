@@ -2,7 +2,7 @@
 
 import gc
 
-import hypothesis  # noqa: F401 - it looks for what refers to generators, which it would not find once all is frozen
+import hypothesis  # noqa: F401 - its import searches for objects that refer to generators, which are not found after the freeze
 
 
 def pytest_collection_finish() -> None:

@@ -28,8 +28,8 @@ def arrays_of(root: Any) -> Iterator[np.ndarray]:
         queue.extend(gc.get_referents(item))
 
 
-def bytes_beyond(root: Any, *given: np.ndarray) -> int:
+def bytes_beyond(root: Any, *excluded: np.ndarray) -> int:
     """Return the bytes of the retained arrays that do not share memory with the given ones."""
     return sum(
-        array.nbytes for array in arrays_of(root) if not any(np.may_share_memory(array, theirs) for theirs in given)
+        array.nbytes for array in arrays_of(root) if not any(np.may_share_memory(array, other) for other in excluded)
     )

@@ -38,11 +38,11 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     if os.name != "posix" or os.geteuid() != 0:
         pytest.skip("only root can make a small disk")
-    made = subprocess.run(
+    process = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder], capture_output=True, text=True, check=False
     )
-    if made.returncode:
-        pytest.skip(f"no disk can be made here: {made.stderr.strip()}")
+    if process.returncode:
+        pytest.skip(f"no disk can be made here: {process.stderr.strip()}")
     try:
         yield folder
     finally:
@@ -96,10 +96,8 @@ WRITERS: dict[str, Callable[[Path, int], Any]] = {
 
 @pytest.mark.parametrize("hinder", [fill, lock])
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_file_that_cannot_be_written_leaves_the_old_one(
-    disk: Path, name: str, hinder: Callable[[Path], None]
-) -> None:
-    """The error names the file and the reason; the old file is unchanged, and there is no other file."""
+def test_a_failed_write_does_not_change_the_old_file(disk: Path, name: str, hinder: Callable[[Path], None]) -> None:
+    """The error names the file and the reason; the old file is unchanged, and no other file remains."""
     path = disk / name
     WRITERS[name](path, 1)
     old = path.read_bytes()
@@ -111,7 +109,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(
 
 
 @pytest.mark.parametrize("hinder", [fill, lock])
-def test_records_that_cannot_be_written_leave_the_store(disk: Path, hinder: Callable[[Path], None]) -> None:
+def test_records_that_cannot_be_written_do_not_change_the_store(disk: Path, hinder: Callable[[Path], None]) -> None:
     """A record that does not fit is an error, and the former records are complete when the store is reopened."""
     with Store(disk / "records.jsonl", "x") as store:
         store.append(Record(Trial.from_settings("x", draw=0), {"error": 0.5}))

@@ -1,4 +1,4 @@
-"""Laws of the losses of scores against candidate sets, which other tests use as oracles."""
+"""Properties of the losses of scores on candidate sets, which other tests use as oracles."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_on_exact_labels_the_hinges_agree(seed):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_full_rows_cost_nothing(loss):
+def test_unlabeled_rows_have_no_loss(loss):
     """The losses of an unlabeled row are 0."""
     scores = np.array([[5.0, -3.0, 0.0], [0.0, 0.0, 0.0]])
     np.testing.assert_array_equal(loss(scores, np.ones((2, 3), dtype=bool)), [0.0, 0.0])
@@ -78,9 +78,9 @@ def test_the_average_hinge_is_convex_in_the_scores(seed):
     """The average prediction hinge of a mixture of scores is at most the mixture of the losses."""
     scores, mask = draw(seed)
     rng = np.random.default_rng(seed + 1)
-    other, share = rng.normal(size=scores.shape), rng.random()
-    mixed = average_prediction_hinge(share * scores + (1 - share) * other, mask)
-    bound = share * average_prediction_hinge(scores, mask) + (1 - share) * average_prediction_hinge(other, mask)
+    other, weight = rng.normal(size=scores.shape), rng.random()
+    mixed = average_prediction_hinge(weight * scores + (1 - weight) * other, mask)
+    bound = weight * average_prediction_hinge(scores, mask) + (1 - weight) * average_prediction_hinge(other, mask)
     assert (mixed <= bound + 1e-12).all()
 
 

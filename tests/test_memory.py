@@ -104,9 +104,9 @@ def test_a_million_partial_fits_do_not_accumulate_memory(training_data: Any) -> 
 
 
 def _grows(step: Any, estimator: Any, n: int, min_bytes: int) -> bool:
-    """Return whether 2 n more steps allocate at min_bytes `min_bytes` more than n steps, twice in a row.
+    """Return whether 2 n more steps allocate at least `min_bytes`, twice in a row.
 
-    What grows does so each time; a cache that another part of the process fills just then does so once.
+    A leak grows each time; a cache that another part of the process fills at the same time grows once.
     """
     for _ in range(n):
         step(estimator)

@@ -62,7 +62,7 @@ def test_on_exact_labels_every_rate_is_the_accuracy(seed):
 
 @given(seed=seeds)
 @settings(deadline=None)
-def test_covering_rate_and_ambiguous_loss_sum_to_one_where_no_row_is_full(seed):
+def test_covering_rate_and_ambiguous_loss_sum_to_one_without_unlabeled_rows(seed):
     """Without unlabeled rows the covering rate and the loss sum to 1."""
     candidates, predicted, _ = draw(seed, full=False)
     rate, loss = covering_rate(candidates, predicted), ambiguous_zero_one_loss(candidates, predicted)
@@ -71,7 +71,7 @@ def test_covering_rate_and_ambiguous_loss_sum_to_one_where_no_row_is_full(seed):
 
 @given(seed=seeds)
 @settings(deadline=None)
-def test_unlabeled_rows_dilute_the_loss_and_leave_the_rates_alone(seed):
+def test_unlabeled_rows_decrease_the_loss_and_do_not_change_the_rates(seed):
     """Unlabeled rows count as covered in the loss, and are excluded from both rates."""
     candidates, predicted, proba = draw(seed)
     labeled = ~candidates.is_unlabeled
@@ -121,14 +121,17 @@ def test_order_and_repetition_of_rows(seed):
         assert metric(candidates, values, sample_weight=times) == pytest.approx(
             metric(candidates[again], values[again])
         )
-    plain, repeated = approximated_accuracy(candidates, proba), approximated_accuracy(candidates[again], proba[again])
-    assert approximated_accuracy(candidates[order], proba[order]) == pytest.approx(plain)
+    reference, repeated = (
+        approximated_accuracy(candidates, proba),
+        approximated_accuracy(candidates[again], proba[again]),
+    )
+    assert approximated_accuracy(candidates[order], proba[order]) == pytest.approx(reference)
     assert approximated_accuracy(candidates, proba, sample_weight=times) == pytest.approx(repeated)
 
 
 @given(seed=seeds)
 @settings(deadline=None)
-def test_every_form_of_y_scores_alike(seed):
+def test_every_form_of_y_has_equal_scores(seed):
     """Sets of names, CSR and dense indicators, DataFrames and CandidateSets give equal rates."""
     candidates, predicted, proba = draw(seed)
     classes = candidates.classes
@@ -254,8 +257,8 @@ def test_break_even_lies_on_the_curve(seed):
 
 @given(seed=seeds)
 @settings(deadline=None)
-def test_break_even_depends_on_the_ranking_alone(seed):
-    """It is invariant to the order of rows and to increasing functions of the scores, also with ties."""
+def test_break_even_depends_only_on_the_ranking(seed):
+    """The value is invariant to the order of rows and to increasing functions of the scores, also with ties."""
     rng = np.random.default_rng(seed)
     n = rng.integers(2, 20)
     truth, scores = rng.integers(0, 2, (n, 3)), rng.integers(-2, 3, (n, 3)).astype(float)

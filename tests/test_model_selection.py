@@ -193,12 +193,12 @@ def test_scorers_equal_the_metrics(estimator, wrap):
         proba /= proba.sum(axis=1, keepdims=True)
     for y in (candidates, candidates.to_indicator(), candidates.to_sets()):
         for w in (None, weight):
-            given = {"classes": candidates.classes, "sample_weight": w}
+            options = {"classes": candidates.classes, "sample_weight": w}
             predicted = model.predict(X)
-            assert covering_rate_scorer(model, X, y, sample_weight=w) == covering_rate(y, predicted, **given)
-            assert exact_accuracy_scorer(model, X, y, sample_weight=w) == exact_accuracy(y, predicted, **given)
+            assert covering_rate_scorer(model, X, y, sample_weight=w) == covering_rate(y, predicted, **options)
+            assert exact_accuracy_scorer(model, X, y, sample_weight=w) == exact_accuracy(y, predicted, **options)
             assert approximated_accuracy_scorer(model, X, y, sample_weight=w) == pytest.approx(
-                approximated_accuracy(y, proba, **given)
+                approximated_accuracy(y, proba, **options)
             )
 
 

@@ -66,13 +66,13 @@ def test_forms_of_rows_do_not_matter(documents):
     """Dense or sparse rows and topics, and row indices or masks in any order, give equal scores."""
     X, topics, labeled = documents
     mask = np.isin(np.arange(N), labeled)
-    given = breakeven_score(MultinomialNB(), X, topics, labeled, transductive=False)
+    expected = breakeven_score(MultinomialNB(), X, topics, labeled, transductive=False)
     for rows, indicator, named in (
         (sp.csc_array(X), topics.astype(int), mask),
         (X.tolist(), sp.csr_array(topics.astype(float)), labeled[::-1]),
     ):
         again = breakeven_score(MultinomialNB(), rows, indicator, named, transductive=False)
-        np.testing.assert_allclose(again.break_even, given.break_even)
+        np.testing.assert_allclose(again.break_even, expected.break_even)
 
 
 def test_saturated_probabilities_are_ranked():
@@ -84,7 +84,7 @@ def test_saturated_probabilities_are_ranked():
     assert (proba[:3] == 1).all(), "as probabilities the first three would be tied"
 
 
-def test_a_pipeline_takes_texts():
+def test_a_pipeline_accepts_texts():
     texts = ["wheat and corn", "oil prices", "ships with oil", "corn", "an oil tanker", "wheat harvest", ""]
     topics = [[1, 0], [0, 1], [0, 1], [1, 0], [0, 1], [1, 0], [0, 0]]
     model = make_pipeline(make_vectorizer(stop_words="english", stem="english"), RidgeClassifier())
@@ -120,6 +120,6 @@ def test_the_estimator_is_not_fitted(documents):
 )
 def test_invalid_inputs_raise(documents, change, message):
     X, topics, labeled = documents
-    given = {"estimator": MultinomialNB(), "X": X, "Y": topics, "labeled": labeled, "transductive": False} | change
+    arguments = {"estimator": MultinomialNB(), "X": X, "Y": topics, "labeled": labeled, "transductive": False} | change
     with pytest.raises((InputError, InputTypeError), match=message):
-        breakeven_score(**given)
+        breakeven_score(**arguments)

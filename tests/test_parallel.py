@@ -35,13 +35,13 @@ def test_two_threads_work_at_once(monkeypatch):
     assert sorted(parallel_map(lambda _: barrier.wait(), range(2))) == [0, 1]
 
 
-def test_errors_come_through(monkeypatch):
+def test_errors_are_propagated(monkeypatch):
     monkeypatch.setattr(parallel, "n_available_threads", lambda: 2)
     with pytest.raises(ZeroDivisionError):
         parallel_map(lambda item: 1 // item, range(3))
 
 
-def test_no_core_is_asked_for_twice():
+def test_blas_has_one_thread_within_an_item():
     """BLAS has one thread within an item; with one BLAS thread, as in workers of joblib and Dask, no more."""
     with threadpool_limits(2, user_api="blas"):
         assert parallel_map(lambda _: blas_threads(), range(2)) == [{1}, {1}]
@@ -92,7 +92,7 @@ def two_threads():
 
 
 @pytest.mark.parametrize("limited", [two_threads, lambda: threadpool_limits(2, user_api="blas")], ids=["free", "held"])
-def test_calls_that_overlap_leave_the_threads_of_blas_as_they_were(limited):
+def test_overlapping_calls_restore_the_blas_threads(limited):
     """Two threads that limit BLAS at the same time leave the original limit, in any order."""
     with limited():
         first, second = single_threaded_blas(), single_threaded_blas()
@@ -123,7 +123,7 @@ def _threads_within_and_after(sender):
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_a_child_forked_within_is_not_limited_for_good(inside):
+def test_the_limit_of_a_forked_child_ends(inside):
     """The child has its own limit, whether the forking thread or another one was inside."""
     context = multiprocessing.get_context("fork")
     with threadpool_limits(2, user_api="blas"):
@@ -141,49 +141,49 @@ def test_a_child_forked_within_is_not_limited_for_good(inside):
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     """LOORidge with several kernels and PLECOC give identical results for any number of threads."""
     X, y = load_iris(return_X_y=True)
-    found = []
+    results = []
     for number in (1, 2, 3):
         monkeypatch.setattr(parallel, "n_available_threads", lambda number=number: number)
-        found.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
-    for ridge, codes in found[1:]:
-        np.testing.assert_array_equal(ridge.label_distributions_, found[0][0].label_distributions_)
-        np.testing.assert_array_equal(codes.decision_function(X), found[0][1].decision_function(X))
+        results.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
+    for ridge, codes in results[1:]:
+        np.testing.assert_array_equal(ridge.label_distributions_, results[0][0].label_distributions_)
+        np.testing.assert_array_equal(codes.decision_function(X), results[0][1].decision_function(X))
 
 
-class Watching(LogisticRegression):
+class RecordsThreads(LogisticRegression):
     """Records the number of BLAS threads during fit."""
 
-    seen: ClassVar[list[set[int]]] = []
+    n_threads_of_fits: ClassVar[list[set[int]]] = []
 
     def fit(self, X, y, sample_weight=None):
-        self.seen.append(blas_threads())
+        self.n_threads_of_fits.append(blas_threads())
         return super().fit(X, y, sample_weight)
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(2, {1}), (None, {2}), (1, {2})])
-def test_codings_that_are_learnt_side_by_side_have_one_thread_of_blas_each(n_jobs, expected):
-    """Binary classifiers that are fitted one after the other use all BLAS threads."""
+def test_classifiers_fitted_in_parallel_have_one_blas_thread_each(n_jobs, expected):
+    """Binary classifiers fitted in parallel have one BLAS thread each; those fitted sequentially use all threads."""
     X, y = load_iris(return_X_y=True)
-    Watching.seen.clear()
+    RecordsThreads.n_threads_of_fits.clear()
     with threadpool_limits(2, user_api="blas"):
-        PLECOC(Watching(), code_length=3, n_jobs=n_jobs, random_state=0).fit(X, y)
+        PLECOC(RecordsThreads(), code_length=3, n_jobs=n_jobs, random_state=0).fit(X, y)
         assert blas_threads() == {2}
-    assert Watching.seen
-    assert all(found == expected for found in Watching.seen)
+    assert RecordsThreads.n_threads_of_fits
+    assert all(n_threads == expected for n_threads in RecordsThreads.n_threads_of_fits)
 
 
-def test_neighbors_sought_in_threads_leave_the_threads_of_blas_as_they_were():
+def test_parallel_neighbor_searches_restore_the_blas_threads():
     """Overlapping neighbor searches, during which scikit-learn limits BLAS, leave the original limit."""
     X = np.random.default_rng(0).normal(size=(600, 30))
-    found = NeighborIndex(X)
+    index = NeighborIndex(X)
     together = threading.Barrier(8, timeout=60)
 
-    def seek(_):
+    def search(_):
         together.wait()
         for _ in range(10):
-            found.nearest(3)
+            index.nearest(3)
 
     with two_threads():
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(seek, range(8)))
+            list(pool.map(search, range(8)))
         assert blas_threads() == {2}

@@ -76,11 +76,11 @@ def test_set_sizes_count_rows(mask):
 @given(masks())
 def test_class_frequencies_count_members(mask):
     """A class is counted once per labeled set with it, and as exact if it is the only candidate."""
-    found = counts.class_frequencies(mask)
+    frequencies = counts.class_frequencies(mask)
     labeled = labeled_sets(mask)
     for k in range(mask.shape[1]):
-        assert found.candidate[k] == sum(k in s for s in labeled)
-        assert found.exact[k] == sum(s == {k} for s in labeled)
+        assert frequencies.candidate[k] == sum(k in s for s in labeled)
+        assert frequencies.exact[k] == sum(s == {k} for s in labeled)
 
 
 @given(masks(), st.integers(1, 4))
@@ -117,13 +117,16 @@ def test_pairs_are_the_most_frequent_and_their_outcomes_add_up(pair, limit):
     listed = [int(together[p]) for p in pairs]
     every = sorted((int(together[a, b]) for a, b in itertools.combinations(range(mask.shape[1]), 2)), reverse=True)
     assert listed == [n for n in every if n > 0][:limit]
-    for found in counts.pair_outcomes(mask, decided, pairs):
-        both = {found.first, found.second}
+    for outcome in counts.pair_outcomes(mask, decided, pairs):
+        both = {outcome.first, outcome.second}
         chosen = [
             d for s, d in zip(sets_of(mask), decided.tolist(), strict=True) if both <= s and len(s) < mask.shape[1]
         ]
-        assert found.n_sets == len(chosen)
-        assert (found.decided_first, found.decided_second) == (chosen.count(found.first), chosen.count(found.second))
+        assert outcome.n_sets == len(chosen)
+        assert (outcome.decided_first, outcome.decided_second) == (
+            chosen.count(outcome.first),
+            chosen.count(outcome.second),
+        )
 
 
 @given(hnp.arrays(np.int64, st.integers(1, 20), elements=st.integers(0, 5)), st.integers(1, 25))
@@ -200,7 +203,7 @@ def test_empty_figures_have_a_sentence(draw):
     assert not ax.collections
 
 
-def test_given_axes_leave_pyplot_alone():
+def test_drawing_on_given_axes_does_not_use_pyplot():
     """Drawing on given axes opens no pyplot figure; without axes one new figure is opened."""
     y = CandidateSets.from_sets([["a", "b"], ["b", "c"], ["c"]])
     plt.close("all")
@@ -208,8 +211,8 @@ def test_given_axes_leave_pyplot_alone():
     assert plot_set_sizes(y, ax) is ax
     assert plt.get_fignums() == []
     for draw in (plot_set_sizes, plot_class_frequencies, plot_cooccurrence):
-        own = draw(y)
-        assert plt.get_fignums() == [own.figure.number]
+        axes = draw(y)
+        assert plt.get_fignums() == [axes.figure.number]
         plt.close("all")
 
 

@@ -62,7 +62,7 @@ def call_simultaneously(function, items):
 
 @all_estimators
 def test_a_model_predicts_equally_in_many_threads(estimator):
-    """Eight simultaneous first calls in threads return what single calls return."""
+    """Eight simultaneous first calls in threads return the results of single calls."""
     model, new = fit_model(estimator)
     restored = pickle.loads(pickle.dumps(model))
     parts = [new[start::N_THREADS] for start in range(N_THREADS)]

@@ -41,9 +41,9 @@ def test_the_information_of_a_row_is_that_of_its_views(sensors):
     """The information of a row is one determinant over the views that it has."""
     model, rows = sensors
     present = np.column_stack([np.isfinite(rows.X[:, columns[0]]) for columns in rows.views])
-    rest = np.arange(30, 100)
-    result = query(model, rows.X[rest], 70)
-    first = rest[result.indices[0]]
+    pool = np.arange(30, 100)
+    result = query(model, rows.X[pool], 70)
+    first = pool[result.indices[0]]
     views = [v for v in range(2) if present[first, v]]
     instances = [model.posterior_features(rows.X[[first]])[v][1] for v in views]
     M = np.array([[model.posterior_.covariance(a, b)[0, 0, 0] for b in instances] for a in instances])
@@ -53,7 +53,7 @@ def test_the_information_of_a_row_is_that_of_its_views(sensors):
     assert sorted(result.indices.tolist()) == list(range(70))
 
 
-def test_a_further_view_does_not_decrease_the_information(sensors):
+def test_an_additional_view_does_not_decrease_the_information(sensors):
     """A row without the second view has at most the information of the row with it."""
     model, rows = sensors
     both = np.flatnonzero(np.isfinite(rows.X).all(axis=1))[-1:]

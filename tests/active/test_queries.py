@@ -1,4 +1,4 @@
-"""Laws of the selected rows."""
+"""Properties of the rows that active learning selects."""
 
 import numpy as np
 import pandas as pd
@@ -75,13 +75,13 @@ def test_a_permutation_of_the_pool_permutes_the_query(fitted, strategy):
     """The query does not depend on the order of the pool."""
     model, pool = fitted
     order = np.random.default_rng(1).permutation(len(pool))
-    permuted, plain = query(model, pool[order], 6, strategy), query(model, pool, 6, strategy)
-    assert order[permuted.indices].tolist() == plain.indices.tolist()
+    permuted, reference = query(model, pool[order], 6, strategy), query(model, pool, 6, strategy)
+    assert order[permuted.indices].tolist() == reference.indices.tolist()
 
 
 @pytest.mark.parametrize("strategy", ["mutual_information", "entropy", "margin"])
 def test_ties_go_to_the_lowest_index(fitted, strategy):
-    """Of equal rows the first is selected."""
+    """The first of several equal rows is selected."""
     model, pool = fitted
     row = query(model, pool, 1, strategy).indices[0]
     assert query(model, np.concatenate([pool, pool]), 1, strategy).indices[0] == row
@@ -112,9 +112,9 @@ def test_any_probabilistic_estimator_can_be_queried(estimator):
 def test_rows_in_any_form(fitted):
     """Lists, tables, Fortran order and sparse matrices give the query of an array."""
     model, pool = fitted
-    plain = query(model, pool, 5)
+    reference = query(model, pool, 5)
     for form in (pool.tolist(), pd.DataFrame(pool), np.asfortranarray(pool)):
-        assert query(model, form, 5).indices.tolist() == plain.indices.tolist()
+        assert query(model, form, 5).indices.tolist() == reference.indices.tolist()
     X = np.abs(pool)
     linear = LogisticRegression().fit(X, X[:, 0] > 0.5)
     for strategy in ("entropy", "random"):
@@ -133,7 +133,7 @@ def test_a_pipeline_with_a_posterior_at_its_end():
 
 
 def test_errors_name_the_missing_method_and_a_remedy():
-    """An estimator without posterior or probabilities is named, with the strategies that it supports."""
+    """The error for an estimator without a posterior or probabilities names it and its valid strategies."""
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
     with pytest.raises(InputError, match=r'which PLEM does not have\. Pass .*"entropy", "margin" or "random"'):
         query(oneof.PLEM().fit(X, y), X)

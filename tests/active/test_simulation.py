@@ -1,4 +1,4 @@
-"""Laws of simulated active learning."""
+"""Properties of simulated active learning."""
 
 import dataclasses
 import itertools
@@ -88,9 +88,9 @@ def test_without_test_rows_other_labels_are_read_after_the_last_query():
     run = simulate(LogisticRegression(), X, oracle, start=5, n_queries=10, strategy="entropy", random_state=1)
     assert oracle.read[:15] == [*run.initial_indices.tolist(), *run.indices.tolist()]
     labeled = oracle.read[:10]
-    rest = np.setdiff1d(np.arange(60), labeled)
+    unlabeled = np.setdiff1d(np.arange(60), labeled)
     model = LogisticRegression().fit(X[np.sort(labeled)], y[np.sort(labeled)])
-    assert run.accuracy[5] == pytest.approx(model.score(X[rest], y[rest]))
+    assert run.accuracy[5] == pytest.approx(model.score(X[unlabeled], y[unlabeled]))
 
 
 def test_every_batch_is_a_query_of_the_current_model():
@@ -99,13 +99,13 @@ def test_every_batch_is_a_query_of_the_current_model():
     run = simulate(RidgeLogistic(), X, y, start=[*range(12)], n_queries=8, batch_size=4, X_test=X, y_test=y)
     labeled = list(range(12))
     for point in range(2):
-        rest = np.setdiff1d(np.arange(60), labeled)
+        unlabeled = np.setdiff1d(np.arange(60), labeled)
         model = RidgeLogistic().fit(X[np.sort(labeled)], y[np.sort(labeled)])
-        result = query(model, X[rest], 4)
-        assert run.indices[4 * point : 4 * point + 4].tolist() == rest[result.indices].tolist()
+        result = query(model, X[unlabeled], 4)
+        assert run.indices[4 * point : 4 * point + 4].tolist() == unlabeled[result.indices].tolist()
         np.testing.assert_allclose(run.utilities[4 * point : 4 * point + 4], result.utilities)
         assert run.accuracy[point] == model.score(X, y)
-        labeled += rest[result.indices].tolist()
+        labeled += unlabeled[result.indices].tolist()
 
 
 def test_estimators_of_this_library_are_fitted_to_all_rows_and_others_to_labeled_ones():
@@ -128,10 +128,10 @@ def test_estimators_of_this_library_are_fitted_to_all_rows_and_others_to_labeled
 
     X, y = make_task()
     run = simulate(Watching(), X, y, start=4, n_queries=2, strategy="random", random_state=1)
-    rest = np.setdiff1d(np.arange(60), run.initial_indices)
+    unlabeled = np.setdiff1d(np.arange(60), run.initial_indices)
     labels = np.full(60, None, dtype=object)
     labels[run.initial_indices] = y[run.initial_indices]
-    assert run.accuracy[0] == np.mean(oneof.HarmonicField().fit(X, labels).transduction_[rest] == y[rest])
+    assert run.accuracy[0] == np.mean(oneof.HarmonicField().fit(X, labels).transduction_[unlabeled] == y[unlabeled])
     assert calls == [(60, 4, 56), (60, 5, 55), (60, 6, 54)]
     calls.clear()
     simulate(Supervised(), X, y, start=4, n_queries=2, strategy="random", random_state=1)

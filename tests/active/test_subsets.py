@@ -1,4 +1,4 @@
-"""Laws of the question "is the label in this subset?"."""
+"""Properties of queries of the form "is the label in this subset?"."""
 
 import itertools
 

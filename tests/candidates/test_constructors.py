@@ -1,4 +1,4 @@
-"""The constructors of CandidateSets: valid input, and errors that name the row."""
+"""Constructors of CandidateSets: valid input, and errors that name the row."""
 
 import numpy as np
 import pandas as pd
@@ -191,7 +191,7 @@ def test_complementary_labels_and_gaps():
         CandidateSets.from_complementary([["ant"], ["ant", "bee"]], classes=["ant", "bee"])
 
 
-def test_hierarchy_stands_for_leaves():
+def test_a_coarse_label_has_its_leaves_as_candidates():
     """The candidates of a coarse label are all leaves below it, at any depth; those of a leaf are the leaf."""
     tree = {"animal": ["bird", "mammal"], "bird": ["wren", "finch"], "mammal": ["fox"]}
     y = CandidateSets.from_hierarchy(["bird", "fox", "animal", None, ["wren", "mammal"]], tree)
@@ -293,7 +293,7 @@ def test_errors_name_the_place(build, message):
     assert str(caught.value).count("\n") == 0
 
 
-def test_a_class_that_never_occurs_stays():
+def test_a_class_without_rows_is_kept():
     """Given classes keep their order, also if no row has them."""
     y = CandidateSets.from_sets([["bee"]], classes=["cat", "bee", "ant"])
     assert y.classes.tolist() == ["cat", "bee", "ant"]

@@ -20,7 +20,7 @@ MASK = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]], dtype=bool)
 
 
 @pytest.mark.parametrize("rows", [slice(1, 3), np.array([3, 0]), [2, 2], np.array([True, False, False, True])])
-def test_indexing_picks_rows(rows):
+def test_indexing_selects_rows(rows):
     """Slices, masks and arrays select sets in the same way as rows of the mask."""
     y = CandidateSets(MASK, ["a", "b", "c"])
     np.testing.assert_array_equal(y[rows].mask, MASK[rows])
@@ -38,7 +38,7 @@ def test_indexing_by_one_row_or_column_is_an_error():
 
 
 def test_the_mask_cannot_be_changed():
-    """The mask is read-only, and does not share memory with the array it was made from."""
+    """The mask is read-only, and does not share memory with the input array."""
     source = MASK.copy()
     y = CandidateSets(source, ["a", "b", "c"])
     source[:] = True
@@ -76,8 +76,8 @@ def test_a_column_vector_is_labels_with_a_warning():
             assert as_candidates(y).to_sets() == [{2}, {0}]
 
 
-def test_given_classes_win():
-    """Over given classes, an unlabeled row stays unlabeled and an unknown label is an error that names its row."""
+def test_given_classes_take_precedence():
+    """With `classes`, an unlabeled row stays unlabeled and an unknown label is an error that names its row."""
     y = CandidateSets(MASK, ["a", "b", "c"])
     wider = as_candidates(y, classes=np.array(["c", "x", "b", "a"]))
     np.testing.assert_array_equal(wider.mask, [[0, 0, 0, 1], [0, 0, 1, 1], [1, 1, 1, 1], [1, 0, 0, 0]])
@@ -96,14 +96,14 @@ def test_arrow_tables_keep_their_column_names():
     assert as_candidates(table, classes=np.array(["owl", "wren"])).to_sets() == [{"wren", "owl"}, {"owl"}]
 
 
-def test_nullable_integers_stay_integers():
+def test_nullable_integers_remain_integers():
     """A missing value among pandas' nullable integers does not turn the classes into floats."""
     y = as_candidates(pd.Series([2, 0, pd.NA], dtype="Int64"))
     assert y.classes.tolist() == [0, 2]
     assert y.classes.dtype.kind == "i"
 
 
-def test_lists_of_zeros_and_ones_raise_a_question():
+def test_lists_of_zeros_and_ones_cause_a_warning():
     """Lists of 0 and 1 that may be an indicator are read as sets, with a warning that has the remedy."""
     with pytest.warns(UserWarning, match=r"np.asarray\(y\)"):
         y = as_candidates([[0, 1, 1], [1, 0, 0]])
@@ -113,7 +113,7 @@ def test_lists_of_zeros_and_ones_raise_a_question():
         assert as_candidates([[0, 1], [1]]).to_sets() == [{0, 1}, {1}]
 
 
-def test_labels_with_a_bar_raise_a_question():
+def test_labels_with_a_bar_cause_a_warning():
     """Text such as "a|b" is one class, with a warning if "a" and "b" are labels, too."""
     with pytest.warns(UserWarning, match=r"'a\|b' is read as one class: pass CandidateSets.from_strings"):
         y = as_candidates(["a", "b", "a|b"])
@@ -126,7 +126,7 @@ def test_labels_with_a_bar_raise_a_question():
         as_candidates(["a", "a|b", "b"], classes=np.array(["a", "b", "a|b"]))
 
 
-def test_nothing_to_learn_is_said():
+def test_missing_labels_only_are_an_error():
     """`y=None` and a `y` of missing labels only are errors."""
     with pytest.raises(LabelError, match="requires y to be passed"):
         as_candidates(None)
@@ -144,8 +144,8 @@ def test_import_is_light():
     assert done.stdout.split() == ["oneof"]
 
 
-def test_every_public_name_is_there():
-    """Each name of dir(oneof) can be imported, and no other."""
+def test_every_public_name_can_be_imported():
+    """Each name of dir(oneof) can be imported; any other name raises an error."""
     import oneof
 
     for name in dir(oneof):

@@ -16,7 +16,7 @@ QUICK = ("--method", "AvgPerceptron", "--folds", "2")
 N_ROWS = 60
 
 
-class Done(NamedTuple):
+class Result(NamedTuple):
     """Exit code and output of a command."""
 
     code: int
@@ -24,7 +24,7 @@ class Done(NamedTuple):
     err: str
 
 
-Run = Callable[..., Done]
+Run = Callable[..., Result]
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ONEOF_DEBUG", raising=False)
 
-    def invoke(*words: Any) -> Done:
-        result = CliRunner().invoke(app, [str(word) for word in words])
-        return Done(result.exit_code, result.stdout, result.stderr)
+    def invoke(*args: Any) -> Result:
+        result = CliRunner().invoke(app, [str(word) for word in args])
+        return Result(result.exit_code, result.stdout, result.stderr)
 
     return invoke
 
@@ -78,8 +78,8 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Fit on the birds, once for all tests."""
     folder = tmp_path_factory.mktemp("fitted")
     make_birds().write_csv(folder / "birds.csv")
-    words = ["--labels", "species", "--truth", "truth", *QUICK, "--out", str(folder / "birds-oneof")]
-    result = CliRunner().invoke(app, ["fit", str(folder / "birds.csv"), *words])
+    args = ["--labels", "species", "--truth", "truth", *QUICK, "--out", str(folder / "birds-oneof")]
+    result = CliRunner().invoke(app, ["fit", str(folder / "birds.csv"), *args])
     assert result.exit_code == 0, result.stderr
     return folder / "birds-oneof"
 

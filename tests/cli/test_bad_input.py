@@ -15,14 +15,14 @@ from tests.cli.conftest import QUICK, Run, make_birds
 FIT = ["fit", "bad.csv", "--labels", "species", "--drop", "truth", *QUICK]
 
 
-def _check_error(run: Run, *words: Any, message: str) -> None:
+def _check_error(run: Run, *args: Any, message: str) -> None:
     before = {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")}
-    done = run(*words)
-    assert done.code == 2, done
-    assert done.out == ""
-    assert message in done.err
-    assert "Traceback" not in done.err
-    errors = [line for line in done.err.splitlines() if not line.startswith("Note: ")]
+    result = run(*args)
+    assert result.code == 2, result
+    assert result.out == ""
+    assert message in result.err
+    assert "Traceback" not in result.err
+    errors = [line for line in result.err.splitlines() if not line.startswith("Note: ")]
     assert len(errors) == 1
     assert errors[0].startswith("Error: ")
     assert {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")} == before
@@ -70,7 +70,7 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("args", "message"),
     [
         (["fit", "none.csv", "--labels", "species"], "the file none.csv does not exist"),
         (["fit", "birds.csv", "--labels", "specis"], "column 'specis' does not exist: did you mean 'species'?"),
@@ -94,8 +94,8 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
         (["predict", "birds.csv", "birds.csv"], "not a model file of oneof"),
     ],
 )
-def test_words(run: Run, birds: Path, words: list[str], message: str) -> None:
-    _check_error(run, *words, message=message)
+def test_invalid_arguments(run: Run, birds: Path, args: list[str], message: str) -> None:
+    _check_error(run, *args, message=message)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -138,16 +138,16 @@ def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
 
 def test_usage(run: Run, birds: Path) -> None:
     """Unknown options and missing values end with code 2 without a traceback."""
-    for words in (["fit"], ["fit", birds], ["fit", birds, "--labels", "species", "--folds", "1"], ["paint"], ["-x"]):
-        done = run(*words)
-        assert done.code == 2
-        assert done.out == ""
-        assert "Error" in done.err
-        assert "Traceback" not in done.err
+    for args in (["fit"], ["fit", birds], ["fit", birds, "--labels", "species", "--folds", "1"], ["paint"], ["-x"]):
+        result = run(*args)
+        assert result.code == 2
+        assert result.out == ""
+        assert "Error" in result.err
+        assert "Traceback" not in result.err
 
 
 def test_input_files_are_not_overwritten(run: Run) -> None:
-    """Neither predictions nor the outputs of fit reoffset the table or the model that they were made from."""
+    """Neither predictions nor the outputs of fit overwrite the table or the model that they were computed from."""
     make_birds().write_csv("birds.csv")
     assert run("fit", "birds.csv", "--labels", "species", "--drop", "truth", "--out", "m", *QUICK).code == 0
     for out in ("birds.csv", "m/model.skops"):

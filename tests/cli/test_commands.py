@@ -17,18 +17,18 @@ OUTPUTS = ["model.skops", "report.html", "summary.json", "training_labels.csv"]
 
 def test_fit_writes_four_files_and_no_other(run: Run, birds: Path) -> None:
     """Model, report, disambiguated labels and summary, equal to the output of --json."""
-    done = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK, "--json")
-    assert done.code == 0
-    facts = json.loads(done.out)
+    result = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK, "--json")
+    assert result.code == 0
+    facts = json.loads(result.out)
     assert sorted(file.name for file in Path("birds-oneof").iterdir()) == OUTPUTS
     assert facts["files"] == [f"birds-oneof/{name}" for name in OUTPUTS]
-    written = json.loads(Path("birds-oneof/summary.json").read_text())
-    assert written == {key: value for key, value in facts.items() if key != "files"}
+    summary = json.loads(Path("birds-oneof/summary.json").read_text())
+    assert summary == {key: value for key, value in facts.items() if key != "files"}
     assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabeled"]) == (60, 20, 30, 10)
     assert facts["method"] == "AvgPerceptron"
     assert 0.8 < facts["estimate"]["covering_rate"] <= 1
     assert [f["kind"] for f in facts["features"]] == ["number", "number", "yes/no", "category", "text"]
-    assert "'id' is excluded" in done.err
+    assert "'id' is excluded" in result.err
 
 
 def test_disambiguated_labels_are_candidates(run: Run, model: Path) -> None:
@@ -52,8 +52,8 @@ def test_the_saved_model_is_the_fitted_one(run: Run, model: Path) -> None:
     saved = persistence.load(model)
     birds = make_birds(1)
     birds.write_csv("new.csv")
-    done = run("predict", model, "new.csv")
-    assert done.code == 0
+    result = run("predict", model, "new.csv")
+    assert result.code == 0
     frame = align_columns(birds, [Column(*column) for column in saved.columns], Path("new.csv"))
     predictions = pl.read_csv("new-predictions.csv")
     assert predictions["label"].to_list() == saved.pipeline.predict(frame).tolist()
@@ -81,8 +81,8 @@ def test_predict_reports_rates_if_labels_are_known(run: Run, model: Path) -> Non
 def test_predictions_to_standard_output(run: Run, model: Path, birds: Path) -> None:
     """With --out - no file is written, and the output is CSV, or JSON with the rows."""
     before = sorted(Path.cwd().rglob("*"))
-    done = run("predict", model, birds, "--out", "-")
-    rows = pl.read_csv(done.out.encode())
+    result = run("predict", model, birds, "--out", "-")
+    rows = pl.read_csv(result.out.encode())
     listed = json.loads(run("predict", model, birds, "--out", "-", "--json").out)["predictions"]
     assert rows["label"].to_list() == [row["label"] for row in listed]
     assert sorted(Path.cwd().rglob("*")) == before
@@ -109,8 +109,8 @@ def test_the_format_does_not_matter(run: Run, model: Path, suffix: str) -> None:
     else:
         birds = birds.with_columns(pl.Series("species", lists))
         birds.write_parquet(path) if suffix == ".parquet" else birds.write_ndjson(path)
-    done = run("fit", path, "--labels", "species", "--truth", "truth", *QUICK, "--out", "again")
-    assert done.code == 0, done.err
+    result = run("fit", path, "--labels", "species", "--truth", "truth", *QUICK, "--out", "again")
+    assert result.code == 0, result.err
     assert Path("again/training_labels.csv").read_text() == Path("birds-oneof/training_labels.csv").read_text()
 
 
@@ -123,8 +123,8 @@ def test_columns_of_0_and_1(run: Run, model: Path) -> None:
     at_once = ["--labels", "finch,owl,wren"]
     one_by_one = [word for name in names for word in ("--labels", name)]
     for out, labels in (("a", at_once), ("b", one_by_one)):
-        done = run("fit", "wide.csv", *labels, "--truth", "truth", *QUICK, "--out", out)
-        assert done.code == 0, done.err
+        result = run("fit", "wide.csv", *labels, "--truth", "truth", *QUICK, "--out", out)
+        assert result.code == 0, result.err
         assert Path(out, "training_labels.csv").read_text() == Path("birds-oneof/training_labels.csv").read_text()
     facts = json.loads(run("predict", "a/model.skops", "wide.csv", "--json").out)
     assert facts["covering_rate"] > 0.9
@@ -135,8 +135,8 @@ def test_numbers_as_labels(run: Run, birds: Path) -> None:
     codes = [{"finch": "0", "owl": "1", "wren": "2"}[t] for t in make_birds()["truth"]]
     codes[:4] = ["-1", "", "-1", ""]
     make_birds().with_columns(pl.Series("species", codes)).write_csv(birds)
-    done = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
-    facts = json.loads(done.out)
+    result = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
+    facts = json.loads(result.out)
     assert (facts["unlabeled"], facts["classes"]) == (4, [0, 1, 2])
     facts = json.loads(run("predict", "birds-oneof/model.skops", birds, "--out", "-", "--json").out)
     assert {row["label"] for row in facts["predictions"]} == {0, 1, 2}
@@ -147,11 +147,11 @@ def test_signs_need_classes(run: Run, birds: Path) -> None:
     """Labels -1 and 1 are an error without --classes."""
     signs = ["1" if t == "owl" else "-1" for t in make_birds()["truth"]]
     make_birds().drop("truth").with_columns(pl.Series("species", signs)).write_csv(birds)
-    done = run("fit", birds, "--labels", "species", *QUICK)
-    assert done.code == 2
-    assert "--classes=-1,1" in done.err
-    done = run("fit", birds, "--labels", "species", "--classes=-1,1", *QUICK, "--json")
-    assert json.loads(done.out)["classes"] == [-1, 1]
+    result = run("fit", birds, "--labels", "species", *QUICK)
+    assert result.code == 2
+    assert "--classes=-1,1" in result.err
+    result = run("fit", birds, "--labels", "species", "--classes=-1,1", *QUICK, "--json")
+    assert json.loads(result.out)["classes"] == [-1, 1]
     assert json.loads(run("predict", "birds-oneof/model.skops", birds, "--json").out)["covering_rate"] > 0.9
 
 
@@ -159,9 +159,9 @@ def test_a_separator_and_all_classes(run: Run, birds: Path) -> None:
     """Labels may have another separator; --classes may list a class without rows."""
     frame = make_birds()
     frame.with_columns(frame["species"].str.replace("|", " or ", literal=True)).write_csv(birds)
-    words = ["--labels", "species", "--separator", " or ", "--classes", "emu,finch,owl,wren", "--drop", "truth"]
-    done = run("fit", birds, *words, *QUICK, "--json")
-    facts = json.loads(done.out)
+    args = ["--labels", "species", "--separator", " or ", "--classes", "emu,finch,owl,wren", "--drop", "truth"]
+    result = run("fit", birds, *args, *QUICK, "--json")
+    facts = json.loads(result.out)
     assert facts["classes"] == ["emu", "finch", "owl", "wren"]
     assert facts["partial"] == 30
 
@@ -176,12 +176,12 @@ def test_best_fits_the_best_method_of_compare(run: Run, birds: Path, monkeypatch
         methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in few}
     )
     before = sorted(Path.cwd().rglob("*"))
-    words = [birds, "--labels", "species", "--truth", "truth", "--folds", "2"]
-    compared = json.loads(run("compare", *words, "--json").out)
+    args = [birds, "--labels", "species", "--truth", "truth", "--folds", "2"]
+    compared = json.loads(run("compare", *args, "--json").out)
     assert sorted(Path.cwd().rglob("*")) == before
-    done = run("fit", *words, "--method", "best", "--json")
-    assert done.code == 0, done.err
-    fitted = json.loads(done.out)
+    result = run("fit", *args, "--method", "best", "--json")
+    assert result.code == 0, result.err
+    fitted = json.loads(result.out)
     assert len(compared["results"]) > 1
     assert fitted["method"] == compared["best_method"]
 
@@ -199,10 +199,10 @@ def test_the_default_method_needs_no_comparison(run: Run, birds: Path, monkeypat
     def fitted() -> dict[str, Any]:
         return json.loads(run("fit", birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--json").out)
 
-    alone = fitted()
-    assert alone["method"] == "LOORidge"
-    assert len(alone["comparison"]["results"]) == 1
-    assert any("without a comparison" in note for note in alone["notes"])
+    reference = fitted()
+    assert reference["method"] == "LOORidge"
+    assert len(reference["comparison"]["results"]) == 1
+    assert any("without a comparison" in note for note in reference["notes"])
     report = Path("birds-oneof/report.html").read_text(encoding="utf-8")
     assert "the method you named" not in report
     assert "default method" in report
@@ -237,27 +237,27 @@ def test_outputs_are_replaced(run: Run, model: Path, birds: Path) -> None:
 
 def test_tables_for_people(run: Run, birds: Path) -> None:
     """Without --json the output has a table of methods and a list of files."""
-    done = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK)
-    assert "60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes" in done.out
-    assert "covering rate" in done.out
-    assert "accuracy" in done.out
-    assert all(f"birds-oneof/{name}" in done.out for name in OUTPUTS)
+    result = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK)
+    assert "60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes" in result.out
+    assert "covering rate" in result.out
+    assert "accuracy" in result.out
+    assert all(f"birds-oneof/{name}" in result.out for name in OUTPUTS)
 
 
 def test_datasets_lists_all_data_sets(run: Run) -> None:
     """The command lists the data sets of the library."""
     listed = json.loads(run("datasets", "--json").out)["datasets"]
     assert [entry["name"] for entry in listed] == [info.name for info in oneof.datasets.dataset_info()]
-    shown = run("datasets").out
-    assert all(entry["name"] in shown for entry in listed)
+    listing = run("datasets").out
+    assert all(entry["name"] in listing for entry in listed)
 
 
 @pytest.mark.slow  # `make demo`, which CI runs, is the same
 def test_demo(run: Run) -> None:
     """The printed commands reproduce the predictions of the demo, and its accuracy is above 0.9."""
-    done = run("demo", "--out", "shown", "--json")
-    assert done.code == 0, done.err
-    facts = json.loads(done.out)
+    result = run("demo", "--out", "shown", "--json")
+    assert result.code == 0, result.err
+    facts = json.loads(result.out)
     assert all(Path(file).is_file() for file in facts["files"])
     assert {"report.html", "model.skops", "digits-train.csv", "digits-test.csv"} <= {
         Path(f).name for f in facts["files"]
@@ -273,8 +273,8 @@ def test_demo(run: Run) -> None:
 
 def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
     """If standard error is not a terminal, it has notes only."""
-    done = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
-    assert [line.split(":")[0] for line in done.err.splitlines()] == ["Note"]
+    result = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
+    assert [line.split(":")[0] for line in result.err.splitlines()] == ["Note"]
 
 
 def test_suspicious_labels_are_noted(run: Run) -> None:
@@ -285,9 +285,9 @@ def test_suspicious_labels_are_noted(run: Run) -> None:
         for i, cell in enumerate(birds["species"])
     ]
     birds.with_columns(species=pl.Series(labels)).write_csv("birds.csv")
-    done = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", *QUICK)
-    assert done.code == 0, done.err
+    result = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", *QUICK)
+    assert result.code == 0, result.err
     notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
     for message in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in case or"):
         assert any(note.startswith(message) for note in notes)
-        assert f"Note: {message}" in done.err
+        assert f"Note: {message}" in result.err

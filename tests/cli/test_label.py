@@ -62,18 +62,20 @@ def answer_rightly(client: Client) -> None:
 def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any) -> None:
     """20 answers on the page are in the file and in the export, which fit can read."""
     served(answer_rightly)
-    done = run("label", bare, *LABEL, *CLASSES, "--no-browser")
-    assert done.code == 0, done.err
-    assert "http://127.0.0.1:" in done.out
-    assert "40 rows remain" in done.out
-    assert "is not in the table" in done.err
+    result = run("label", bare, *LABEL, *CLASSES, "--no-browser")
+    assert result.code == 0, result.err
+    assert "http://127.0.0.1:" in result.out
+    assert "40 rows remain" in result.out
+    assert "is new" in result.err
     assert sqlite3.connect("birds-answers.sqlite").execute("SELECT count(*) FROM entries").fetchone() == (20,)
     exported = run("label", bare, *LABEL, *CLASSES, "--export", "labeled.csv", "--json")
     assert json.loads(exported.out)["n_remaining"] == 40
-    found = prepare(Path("labeled.csv"), ReadOptions(("species",), truth="truth")).candidates  # as `oneof fit` reads it
-    assert (found.is_exact.sum(), found.is_unlabeled.sum(), len(found)) == (10, 40, 60)
+    candidates = prepare(
+        Path("labeled.csv"), ReadOptions(("species",), truth="truth")
+    ).candidates  # as `oneof fit` reads it
+    assert (candidates.is_exact.sum(), candidates.is_unlabeled.sum(), len(candidates)) == (10, 40, 60)
     truth = make_birds()["truth"].to_list()
-    assert all(name in labels for name, labels in zip(truth, found.to_sets(), strict=True))
+    assert all(name in labels for name, labels in zip(truth, candidates.to_sets(), strict=True))
 
 
 def test_labeling_resumes(run: Run, bare: Path, served: Any) -> None:
@@ -89,8 +91,8 @@ def test_exact_rows_of_the_table_are_not_asked(run: Run, birds: Path, served: An
     """Exact rows count as answered; label columns and hidden columns are not shown."""
     seen: dict[str, Any] = {}
     served(lambda client: seen.update(client.ask()))
-    done = run("label", birds, *LABEL, "--no-browser", "--json")
-    facts = json.loads(done.out)
+    result = run("label", birds, *LABEL, "--no-browser", "--json")
+    facts = json.loads(result.out)
     assert (facts["rows"], facts["n_remaining"], facts["classes"]) == (60, 40, ["finch", "owl", "wren"])
     assert facts["link"].startswith("http://127.0.0.1:")
     names = [name for name, _ in seen["item"]["cells"]]
@@ -105,7 +107,7 @@ def test_imported_annotations(run: Run, bare: Path) -> None:
         "annotations": [{"completed_by": 4, "result": [{"type": "choices", "value": {"choices": ["wren"]}}]}],
     }
     Path("tasks.json").write_text(json.dumps([task]))
-    words = [
+    args = [
         *LABEL,
         *CLASSES,
         "--import",
@@ -117,9 +119,9 @@ def test_imported_annotations(run: Run, bare: Path) -> None:
         "--export",
         "out.parquet",
     ]
-    done = run("label", bare, *words, "--json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["n_imported"] == 3
+    result = run("label", bare, *args, "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["n_imported"] == 3
     assert pl.read_parquet("out.parquet")["species"].to_list()[:5] == [None, ["owl"], ["owl", "wren"], ["wren"], None]
 
 
@@ -128,14 +130,14 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
     shown: list[int] = []
     served(lambda client: shown.append(client.post("api/ask", {"annotator": "Ann", "window": "w"}).json()["state"]))
     Path("long.csv").write_text("item,worker,label\n0,x,owl\n1,x,owl|wren\n")
-    done = run("label", bare, *LABEL, *CLASSES, "--import", "long.csv", "--no-browser", "--json")
-    facts = json.loads(done.out)
+    result = run("label", bare, *LABEL, *CLASSES, "--import", "long.csv", "--no-browser", "--json")
+    facts = json.loads(result.out)
     assert (facts["rows"], facts["n_imported"], facts["n_remaining"]) == (60, 2, 58)
     assert shown[0]["n_remaining"] == 58
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("args", "sentence"),
     [
         (["--labels", "species"], "column 'species' does not exist"),
         (["--labels", "species", "--classes", "owl"], "at least two classes"),
@@ -155,12 +157,12 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
         (["--labels", "species", *CLASSES, "--import", "absent.csv", "--export", "out.csv"], "absent.csv does not"),
     ],
 )
-def test_bad_options(run: Run, bare: Path, words: list[str], sentence: str) -> None:
+def test_bad_options(run: Run, bare: Path, args: list[str], sentence: str) -> None:
     """Bad options are one sentence on standard error with exit code 2; the table does not change."""
     before = bare.read_bytes()
-    done = run("label", bare, *words, "--no-browser")
-    assert done.code == 2, done.out
-    assert sentence in done.err
+    result = run("label", bare, *args, "--no-browser")
+    assert result.code == 2, result.out
+    assert sentence in result.err
     assert bare.read_bytes() == before
 
 
@@ -225,26 +227,26 @@ def test_images_as_features(run: Run) -> None:
 
 def test_classes_are_stored(run: Run, bare: Path) -> None:
     """A second run uses the classes of the file, in their order; other classes are an error with both lists."""
-    words = ("label", bare, *LABEL)
-    assert run(*words, "--classes", "wren,finch,owl", "--export", "out.csv").code == 0
-    again = run(*words, "--export", "out.csv", "--json")
+    args = ("label", bare, *LABEL)
+    assert run(*args, "--classes", "wren,finch,owl", "--export", "out.csv").code == 0
+    again = run(*args, "--export", "out.csv", "--json")
     assert json.loads(again.out)["classes"] == ["wren", "finch", "owl"]
-    other = run(*words, *CLASSES, "--export", "out.csv")
+    other = run(*args, *CLASSES, "--export", "out.csv")
     assert other.code == 2
     assert "answers for the classes wren, finch, owl; got the classes finch, owl, wren" in other.err
 
 
 def test_classes_of_a_column_that_is_half_filled(run: Run, birds: Path) -> None:
     """Classes without a row are stored too."""
-    words = ("label", birds, *LABEL)
-    assert run(*words, "--classes", "emu,finch,owl,wren", "--export", "out.csv").code == 0
-    again = run(*words, "--export", "out.csv", "--json")
+    args = ("label", birds, *LABEL)
+    assert run(*args, "--classes", "emu,finch,owl,wren", "--export", "out.csv").code == 0
+    again = run(*args, "--export", "out.csv", "--json")
     assert json.loads(again.out)["classes"] == ["emu", "finch", "owl", "wren"]
 
 
 def test_labels_that_are_formulas(run: Run, bare: Path) -> None:
     """Labels that look like formulas are exported unchanged, with a warning about spreadsheet programs."""
-    done = run("label", bare, *LABEL, "--classes", "=1+1,-1,+x,-2.5,owl", "--export", "out.csv")
-    assert done.code == 0
-    assert "'=1+1', '+x' as a formula" in done.err
+    result = run("label", bare, *LABEL, "--classes", "=1+1,-1,+x,-2.5,owl", "--export", "out.csv")
+    assert result.code == 0
+    assert "'=1+1', '+x' as a formula" in result.err
     assert "formula" not in run("label", bare, *LABEL, *CLASSES, "--answers", "a", "--export", "out.csv").err

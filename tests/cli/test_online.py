@@ -30,20 +30,20 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("learned")
     make_birds().write_csv(folder / "birds.csv")
-    words = ["fit", str(folder / "birds.csv"), *ONLINE[2:], "--epochs", "9", "--out", str(folder / "out")]
-    result = CliRunner().invoke(app, words)
+    args = ["fit", str(folder / "birds.csv"), *ONLINE[2:], "--epochs", "9", "--out", str(folder / "out")]
+    result = CliRunner().invoke(app, args)
     assert result.exit_code == 0, result.stderr
     return folder / "out" / "model.skops"
 
 
 def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
     """No other file is written, not even a checkpoint; the summary equals the output of --json."""
-    done = run(*ONLINE, "--json", "--batch-rows", "20", "--checkpoint-rows", "20")
-    assert done.code == 0, done.err
-    facts = json.loads(done.out)
+    result = run(*ONLINE, "--json", "--batch-rows", "20", "--checkpoint-rows", "20")
+    assert result.code == 0, result.err
+    facts = json.loads(result.out)
     assert sorted(file.name for file in Path("birds-oneof").iterdir()) == ["curve.csv", "model.skops", "summary.json"]
-    written = json.loads(Path("birds-oneof/summary.json").read_text())
-    assert written == {key: value for key, value in facts.items() if key != "files"}
+    summary = json.loads(Path("birds-oneof/summary.json").read_text())
+    assert summary == {key: value for key, value in facts.items() if key != "files"}
     assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabeled"]) == (60, 20, 30, 10)
     assert facts["classes"] == ["finch", "owl", "wren"]
     assert [f["kind"] for f in facts["features"]] == ["number", "number", "yes/no", "category", "text"]
@@ -56,24 +56,24 @@ def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
 
 
 def test_fit_prints_the_loss_and_the_files(run: Run, birds: Path) -> None:
-    done = run(*ONLINE, "--batch-rows", "20")
-    assert done.code == 0, done.err
-    for part in ("60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes", "loss of the model", "0 to 19", "all"):
-        assert part in done.out
-    assert "birds-oneof/model.skops" in done.out
+    result = run(*ONLINE, "--batch-rows", "20")
+    assert result.code == 0, result.err
+    for part in ("60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes", "L_A of the model", "0 to 19", "all"):
+        assert part in result.out
+    assert "birds-oneof/model.skops" in result.out
 
 
 @pytest.mark.parametrize("in_runs", [True, False])
-def test_labels_in_runs_are_noted(run: Run, birds: Path, in_runs: bool) -> None:
-    """The note is on the screen and in the summary if the file is sorted by class, and only then."""
+def test_labels_in_runs_cause_a_note(run: Run, birds: Path, in_runs: bool) -> None:
+    """The note is on the screen and in the summary if and only if the file is sorted by class."""
     frame = pl.concat([make_birds(seed) for seed in range(5)])
     (frame.sort("truth") if in_runs else frame).write_csv("birds.csv")
-    done = run(*ONLINE, "--batch-rows", "70")
-    assert done.code == 0, done.err
-    said = "labels come in runs, "
+    result = run(*ONLINE, "--batch-rows", "70")
+    assert result.code == 0, result.err
+    note_start = "labels come in runs, "
     notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
-    assert any(note.startswith(said) for note in notes) == in_runs
-    assert (f"Note: {said}" in done.err) == in_runs
+    assert any(note.startswith(note_start) for note in notes) == in_runs
+    assert (f"Note: {note_start}" in result.err) == in_runs
 
 
 @pytest.mark.parametrize("method", online.METHODS)
@@ -83,7 +83,7 @@ def test_every_online_method(run: Run, birds: Path, method: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "csv.gz"])
-def test_predict_reads_what_fit_reads(run: Run, learned: Path, form: str) -> None:
+def test_predict_reads_the_formats_of_fit(run: Run, learned: Path, form: str) -> None:
     """Every format gives the same predictions, those of the saved pipeline, with covering rate and accuracy."""
     birds = make_birds(1)
     path = Path(f"new.{form}")
@@ -102,8 +102,10 @@ def test_predict_reads_what_fit_reads(run: Run, learned: Path, form: str) -> Non
     assert predictions["row"].to_list() == list(range(60))
     assert facts["rows"] == 60
     assert facts["accuracy"] == (predictions["label"] == birds["truth"]).mean() > 0.9
-    told = birds["species"] != ""
-    covered = [a in b.split("|") for a, b in zip(predictions["label"].filter(told), birds["species"].filter(told))]
+    labeled = birds["species"] != ""
+    covered = [
+        a in b.split("|") for a, b in zip(predictions["label"].filter(labeled), birds["species"].filter(labeled))
+    ]
     assert facts["covering_rate"] == pytest.approx(np.mean(covered))
     scores = predictions.select(predictions.columns[3:]).to_numpy()
     assert np.array_equal(np.array(["finch", "owl", "wren"])[scores.argmax(axis=1)], predictions["label"].to_numpy())
@@ -111,29 +113,28 @@ def test_predict_reads_what_fit_reads(run: Run, learned: Path, form: str) -> Non
 
 def test_predict_to_the_screen_and_without_labels(run: Run, learned: Path) -> None:
     make_birds(1).drop("species", "truth").write_csv("new.csv")
-    done = run("predict", learned, "new.csv", "--out", "-")
-    assert done.out.splitlines()[0] == "row,label,confidence,score:finch,score:owl,score:wren"
-    assert len(done.out.splitlines()) == 61
+    result = run("predict", learned, "new.csv", "--out", "-")
+    assert result.out.splitlines()[0] == "row,label,confidence,score:finch,score:owl,score:wren"
+    assert len(result.out.splitlines()) == 61
     facts = json.loads(run("predict", learned, "new.csv", "--out", "-", "--json").out)
     assert (facts["covering_rate"], facts["accuracy"], len(facts["predictions"])) == (None, None, 60)
     assert not Path("new-predictions.csv").exists()
 
 
-def test_truth_that_is_no_class_is_refused(run: Run, learned: Path) -> None:
-    """A set of two is no true label, and would count as a mistake; nothing is written."""
+def test_truth_that_is_not_a_class_is_rejected(run: Run, learned: Path) -> None:
+    """A set of two labels is not a true label, and would count as a mistake; no file is written."""
     birds = make_birds(1)
     birds.with_columns(pl.Series("truth", ["owl"] * 7 + ["owl|wren"] + [""] * 52)).write_csv("new.2024.csv")
-    done = run("predict", learned, "new.2024.csv", "--truth", "truth")
-    assert done.code == 2
-    message = "the truth column 'truth' contains 'owl|wren', which is not a class of the model"
-    assert f"new.2024.csv, row 7: {message}" in done.err
+    result = run("predict", learned, "new.2024.csv", "--truth", "truth")
+    assert result.code == 2
+    assert "new.2024.csv, row 7: the truth 'truth' contains 'owl|wren', which is not a class of the model" in result.err
     assert [file.name for file in Path.cwd().iterdir()] == ["new.2024.csv"]
     assert run("predict", learned, "new.2024.csv").code == 0
     assert Path("new.2024-predictions.csv").exists()
 
 
 def test_svmlight_from_fit_to_predict(run: Run) -> None:
-    """Lines with labels are learned from; lines without are predicted, and files of the other kind are refused."""
+    """`fit` reads lines with labels, and `predict` lines without; each rejects files of the other kind."""
     lines = [f"{'owl' if i % 2 else 'wren|finch' if i % 4 else 'wren'} {i % 2}:1 2:{i % 7}" for i in range(80)]
     Path("t.svm").write_text("\n".join([*lines, "finch 0:1 3:1"]))
     assert run("fit", "t.svm", "--online", "--hash-bits", "3", "--epochs", "3").code == 0
@@ -141,9 +142,9 @@ def test_svmlight_from_fit_to_predict(run: Run) -> None:
     assert run("predict", "t-oneof/model.skops", "new.svm").code == 0
     assert pl.read_csv("new-predictions.csv")["label"].to_list() == ["wren", "owl"]
     make_birds().write_csv("birds.csv")
-    done = run("predict", "t-oneof/model.skops", "birds.csv")
-    assert done.code == 2
-    assert "needs an svmlight file, as in training; birds.csv has the format csv" in done.err
+    result = run("predict", "t-oneof/model.skops", "birds.csv")
+    assert result.code == 2
+    assert "needs a svmlight file, as in training; birds.csv has another format" in result.err
 
 
 ERRORS: list[tuple[tuple[Any, ...], str]] = [
@@ -163,14 +164,14 @@ ERRORS: list[tuple[tuple[Any, ...], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("words", "said"), ERRORS)
-def test_errors(run: Run, birds: Path, words: tuple[Any, ...], said: str) -> None:
-    """Exit code 2, one sentence, and nothing written."""
-    done = run(*words)
-    assert (done.code, done.out) == (2, "")
-    errors = [line for line in done.err.splitlines() if not line.startswith("Note: ")]
+@pytest.mark.parametrize(("args", "message"), ERRORS)
+def test_errors(run: Run, birds: Path, args: tuple[Any, ...], message: str) -> None:
+    """Invalid input causes exit code 2 and an error of one sentence, and no file is written."""
+    result = run(*args)
+    assert (result.code, result.out) == (2, "")
+    errors = [line for line in result.err.splitlines() if not line.startswith("Note: ")]
     assert len(errors) == 1
-    assert said in errors[0]
+    assert message in errors[0]
     assert list(Path.cwd().iterdir()) == [birds.absolute()]
 
 
@@ -181,24 +182,24 @@ def test_a_folder_that_cannot_be_written_to(run: Run, birds: Path) -> None:
 
 
 def test_an_existing_checkpoint(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is continued with --resume, discarded with --restart, and otherwise unchanged."""
-    words = (*ONLINE, "--batch-rows", "20", "--checkpoint-rows", "20")
+    """An existing checkpoint is continued with --resume, discarded with --restart, and otherwise unchanged."""
+    args = (*ONLINE, "--batch-rows", "20", "--checkpoint-rows", "20")
     with monkeypatch.context() as patch:
         patch.setattr(online, "_write_model", _fail)
-        assert run(*words).code == 2
-    kept = Path("birds-oneof/checkpoint.npz")
-    before = kept.read_bytes()
-    done = run(*words)
-    assert done.code == 2
-    assert "Continue with --resume, or start again with --restart" in done.err
-    kept.write_bytes(before[: len(before) // 2])
-    assert "is damaged, or is not a checkpoint" in run(*words, "--resume").err
-    kept.write_bytes(before)
-    assert "option hash_bits 8; got 9" in run(*words, "--hash-bits", "9", "--resume").err
-    assert json.loads(run(*words, "--resume", "--json").out)["resumed_at"] == 60
-    kept.write_bytes(before)
-    assert json.loads(run(*words, "--restart", "--json").out)["resumed_at"] is None
-    assert not kept.exists()
+        assert run(*args).code == 2
+    checkpoint = Path("birds-oneof/checkpoint.npz")
+    before = checkpoint.read_bytes()
+    result = run(*args)
+    assert result.code == 2
+    assert "Continue with --resume, or start again with --restart" in result.err
+    checkpoint.write_bytes(before[: len(before) // 2])
+    assert "is damaged, or is not a checkpoint" in run(*args, "--resume").err
+    checkpoint.write_bytes(before)
+    assert "option hash_bits 8, and it is 9 now" in run(*args, "--hash-bits", "9", "--resume").err
+    assert json.loads(run(*args, "--resume", "--json").out)["resumed_at"] == 60
+    checkpoint.write_bytes(before)
+    assert json.loads(run(*args, "--restart", "--json").out)["resumed_at"] is None
+    assert not checkpoint.exists()
 
 
 def _fail(*_: Any, **__: Any) -> None:
@@ -226,12 +227,12 @@ def test_every_command_of_the_page_runs(run: Run) -> None:
     for command in commands:
         if "|" in command:
             piped = command.replace("oneof", f"{shlex.quote(sys.executable)} -m oneof.cli", 1)
-            done = subprocess.run(["/bin/sh", "-c", piped], capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
+            result = subprocess.run(["/bin/sh", "-c", piped], capture_output=True, text=True, check=False)
+            assert result.returncode == 0, result.stderr
         else:
-            program, *words = shlex.split(command)
+            program, *args = shlex.split(command)
             assert program == "oneof"
-            assert run(*words).code == 0, command
+            assert run(*args).code == 0, command
     for folder in ("clicks-oneof", "model", "piped", "words-oneof"):
         assert Path(folder, "model.skops").exists()
     assert Path("new-predictions.csv").exists()

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from oneof import persistence
-from tests.cli.conftest import Done, Run
+from tests.cli.conftest import Result, Run
 
 MESSAGES = {
     "Subject: connection\n\nThe modem was connected, and is connecting again.": "net",
@@ -39,30 +39,30 @@ def table(run: Run) -> Path:
     return Path("messages.parquet")
 
 
-def _fit(run: Run, table: Path, *words: str) -> Done:
-    done = run("fit", table, *FIT, *words, "--out", "out")
-    assert done.code == 0, done.err
-    assert "Warning" not in done.err
-    return done
+def _fit(run: Run, table: Path, *args: str) -> Result:
+    result = run("fit", table, *FIT, *args, "--out", "out")
+    assert result.code == 0, result.err
+    assert "Warning" not in result.err
+    return result
 
 
-def test_stems_and_stop_words_reach_the_model(run: Run, table: Path) -> None:
+def test_stems_and_stop_words_are_used_by_the_model(run: Run, table: Path) -> None:
     """The features are stems without stop words; summary, model file and report have the options."""
     _fit(run, table, *WORDS)
     model = persistence.load("out/model.skops")
     features = set(model.pipeline[0].get_feature_names_out())
     assert {"text0__ship", "text0__sail", "text0__connect", "text0__network", "text0__caf\u00e9"} <= features
     assert not features & {"text0__the", "text0__connected", "text0__ships", "text0__sailing"}
-    words = json.loads(Path("out/summary.json").read_text())["words"]
-    assert (words["stop_words"], words["stem"]) == ("english", "english")
-    assert model.summary["words"] == words
+    options = json.loads(Path("out/summary.json").read_text())["words"]
+    assert (options["stop_words"], options["stem"]) == ("english", "english")
+    assert model.summary["words"] == options
     assert "--stop-words english --stem english" in Path("out/report.html").read_text()
 
 
-def test_a_new_process_treats_words_the_same(run: Run, table: Path) -> None:
+def test_a_new_process_has_the_same_stems_and_stop_words(run: Run, table: Path) -> None:
     """`predict` needs no options: texts with new forms of known stems, and empty texts, get a label."""
     _fit(run, table, *WORDS)
-    here = run("predict", "out/model.skops", "new.parquet", "--out", "-")
+    expected = run("predict", "out/model.skops", "new.parquet", "--out", "-")
     command = [
         sys.executable,
         "-W",
@@ -75,14 +75,14 @@ def test_a_new_process_treats_words_the_same(run: Run, table: Path) -> None:
         "--out",
         "-",
     ]
-    there = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert (there.stdout, there.stderr) == (here.out, "")
-    rows = pl.read_csv(there.stdout.encode())
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (process.stdout, process.stderr) == (expected.out, "")
+    rows = pl.read_csv(process.stdout.encode())
     assert rows["label"].to_list()[:2] == ["net", "sea"]
     assert rows.null_count().sum_horizontal().to_list() == [0]
 
 
-def test_without_options_words_stay_as_they_are(run: Run, table: Path) -> None:
+def test_without_options_words_are_unchanged(run: Run, table: Path) -> None:
     """No language is assumed, and the option none is the default."""
     _fit(run, table)
     features = set(persistence.load("out/model.skops").pipeline[0].get_feature_names_out())
@@ -117,9 +117,9 @@ def test_tfidf_is_not_scaled_again(run: Run, table: Path) -> None:
 
 def test_compare_accepts_text_options(run: Run, table: Path) -> None:
     """`compare` has the same text options as `fit`."""
-    done = run("compare", table, *FIT, *WORDS, "--json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["best_method"] == "CLPL"
+    result = run("compare", table, *FIT, *WORDS, "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["best_method"] == "CLPL"
 
 
 def test_cubic_methods_are_excluded_with_many_words(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,14 +150,14 @@ def test_excluded_methods_are_noted(run: Run, table: Path, monkeypatch: pytest.M
     monkeypatch.setattr(
         methods, "SLOW_METHODS", tuple({*methods.default_estimators()} - {"CLPL", "GraphLogisticRegression"})
     )
-    done = run("fit", table, "--labels", "topic", "--method", "best", "--folds", "2", "--out", "out")
-    assert done.code == 0, done.err
-    assert " ".join(done.err.split()).count("GraphLogisticRegression is not compared") == 1
+    result = run("fit", table, "--labels", "topic", "--method", "best", "--folds", "2", "--out", "out")
+    assert result.code == 0, result.err
+    assert " ".join(result.err.split()).count("GraphLogisticRegression is not compared") == 1
     assert [
         "GraphLogisticRegression" in note for note in json.loads(Path("out/summary.json").read_text())["notes"]
     ] == [True]
-    done = run("compare", table, "--labels", "topic", "--folds", "2")
-    assert " ".join(done.err.split()).count("GraphLogisticRegression is not compared") == 1
+    result = run("compare", table, "--labels", "topic", "--folds", "2")
+    assert " ".join(result.err.split()).count("GraphLogisticRegression is not compared") == 1
 
 
 def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
@@ -171,24 +171,26 @@ def test_raw_text_of_an_archive(run: Run, table: Path) -> None:
     np.savez("messages.npz", text=content, text_offsets=ends, classes=np.array(names), candidates=bits)
     _fit(run, table, *WORDS)
     expected = run("predict", "out/model.skops", table, "--out", "-").out
-    done = run("fit", "messages.npz", "--labels", "candidates", *FIT[2:], *WORDS, "--out", "again")
-    assert done.code == 0, done.err
+    result = run("fit", "messages.npz", "--labels", "candidates", *FIT[2:], *WORDS, "--out", "again")
+    assert result.code == 0, result.err
     assert run("predict", "again/model.skops", "messages.npz", "--out", "-").out == expected
 
 
 def test_another_stemmer_is_noted(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model fitted with another version or package of the stemmer predicts with a note."""
     _fit(run, table, *WORDS)
-    made = json.loads(Path("out/summary.json").read_text())["words"]["stemmer"]
+    stemmer = json.loads(Path("out/summary.json").read_text())["words"]["stemmer"]
     assert run("predict", "out/model.skops", "new.parquet").err.count("stems") == 0
     monkeypatch.setattr("oneof.text.stemmer_version", lambda: "PyStemmer 99.0")
-    done = run("predict", "out/model.skops", "new.parquet")
-    assert done.code == 0
-    assert f"stems of {made}; PyStemmer 99.0 is installed here and some stems may differ" in " ".join(done.err.split())
+    result = run("predict", "out/model.skops", "new.parquet")
+    assert result.code == 0
+    assert f"stems of {stemmer}; PyStemmer 99.0 is installed here and some stems may differ" in " ".join(
+        result.err.split()
+    )
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("args", "message"),
     [
         (("--stem", "englsh"), "no stemmer for 'englsh'. Did you mean 'english'?"),
         (("--stop-words", "german"), "the file german of stop words does not exist. Give english, none, or a file"),
@@ -203,16 +205,16 @@ def test_another_stemmer_is_noted(run: Run, table: Path, monkeypatch: pytest.Mon
         (("--drop", "body", "--text", "signs"), "column 'signs' has no words. Exclude it by --drop signs"),
     ],
 )
-def test_invalid_options_are_errors(run: Run, table: Path, words: tuple[str, ...], message: str) -> None:
+def test_invalid_options_are_errors(run: Run, table: Path, args: tuple[str, ...], message: str) -> None:
     """Invalid options are one sentence with exit code 2, and no file is written."""
     Path("empty.txt").write_text(" \n")
     Path("latin.txt").write_bytes("\u00fcber".encode("latin-1"))
     frame = pl.read_parquet(table)
     frame.with_columns(more=pl.lit("and the of"), signs=pl.lit("!?")).write_parquet(table)
     before = sorted(Path.cwd().rglob("*"))
-    done = run("fit", table, *FIT, *words, *([] if "signs" in words else ["--drop", "signs"]))
-    assert (done.code, done.out) == (2, "")
-    assert message in done.err
+    result = run("fit", table, *FIT, *args, *([] if "signs" in args else ["--drop", "signs"]))
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
     assert sorted(Path.cwd().rglob("*")) == before
 
 
@@ -231,6 +233,6 @@ for words in {commands!r}:
     except SystemExit as end:
         assert end.code == 2, end.code
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     message = "Error: This needs snowballstemmer, which is not installed: run `pip install 'oneof[text]'`.\n"
-    assert done.stderr == message * 2
+    assert result.stderr == message * 2

@@ -1,4 +1,4 @@
-"""Fixtures that keep the tests to their own folders and off the network."""
+"""Fixtures that give each test its own folders and disable the network."""
 
 import os
 from pathlib import Path

@@ -200,7 +200,7 @@ def test_unknown_topics_are_unlabeled_and_the_label_matrix_has_all_topics(data_f
     assert (data.Y.astype(bool) & data.candidates.mask)[~unknown].any(axis=1).all()
 
 
-def test_raw_text_has_one_message_a_row(data_folder):
+def test_raw_text_has_one_message_per_row(data_folder):
     data = load("news20_raw", data_folder)
     assert len(data.text) == 18846
     assert all(isinstance(message, str) for message in data.text)

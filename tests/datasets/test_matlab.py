@@ -32,7 +32,7 @@ def test_either_orientation_and_storage_gives_the_same_sets(tmp_path, form, turn
     assert data.y.tolist() == [0, 1, None, 2]
 
 
-def test_sparse_features_stay_sparse(tmp_path):
+def test_sparse_features_remain_sparse(tmp_path):
     data = load_mat(write(tmp_path / "four.mat", data=sp.csc_matrix(X)))
     assert data.X.format == "csr"
     np.testing.assert_array_equal(data.X.toarray(), X)
@@ -106,8 +106,8 @@ def test_lost_is_unchanged_after_a_round_trip_through_matlab(tmp_path, data_fold
 def test_indices_outside_a_sparse_matrix_of_level_4_are_rejected(tmp_path):
     path = write(tmp_path / "four.mat", "4", data=sp.csc_array(7.0 * np.eye(4)))
     content = path.read_bytes()
-    place = content.index(struct.pack("<d", 7.0)) - 8 * 6  # after the row indices, before the column indices
-    assert struct.unpack_from("<d", content, place) == (4.0,)
-    path.write_bytes(content[:place] + struct.pack("<d", 3.0) + content[place + 8 :])
+    position = content.index(struct.pack("<d", 7.0)) - 8 * 6  # after the row indices, before the column indices
+    assert struct.unpack_from("<d", content, position) == (4.0,)
+    path.write_bytes(content[:position] + struct.pack("<d", 3.0) + content[position + 8 :])
     with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
         load_mat(path)

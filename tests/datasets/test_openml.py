@@ -136,7 +136,7 @@ def test_codes_of_nominal_columns_become_their_numbers(serve):
     assert data.X.dtype == np.uint8
 
 
-def test_missing_values_stay_missing(serve):
+def test_missing_values_remain_missing(serve):
     sent = bunch_of("dermatology")
     sent.data[3, 33] = sent.data[4, 0] = np.nan
     sent.categories["V0"] = [str(k) for k in range(9)]

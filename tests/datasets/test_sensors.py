@@ -1,4 +1,4 @@
-"""Laws of the synthetic rows of two sensors."""
+"""Properties of the synthetic rows of two sensors."""
 
 import numpy as np
 import pytest

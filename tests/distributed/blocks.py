@@ -7,7 +7,7 @@ from oneof import CandidateSets
 
 
 def table(n=240, d=5, n_classes=3, seed=0):
-    """Return rows, candidate sets of which every tenth is unlabeled, and the true labels."""
+    """Return rows, their candidate sets with every tenth row unlabeled, and the true labels."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     label = (X @ rng.normal(size=(d, n_classes)) + 0.3 * rng.normal(size=(n, n_classes))).argmax(axis=1)

@@ -21,13 +21,13 @@ def test_clpl_equals_the_ordinary_fit(monkeypatch, max_size, fit_intercept, spar
     """Weights and objective are equal to 1e-8, with the full Hessian and with products."""
     monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", max_size)
     X, y, _ = table()
-    here, there = (CLPL(C=0.7, fit_intercept=fit_intercept) for _ in range(2))
-    here.fit(sp.csr_array(X) if sparse else X, y)
+    expected, model = (CLPL(C=0.7, fit_intercept=fit_intercept) for _ in range(2))
+    expected.fit(sp.csr_array(X) if sparse else X, y)
     rows = in_blocks(X, LENGTHS)
-    distributed.fit(there, rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-8)
+    distributed.fit(model, rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-8)
 
 
 def test_full_hessian_equals_products():
@@ -45,8 +45,8 @@ def test_clpl_by_blocks_as_a_preconditioner(monkeypatch):
     monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", 0)
     X, y, _ = table()
     X = X * np.logspace(0, 2, 5)
-    here, there = CLPL(C=10.0).fit(X, y), distributed.fit(CLPL(C=10.0), in_blocks(X, LENGTHS), y)
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-7, atol=1e-9)
+    expected, model = CLPL(C=10.0).fit(X, y), distributed.fit(CLPL(C=10.0), in_blocks(X, LENGTHS), y)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-7, atol=1e-9)
 
 
 def make_plgp(**options):
@@ -82,13 +82,13 @@ def test_plgp_equals_the_ordinary_fit(monkeypatch, options, max_size):
     """Latents, probabilities and the evidence are equal to 1e-8, with optimized and with fixed kernels."""
     monkeypatch.setattr(plgp, "MAX_HESSIAN_SIZE", max_size)
     X, y, _ = table()
-    here, there = make_plgp(**options).fit(X, y), make_plgp(**options)
-    distributed.fit(there, in_blocks(X, LENGTHS), y)
-    for own, other in zip(here.latent_mean_and_cov(X[:40]), there.latent_mean_and_cov(X[:40])):
-        np.testing.assert_allclose(other, own, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), rtol=1e-8, atol=1e-8)
-    assert there.log_marginal_likelihood_value_ == pytest.approx(here.log_marginal_likelihood_value_, rel=1e-8)
-    assert str(there.kernel_) == str(here.kernel_)
+    expected, model = make_plgp(**options).fit(X, y), make_plgp(**options)
+    distributed.fit(model, in_blocks(X, LENGTHS), y)
+    for exact, blockwise in zip(expected.latent_mean_and_cov(X[:40]), model.latent_mean_and_cov(X[:40])):
+        np.testing.assert_allclose(blockwise, exact, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-8, atol=1e-8)
+    assert model.log_marginal_likelihood_value_ == pytest.approx(expected.log_marginal_likelihood_value_, rel=1e-8)
+    assert str(model.kernel_) == str(expected.kernel_)
 
 
 def test_the_default_kernel_equals_that_of_the_ordinary_fit():
@@ -97,13 +97,15 @@ def test_the_default_kernel_equals_that_of_the_ordinary_fit():
     for seed in range(6):
         X = np.random.default_rng(seed).normal(3.0, 2.0, size=(240, 5))
         y = np.arange(240) % 3
-        here, there = (PLGP(optimizer=None, approximation="nystroem", n_components=3, max_iter=1) for _ in range(2))
+        ordinary, blockwise = (
+            PLGP(optimizer=None, approximation="nystroem", n_components=3, max_iter=1) for _ in range(2)
+        )
         with pytest.warns(ConvergenceWarning):
-            here.fit(X, y)
+            ordinary.fit(X, y)
         with pytest.warns(ConvergenceWarning):
-            distributed.fit(there, in_blocks(X, LENGTHS), y)
-        kernels.append((here.kernel_.theta.tolist(), there.kernel_.theta.tolist()))
-    assert [own for own, _ in kernels] == [other for _, other in kernels]
+            distributed.fit(blockwise, in_blocks(X, LENGTHS), y)
+        kernels.append((ordinary.kernel_.theta.tolist(), blockwise.kernel_.theta.tolist()))
+    assert [of_ordinary for of_ordinary, _ in kernels] == [of_blockwise for _, of_blockwise in kernels]
 
 
 def test_plgp_of_csr_blocks():
@@ -111,7 +113,9 @@ def test_plgp_of_csr_blocks():
     X, y, _ = table()
     X[np.abs(X) < 0.5] = 0.0
     rows = in_blocks(X, LENGTHS)
-    dense, sparse = (distributed.fit(make_plgp(), own, y) for own in (rows, rows.map_blocks(sp.csr_matrix)))
+    dense, sparse = (
+        distributed.fit(make_plgp(), block_rows, y) for block_rows in (rows, rows.map_blocks(sp.csr_matrix))
+    )
     np.testing.assert_allclose(sparse.predict_proba(X), dense.predict_proba(X), rtol=1e-8, atol=1e-8)
 
 

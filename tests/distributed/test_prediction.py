@@ -59,10 +59,10 @@ def test_data_frames(rows):
     columns = table[list(frame.columns)]
     there = distributed.fit(AvgPerceptron(), columns, table["label"])
     assert there.feature_names_in_.tolist() == list(frame.columns)
-    one = dd.from_pandas(frame.assign(label=labels), npartitions=1)
-    here = AvgPerceptron().fit(frame, labels)
+    partition = dd.from_pandas(frame.assign(label=labels), npartitions=1)
+    expected = AvgPerceptron().fit(frame, labels)
     np.testing.assert_array_equal(
-        distributed.fit(AvgPerceptron(), one[list(frame.columns)], one["label"]).coef_, here.coef_
+        distributed.fit(AvgPerceptron(), partition[list(frame.columns)], partition["label"]).coef_, expected.coef_
     )
     np.testing.assert_array_equal(distributed.predict(there, columns).compute(), there.predict(frame))
 

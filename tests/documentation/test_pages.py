@@ -1,4 +1,4 @@
-"""The pages agree with the code: the table of methods, and the map from papers to files."""
+"""Agreement of the pages with the code: the table of methods, and the map from papers to files."""
 
 import ast
 import inspect
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the pages are not par
 def _rows() -> dict[str, list[str]]:
     table = (DOCS / "which_method.md").read_text()
     return {
-        found[1]: [cell.strip() for cell in found[2].split("|")]
-        for found in re.finditer(r"^\| \{py:class\}`~oneof\.(\w+)` .*?\)\) \|(.*)\|$", table, re.MULTILINE)
+        row[1]: [cell.strip() for cell in row[2].split("|")]
+        for row in re.finditer(r"^\| \{py:class\}`~oneof\.(\w+)` .*?\)\) \|(.*)\|$", table, re.MULTILINE)
     }
 
 
@@ -39,7 +39,7 @@ def test_the_table_of_methods_is_correct(estimator):
 
 
 def test_the_links_of_the_decision_figure_are_valid():
-    """The links of the figure, which no build of the site checks, lead to pages of public names."""
+    """The links of the figure, which no build of the site checks, are pages of public names."""
     links = re.findall(r'href="api/names/oneof\.([\w.]+)\.html"', (DOCS / "which_method.svg").read_text())
     listed = {
         name
@@ -50,10 +50,10 @@ def test_the_links_of_the_decision_figure_are_valid():
     assert {link.rsplit(".", 1)[-1] for link in links} <= listed
 
 
-def test_the_map_from_papers_to_code_is_right():
+def test_the_map_from_papers_to_code_is_correct():
     """Every file of the map exists and defines the functions that the map lists."""
     rows = re.findall(r"^\|.*\| `([\w/]+\.py)` \| (.*) \|$", (DOCS / "theory" / "index.md").read_text(), re.MULTILINE)
     assert len(rows) > 25
     for file, cell in rows:
-        made = {node.name for node in ast.parse((SOURCE / file).read_text()).body if hasattr(node, "name")}
-        assert set(re.findall(r"`(\w+)`", cell)) <= made, file
+        defined = {node.name for node in ast.parse((SOURCE / file).read_text()).body if hasattr(node, "name")}
+        assert set(re.findall(r"`(\w+)`", cell)) <= defined, file

@@ -70,13 +70,13 @@ def identifiers(tree: ast.AST) -> set[tuple[str, int]]:
 def test_identifiers_are_terms_of_the_field(file: Path) -> None:
     """No name of a module, class, function, argument or variable contains a banned word."""
     names = identifiers(ast.parse(file.read_text(encoding="utf-8"))) | {(file.stem, 1)}
-    wrong = [
+    faults = [
         f"line {line}: {name}, use {BANNED[word]}"
         for name, line in sorted(names, key=lambda item: item[1])
         for word in words_of(name)
         if word in BANNED
     ]
-    assert not wrong, f"{file.relative_to(ROOT)}: " + "; ".join(wrong)
+    assert not faults, f"{file.relative_to(ROOT)}: " + "; ".join(faults)
 
 
 def test_one_class_name_has_one_meaning() -> None:
@@ -94,11 +94,11 @@ def test_spelling_is_american() -> None:
     """No text of the project has the British spelling of a word that it uses, in code or in prose."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     files = [ROOT / name for name in listed] or [file for file in ROOT.rglob("*") if file.is_file()]
-    wrong = []
+    faults = []
     for file in files:
         if file.suffix not in TEXTS or not file.is_file() or file == Path(__file__):
             continue
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             if (match := BRITISH.search(line)) and "British spelling" not in line:
-                wrong.append(f"{file.relative_to(ROOT)}:{number}: {match[0]}")
-    assert not wrong
+                faults.append(f"{file.relative_to(ROOT)}:{number}: {match[0]}")
+    assert not faults

@@ -29,9 +29,9 @@ ARGUMENTS = {
 
 def public_estimators():
     """Return a fresh instance of every public estimator."""
-    found = (getattr(oneof, name) for name in oneof.__all__)
+    public = (getattr(oneof, name) for name in oneof.__all__)
     return [
-        c(**ARGUMENTS.get(c.__name__, {})) for c in found if isinstance(c, type) and issubclass(c, CandidateClassifier)
+        c(**ARGUMENTS.get(c.__name__, {})) for c in public if isinstance(c, type) and issubclass(c, CandidateClassifier)
     ]
 
 
@@ -60,7 +60,7 @@ def scaler(estimator):
 def table(n=60, d=4, K=3, seed=0, like=None):
     """Return rows of K clusters and their candidate sets as a mask, with exact, partial and unlabeled rows.
 
-    `like` is an estimator that the rows are for: where it takes no values below 0, they are moved.
+    If `like` is an estimator that requires nonnegative rows, the rows are shifted to be nonnegative.
     """
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, K, n)

@@ -27,19 +27,19 @@ def test_permuting_classes_permutes_scores(estimator):
     X, mask = table(like=estimator)
     # The last class of the published model has weights of 0, so that the prior distinguishes it from the others.
     order = [1, 0, 2] if name(estimator) == "GraphLogisticRegression" else [2, 0, 1]
-    plain = scores(clone(estimator).fit(X, mask), X)
+    reference = scores(clone(estimator).fit(X, mask), X)
     permuted = scores(clone(estimator).fit(X, mask[:, order]), X)
-    np.testing.assert_allclose(permuted, plain[:, order], rtol=1e-6, atol=1e-6 * np.abs(plain).max())
+    np.testing.assert_allclose(permuted, reference[:, order], rtol=1e-6, atol=1e-6 * np.abs(reference).max())
 
 
 @batch
-def test_row_order_is_immaterial(estimator):
+def test_row_order_does_not_matter(estimator):
     """Batch methods do not depend on the order of the rows."""
     X, mask = table(like=estimator)
     order = np.random.default_rng(1).permutation(len(X))
-    plain = scores(clone(estimator).fit(X, mask), X)
+    reference = scores(clone(estimator).fit(X, mask), X)
     permuted = scores(clone(estimator).fit(X[order], mask[order]), X)
-    np.testing.assert_allclose(permuted, plain, rtol=1e-6, atol=1e-6 * np.abs(plain).max())
+    np.testing.assert_allclose(permuted, reference, rtol=1e-6, atol=1e-6 * np.abs(reference).max())
 
 
 @every
@@ -63,7 +63,7 @@ def test_single_and_double_precision_agree(estimator):
 
 
 @every
-def test_widening_a_set_to_everything_drops_the_label(estimator):
+def test_a_set_of_all_classes_is_an_unlabeled_row(estimator):
     """A set of all classes is an unlabeled row, in every form."""
     X, _ = table(like=estimator)
     labels = [None if i % 4 == 0 else NAMES[i % 3] for i in range(len(X))]
@@ -195,11 +195,11 @@ def test_a_constant_feature(estimator):
     """With constant features all scores are finite; a feature of zeros has no effect."""
     X, mask = table(like=estimator)
     zero = np.column_stack([X, np.zeros(len(X))])
-    plain, with_zero = clone(estimator).fit(X, mask), clone(estimator).fit(zero, mask)
+    reference, with_zero = clone(estimator).fit(X, mask), clone(estimator).fit(zero, mask)
     if name(estimator) == "MultinomialEM":  # smoothing gives an absent word a positive probability, as in MultinomialNB
         assert np.isfinite(scores(with_zero, zero)).all()
     else:
-        np.testing.assert_allclose(scores(with_zero, zero), scores(plain, X), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(scores(with_zero, zero), scores(reference, X), rtol=1e-6, atol=1e-9)
     ones = np.column_stack([X, np.ones(len(X))])
     assert np.isfinite(scores(clone(estimator).fit(ones, mask), ones)).all()
     nothing = np.zeros((len(X), 2))
@@ -290,10 +290,10 @@ def test_rows_of_any_memory_layout_agree(estimator):
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     layouts = (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X.astype(int), X.astype(np.float16), wide)
     for rows in (*layouts, sp.csc_array(X), X.astype(">f8")):
-        plain = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64, order="C")
-        expected = scores(clone(estimator).fit(plain, mask), plain)
-        found = scores(clone(estimator).fit(rows, mask), plain)
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+        dense_rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64, order="C")
+        expected = scores(clone(estimator).fit(dense_rows, mask), dense_rows)
+        values = scores(clone(estimator).fit(rows, mask), dense_rows)
+        np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
 
 
 @every
@@ -301,8 +301,8 @@ def test_overflow_is_an_error_not_nan(estimator):
     """Features that overflow float64 raise an error that recommends scaling."""
     X, mask = table(like=estimator)
     if name(estimator) in OF_NEIGHBORS:
-        huge, plain = clone(estimator).fit(X * 1e300, mask), clone(estimator).fit(X, mask)
-        np.testing.assert_allclose(scores(huge, X * 1e300), scores(plain, X), rtol=1e-6, atol=1e-9)
+        huge, reference = clone(estimator).fit(X * 1e300, mask), clone(estimator).fit(X, mask)
+        np.testing.assert_allclose(scores(huge, X * 1e300), scores(reference, X), rtol=1e-6, atol=1e-9)
         return  # nearest neighbors do not depend on the scale: distances are normalized
     with pytest.raises(InputError, match=r"[Ss]cale the features"):
         clone(estimator).fit(X * 1e300, mask).predict(X * 1e300)

@@ -42,8 +42,8 @@ def test_harmonic_field_is_that_of_the_paper():
     queries, _ = table(20, seed=1)
     mean = NeighborGraph(n_neighbors=7).graph(X).transform(queries) @ balanced
     np.testing.assert_allclose(model.predict_proba(queries), mean / mean.sum(axis=1, keepdims=True), atol=1e-9)
-    plain = HarmonicField(n_neighbors=7, class_mass=False).fit(X, mask)
-    np.testing.assert_array_equal(plain.transduction_, F.argmax(axis=1))
+    reference = HarmonicField(n_neighbors=7, class_mass=False).fit(X, mask)
+    np.testing.assert_array_equal(reference.transduction_, F.argmax(axis=1))
     labels, confidence = model.disambiguate()
     np.testing.assert_array_equal(labels, model.transduction_)
     np.testing.assert_allclose(confidence, balanced.max(axis=1), atol=1e-9)

@@ -79,14 +79,14 @@ def test_a_solution_is_a_fixed_point_of_gaussian_mixtures(covariance):
 
 
 @forms
-def test_units_are_immaterial(covariance):
-    """Scaled features give the same probabilities; with spherical covariances, if all are scaled alike."""
+def test_units_do_not_matter(covariance):
+    """Scaled features give the same probabilities; with spherical covariances, all must be scaled by one factor."""
     X, mask = clouds()
     units = np.full(3, 1e4) if covariance == "spherical" else np.array([1e-3, 1.0, 1e4])
-    plain = GaussianEM(covariance=covariance, tol=1e-10).fit(X, mask)
+    reference = GaussianEM(covariance=covariance, tol=1e-10).fit(X, mask)
     shifted = GaussianEM(covariance=covariance, tol=1e-10).fit(X * units + [1.0, 2.0, 3.0], mask)
     np.testing.assert_allclose(
-        shifted.predict_proba(X * units + [1.0, 2.0, 3.0]), plain.predict_proba(X), rtol=1e-5, atol=1e-9
+        shifted.predict_proba(X * units + [1.0, 2.0, 3.0]), reference.predict_proba(X), rtol=1e-5, atol=1e-9
     )
 
 
@@ -142,9 +142,9 @@ def test_unlabeled_rows_help_if_classes_are_clusters(covariance):
     gains = []
     for seed in range(10):
         X, y = two_clouds(seed=seed)
-        known = np.where(np.arange(len(y)) < 4, y, -1)
+        partly_labeled = np.where(np.arange(len(y)) < 4, y, -1)
         wrong = [
-            (GaussianEM(w, covariance=covariance, max_iter=5000).fit(X, known).transduction_ != y).mean()
+            (GaussianEM(w, covariance=covariance, max_iter=5000).fit(X, partly_labeled).transduction_ != y).mean()
             for w in (0.0, 1.0)
         ]
         gains.append(wrong[0] - wrong[1])
@@ -157,9 +157,9 @@ def test_cross_validation_ignores_misleading_rows():
     y = np.arange(600) % 2
     cloud = rng.integers(0, 2, 600)
     X = np.column_stack([8.0 * cloud, 2.5 * y]) + rng.normal(size=(600, 2))  # the wide gap is independent of y
-    known = np.where(np.arange(600) < 60, y, -1)
-    plain, misled, chosen = (GaussianEM(w, covariance="spherical").fit(X, known) for w in (0.0, 1.0, "cv"))
-    errors = [(model.predict(X) != y).mean() for model in (plain, misled, chosen)]
+    partly_labeled = np.where(np.arange(600) < 60, y, -1)
+    reference, misled, chosen = (GaussianEM(w, covariance="spherical").fit(X, partly_labeled) for w in (0.0, 1.0, "cv"))
+    errors = [(model.predict(X) != y).mean() for model in (reference, misled, chosen)]
     assert errors[1] > errors[0] + 0.1
     assert errors[2] <= errors[0] + 0.02
     assert chosen.unlabeled_weight_ < 1.0
@@ -170,14 +170,14 @@ def test_constant_features_are_ignored(covariance):
     """Constant features have their value as mean and variance 0; their values in new rows have no effect."""
     X, mask = clouds()
     wide = np.column_stack([X[:, :1], np.full(len(X), 0.1), X[:, 1:]])
-    plain = GaussianEM(covariance=covariance).fit(X, mask)
+    reference = GaussianEM(covariance=covariance).fit(X, mask)
     model = GaussianEM(covariance=covariance).fit(wide, mask)
     np.testing.assert_allclose(model.means_[:, 1], 0.1)
     if covariance == "full":
         assert not model.covariances_[:, 1].any()
         assert not model.covariances_[:, :, 1].any()
     wide[:, 1] = 7.0
-    np.testing.assert_allclose(model.predict_proba(wide), plain.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(wide), reference.predict_proba(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("shrinkage", [None, 0.0])
@@ -189,12 +189,12 @@ def test_a_constant_with_a_rounded_mean_is_ignored(covariance, constant, shrinka
     y = (np.arange(1000) % 10 == 0).astype(int)
     X = rng.normal(size=(1000, 2)) + 1.5 * y[:, None]
     model = GaussianEM(covariance=covariance, shrinkage=shrinkage)
-    plain, more = clone(model).fit(X, y), clone(model).fit(np.column_stack([X, np.full(1000, constant)]), y)
+    reference, more = clone(model).fit(X, y), clone(model).fit(np.column_stack([X, np.full(1000, constant)]), y)
     shifted = np.column_stack([X, np.full(1000, constant + 1e-9)])
-    np.testing.assert_allclose(more.predict_proba(shifted), plain.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(more.predict_proba(shifted), reference.predict_proba(X), rtol=1e-9)
 
 
-def test_folds_that_cannot_be_fitted_cover_nothing():
+def test_folds_that_cannot_be_fitted_cover_no_row():
     """Cross-validation succeeds if a class has too few rows without a fold: that fold covers nothing."""
     X = np.arange(12.0)[:, None]
     y = ["a"] * 4 + ["b"] * 4 + ["c"] * 2 + [None] * 2

@@ -1,4 +1,4 @@
-"""Laws of GraphLogisticRegression with one view: its prior, its equations, and difficult rows."""
+"""GraphLogisticRegression with one view: its prior, its equations, and difficult rows."""
 
 import warnings
 
@@ -17,7 +17,7 @@ from tests.estimators.panel import table
 
 
 def few_labels(n=90, n_labeled=15, d=4, K=3, seed=0):
-    """Return rows of K clusters, and their labels, most of which are missing."""
+    """Return rows of K clusters and their labels; most labels are missing."""
     X, mask = table(n, d=d, K=K, seed=seed)
     truth = np.argmax(mask, axis=1)
     y = truth.copy()

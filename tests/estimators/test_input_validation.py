@@ -26,13 +26,15 @@ def test_a_flag_is_true_or_false(estimator, flag):
         with pytest.raises(InputError, match=rf"^`{flag}` must be True or False; got "):
             clone(estimator).set_params(**{flag: value}).fit(X, mask)
     seeded = clone(estimator).set_params(**({"random_state": 0} if flag == "shuffle" else {}))
-    other = not getattr(estimator, flag)
-    plain, of_numpy = (clone(seeded).set_params(**{flag: value}).fit(X, mask) for value in (other, np.bool_(other)))
-    np.testing.assert_array_equal(of_numpy.predict(X), plain.predict(X))
+    other_value = not getattr(estimator, flag)
+    reference, of_numpy = (
+        clone(seeded).set_params(**{flag: value}).fit(X, mask) for value in (other_value, np.bool_(other_value))
+    )
+    np.testing.assert_array_equal(of_numpy.predict(X), reference.predict(X))
 
 
 @every
-def test_a_failed_fit_leaves_no_mixed_model(estimator):
+def test_a_failed_fit_does_not_mix_models(estimator):
     """After invalid rows the estimator is not fitted; after an invalid parameter it is unchanged."""
     X, mask = table(20, like=estimator)
     model = clone(estimator).fit(X, mask)
@@ -56,8 +58,10 @@ def test_nonfinite_values_are_located(estimator, value):
     X, mask = table(20, like=estimator)
     model = clone(estimator).fit(X, mask)
     X[5, 1] = value
-    said = r"^row 5, column 1: X contains (NaN|infinity or a number that overflows its type)\. Impute the value or drop"
-    with pytest.raises(InputError, match=said):
+    message = (
+        r"^row 5, column 1: X contains (NaN|infinity or a number that overflows its type)\. Impute the value or drop"
+    )
+    with pytest.raises(InputError, match=message):
         clone(estimator).fit(sp.csr_array(X), mask)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         model.predict(X)

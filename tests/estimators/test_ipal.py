@@ -82,9 +82,9 @@ def test_tolerance_and_max_iter_bound_the_iterations():
 def test_the_scale_of_the_features_does_not_matter(size, form):
     """One factor for all features, of any size, changes neither label distributions nor decision values."""
     X, mask = table(80)
-    plain, scaled = IPAL().fit(X, mask), IPAL().fit(form(X * size), mask)
-    np.testing.assert_allclose(scaled.label_distributions_, plain.label_distributions_, atol=1e-7)
-    np.testing.assert_allclose(scores(scaled, form(X * size)), scores(plain, X), atol=1e-7)
+    reference, scaled = IPAL().fit(X, mask), IPAL().fit(form(X * size), mask)
+    np.testing.assert_allclose(scaled.label_distributions_, reference.label_distributions_, atol=1e-7)
+    np.testing.assert_allclose(scores(scaled, form(X * size)), scores(reference, X), atol=1e-7)
 
 
 def test_votes_do_not_depend_on_the_origin():
@@ -92,8 +92,8 @@ def test_votes_do_not_depend_on_the_origin():
     X, _ = table(200, 20)
     X, queries = (np.round(rows * 2**10) / 2**10 for rows in (X, table(20, 20, seed=1)[0]))
     y, model = np.arange(200) % 3, IPAL(prediction="votes")
-    plain, moved = clone(model).fit(X, y), clone(model).fit(X + 2.0**30, y)
-    np.testing.assert_allclose(scores(moved, queries + 2.0**30), scores(plain, queries), atol=1e-12)
+    reference, shifted = clone(model).fit(X, y), clone(model).fit(X + 2.0**30, y)
+    np.testing.assert_allclose(scores(shifted, queries + 2.0**30), scores(reference, queries), atol=1e-12)
 
 
 def test_exact_labels_do_not_change_and_are_predicted():

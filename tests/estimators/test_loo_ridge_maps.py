@@ -20,7 +20,7 @@ def counts(n=120, d=400, K=4, seed=0):
     return X, truth, make_partial_labels(truth, random_state=seed).mask
 
 
-def test_rows_of_mostly_zeros_stay_sparse():
+def test_rows_of_mostly_zeros_remain_sparse():
     """Dense and CSR counts use the maps that keep zeros, and CSR stays CSR."""
     X, truth, mask = counts()
     sparse = LOORidge().fit(sp.csr_array(X), mask)
@@ -63,10 +63,10 @@ def test_quantiles_do_not_depend_on_the_scale_of_a_feature():
     """An increasing function of a feature does not change its normal quantiles, for old and new rows."""
     X, _ = table(50)
     new, _ = table(20, seed=1)
-    plain, transformed = NormalQuantiles.fit(X), NormalQuantiles.fit(np.exp(X))
-    np.testing.assert_allclose(transformed(np.exp(new)), plain(new), atol=1e-12)
-    np.testing.assert_allclose(plain(X).mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(plain(X).std(axis=0), 1)
+    reference, transformed = NormalQuantiles.fit(X), NormalQuantiles.fit(np.exp(X))
+    np.testing.assert_allclose(transformed(np.exp(new)), reference(new), atol=1e-12)
+    np.testing.assert_allclose(reference(X).mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(reference(X).std(axis=0), 1)
 
 
 @pytest.mark.parametrize("features", ["l2", "maxabs_l2"])

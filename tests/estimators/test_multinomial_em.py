@@ -95,14 +95,14 @@ def topics(n, *, words=60, length=20, K=2, seed=0):
 def test_unlabeled_documents_help_if_classes_are_topics():
     """Nigam et al.'s claim: with one label per class, hundreds of unlabeled documents reduce the error, as by "cv"."""
     X, y = topics(600)
-    known = np.where(np.arange(600) < 2, y, -1)
-    errors = [(MultinomialEM(w).fit(X, known).predict(X) != y).mean() for w in (0.0, 1.0)]
+    partly_labeled = np.where(np.arange(600) < 2, y, -1)
+    errors = [(MultinomialEM(w).fit(X, partly_labeled).predict(X) != y).mean() for w in (0.0, 1.0)]
     assert errors[1] < 0.5 * errors[0]
-    known = np.where(np.arange(600) < 12, y, -1)
-    model = MultinomialEM("cv").fit(X, known)
+    partly_labeled = np.where(np.arange(600) < 12, y, -1)
+    model = MultinomialEM("cv").fit(X, partly_labeled)
     rates = dict(zip(model.cv_weights, model.cv_covering_rates_, strict=True))
     assert rates[model.unlabeled_weight_] >= rates[0.0]
-    assert (model.predict(X) != y).mean() <= (MultinomialEM(0.0).fit(X, known).predict(X) != y).mean()
+    assert (model.predict(X) != y).mean() <= (MultinomialEM(0.0).fit(X, partly_labeled).predict(X) != y).mean()
 
 
 def test_one_label_per_class_selects_the_smallest_weight():
@@ -167,19 +167,19 @@ def test_invalid_rows_are_located(sparse):
     X, mask = documents()
     form = sp.csr_array if sparse else np.asarray
     model = MultinomialEM().fit(form(X), mask)
-    wrong = X.copy()
-    wrong[7, 3], wrong[9, 1] = -2.0, -1.0
+    invalid = X.copy()
+    invalid[7, 3], invalid[9, 1] = -2.0, -1.0
     with pytest.raises(InputError, match=r"row 7, column 3: .*got -2"):
-        MultinomialEM().fit(form(wrong), mask)
+        MultinomialEM().fit(form(invalid), mask)
     with pytest.raises(InputError, match=r"row 7, column 3: .*got -2"):
-        model.predict(form(wrong))
-    wrong = X.copy()
-    wrong[5, 2] = 1e13
+        model.predict(form(invalid))
+    invalid = X.copy()
+    invalid[5, 2] = 1e13
     with pytest.raises(InputError, match=r"row 5: the total of a row.*got 1e.13. Scale the features"):
-        model.predict(form(wrong))
-    wrong[5, 2] = np.nan
+        model.predict(form(invalid))
+    invalid[5, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        MultinomialEM().fit(form(wrong), mask)
+        MultinomialEM().fit(form(invalid), mask)
 
 
 def test_convergence_warning():

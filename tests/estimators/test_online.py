@@ -75,10 +75,10 @@ def test_a_row_that_is_not_finite_is_named(estimator, options, rows, bad):
     X, mask = table(30)
     full = int(np.flatnonzero(mask.all(axis=1))[0])
     for row in (0, full, 29):
-        wrong = X.copy()
-        wrong[row, 3] = bad
+        invalid = X.copy()
+        invalid[row, 3] = bad
         for call in ("fit", "partial_fit"):
             model = clone(estimator)
             with pytest.raises(InputError, match=rf"^row {row}, column 3: X contains"):
-                getattr(model, call)(rows(wrong), mask)
+                getattr(model, call)(rows(invalid), mask)
             assert not hasattr(model, "coef_")

@@ -28,8 +28,10 @@ def test_permuting_classes_permutes_scores_from_a_random_start(estimator):
         square = float((V**2).sum())
         model._state = dataclasses.replace(model._state, V=V[columns], square=square, scale=1e-3)
         models.append(model.partial_fit(X, mask[:, columns]))
-    plain = scores(models[0], X)
-    np.testing.assert_allclose(scores(models[1], X), plain[:, order], rtol=1e-9, atol=1e-9 * np.abs(plain).max())
+    reference = scores(models[0], X)
+    np.testing.assert_allclose(
+        scores(models[1], X), reference[:, order], rtol=1e-9, atol=1e-9 * np.abs(reference).max()
+    )
 
 
 @online
@@ -63,7 +65,7 @@ def test_epochs_continue_the_stream(estimator):
 
 @online
 def test_shuffled_epochs_are_reproducible(estimator):
-    """The same seed gives the same weights, and another seed other ones."""
+    """Equal seeds give equal weights, and different seeds different weights."""
     X, mask = table(like=estimator)
     shuffled = clone(estimator).set_params(shuffle=True, n_epochs=3, random_state=4)
     first = clone(shuffled).fit(X, mask).coef_

@@ -127,9 +127,9 @@ def test_kernels_keep_their_digits_far_from_the_origin(form):
     """Scores of the default classifiers do not depend on the origin."""
     X, mask = table(60)
     X, away = np.round(X * 2**4) / 2**4, 2.0 ** (18 if form is np.float32 else 30)
-    plain = PLECOC(random_state=0).fit(X, mask).decision_function(X)
+    reference = PLECOC(random_state=0).fit(X, mask).decision_function(X)
     rows = (X + away).astype(form)
-    np.testing.assert_allclose(PLECOC(random_state=0).fit(rows, mask).decision_function(rows), plain, rtol=1e-3)
+    np.testing.assert_allclose(PLECOC(random_state=0).fit(rows, mask).decision_function(rows), reference, rtol=1e-3)
 
 
 @pytest.mark.parametrize("estimator", [None, LogisticRegression(), GaussianNB()])
@@ -186,7 +186,7 @@ def test_dense_and_sparse_rows_can_be_mixed():
 
 @pytest.mark.parametrize(("shape", "value"), [((7, 3), 0.3), ((6, 2), 2.3), ((6, 2), 1e150)])
 def test_sparse_features_that_are_constant(shape, value):
-    """Their variance is 0, and not negative by rounding."""
+    """Constant sparse features have a variance of 0, which rounding does not make negative."""
     X = np.full(shape, value)
     mask = np.eye(2, dtype=bool)[np.arange(shape[0]) % 2]
     dense, sparse = PLECOC(random_state=0).fit(X, mask), PLECOC(random_state=0).fit(sp.csr_array(X), mask)

@@ -94,11 +94,11 @@ def test_permuting_classes_permutes_latents():
 def test_a_kernel_for_each_class():
     """Equal kernels in a list equal one shared kernel; a list of another length raises an error."""
     X, mask = table(90)
-    one = PLGP(2.0 * RBF(2.0), tol=1e-9, **FIXED).fit(X, mask)
+    shared = PLGP(2.0 * RBF(2.0), tol=1e-9, **FIXED).fit(X, mask)
     each = PLGP([2.0 * RBF(2.0)] * 3, tol=1e-9, **FIXED).fit(X, mask)
     assert isinstance(each.kernel_, list)
-    np.testing.assert_allclose(each.latent_mode_, one.latent_mode_, atol=1e-7)
-    np.testing.assert_allclose(each.predict_proba(further()), one.predict_proba(further()), atol=1e-6)
+    np.testing.assert_allclose(each.latent_mode_, shared.latent_mode_, atol=1e-7)
+    np.testing.assert_allclose(each.predict_proba(further()), shared.predict_proba(further()), atol=1e-6)
     learned = PLGP([1.0 * RBF(2.0), 1.0 * RBF(2.0), ConstantKernel(1.0) * DotProduct()], random_state=0).fit(X, mask)
     assert len({str(kernel) for kernel in learned.kernel_}) == 3
     with pytest.raises(InputError, match="list of 2 for 3 classes"):
@@ -112,12 +112,12 @@ def test_optimization_increases_the_evidence(approximation):
     kernel = ConstantKernel(1.0, "fixed") * RBF(0.2) + WhiteKernel(0.5)
     options = {"approximation": approximation, "n_components": 80, "random_state": 0}
     start = PLGP(kernel, optimizer=None, **options).fit(X, mask)
-    found = PLGP(kernel, **options).fit(X, mask)
-    assert found.log_marginal_likelihood_value_ > start.log_marginal_likelihood_value_ + 1.0
-    assert found.kernel_.k1.k1.constant_value == 1.0
+    optimized = PLGP(kernel, **options).fit(X, mask)
+    assert optimized.log_marginal_likelihood_value_ > start.log_marginal_likelihood_value_ + 1.0
+    assert optimized.kernel_.k1.k1.constant_value == 1.0
     assert kernel.theta[0] == np.log(0.2)
     some = PLGP(kernel, optimizer_max_samples=40, n_restarts_optimizer=1, **options).fit(X, mask)
-    assert not np.array_equal(some.kernel_.theta, found.kernel_.theta)
+    assert not np.array_equal(some.kernel_.theta, optimized.kernel_.theta)
 
 
 def test_all_rows_as_landmarks_give_the_exact_evidence():
@@ -139,8 +139,8 @@ def test_samples_of_latents():
     np.testing.assert_array_equal(model.sample_latent(further(), 4000, random_state=0), drawn)
     mean, cov = model.latent_mean_and_cov(further())
     np.testing.assert_allclose(drawn.mean(axis=0), mean, atol=0.1)
-    found = np.einsum("stk,stj->tkj", drawn - mean, drawn - mean) / 4000
-    np.testing.assert_allclose(found, cov, atol=0.1)
+    sample_cov = np.einsum("stk,stj->tkj", drawn - mean, drawn - mean) / 4000
+    np.testing.assert_allclose(sample_cov, cov, atol=0.1)
 
 
 def test_a_fitted_model_does_not_change():

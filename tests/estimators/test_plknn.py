@@ -63,17 +63,17 @@ def test_the_scale_of_the_features_does_not_matter(size, rows):
     """Features of any size have the same votes: squares neither underflow nor overflow."""
     X, mask = table(80)
     queries, _ = table(20, seed=1)
-    plain, other = PLKNN().fit(X, mask), PLKNN().fit(rows(X * size), mask)
-    np.testing.assert_allclose(other.predict_proba(rows(queries * size)), plain.predict_proba(queries), atol=1e-9)
-    np.testing.assert_allclose(other.disambiguate().confidence, plain.disambiguate().confidence, atol=1e-9)
+    reference, scaled = PLKNN().fit(X, mask), PLKNN().fit(rows(X * size), mask)
+    np.testing.assert_allclose(scaled.predict_proba(rows(queries * size)), reference.predict_proba(queries), atol=1e-9)
+    np.testing.assert_allclose(scaled.disambiguate().confidence, reference.disambiguate().confidence, atol=1e-9)
 
 
 def test_votes_do_not_depend_on_the_origin():
     """Features far from the origin, compared with their variance, have the same votes."""
     X, mask = table(200, 20)
     X, queries = (np.round(rows * 2**10) / 2**10 for rows in (X, table(20, 20, seed=1)[0]))
-    plain, moved = PLKNN().fit(X, mask), PLKNN().fit(X + 2.0**30, mask)
-    np.testing.assert_allclose(moved.predict_proba(queries + 2.0**30), plain.predict_proba(queries), atol=1e-12)
+    reference, shifted = PLKNN().fit(X, mask), PLKNN().fit(X + 2.0**30, mask)
+    np.testing.assert_allclose(shifted.predict_proba(queries + 2.0**30), reference.predict_proba(queries), atol=1e-12)
 
 
 def test_overflowing_new_rows_are_rejected():

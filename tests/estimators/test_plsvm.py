@@ -110,10 +110,10 @@ def test_unlabeled_rows_have_no_effect(options):
     """Unlabeled rows change neither scores nor objective, for any kernel and solver."""
     X, mask = table(80)
     more, _ = table(40, seed=3)
-    plain = PLSVM(0.05, **options).fit(X, mask)
+    reference = PLSVM(0.05, **options).fit(X, mask)
     wide = PLSVM(0.05, **options).fit(np.vstack([X, more]), np.vstack([mask, np.ones((40, 3), dtype=bool)]))
-    np.testing.assert_allclose(wide.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9)
-    assert wide.objective_ == pytest.approx(plain.objective_, rel=1e-12)
+    np.testing.assert_allclose(wide.decision_function(X), reference.decision_function(X), rtol=1e-9, atol=1e-9)
+    assert wide.objective_ == pytest.approx(reference.objective_, rel=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-6, 256.0, 1e6, 1e30, 1e60])

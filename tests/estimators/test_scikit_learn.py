@@ -96,10 +96,10 @@ def test_pipelines_and_set_output(estimator):
     X, mask = table(like=estimator)
     rows = pd.DataFrame(X, columns=list("abcd"))
     Z = scaler(estimator).fit_transform(X)
-    plain = scores(clone(estimator).fit(Z, mask), Z)
+    reference = scores(clone(estimator).fit(Z, mask), Z)
     for output in ("default", "pandas", "polars"):
         model = make_pipeline(scaler(estimator), clone(estimator)).set_output(transform=output).fit(rows, mask)
-        np.testing.assert_allclose(scores(model, rows), plain, rtol=1e-9, atol=1e-9 * np.abs(plain).max())
+        np.testing.assert_allclose(scores(model, rows), reference, rtol=1e-9, atol=1e-9 * np.abs(reference).max())
         labels, confidence = model[-1].disambiguate()
         assert len(labels) == len(confidence) == len(X)
 
@@ -110,11 +110,11 @@ def test_cross_validation_with_an_indicator(estimator):
     X, mask = table(90, like=estimator)
     scoring = {"own": _own_score, "covering": covering_rate_scorer, "approximated": approximated_accuracy_scorer}
     for cv in (3, CandidateKFold(3, random_state=0)):
-        found = cross_validate(clone(estimator), X, mask.astype(int), cv=cv, scoring=scoring)
-        for values in (found[f"test_{scorer}"] for scorer in scoring):
+        results = cross_validate(clone(estimator), X, mask.astype(int), cv=cv, scoring=scoring)
+        for values in (results[f"test_{scorer}"] for scorer in scoring):
             assert values.shape == (3,)
             assert np.all((values >= 0) & (values <= 1))
-        np.testing.assert_array_equal(found["test_own"], found["test_covering"])
+        np.testing.assert_array_equal(results["test_own"], results["test_covering"])
 
 
 def _own_score(estimator, X, y):
@@ -175,8 +175,8 @@ def test_metadata_routing(estimator):
         given = {"sample_weight": weight} if takes_weight else {}
         routed = make_pipeline(first, model).fit(X, mask, **given).score(X, mask, sample_weight=weight)
     Z = scaler(estimator).fit_transform(X)
-    plain = clone(estimator).fit(Z, mask, **given)
-    assert routed == plain.score(Z, mask, sample_weight=weight)
+    reference = clone(estimator).fit(Z, mask, **given)
+    assert routed == reference.score(Z, mask, sample_weight=weight)
 
 
 @pytest.mark.parametrize("estimator", ONLINE, ids=name)

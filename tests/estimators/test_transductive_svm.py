@@ -67,7 +67,7 @@ def test_every_kernel_transduces(kernel, label_switching):
     ],
 )
 def test_a_kernel_by_name_by_function_and_precomputed_agree(kernel, function):
-    """The same Gram matrix gives the same scores, also for new rows; scores are sums over the rows."""
+    """Equal Gram matrices give equal scores, also for new rows; scores are sums over the rows."""
     X, _, labels = two_clusters()
     new = np.random.default_rng(9).normal(size=(5, 3))
     options = {"gamma": 0.3, "coef0": 1.0, "degree": 2, "tol": 1e-9}
@@ -85,13 +85,15 @@ def test_a_kernel_by_name_by_function_and_precomputed_agree(kernel, function):
 def test_the_fraction_of_positives_is_kept():
     """The rounded fraction of the unlabeled rows becomes positive: that of the labeled rows, or the given one."""
     X, truth, labels = two_clusters(apart=0.4)
-    rest = labels < 0
+    is_unlabeled = labels < 0
     default = TransductiveSVM().fit(X, labels)
-    assert default.transduction_[rest].sum() == int(np.floor(rest.sum() * truth[~rest].mean() + 0.5))
+    assert default.transduction_[is_unlabeled].sum() == int(
+        np.floor(is_unlabeled.sum() * truth[~is_unlabeled].mean() + 0.5)
+    )
     for fraction, number in ((0.0, 0), (0.25, 19), (1.0, 74)):
         model = TransductiveSVM(positive_fraction=fraction).fit(X, labels)
-        assert model.transduction_[rest].sum() == number
-        np.testing.assert_array_equal(model.transduction_[~rest], truth[~rest])
+        assert model.transduction_[is_unlabeled].sum() == number
+        np.testing.assert_array_equal(model.transduction_[~is_unlabeled], truth[~is_unlabeled])
         np.testing.assert_array_equal(model.disambiguate().labels, model.transduction_)
 
 
@@ -128,13 +130,13 @@ def test_transduction_is_within_the_sets():
 def test_defaults_do_not_depend_on_the_scale_of_the_features():
     """With C = 1 / mean ||x||^2, scores are the same for features in another unit."""
     X, _, labels = two_clusters()
-    plain = TransductiveSVM(tol=1e-9).fit(X, labels)
+    reference = TransductiveSVM(tol=1e-9).fit(X, labels)
     scaled = TransductiveSVM(tol=1e-9).fit(1000 * X, labels)
-    np.testing.assert_allclose(scaled.decision_function(1000 * X), plain.decision_function(X), atol=1e-6)
+    np.testing.assert_allclose(scaled.decision_function(1000 * X), reference.decision_function(X), atol=1e-6)
     C = 1 / (X**2).sum(axis=1).mean()
-    np.testing.assert_allclose(plain.C_unlabeled_path_[0][-1], C)
+    np.testing.assert_allclose(reference.C_unlabeled_path_[0][-1], C)
     given = TransductiveSVM(C, C, tol=1e-9).fit(X, labels)
-    np.testing.assert_allclose(given.decision_function(X), plain.decision_function(X), atol=1e-6)
+    np.testing.assert_allclose(given.decision_function(X), reference.decision_function(X), atol=1e-6)
 
 
 def test_unlabeled_rows_help_if_labels_are_few():
@@ -144,11 +146,11 @@ def test_unlabeled_rows_help_if_labels_are_few():
     X = rng.normal(size=(100, 2)) * [0.3, 1.5] + np.where(truth[:, None], [1.5, 0.0], [-1.5, 0.0])
     labels = np.full(100, -1)
     labels[[X[:50, 1].argmin(), 50 + X[50:, 1].argmax()]] = 0, 1
-    known = labels >= 0
-    alone = TransductiveSVM().fit(X[known], labels[known])
+    is_labeled = labels >= 0
+    supervised = TransductiveSVM().fit(X[is_labeled], labels[is_labeled])
     both = TransductiveSVM().fit(X, labels)
     assert (both.transduction_ == truth).mean() > 0.98
-    assert (alone.predict(X) == truth).mean() < 0.9
+    assert (supervised.predict(X) == truth).mean() < 0.9
 
 
 def test_labels_of_one_class_rank_the_others():
@@ -160,9 +162,9 @@ def test_labels_of_one_class_rank_the_others():
     fraction = truth.sum() / 70
     model = TransductiveSVM(positive_fraction=fraction).fit(X, y)
     assert ((model.transduction_ == "yes") == (truth == 1)).mean() > 0.95
-    plain = TransductiveSVM().fit(X, y)  # all labeled rows are of the first class, and so are all others
-    assert (plain.transduction_ == "no").all()
-    np.testing.assert_allclose(plain.decision_function(X), -2.0, atol=1e-6)
+    reference = TransductiveSVM().fit(X, y)  # all labeled rows are of the first class, and so are all others
+    assert (reference.transduction_ == "no").all()
+    np.testing.assert_allclose(reference.decision_function(X), -2.0, atol=1e-6)
 
 
 def test_sparse_text_of_many_features():

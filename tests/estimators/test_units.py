@@ -1,7 +1,6 @@
-"""What becomes of features in other units, where a class says that nothing does.
+"""Estimators that do not depend on the units of the features, as their documentation states.
 
-Factors are powers of two, by which no feature is rounded: what a method works out in a unit of its own is then the same
-to the last bit.
+The factors are powers of two, so that no feature is rounded, and methods that scale their input give identical bits.
 """
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.base import clone
 import oneof
 from oneof import CandidateSets
 
-ALIKE = {
+INVARIANT_TO_COMMON_UNIT = {
     "PLKNN": oneof.PLKNN(),
     "IPAL": oneof.IPAL(),
     "PLECOC": oneof.PLECOC(random_state=0),
@@ -28,46 +27,46 @@ ALIKE = {
     "GaussianEM(spherical)": oneof.GaussianEM(covariance="spherical"),
     "LOORidge(l2)": oneof.LOORidge(features="l2"),
 }
-"""One factor for all features changes nothing."""
-EACH = {
+"""Estimators that do not change if all features are multiplied by one factor."""
+INVARIANT_TO_EACH_UNIT = {
     "GaussianEM": oneof.GaussianEM(),
     "GaussianEM(tied)": oneof.GaussianEM(covariance="tied"),
     "GaussianEM(diagonal)": oneof.GaussianEM(covariance="diagonal"),
     "LOORidge": oneof.LOORidge(),
     "LOORidge(maxabs_l2)": oneof.LOORidge(features="maxabs_l2"),
 }
-"""Nor does a factor of its own for each."""
+"""Estimators that do not change if each feature is multiplied by its own factor."""
 
 
-def told(model, factors):
-    """Return the probabilities, or the scores, of new rows and the labels of those of fit."""
-    random = np.random.default_rng(0)
-    truth = random.integers(0, 3, 40)
-    X, new = random.normal(size=(40, 3)) + 2 * np.eye(3)[truth], random.normal(size=(10, 3)) + 1
+def scores_and_labels(model, factors):
+    """Return the probabilities or scores of new rows, and the disambiguated labels of the rows of fit."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 40)
+    X, new = rng.normal(size=(40, 3)) + 2 * np.eye(3)[truth], rng.normal(size=(10, 3)) + 1
     mask = np.eye(3, dtype=bool)[truth]
-    mask[10:18] |= random.random((8, 3)) < 0.5
+    mask[10:18] |= rng.random((8, 3)) < 0.5
     mask[18:] = True
     model = clone(model).fit(X * factors, CandidateSets(mask, np.arange(3)))
-    ask = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
-    return ask(new * factors), model.disambiguate().labels
+    predict = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
+    return predict(new * factors), model.disambiguate().labels
 
 
-@pytest.mark.parametrize("name", [*ALIKE, *EACH])
+@pytest.mark.parametrize("name", [*INVARIANT_TO_COMMON_UNIT, *INVARIANT_TO_EACH_UNIT])
 def test_one_factor_for_all_features_changes_nothing(name):
-    """A common unit of the features, smaller or larger, is seen in no score of new rows and no label of old ones."""
-    model = {**ALIKE, **EACH}[name]
-    scores, labels = told(model, 1.0)
+    """A common factor, small or large, changes neither the scores of new rows nor the labels of the rows of fit."""
+    model = {**INVARIANT_TO_COMMON_UNIT, **INVARIANT_TO_EACH_UNIT}[name]
+    scores, labels = scores_and_labels(model, 1.0)
     for factor in (2.0**-40, 2.0**60, *([2.0**-200] if "Transductive" in name else [])):
-        found, others = told(model, factor)
-        # Densities have a unit, whose logarithm is rounded.
-        np.testing.assert_allclose(found, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
-        np.testing.assert_array_equal(others, labels)
+        scaled_scores, scaled_labels = scores_and_labels(model, factor)
+        # The densities include the logarithm of the unit, which is rounded.
+        np.testing.assert_allclose(scaled_scores, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
+        np.testing.assert_array_equal(scaled_labels, labels)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", INVARIANT_TO_EACH_UNIT)
 def test_a_factor_for_each_feature_changes_nothing(name):
-    """Nor is it seen in which units the features are beside each other."""
-    scores, labels = told(EACH[name], 1.0)
-    found, others = told(EACH[name], np.array([2.0**-20, 1.0, 2.0**30]))
-    np.testing.assert_allclose(found, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
-    np.testing.assert_array_equal(others, labels)
+    """A different factor for each feature changes neither scores nor labels."""
+    scores, labels = scores_and_labels(INVARIANT_TO_EACH_UNIT[name], 1.0)
+    scaled_scores, scaled_labels = scores_and_labels(INVARIANT_TO_EACH_UNIT[name], np.array([2.0**-20, 1.0, 2.0**30]))
+    np.testing.assert_allclose(scaled_scores, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
+    np.testing.assert_array_equal(scaled_labels, labels)

@@ -1,4 +1,4 @@
-"""Laws of co-training: views as groups of columns, rows that lack views, and predictions from several views."""
+"""Co-training: views as groups of columns, rows that lack views, and predictions from several views."""
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ def two_views(n=120, n_labeled=40, noise=1.0, seed=0):
 
 
 def with_gaps(X, seed=1):
-    """Return rows of which some lack the first view and some the second, and the index of the missing view."""
+    """Return rows, some without the first view and some without the second, and the index of the missing view."""
     lack = np.random.default_rng(seed).integers(0, 4, len(X))
     X = X.copy()
     X[np.ix_(lack == 0, HALVES[0])] = np.nan
@@ -49,17 +49,17 @@ def test_copies_of_a_view_equal_one_view(prior, precision):
         np.testing.assert_allclose(fitted.predict_proba(copies), expected, atol=1e-4)
 
 
-def test_a_view_of_noise_costs_little():
-    """Compared with a good view alone, a further view of noise costs at most 2 points, and has a low weight."""
-    alone, both, weights = [], [], []
+def test_a_view_of_noise_reduces_accuracy_little():
+    """An additional view of noise reduces the accuracy by at most 2 points, and has a low weight."""
+    single_view, both, weights = [], [], []
     for seed in range(6):
         X, truth, y = two_views(200, 50, noise=2.0, seed=seed)
         noisy = np.hstack([X, np.random.default_rng(50 + seed).normal(size=X.shape)])
         model = GraphLogisticRegression(views=[range(6), range(6, 12)]).fit(noisy, y)
-        alone.append((GraphLogisticRegression().fit(X, y).predict(X) == truth)[50:].mean())
+        single_view.append((GraphLogisticRegression().fit(X, y).predict(X) == truth)[50:].mean())
         both.append((model.predict(noisy) == truth)[50:].mean())
         weights.append(model.view_weights_[1])
-    assert np.mean(both) >= np.mean(alone) - 0.02
+    assert np.mean(both) >= np.mean(single_view) - 0.02
     assert np.mean(weights) < 0.1
 
 
@@ -79,8 +79,8 @@ def test_auto_couples_views_unless_the_predictive_gain_decreases():
         assert np.abs(proba["auto"] - proba[not selected[-1]]).max() > 1e-2
         assert models[False].precisions_["coregularization"] == 0
         for view, columns in enumerate(HALVES):
-            alone = GraphLogisticRegression().fit(X[:, columns], y).predict_proba(X[:, columns])
-            np.testing.assert_allclose(models[False].predict_proba(X, view=view), alone, atol=1e-5)
+            single_view = GraphLogisticRegression().fit(X[:, columns], y).predict_proba(X[:, columns])
+            np.testing.assert_allclose(models[False].predict_proba(X, view=view), single_view, atol=1e-5)
     assert set(selected) == {True, False}
 
 
@@ -146,7 +146,7 @@ def test_unlabeled_rows_couple_views():
         assert disagreement[True] < disagreement[False]
 
 
-def test_without_rows_of_both_views_each_is_fitted_alone():
+def test_without_rows_of_both_views_each_is_fitted_separately():
     """Views without an unlabeled row in common are fitted independently."""
     X, _, y = two_views()
     first, second = X.copy(), X.copy()
@@ -154,8 +154,10 @@ def test_without_rows_of_both_views_each_is_fitted_alone():
     model = GraphLogisticRegression(views=HALVES).fit(np.vstack([first, second]), np.r_[y, y])
     assert "coregularization" not in model.precisions_
     for view, columns in enumerate(HALVES):
-        alone = GraphLogisticRegression().fit(X[:, columns], y)
-        np.testing.assert_allclose(model.predict_proba(X, view=view), alone.predict_proba(X[:, columns]), atol=1e-5)
+        single_view = GraphLogisticRegression().fit(X[:, columns], y)
+        np.testing.assert_allclose(
+            model.predict_proba(X, view=view), single_view.predict_proba(X[:, columns]), atol=1e-5
+        )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from oneof import CLPL, PLGP, PLKNN, PLSVM, AvgPerceptron, MaxPegasos, distributed
-from tests.fuzz.drawn import ROWS, SCALARS, Case, classes_of, either, features, fitted, optional, sets
+from tests.fuzz.strategies import ROWS, SCALARS, Case, classes_of, either, features, fitted, optional, sets
 
 LEARNERS = (
     CLPL(max_iter=5),
@@ -37,10 +37,10 @@ def blocks(draw: st.DrawFn) -> Case:
     if draw(st.booleans()):
         learner = draw(either(st.sampled_from(LEARNERS), st.one_of(SCALARS, st.just(PLKNN()), st.just(PLGP()))))
         return _fitted, (learner, rows, y, cut, own, sparse), draw(optional(classes=classes_of(y)))
-    asked = draw(st.sampled_from(list(ABLE)))
-    able = st.sampled_from(ABLE[asked]).map(fitted)
+    method = draw(st.sampled_from(list(ABLE)))
+    able = st.sampled_from(ABLE[method]).map(fitted)
     model = draw(either(able, st.one_of(SCALARS, st.just(fitted("online")), st.just(PLKNN()))))
-    return _asked, (asked, model, rows, y, cut, sparse), {}
+    return _predicted, (method, model, rows, y, cut, sparse), {}
 
 
 @st.composite
@@ -59,11 +59,11 @@ def _in_blocks(values: Any, cut: Any, *, sparse: bool = False) -> Any:
         return values
     if not isinstance(cut, int) or isinstance(cut, bool) or cut < 1:
         return values
-    found = da.from_array(values, chunks=(cut, *values.shape[1:]))
-    return found.map_blocks(sp.csr_array) if sparse and values.ndim == 2 else found
+    array = da.from_array(values, chunks=(cut, *values.shape[1:]))
+    return array.map_blocks(sp.csr_array) if sparse and values.ndim == 2 else array
 
 
-def _here(call: Any) -> Any:
+def _synchronous(call: Any) -> Any:
     import dask
 
     with dask.config.set(scheduler="synchronous"):
@@ -75,12 +75,12 @@ def _fitted(learner: Any, X: Any, y: Any, cut: Any, own: Any, sparse: bool, **na
 
     model = clone(learner) if hasattr(learner, "get_params") else learner
     sets_ = y if own is None else _in_blocks(y, cut if own == "same" else 2)
-    fit = _here(lambda: distributed.fit(model, _in_blocks(X, cut, sparse=sparse), sets_, **named))
+    fit = _synchronous(lambda: distributed.fit(model, _in_blocks(X, cut, sparse=sparse), sets_, **named))
     return getattr(fit, "coef_", None)
 
 
-def _asked(function: Any, model: Any, X: Any, y: Any, cut: Any, sparse: bool) -> Any:
-    given_ = (y,) if function is distributed.disambiguate else ()
-    found = _here(lambda: function(model, _in_blocks(X, cut, sparse=sparse), *given_))
-    parts = found if isinstance(found, tuple) else (found,)
-    return [_here(part.compute) for part in parts]
+def _predicted(function: Any, model: Any, X: Any, y: Any, cut: Any, sparse: bool) -> Any:
+    labels = (y,) if function is distributed.disambiguate else ()
+    result = _synchronous(lambda: function(model, _in_blocks(X, cut, sparse=sparse), *labels))
+    parts = result if isinstance(result, tuple) else (result,)
+    return [_synchronous(part.compute) for part in parts]

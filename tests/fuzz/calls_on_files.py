@@ -15,8 +15,8 @@ from scipy.io import savemat
 from oneof import CLPL, PLKNN, AvgPerceptron, MaxPegasos, datasets, persistence, stream, text
 from oneof.io import Overrides, TextOptions
 from oneof.labeling import LabelTable
-from tests.fuzz.drawn import SCALARS, Case, either, fitted, optional, several
 from tests.fuzz.labels import NAMES
+from tests.fuzz.strategies import SCALARS, Case, either, fitted, optional, several
 
 
 @functools.cache
@@ -41,7 +41,7 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 @st.composite
 def texts(draw: st.DrawFn) -> Case:
     lines = either(st.one_of(st.text(max_size=20), st.sampled_from(["the cats don't", "oil wheat", "\ud800", "\0"])))
-    given_ = draw(either(st.lists(lines, min_size=1, max_size=5)))
+    lines_ = draw(either(st.lists(lines, min_size=1, max_size=5)))
     named = draw(
         optional(
             stop_words=either(st.sampled_from(["english", None, ["the"], (), ["don't"]])),
@@ -50,14 +50,14 @@ def texts(draw: st.DrawFn) -> Case:
     )
     if draw(st.booleans()):
         return _stems, (draw(lines),), named
-    return _words, (given_,), named
+    return _words, (lines_,), named
 
 
-def _words(given_: Any, **named: Any) -> Any:
+def _words(lines_: Any, **named: Any) -> Any:
     """Count the words; errors of scikit-learn's vectorizer are raised unchanged."""
     vectorizer = text.make_vectorizer(**named)
     try:
-        return vectorizer.fit_transform(given_)
+        return vectorizer.fit_transform(lines_)
     except (ValueError, AttributeError, TypeError):
         return None
 
@@ -81,12 +81,12 @@ def single_rows(draw: st.DrawFn) -> Case:
 
 def _one_by_one(learner: Any, classes: Any, lines: Any, **named: Any) -> Any:
     model = stream.RiverClassifier(learner, classes, **named)
-    found = []
+    probabilities = []
     for row, label in lines:
-        found.append(model.predict_proba_one(row))
+        probabilities.append(model.predict_proba_one(row))
         model.predict_one(row)
         model.learn_one(row, label)
-    return [list(shares.values()) for shares in found], model.fitted().coef_
+    return [list(row_proba.values()) for row_proba in probabilities], model.fitted().coef_
 
 
 @st.composite
@@ -102,23 +102,23 @@ def data_sets(draw: st.DrawFn) -> Case:
             path = either(st.just(folder() / "birds.mat"), st.one_of(st.sampled_from(_ODD), st.just(folder())))
             return datasets.load_mat, (draw(path),), {}
         case _:
-            here = ["iris", "wine"] + ["birds"] * isinstance(home, str | Path)
+            available = ["iris", "wine"] + ["birds"] * isinstance(home, str | Path)
             odd = st.one_of(SCALARS, st.sampled_from(["../iris", "", "irises", "a/b", "\0", ".", "~", "é"]))
-            return _alone, (_loaded, draw(either(st.sampled_from(here), odd)), home), {}
+            return _alone, (_loaded, draw(either(st.sampled_from(available), odd)), home), {}
 
 
 _ODD = (3, 1.5, b"x", object(), [], len, "", "~", "~nobody/x", True)
 
 
-def _alone(function: Any, *given_: Any) -> Any:
+def _alone(function: Any, *args: Any) -> Any:
     """Call with only these data sets visible."""
     with mock.patch.dict(os.environ, ONEOF_DATA=str(folder()), XDG_CACHE_HOME=str(folder())):
-        return function(*given_)
+        return function(*args)
 
 
 def _loaded(name: Any, home: Any) -> Any:
-    found = datasets.load(name, home)
-    return found.X, found.candidates
+    data = datasets.load(name, home)
+    return data.X, data.candidates
 
 
 @st.composite
@@ -151,8 +151,8 @@ def streams(draw: st.DrawFn) -> Case:
     estimator = draw(
         either(st.sampled_from([AvgPerceptron(), MaxPegasos(average=True)]), st.one_of(SCALARS, st.just(CLPL())))
     )
-    kept = draw(optional(every_rows=several(1, 30), every_seconds=either(st.sampled_from([None, 60.0]))))
-    return _streamed, (source, estimator, named, kept if draw(st.integers(0, 2)) == 0 else None), format_
+    interval = draw(optional(every_rows=several(1, 30), every_seconds=either(st.sampled_from([None, 60.0]))))
+    return _streamed, (source, estimator, named, interval if draw(st.integers(0, 2)) == 0 else None), format_
 
 
 def _batches(source: Any, **named: Any) -> Any:
@@ -160,16 +160,16 @@ def _batches(source: Any, **named: Any) -> Any:
 
 
 def _opened(source: Any, **named: Any) -> Any:
-    found = stream.open_source(source, **named)
-    assert isinstance(found, stream.Source)
-    return len(found.identity())
+    opened = stream.open_source(source, **named)
+    assert isinstance(opened, stream.Source)
+    return len(opened.identity())
 
 
-def _streamed(source: Any, estimator: Any, named: Any, kept: Any, **further: Any) -> Any:
+def _streamed(source: Any, estimator: Any, named: Any, interval: Any, **options: Any) -> Any:
     with tempfile.TemporaryDirectory() as scratch:
-        checkpoints = None if kept is None else stream.CheckpointConfig(Path(scratch, "kept"), **kept)
-        found = stream.fit_stream(source, estimator, stream.StreamOptions(**named), checkpoints=checkpoints, **further)
-    return found.model.steps[-1][1].coef_
+        checkpoints = None if interval is None else stream.CheckpointConfig(Path(scratch, "kept"), **interval)
+        result = stream.fit_stream(source, estimator, stream.StreamOptions(**named), checkpoints=checkpoints, **options)
+    return result.model.steps[-1][1].coef_
 
 
 @st.composite

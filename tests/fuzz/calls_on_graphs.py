@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from oneof import CandidateSets, diffusion_kernel, graphs, plots, regularized_laplacian_kernel
-from tests.fuzz.drawn import ROWS, SCALARS, Case, classes_of, either, features, just, optional, sets, several
 from tests.fuzz.labels import SET_FORMS
 from tests.fuzz.parameters import NUMBERS
 from tests.fuzz.rows import in_form
+from tests.fuzz.strategies import ROWS, SCALARS, Case, classes_of, either, features, just, optional, sets, several
 
 
 @st.composite
@@ -97,8 +97,8 @@ def pictures(draw: st.DrawFn) -> Case:
     y = draw(sets(n, K, SET_FORMS))
     function = draw(st.sampled_from([plots.plot_set_sizes, plots.plot_class_frequencies, plots.plot_cooccurrence]))
     if draw(st.integers(0, 3)) == 0:
-        known = draw(classes_of(y))
-        labels = [known[0]] * n if isinstance(known, list | tuple) and len(known) else known
+        classes = draw(classes_of(y))
+        labels = [classes[0]] * n if isinstance(classes, list | tuple) and len(classes) else classes
         return _drawn, (plots.plot_decisions, y, draw(either(just(labels), sets(n, K)))), {}
     return _drawn, (function, y), {}
 

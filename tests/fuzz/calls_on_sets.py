@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from oneof import CandidateSets, make_partial_labels, metrics, model_selection
 from oneof.datasets import make_two_sensors
-from tests.fuzz.drawn import (
+from tests.fuzz.labels import FORMS, MASK_FORMS, NAMED_FORMS, NAMES, SET_FORMS
+from tests.fuzz.strategies import (
     CORRUPTED,
     ROWS,
     SCALARS,
@@ -22,8 +23,7 @@ from tests.fuzz.drawn import (
     optional,
     several,
 )
-from tests.fuzz.drawn import sets as sets_
-from tests.fuzz.labels import FORMS, MASK_FORMS, NAMED_FORMS, NAMES, SET_FORMS
+from tests.fuzz.strategies import sets as sets_
 
 MAKERS = {"labels": NAMED_FORMS, "sets": FORMS, "indicator": MASK_FORMS, "complementary": SET_FORMS, "init": ("mask",)}
 """Constructors of candidate sets with the forms of labels that they accept."""
@@ -47,8 +47,8 @@ def set_makers(draw: st.DrawFn) -> Case:
 @st.composite
 def annotations(draw: st.DrawFn) -> Case:
     rows, n_asked = draw(st.integers(1, 3)), draw(st.integers(2, 4))
-    said = st.lists(st.sampled_from([*NAMES[:2], None]), min_size=n_asked * rows, max_size=n_asked * rows)
-    answers = np.array(draw(said), dtype=object).reshape(rows, n_asked)
+    cells = st.lists(st.sampled_from([*NAMES[:2], None]), min_size=n_asked * rows, max_size=n_asked * rows)
+    answers = np.array(draw(cells), dtype=object).reshape(rows, n_asked)
     y = draw(either(st.sampled_from([answers, answers.tolist()]), sets_(rows, 3)))
     named = draw(optional(min_votes=several(1, 2), top_k=several(1, 3), classes=either(st.just(NAMES))))
     return CandidateSets.from_annotations, (y,), named
@@ -65,9 +65,15 @@ def hierarchies(draw: st.DrawFn) -> Case:
         {"a": []},
     )
     tree = draw(either(st.sampled_from(trees[:3]), st.one_of(st.sampled_from(trees), SCALARS)))
-    known = [*tree, *(leaf for leaves in tree.values() for leaf in leaves)] if isinstance(tree, dict) else NAMES
-    said = st.lists(st.sampled_from([*(known or NAMES), None]), min_size=1, max_size=5)
-    return CandidateSets.from_hierarchy, (draw(either(said, sets_(3, 3))), tree), draw(optional(classes=either(said)))
+    labels_of_tree = (
+        [*tree, *(leaf for leaves in tree.values() for leaf in leaves)] if isinstance(tree, dict) else NAMES
+    )
+    labels = st.lists(st.sampled_from([*(labels_of_tree or NAMES), None]), min_size=1, max_size=5)
+    return (
+        CandidateSets.from_hierarchy,
+        (draw(either(labels, sets_(3, 3))), tree),
+        draw(optional(classes=either(labels))),
+    )
 
 
 @st.composite
@@ -106,14 +112,16 @@ def judgments(draw: st.DrawFn) -> Case:
     )
     weights = either(st.sampled_from([np.ones(n), np.arange(n), [1e300] * n, np.zeros(n)]))
     named = draw(optional(classes=classes_of(y), sample_weight=weights))
-    known = named["classes"] if isinstance(named.get("classes"), list | tuple) else draw(classes_of(y))
-    many = max(len(known), 1) if isinstance(known, list | tuple) else K
+    classes = named["classes"] if isinstance(named.get("classes"), list | tuple) else draw(classes_of(y))
+    many = max(len(classes), 1) if isinstance(classes, list | tuple) else K
     if function is metrics.approximated_accuracy:
         shares = np.random.default_rng(draw(st.integers(0, 99))).dirichlet(np.ones(many), n)
         return function, (y, draw(either(st.sampled_from([shares, shares.tolist()]), features(n, many)))), named
-    right = [known[i % many] for i in range(n)] if isinstance(known, list | tuple) and len(known) else list(range(n))
+    truth = (
+        [classes[i % many] for i in range(n)] if isinstance(classes, list | tuple) and len(classes) else list(range(n))
+    )
     labels = st.sampled_from([[NAMES[i % K] for i in range(n)], np.full(n, np.nan), np.arange(n, dtype=object)])
-    return function, (y, draw(either(just(right), st.one_of(labels, sets_(n, K))))), named
+    return function, (y, draw(either(just(truth), st.one_of(labels, sets_(n, K))))), named
 
 
 @st.composite
@@ -148,8 +156,8 @@ def hidings(draw: st.DrawFn) -> Case:
                 lambda s: s
             )
         )
-    known = draw(classes_of(y))
-    many = len(known) if isinstance(known, list | tuple) else K
+    classes = draw(classes_of(y))
+    many = len(classes) if isinstance(classes, list | tuple) else K
     if kind == "confusable":
         named |= draw(optional(epsilon=either(st.floats(0, 1)), confusion=either(just(np.ones((many, many))))))
     if kind == "cooccurring" or draw(CORRUPTED):

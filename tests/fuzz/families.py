@@ -24,8 +24,8 @@ from oneof.comparison import (
     default_method,
     learning_curve,
 )
-from tests.fuzz import calls_on_blocks, calls_on_files, calls_on_graphs, calls_on_sets, calls_that_learn
-from tests.fuzz.drawn import Family
+from tests.fuzz import calls_on_blocks, calls_on_files, calls_on_graphs, calls_on_learners, calls_on_sets
+from tests.fuzz.strategies import Family
 
 FAMILIES = {
     "sets": Family(calls_on_sets.set_makers, 3.0, (CandidateSets,)),
@@ -75,18 +75,18 @@ FAMILIES = {
             plots.plot_learning_curve,
         ),
     ),
-    "queries": Family(calls_that_learn.queries, 1.5, (active.query, active.query_subsets, active.simulate)),
-    "comparisons": Family(calls_that_learn.comparisons, 0.7, (compare, learning_curve)),
+    "queries": Family(calls_on_learners.queries, 1.5, (active.query, active.query_subsets, active.simulate)),
+    "comparisons": Family(calls_on_learners.comparisons, 0.7, (compare, learning_curve)),
     "choices": Family(
-        calls_that_learn.choices,
+        calls_on_learners.choices,
         1.0,
         (
             default_estimators,
             default_method,
         ),
     ),
-    "documents": Family(calls_that_learn.documents, 1.0, (multilabel.breakeven_score,)),
-    "sessions": Family(calls_that_learn.sessions, 1.0, (labeling.LabelingSession,)),
+    "documents": Family(calls_on_learners.documents, 1.0, (multilabel.breakeven_score,)),
+    "sessions": Family(calls_on_learners.sessions, 1.0, (labeling.LabelingSession,)),
     "texts": Family(calls_on_files.texts, 1.0, (text.make_vectorizer, text.StemTokenizer)),
     "single rows": Family(calls_on_files.single_rows, 1.0, (stream.RiverClassifier,)),
     "data sets": Family(

@@ -1,4 +1,4 @@
-"""The law of all fuzz tests: the valid outcomes of a call with any arguments.
+"""Valid outcomes of a call with any arguments, which all fuzz tests assert.
 
 A call returns finite numbers or raises a documented exception of oneof, causes no NumPy warning, leaves its arguments
 unchanged, and returns in time.
@@ -56,19 +56,19 @@ class HangError(AssertionError):
     """Raised if a call does not return in time."""
 
 
-def outcome(call: Callable[..., Any], *given: Any, may_be_nan: bool = False, **named: Any) -> Any:
+def outcome(call: Callable[..., Any], *args: Any, may_be_nan: bool = False, **named: Any) -> Any:
     """Call a function, check its outcome, and return the result or the documented exception."""
-    before = fingerprint((given, named))
+    before = fingerprint((args, named))
     with ends(), warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ALLOWED_WARNINGS)
         try:
-            result = call(*given, **named)
+            result = call(*args, **named)
         except DOCUMENTED as error:
             result = error
     if isinstance(result, DOCUMENTED):
         assert str(result).strip(), f"{type(result).__name__} without a word"
-    assert fingerprint((given, named)) == before, "what was given has changed"
+    assert fingerprint((args, named)) == before, "the arguments have changed"
     CAME["refused" if isinstance(result, DOCUMENTED) else "answered"] += 1
     if not may_be_nan:
         assert_finite(result)
@@ -100,8 +100,8 @@ def fingerprint(value: Any) -> Any:
     if isinstance(value, np.ma.MaskedArray):
         return np.ma.getdata(value).tobytes(), np.ma.getmaskarray(value).tobytes()
     if isinstance(value, np.ndarray):
-        held = repr(value.tolist()) if value.dtype.hasobject else value.tobytes()
-        return type(value), value.dtype, value.shape, value.flags.writeable, held
+        content = repr(value.tolist()) if value.dtype.hasobject else value.tobytes()
+        return type(value), value.dtype, value.shape, value.flags.writeable, content
     if sp.issparse(value):
         parts = [getattr(value, name, None) for name in ("data", "indices", "indptr", "row", "col", "offsets")]
         return value.format, value.shape, [fingerprint(p) for p in parts if isinstance(p, np.ndarray)]

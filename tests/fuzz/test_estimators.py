@@ -47,7 +47,7 @@ def test_estimators(estimator):
 
 
 def play(estimator: Any, case: tuple[Any, ...]) -> None:
-    """Call the methods of an estimator in turn, and check the outcome of each."""
+    """Call the methods of an estimator one after the other, and check each outcome."""
     settings, X, y, Z, z = case
     model = outcome(type(estimator), **settings)
     fitted = outcome(model.fit, X, y)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from tests.estimators.panel import ALL
-from tests.fuzz.drawn import Case
 from tests.fuzz.families import FAMILIES
 from tests.fuzz.outcome import outcome
 from tests.fuzz.profile import cases
+from tests.fuzz.strategies import Case
 
 API = Path(__file__).resolve().parents[2] / "docs" / "api"
 MAY_BE_NAN = ("rankings", "documents")
@@ -67,8 +67,8 @@ def test_every_public_name_is_in_a_family():
     """Every name on an API page is called by a family, or listed above with a reason."""
     called = [call for family in FAMILIES.values() for call in family.calls] + [type(model) for model in ALL]
     public = list(_public())
-    left = {name for name, value in public if not any(value is call for call in called) and not _is_error(value)}
-    assert left == set(EXEMPT)
+    uncovered = {name for name, value in public if not any(value is call for call in called) and not _is_error(value)}
+    assert uncovered == set(EXEMPT)
     assert all(any(call is value for _, value in public) for call in called), "a family calls what is not public"
 
 
@@ -81,7 +81,7 @@ def _public():
     for page in sorted(API.glob("*.md")):
         module = None
         for line in page.read_text("utf-8").splitlines():
-            if found := re.match(r"\.\. currentmodule:: (\S+)", line):
-                module = importlib.import_module(found[1])
-            elif module is not None and (found := re.fullmatch(r"   (\w+)", line)):
-                yield found[1], getattr(module, found[1])
+            if match := re.match(r"\.\. currentmodule:: (\S+)", line):
+                module = importlib.import_module(match[1])
+            elif module is not None and (match := re.fullmatch(r"   (\w+)", line)):
+                yield match[1], getattr(module, match[1])

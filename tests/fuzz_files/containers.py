@@ -25,9 +25,9 @@ def _zip_parts(data: bytes) -> list[bytes]:
 
 def _zip(data: bytes, parts: Sequence[bytes]) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(out, "w") as made:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(out, "w") as target:
         for name, part in zip(archive.namelist(), parts, strict=True):
-            made.writestr(name, part)
+            target.writestr(name, part)
     return out.getvalue()
 
 
@@ -47,4 +47,4 @@ RECORDS = Container(_lines, _with_checksums)
 
 def json_lines(*objects: object) -> bytes:
     """Return objects as JSON lines."""
-    return b"".join(json.dumps(thing).encode() + b"\n" for thing in objects)
+    return b"".join(json.dumps(item).encode() + b"\n" for item in objects)

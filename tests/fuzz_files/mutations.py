@@ -13,18 +13,18 @@ _TELLING = (
 
 
 def mutated(seeds: Sequence[bytes], n: int, container: Container, seed: int) -> Iterator[bytes]:
-    """Yield `n` changed files: each type of change in turn, half of them within parts that have checksums."""
+    """Yield `n` changed files: the types of change alternate; half of them are within parts with checksums."""
     generator = random.Random(seed)
     for number in range(n):
         data = seeds[number % len(seeds)]
-        other = seeds[generator.randrange(len(seeds))]
+        donor = seeds[generator.randrange(len(seeds))]
         change = _CHANGES[number % len(_CHANGES)]
         if container is PLAIN or number % 4 == 3:
-            yield change(data, other, generator)
+            yield change(data, donor, generator)
             continue
         parts = container.take_apart(data)
-        place = generator.randrange(len(parts))
-        parts[place] = change(parts[place], generator.choice(container.take_apart(other)), generator)
+        position = generator.randrange(len(parts))
+        parts[position] = change(parts[position], generator.choice(container.take_apart(donor)), generator)
         yield container.put_together(data, parts)
 
 
@@ -45,8 +45,8 @@ def _splice(data: bytes, other: bytes, generator: random.Random) -> bytes:
 
 
 def _insert(data: bytes, _: bytes, generator: random.Random) -> bytes:
-    place = generator.randrange(len(data) + 1)
-    return data[:place] + generator.choice(_TELLING) + data[place + generator.choice((0, 0, 1, 4)) :]
+    position = generator.randrange(len(data) + 1)
+    return data[:position] + generator.choice(_TELLING) + data[position + generator.choice((0, 0, 1, 4)) :]
 
 
 def _repeat(data: bytes, _: bytes, generator: random.Random) -> bytes:
@@ -56,9 +56,9 @@ def _repeat(data: bytes, _: bytes, generator: random.Random) -> bytes:
 
 def _overwrite(data: bytes, other: bytes, generator: random.Random) -> bytes:
     length = generator.choice((1, 2, 4, 8, 64))
-    place = generator.randrange(len(data) + 1)
+    position = generator.randrange(len(data) + 1)
     new = generator.choice((generator.randbytes(length), other[:length], b"\x00" * length))
-    return data[:place] + new + data[place + len(new) :]
+    return data[:position] + new + data[position + len(new) :]
 
 
 _CHANGES: tuple[Callable[[bytes, bytes, random.Random], bytes], ...] = (

@@ -229,9 +229,9 @@ def _model(path: Path) -> None:
 
 def _checkpoint_seeds(folder: Path) -> list[bytes]:
     (folder / "birds.csv").write_bytes(b"span,text,species\n" + b"3.1,a b,wren\n2.9,c,wren|owl\n1,b c,owl\n" * 4)
-    kept = CheckpointConfig(folder / "seed.npz", every_rows=3)
-    fit_stream(folder / "birds.csv", _learner(), _STREAM, checkpoints=kept)
-    return [kept.path.read_bytes()]
+    checkpoints = CheckpointConfig(folder / "seed.npz", every_rows=3)
+    fit_stream(folder / "birds.csv", _learner(), _STREAM, checkpoints=checkpoints)
+    return [checkpoints.path.read_bytes()]
 
 
 _STREAM = StreamOptions(labels=("species",), batch_rows=3, hash_bits=4)

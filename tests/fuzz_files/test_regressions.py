@@ -70,7 +70,7 @@ def test_an_index_of_thousands_of_digits_is_out_of_range(tmp_path: Path) -> None
     assert batch.labels == ["1" * 400]
 
 
-def test_a_line_that_never_ends_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unterminated_line_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of gigabytes in a few kB of gzip is rejected at the maximum length of a record."""
     monkeypatch.setattr(source, "_MAX_RECORD_BYTES", 2**16)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n1\n" + b"2" * 2**20))

@@ -95,10 +95,10 @@ def test_results_are_reproducible_after_pickling():
 def test_features_beyond_single_precision_have_the_same_graph(scale):
     pytest.importorskip("faiss")
     X, builder = blobs(), NeighborGraph(algorithm="approximate")
-    graph, other = builder.graph(X), builder.graph(X * scale)
-    shared = graph.affinity.minimum(other.affinity)
+    graph, scaled = builder.graph(X), builder.graph(X * scale)
+    shared = graph.affinity.minimum(scaled.affinity)
     assert shared.nnz > 0.99 * graph.affinity.nnz
-    assert np.isfinite(other.transform(X[:5] * scale * 1e3).data).all()
+    assert np.isfinite(scaled.transform(X[:5] * scale * 1e3).data).all()
 
 
 def test_half_of_the_neighbors_are_found_even_in_noise():

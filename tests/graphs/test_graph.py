@@ -73,11 +73,11 @@ def test_csr_and_single_precision_make_the_same_graph(options):
     X, new = rows().astype(np.float32), rows(9, seed=1).astype(np.float32)
     graph = NeighborGraph(**options).graph(X.astype(np.float64))
     for form in (sp.csr_array, sp.csr_matrix, np.asarray, lambda R: sp.csr_array(R.astype(np.float64))):
-        other = NeighborGraph(**options).graph(form(X))
-        np.testing.assert_allclose(other.affinity.toarray(), graph.affinity.toarray(), rtol=1e-9, atol=1e-14)
+        converted = NeighborGraph(**options).graph(form(X))
+        np.testing.assert_allclose(converted.affinity.toarray(), graph.affinity.toarray(), rtol=1e-9, atol=1e-14)
         for queries in (new, sp.csr_array(new)):
             np.testing.assert_allclose(
-                other.transform(queries).toarray(),
+                converted.transform(queries).toarray(),
                 graph.transform(new.astype(np.float64)).toarray(),
                 rtol=1e-9,
                 atol=1e-14,
@@ -110,9 +110,9 @@ def test_a_graph_survives_pickling_without_its_index(options):
 def test_extreme_features_have_the_same_graph(options, scale):
     """Scale-free weights do not change if all features are multiplied by one factor, however large."""
     X, new = rows(), rows(9, seed=1)
-    graph, other = NeighborGraph(**options).graph(X), NeighborGraph(**options).graph(X * scale)
-    np.testing.assert_allclose(other.affinity.toarray(), graph.affinity.toarray(), rtol=1e-8)
-    np.testing.assert_allclose(other.transform(new * scale).toarray(), graph.transform(new).toarray(), rtol=1e-8)
+    graph, scaled = NeighborGraph(**options).graph(X), NeighborGraph(**options).graph(X * scale)
+    np.testing.assert_allclose(scaled.affinity.toarray(), graph.affinity.toarray(), rtol=1e-8)
+    np.testing.assert_allclose(scaled.transform(new * scale).toarray(), graph.transform(new).toarray(), rtol=1e-8)
 
 
 @pytest.mark.parametrize("scale", [1e-305, 1e-150, 1e150, 1e300])
@@ -120,9 +120,9 @@ def test_extreme_features_have_the_same_graph(options, scale):
 def test_bandwidths_and_radii_are_in_the_unit_of_the_features(options, scale):
     X, new = rows(), rows(9, seed=1)
     graph = NeighborGraph(**options).graph(X)
-    other = NeighborGraph(**{name: value * scale for name, value in options.items()}).graph(X * scale)
-    np.testing.assert_allclose(other.affinity.toarray(), graph.affinity.toarray(), rtol=1e-8)
-    np.testing.assert_allclose(other.transform(new * scale).toarray(), graph.transform(new).toarray(), rtol=1e-8)
+    scaled = NeighborGraph(**{name: value * scale for name, value in options.items()}).graph(X * scale)
+    np.testing.assert_allclose(scaled.affinity.toarray(), graph.affinity.toarray(), rtol=1e-8)
+    np.testing.assert_allclose(scaled.transform(new * scale).toarray(), graph.transform(new).toarray(), rtol=1e-8)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
@@ -137,7 +137,7 @@ def test_extreme_bandwidths_give_no_nan(bandwidth, scale):
 
 @pytest.mark.parametrize("far", [1e8, 1e200, 1e308])
 def test_new_rows_far_away_have_neighbors_or_raise(far):
-    """The weights of a row far from all others are scaled up; if distances overflow, an error says so."""
+    """The weights of a row far from all others are scaled up; distances that overflow raise an error."""
     for bandwidth in ("local", 1.0):
         graph = NeighborGraph(bandwidth=bandwidth).graph(rows())
         new = rows(3, seed=1) + far
@@ -276,7 +276,7 @@ def test_an_outlier_does_not_change_the_edges_of_other_rows(far):
     X = rows(200, 30)
     with_outlier = X.copy()
     with_outlier[70] = far
-    others = np.delete(np.arange(200), 70)
-    expected = NeighborGraph("binary").graph(X[others]).affinity.toarray()
-    W = NeighborGraph("binary").graph(with_outlier).affinity.toarray()[np.ix_(others, others)]
+    kept_rows = np.delete(np.arange(200), 70)
+    expected = NeighborGraph("binary").graph(X[kept_rows]).affinity.toarray()
+    W = NeighborGraph("binary").graph(with_outlier).affinity.toarray()[np.ix_(kept_rows, kept_rows)]
     np.testing.assert_array_equal(W, expected)

@@ -43,7 +43,7 @@ def rounding(kernel, beta):
 @pytest.mark.parametrize("kind", ["plain", "symmetric"])
 @pytest.mark.parametrize("beta", [1e-3, 1.0, 1e3, 1e6, 1e12])
 def test_kernels_are_symmetric_and_psd(kernel, kind, beta):
-    """They are symmetric to the last bit, with eigenvalues in [0, 1]; with the plain Laplacian, rows sum to 1."""
+    """Kernels are symmetric to the last bit, with eigenvalues in [0, 1]; with the plain Laplacian, rows sum to 1."""
     K = kernel(affinity(), beta, kind=kind)
     assert (K == K.T).all()
     values = np.linalg.eigvalsh(K)
@@ -55,7 +55,7 @@ def test_kernels_are_symmetric_and_psd(kernel, kind, beta):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_for_large_beta_the_kernel_is_constant_on_components(kernel):
-    """It is the mean over each component of the graph, and 0 between two components."""
+    """For large beta the kernel is the mean over each component of the graph, and 0 between two components."""
     W = sp.block_diag([np.ones((3, 3)) - np.eye(3), np.ones((2, 2)) - np.eye(2), np.zeros((1, 1))])
     expected = scipy.linalg.block_diag(np.full((3, 3), 1 / 3), np.full((2, 2), 1 / 2), 1.0)
     np.testing.assert_allclose(kernel(W, 1e9), expected, atol=1e-6)
@@ -145,7 +145,7 @@ def test_plgp_accepts_a_graph_kernel(kernel, solver):
 
 
 def test_a_precomputed_kernel_is_its_matrix():
-    """It returns the entries of the matrix, also in sums, has no hyperparameters, and can be pickled."""
+    """A precomputed kernel returns entries of its matrix, also in sums, has no hyperparameters, and can be pickled."""
     gram = diffusion_kernel(affinity(6))
     kernel = PrecomputedKernel(gram)
     i, j = np.array([[3], [0], [3]]), np.array([[5], [1]])
@@ -167,7 +167,7 @@ def test_a_precomputed_kernel_is_its_matrix():
 
 
 def test_the_scale_of_a_precomputed_kernel_is_optimized_and_saved(tmp_path):
-    """Its factor is optimized by the evidence like that of any kernel, and stored in a model file."""
+    """The factor of a precomputed kernel is optimized by the evidence, and is stored in a model file."""
     W, _, y = two_groups()
     vertices = np.arange(60)[:, None]
     kernel = ConstantKernel(1.0) * PrecomputedKernel(60.0 * diffusion_kernel(W, 5.0))

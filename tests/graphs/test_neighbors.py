@@ -62,7 +62,7 @@ def test_distances_that_overflow_raise(form):
 
 
 def test_pickles_do_not_contain_the_index():
-    """The index is omitted from a pickle and built again, whatever the pickle contains."""
+    """The index is omitted from a pickle and built again for any content of the pickle."""
     index = NeighborIndex(np.random.default_rng(0).normal(size=(200, 3)))
     before = index.nearest(5)
     assert set(index.__getstate__()) == {"rows", "cosine", "approximate", "unit"}

@@ -27,12 +27,12 @@ def _spec():
 def test_every_format_gives_the_rows_of_the_table(files, name):
     """All rows occur once and in order, in batches of at most the requested number."""
     frame = make_frame()
-    found = [
+    batches = [
         (b, align_columns(b.content, COLUMNS, b.path)) for b in iterate_batches(open_source(files[name]), 90, _spec())
     ]
-    assert all(0 < len(batch) <= 90 for batch, _ in found)
-    assert pl.concat([part for _, part in found]).equals(align_columns(frame, COLUMNS, files[name]), null_equal=True)
-    labels = [cell or "" for batch, _ in found for cell in batch.content["species"].to_list()]
+    assert all(0 < len(batch) <= 90 for batch, _ in batches)
+    assert pl.concat([part for _, part in batches]).equals(align_columns(frame, COLUMNS, files[name]), null_equal=True)
+    labels = [cell or "" for batch, _ in batches for cell in batch.content["species"].to_list()]
     assert labels == frame["species"].to_list()
 
 
@@ -42,10 +42,10 @@ def test_batches_are_the_same_from_every_position(files, name):
     source = open_source(files[name])
     batches = list(iterate_batches(source, 60, _spec()))
     for number in (0, len(batches) // 2, len(batches) - 2):
-        rest = list(iterate_batches(source, 60, _spec(), batches[number].after))
-        assert [b.first_row for b in rest] == [b.first_row for b in batches[number + 1 :]]
-        assert all(a.content.equals(b.content) for a, b in zip(rest, batches[number + 1 :], strict=True))
-        assert [b.after for b in rest] == [b.after for b in batches[number + 1 :]]
+        remaining = list(iterate_batches(source, 60, _spec(), batches[number].after))
+        assert [b.first_row for b in remaining] == [b.first_row for b in batches[number + 1 :]]
+        assert all(a.content.equals(b.content) for a, b in zip(remaining, batches[number + 1 :], strict=True))
+        assert [b.after for b in remaining] == [b.after for b in batches[number + 1 :]]
     assert not list(iterate_batches(source, 60, _spec(), batches[-1].after))
 
 
@@ -62,7 +62,7 @@ def test_svmlight_is_read_as_written(tmp_path):
     assert batch.content.rows.toarray().tolist() == [[1.5, 0, 0, 2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 4, 0, 0], [0] * 4]
 
 
-def test_quoted_cells_may_hold_ends_of_line(tmp_path):
+def test_quoted_cells_may_contain_line_breaks(tmp_path):
     """A record ends when its quoted cell is closed, also if a block of lines ends within it."""
     texts = ['one, "two"\nthree', "plain", 'a\n\n"b"\n', 'he message ""', ""]
     frame = pl.DataFrame({"text": texts * 7, "label": ["a", "b", "a", "b", "a"] * 7})
@@ -84,7 +84,7 @@ def test_byte_order_marks_and_line_ends(tmp_path):
     assert [b["x"].to_list() for b in read_batches(tmp_path / "t.jsonl")] == [[1, 2]]
 
 
-def test_json_objects_may_lack_keys_and_hold_lists(tmp_path):
+def test_json_objects_may_lack_keys_and_contain_lists(tmp_path):
     """A missing key is a missing value, also if no object of the batch has the key; sets may be lists."""
     rows = [
         {"x": 1, "y": 2, "label": ["a", "b"]},
@@ -94,11 +94,11 @@ def test_json_objects_may_lack_keys_and_hold_lists(tmp_path):
     ]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     spec = BatchSpec(("label",), (Column("x", "number"), Column("y", "number")))
-    found = [
+    batches = [
         align_columns(b.content, spec.features, b.path)
         for b in iterate_batches(open_source(tmp_path / "t.jsonl"), 1, spec)
     ]
-    assert pl.concat(found)["y"].is_nan().to_list() == [False, True, True, True]
+    assert pl.concat(batches)["y"].is_nan().to_list() == [False, True, True, True]
 
 
 FAULTS = {
@@ -174,7 +174,7 @@ def test_sources_that_cannot_be_opened(tmp_path, files):
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 100])
-def test_objects_without_keys_are_rows_however_batches_fall(tmp_path, n_rows):
+def test_objects_without_keys_are_rows_in_any_batch(tmp_path, n_rows):
     """An object without labels, features or any key is a row, also if it is alone in a batch."""
     rows = [{"x": 1, "label": "a"}, {"x": 2}, {"label": "b"}, {}, {"id": 7}, {"x": 3, "label": "a"}]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -186,8 +186,8 @@ def test_objects_without_keys_are_rows_however_batches_fall(tmp_path, n_rows):
     assert [batch.first_row for batch in batches] == list(range(0, 6, n_rows))
 
 
-def test_names_of_columns_may_hold_quotation_marks(tmp_path):
-    """Names may also contain commas, and the numbers of other columns: every cell is under its own name."""
+def test_column_names_may_contain_quotation_marks(tmp_path):
+    """Names may also contain commas, and the numbers of other columns: every cell is in its own column."""
     frame = pl.DataFrame({'say "x"': [1.0, 2.0], "a,b": [3.0, 4.0], "0": [5.0, 6.0], "label": ["a", "b"]})
     frame.write_csv(tmp_path / "t.csv")
     assert next(iter(read_batches(tmp_path / "t.csv"))).equals(frame)
@@ -196,7 +196,7 @@ def test_names_of_columns_may_hold_quotation_marks(tmp_path):
     assert batch.content.select(frame.columns).equals(frame)
 
 
-def test_long_numbers_stay_different_labels(tmp_path):
+def test_long_numbers_are_distinct_labels(tmp_path):
     """Labels with more digits than a float are not rounded."""
     (tmp_path / "t.svm").write_text("9007199254740992 0:1\n9007199254740993.0,+7 0:1\n" + 400 * "1" + " 0:1\n")
     (batch,) = read_batches(tmp_path / "t.svm")

@@ -1,4 +1,4 @@
-"""Columns of labels: every form of the same supervision gives the same candidate sets."""
+"""Columns of labels: all forms of the same supervision give equal sets; suspicious labels cause warnings."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 from oneof import AvgPerceptron
 from oneof.errors import DataError, LabelError, OneofError
-from oneof.io import Table, read_labels, read_table, read_truth
+from oneof.io import Table, read_labels, read_table, read_truth, suspicious_labels
 from oneof.stream import StreamOptions, fit_stream
 
 SETS = [{"a", "b"}, {"b"}, {"a", "b", "c"}, {"c"}]
@@ -53,7 +53,7 @@ def test_whole_numbers_are_labels(cells: list[Any]) -> None:
     assert candidates.classes.dtype.kind == "i"
 
 
-def test_numbers_in_sets_stay_text() -> None:
+def test_numbers_in_sets_remain_text() -> None:
     candidates = read_labels(_table(y=["07|8", "8", None]), ["y"])
     assert candidates.classes.tolist() == ["07", "8"]
 
@@ -110,10 +110,42 @@ def test_truth_is_read_over_the_classes() -> None:
 
 @pytest.mark.parametrize("cell", ['[["a", "b"]]', '["a", ["b"]]', '[["a"], [1]]', '[[["a"]]]'])
 def test_lists_within_lists_are_errors(tmp_path: Path, cell: str) -> None:
-    """They are not read as one label of that spelling, neither in a table nor in a stream."""
+    """Lists within lists are not read as one label with that text, in a table or in a stream."""
     path = tmp_path / "t.jsonl"
     path.write_text(f'{{"y": ["a"]}}\n{{"y": {cell}}}\n{{"y": ["b"]}}\n')
     with pytest.raises(LabelError, match="a set must be one list of labels; got lists within a list"):
         read_labels(read_table(path), ["y"])
     with pytest.raises(LabelError, match="a set must be one list of labels; got lists within a list"):
         fit_stream(path, AvgPerceptron(), StreamOptions(("y",)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["owl;wren", "owl", "wren"], "'owl;wren' is read as one class: if it is a set of labels, add --separator ';'"),
+        (["owl, wren", "owl", "wren"], "add --separator ','"),
+        (["a;b", "b;a", "a", "b"], "'a;b' and 'b;a' are each read as one class: if they are sets of labels, add"),
+        (["['owl', 'wren']", "owl"], "use a list column"),
+        (["-1", "owl"], "'-1' is read as a class: leave"),
+        (["?", "owl"], "'?' is read as a class: leave"),
+        (["?", "NA", "none", "owl"], "'?', 'NA' and 'none' are read as classes: leave the cells"),
+        (
+            ["-", "?", "missing", "n/a", "na", "nan", "none", "null", "owl"],
+            "'-', '?', 'missing', 'n/a', 'na', 'nan' and 2 more are read as classes",
+        ),
+        (["OWL", "owl", "wren"], "'OWL' and 'owl' differ only in case or in surrounding spaces"),
+        (["OWL", "Owl", "owl", "wren", "wren "], "'OWL', 'Owl' and 'owl'; 'wren' and 'wren ' differ only"),
+        ([*"ABCDEFGHabcdefgh"], "'F' and 'f'; and 2 more differ only"),
+    ],
+)
+def test_suspicious_labels_have_a_warning(labels: list[str], message: str) -> None:
+    """A label that may be a set, a missing value or misspelled has a warning with the remedy."""
+    (note,) = suspicious_labels(labels, "|")
+    assert message in note
+    assert note.endswith(".")
+
+
+@pytest.mark.parametrize("labels", [["owl", "wren"], ["rock/pop", "jazz"], ["3", "4"], ["1,5", "2,5"], [3, None, True]])
+def test_other_labels_have_no_warning(labels: list[str]) -> None:
+    """A possible separator within a label is ignored unless it separates other labels."""
+    assert suspicious_labels(labels, "|") == []

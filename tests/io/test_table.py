@@ -33,7 +33,7 @@ def test_every_format_gives_the_same_table(tmp_path: Path, suffix: str) -> None:
     assert table.frame.equals(FRAME)
 
 
-def test_semicolons_are_found(tmp_path: Path) -> None:
+def test_semicolons_are_detected(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a;b\n1;2\n")
     assert read_table(tmp_path / "t.csv").frame.to_dict(as_series=False) == {"a": [1], "b": [2]}
 
@@ -178,8 +178,8 @@ def test_compressed_files_under_a_plain_name(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["", "one cell too many\n"])
-def test_long_cells_leave_the_limit_of_the_process(tmp_path: Path, ending: str) -> None:
-    """A cell or name beyond the limit of csv is read; the limit is restored after an error and between batches."""
+def test_long_cells_do_not_change_the_limit_of_the_process(tmp_path: Path, ending: str) -> None:
+    """A cell or name longer than the limit of csv is read; the limit is restored after an error and between batches."""
     before, long = csv.field_size_limit(), "long " * 40_000
     path = tmp_path / "t.csv"
     path.write_text(f'x,"{long}"\n1,"{long}"\n2,b\n' + ending.replace(" ", ","))
@@ -200,12 +200,12 @@ def test_long_cells_leave_the_limit_of_the_process(tmp_path: Path, ending: str) 
 
 def test_threads_share_the_change_of_the_limit() -> None:
     """The change lasts until the last of several concurrent readers has finished."""
-    before, inside, left = csv.field_size_limit(), threading.Event(), threading.Event()
+    before, inside, finished = csv.field_size_limit(), threading.Event(), threading.Event()
 
     def read() -> None:
         with long_cells:
             inside.set()
-            left.wait(10)
+            finished.wait(10)
 
     other = threading.Thread(target=read)
     other.start()
@@ -213,6 +213,6 @@ def test_threads_share_the_change_of_the_limit() -> None:
     with long_cells:
         pass
     assert csv.field_size_limit() > before
-    left.set()
+    finished.set()
     other.join()
     assert csv.field_size_limit() == before

@@ -45,13 +45,13 @@ def make_rows(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def label(session: LabelingSession, truth: np.ndarray, n: int, **where: Any) -> list[Any]:
     """Answer questions with the true labels."""
-    asked = []
+    questions = []
     for _ in range(n):
         question = session.ask(**where)
         assert question is not None
-        asked.append(question)
+        questions.append(question)
         session.answer(question, CLASSES[truth[question.row]])
-    return asked
+    return questions
 
 
 @pytest.fixture

@@ -32,20 +32,20 @@ def test_an_export_has_the_candidate_sets(begin: Begin, table: LabelTable, tmp_p
     session.reject(session.question_for(2), "wren")
     session.dont_know(session.question_for(3))
     path = session.export(tmp_path / f"out{suffix}")
-    found = read_table(path, verbatim=["species"])
-    assert read_labels(found, ["species"], classes=CLASSES) == session.candidates()
-    assert found.frame["name"].to_list() == table.frame["name"].to_list()
-    assert np.allclose(found.frame["x"], table.frame["x"])
+    exported = read_table(path, verbatim=["species"])
+    assert read_labels(exported, ["species"], classes=CLASSES) == session.candidates()
+    assert exported.frame["name"].to_list() == table.frame["name"].to_list()
+    assert np.allclose(exported.frame["x"], table.frame["x"])
 
 
 def test_labels_that_contain_the_separator(rows: np.ndarray, tmp_path: Path) -> None:
-    """A class named "a|b" comes back as one class."""
+    """A class named "a|b" is exported and read as one class."""
     with LabelingSession(rows, classes=["a", "a|b", "c"]) as session:
         session.answer(session.question_for(0), ["a", "a|b"])
         session.answer(session.question_for(1), "c")
         path = session.export(tmp_path / "out.csv")
-        found = read_labels(read_table(path, verbatim=["label"]), ["label"], classes=["a", "a|b", "c"])
-        assert found == session.candidates()
+        labels = read_labels(read_table(path, verbatim=["label"]), ["label"], classes=["a", "a|b", "c"])
+        assert labels == session.candidates()
 
 
 def test_rows_without_a_table_are_exported_as_features(begin: Begin, rows: np.ndarray, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path:
         ("thing,worker,label\nbird 4,w1,owl\n", DataError, "column 'item' does not exist"),
     ],
 )
-def test_a_bad_import_writes_nothing(
+def test_an_invalid_import_writes_no_answer(
     begin: Begin, table: LabelTable, tmp_path: Path, text: str, error: type[Exception], sentence: str
 ) -> None:
     session = begin(table=table)

@@ -144,7 +144,7 @@ def test_other_pages_cannot_read(client: Client, site: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"])
-def test_no_other_method(client: Client, method: str) -> None:
+def test_other_http_methods_are_rejected(client: Client, method: str) -> None:
     """A preflight request is rejected."""
     preflight = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
     reply = client.send(method, "api/answer", origin=f"http://{client.address}", **preflight)
@@ -170,9 +170,9 @@ def test_paths_without_the_secret_are_not_found(client: Client) -> None:
 
 def test_every_server_has_another_secret(session: LabelingSession, client: Client) -> None:
     """The secret has 192 bits and is new for each server."""
-    other = LabelingServer(session)
-    other._socket.close()
-    assert Client(other.link).token != client.token
+    second_server = LabelingServer(session)
+    second_server._socket.close()
+    assert Client(second_server.link).token != client.token
     assert len(client.token) >= 32
 
 
@@ -182,7 +182,7 @@ def test_the_default_port_is_optional_in_the_host() -> None:
     assert hosts_at(8080) == ("127.0.0.1:8080", "localhost:8080")
 
 
-def test_no_other_protocol(client: Client) -> None:
+def test_other_protocols_are_rejected(client: Client) -> None:
     """WebSocket upgrades are ignored, and a proxy request is not found."""
     key = {"upgrade": "websocket", "sec_websocket_key": "x" * 22 + "==", "sec_websocket_version": "13"}
     for origin in (None, "http://evil.example"):
@@ -200,6 +200,6 @@ def test_the_secret_does_not_leak(capsys: pytest.CaptureFixture[str], begin: Cal
         assert client.post("api/open", {"annotator": "Ann", "window": "w", "row": 1}).status == 500
         assert client.get("api/session", upgrade="websocket").status == 200
         assert client.get("nothing").status == 404
-    written = capsys.readouterr()
-    assert "ZeroDivisionError" in written.err
-    assert client.token not in written.err + written.out
+    output = capsys.readouterr()
+    assert "ZeroDivisionError" in output.err
+    assert client.token not in output.err + output.out

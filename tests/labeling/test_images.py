@@ -57,14 +57,14 @@ def test_images_come_from_their_folder(client: Client, row: int) -> None:
 
 def test_images_as_features(folder: Path, tmp_path: Path) -> None:
     """Features are 16 by 16 pixels of three colors, in [0, 1]; an invalid image is an error with its row."""
-    shown = ImageFolder(folder)
-    found = shown.features(["red.png", "red.png"])
-    assert found.shape == (2, 768)
-    assert np.allclose(found.reshape(2, 256, 3), np.array([200, 0, 0]) / 255)
+    images = ImageFolder(folder)
+    features = images.features(["red.png", "red.png"])
+    assert features.shape == (2, 768)
+    assert np.allclose(features.reshape(2, 256, 3), np.array([200, 0, 0]) / 255)
     (folder / "text.png").write_text("no image")
     for names, sentence in ((["red.png", "text.png"], "row 1"), ([None], "row 0"), (["../secret.png"], "not found")):
         with pytest.raises(InputError, match=sentence):
-            shown.features(names)
+            images.features(names)
     with pytest.raises(DataError, match="does not exist"):
         ImageFolder(tmp_path / "absent")
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.labeling.nursery import Nursery, nursery
+from tests.labeling.server_processes import ServerProcesses, server_processes
 from tests.labeling.serving import Client
 
 N_ROWS = 1_000
@@ -41,7 +41,7 @@ def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any]
         return  # killed
 
 
-def kill_at_random(servers: Nursery, log: Path, n_rounds: int, seed: int) -> None:
+def kill_at_random(servers: ServerProcesses, log: Path, n_rounds: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sent: dict[str, Any] = {}
     acknowledged: dict[str, Any] = {}
@@ -63,7 +63,7 @@ def kill_at_random(servers: Nursery, log: Path, n_rounds: int, seed: int) -> Non
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         lines = connection.execute("SELECT key, kind, labels, number FROM entries ORDER BY number").fetchall()
         connection.close()
-        written = {
+        stored = {
             key: (
                 kind,
                 None if kind == "undo" else tuple(map(int, labels.strip("[]").split(", "))) if labels != "[]" else (),
@@ -71,19 +71,19 @@ def kill_at_random(servers: Nursery, log: Path, n_rounds: int, seed: int) -> Non
             for key, kind, labels, _ in lines
         }
         assert [number for *_, number in lines] == list(range(1, len(lines) + 1))
-        assert acknowledged.items() <= written.items() <= sent.items()
-        assert len(written) - len(acknowledged) <= 2 * (done + 1)  # one request of each window may be in progress
+        assert acknowledged.items() <= stored.items() <= sent.items()
+        assert len(stored) - len(acknowledged) <= 2 * (done + 1)  # one request of each window may be in progress
     assert len(acknowledged) > 5 * n_rounds
 
 
 def test_five_kills(tmp_path: Path) -> None:
     """All acknowledged answers of two windows are in the file, unchanged, and the file is valid."""
-    with nursery() as servers:
+    with server_processes() as servers:
         kill_at_random(servers, tmp_path / "log", 5, 0)
 
 
 @pytest.mark.slow
 def test_fifty_kills(tmp_path: Path) -> None:
-    """The same as `test_five_kills`, with more kills."""
-    with nursery() as servers:
+    """All acknowledged answers survive fifty kills, as in `test_five_kills`."""
+    with server_processes() as servers:
         kill_at_random(servers, tmp_path / "log", 50, 1)

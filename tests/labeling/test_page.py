@@ -1,8 +1,11 @@
-"""The page in a real browser: keyboard, mouse, undo, reload, and a killed and restarted server."""
+"""The page in a real browser: keyboard, mouse, undo, reload, a killed and restarted server, and a malicious page."""
 
 import functools
+import http.server
 import shutil
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from oneof.io import Overrides
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, N, make_rows
-from tests.labeling.nursery import nursery
+from tests.labeling.server_processes import server_processes
 from tests.labeling.serving import serving
 
 pytestmark = needs_browser
@@ -27,23 +30,23 @@ def test_thirty_rows_by_keyboard_and_mouse(page: Page, noted: LabelingSession, t
         for n in range(30):
             row = page.row()
             assert page.one("#item").text == f"<b>note</b> {row} on a {CLASSES[truth[row]]}"  # as text, not as markup
-            right, other = int(truth[row]), int(truth[row] + 1) % 3
-            digits = [str(k + 1) for k in (right, 3 - right - other, other)]
+            true_label, false_label = int(truth[row]), int(truth[row] + 1) % 3
+            digits = [str(k + 1) for k in (true_label, 3 - true_label - false_label, false_label)]
             if n % 3 == 0:  # the keyboard: one label
                 page.settle(functools.partial(page.press, digits[0], ENTER))
-                expected[row] = ("one of", (right,))
+                expected[row] = ("one of", (true_label,))
             elif n % 3 == 1:  # the keyboard: two, a third selected and deselected
                 page.settle(functools.partial(page.press, *digits, digits[1], ENTER))
-                expected[row] = ("one of", tuple(sorted((right, other))))
+                expected[row] = ("one of", tuple(sorted((true_label, false_label))))
             elif n % 2:  # the mouse: an excluded label
-                page.all(".candidate")[other].click()
-                assert page.ticked() == [CLASSES[other]]
+                page.all(".candidate")[false_label].click()
+                assert page.ticked() == [CLASSES[false_label]]
                 page.settle(page.one("#reject").click)
-                expected[row] = ("none of", (other,))
+                expected[row] = ("none of", (false_label,))
             else:
-                page.all(".candidate")[right].click()
+                page.all(".candidate")[true_label].click()
                 page.settle(page.one("#accept").click)
-                expected[row] = ("one of", (right,))
+                expected[row] = ("one of", (true_label,))
         assert len(expected) == 30
         assert page.answered() == f"30 of {N} rows"
         assert {entry.row: (entry.kind, entry.labels) for entry in noted.answers.log()} == expected
@@ -109,7 +112,7 @@ def test_keys_in_fields_are_text(page: Page, noted: LabelingSession) -> None:
         page.browser.execute_script("localStorage.clear()")
 
 
-def test_a_reload_loses_nothing(page: Page, noted: LabelingSession) -> None:
+def test_a_reload_keeps_all_answers(page: Page, noted: LabelingSession) -> None:
     """After a reload the same question is open, and earlier answers are current."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
@@ -145,18 +148,18 @@ def test_two_windows(page: Page, noted: LabelingSession) -> None:
             page.open(server.link)
             assert page.row() != row
             page.settle(lambda: page.press("1", ENTER))
-            other = noted.answers.log()[0].row
+            row_in_log = noted.answers.log()[0].row
             page.settle(page.all("#history button")[0].click)  # the row again, here ...
             page.browser.switch_to.window(first)
             page.browser.refresh()
             page.until(lambda: page.all("#history button"))
             page.settle(page.all("#history button")[0].click)  # ... and there
-            assert page.row() == other
+            assert page.row() == row_in_log
             page.settle(lambda: page.press("1", "2", ENTER))
             page.browser.switch_to.window(page.browser.window_handles[-1])
             page.settle(lambda: page.press("1", "3", ENTER))
             assert "another window" in page.alert()
-            assert noted.answers.current_answer(other, "Ann").labels == (1,)
+            assert noted.answers.current_answer(row_in_log, "Ann").labels == (1,)
         finally:
             if len(page.browser.window_handles) > 1:
                 page.browser.switch_to.window(page.browser.window_handles[-1])
@@ -166,7 +169,7 @@ def test_two_windows(page: Page, noted: LabelingSession) -> None:
 
 def test_killed_and_started_again(page: Page, tmp_path: Path) -> None:
     """Without a server the page shows an alert; at the new link every confirmed answer is present."""
-    with nursery() as servers:
+    with server_processes() as servers:
         process, link = servers.start(tmp_path / "log", N)
         page.open(link)
         for key in "123":
@@ -181,3 +184,34 @@ def test_killed_and_started_again(page: Page, tmp_path: Path) -> None:
         page.settle(lambda: page.press("u"))
         assert page.ticked() == ["wren"]
         page.browser.get("about:blank")
+
+
+class QuietFileServer(http.server.SimpleHTTPRequestHandler):
+    """File server without log output."""
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_another_page_in_the_same_browser(page: Page, noted: LabelingSession, tmp_path: Path) -> None:
+    """A page of another origin that has the link reads no answer, embeds no frame and writes no answer."""
+    with serving(noted, annotator="Ann") as server:
+        attack = (Path(__file__).parent / "attack.html").read_text().replace("LINK", server.link)
+        (tmp_path / "other.html").write_text(attack)
+        handler = functools.partial(QuietFileServer, directory=str(tmp_path))
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as other:
+            thread = threading.Thread(target=other.serve_forever)
+            thread.start()
+            page.browser.get(f"http://127.0.0.1:{other.server_port}/other.html")
+            page.until(lambda: page.browser.execute_script("return window.results"))
+            assert page.browser.execute_script("return window.results") == ["rejected"] * 5
+            assert page.browser.execute_script("return [window.ran === true, image.naturalWidth]") == [False, 0]
+            page.browser.switch_to.frame(0)
+            assert "Which label?" not in page.browser.page_source
+            page.browser.switch_to.default_content()
+            page.browser.get("about:blank")  # closes its connection
+            other.shutdown()
+            thread.join()
+        assert noted.answers.log() == []
+        assert not noted._scheduler._leases
+    page.browser.get_log("browser")  # messages of the browser about the rejected requests

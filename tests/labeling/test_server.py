@@ -120,20 +120,20 @@ def test_invalid_ports_are_an_error(session: LabelingSession, port: Any) -> None
 
 def test_a_failed_server_frees_its_port(session: LabelingSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """After any error, also Ctrl-C, the port is free; no port is opened without a session."""
-    made: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     original = socket.socket
 
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(socket, "socket", lambda *kind: made.append(original(*kind)) or made[-1])
+    monkeypatch.setattr(socket, "socket", lambda *kind: sockets.append(original(*kind)) or sockets[-1])
     monkeypatch.setattr("oneof.labeling.app.make_app", stopped)
     with pytest.raises(KeyboardInterrupt):
         LabelingServer(session)
-    assert [one.fileno() for one in made] == [-1]
+    assert [socket_.fileno() for socket_ in sockets] == [-1]
     with pytest.raises(InputTypeError, match=r"`session` must be a .*LabelingSession; got NoneType"):
         LabelingServer(None)
-    assert len(made) == 1
+    assert len(sockets) == 1
 
 
 def test_it_listens_on_localhost_only(client: Client) -> None:

@@ -23,14 +23,14 @@ Begin = Callable[..., LabelingSession]
 def test_a_session_trains_its_model(begin: Begin, truth: np.ndarray) -> None:
     """Queries are selected by information, and the model then predicts the rows that were not asked."""
     session = begin()
-    asked = label(session, truth, 20)
-    assert len({question.row for question in asked}) == 20
+    questions = label(session, truth, 20)
+    assert len({question.row for question in questions}) == 20
     assert session.strategy == "mutual_information"
     session.train()
     assert session.snapshot is not None
     assert (session.snapshot.proba.argmax(axis=1) == truth).mean() > 0.9
     assert np.allclose(session.snapshot.proba.sum(axis=1), 1)
-    late = [question for question in asked if question.n_labeled >= 5]
+    late = [question for question in questions if question.n_labeled >= 5]
     assert all(question.score is not None and question.score > 0 for question in late)
     assert [question.purpose for question in late if question.purpose == "check"]
 
@@ -129,33 +129,33 @@ def test_a_session_resumes_from_its_file(begin: Begin, truth: np.ndarray, tmp_pa
 def test_two_windows_get_different_rows(begin: Begin) -> None:
     """Windows of one annotator or two get different rows; an unanswered window gets the same row again."""
     session = begin()
-    asked = [session.ask("Ann", window="1"), session.ask("Ann", window="2"), session.ask("Bob", window="3")]
-    assert len({question.row for question in asked}) == 3
-    assert session.ask("Ann", window="1") is asked[0]
+    questions = [session.ask("Ann", window="1"), session.ask("Ann", window="2"), session.ask("Bob", window="3")]
+    assert len({question.row for question in questions}) == 3
+    assert session.ask("Ann", window="1") is questions[0]
 
 
 def test_two_windows_do_not_overwrite_each_other(begin: Begin, tmp_path: Path) -> None:
     """In one session or two: an answer based on an outdated state of a row is a conflict."""
     sessions = [begin(path=tmp_path / "log") for _ in range(2)]
-    one, other = (session.question_for(5, "Ann") for session in sessions)
-    sessions[0].answer(one, "owl")
+    first, second = (session.question_for(5, "Ann") for session in sessions)
+    sessions[0].answer(first, "owl")
     with pytest.raises(ConflictError, match="row 5"):
-        sessions[1].answer(other, "wren")
+        sessions[1].answer(second, "wren")
     assert sessions[1].candidates().to_sets()[5] == {"owl"}
     sessions[1].answer(sessions[1].question_for(5, "Ann"), "wren")
     assert sessions[0].candidates().to_sets()[5] == {"wren"}
 
 
-def test_every_row_is_asked_once_and_no_other(begin: Begin, truth: np.ndarray) -> None:
+def test_every_row_without_exact_label_is_asked_once(begin: Begin, truth: np.ndarray) -> None:
     """Exact rows are not asked, partial ones are; skipped rows come last; then None is returned."""
     initial = [{CLASSES[k]} if i < 30 else set(CLASSES[:2]) if i < 33 else None for i, k in enumerate(truth)]
     initial[30:33] = [{CLASSES[k], CLASSES[(k + 1) % 3]} for k in truth[30:33]]
     session = begin(y=initial, strategy="random", refit_every=100)
     skipped = session.ask()
     session.skip(skipped)
-    asked = label(session, truth, 30)
-    assert sorted(question.row for question in asked) == list(range(30, 60))
-    assert asked[-1].row == skipped.row
+    questions = label(session, truth, 30)
+    assert sorted(question.row for question in questions) == list(range(30, 60))
+    assert questions[-1].row == skipped.row
     assert session.ask() is None
     assert session.candidates().is_exact.all()
 
@@ -180,9 +180,9 @@ def test_dont_know_rows_are_not_asked_again(begin: Begin) -> None:
 def test_checks_are_predicted_before_the_answer(begin: Begin, truth: np.ndarray) -> None:
     """Every fifth question is a check by default; its prediction is from a model not fitted on the row."""
     session = begin(refit_every=5)
-    asked = label(session, truth, 40)
-    checks = [question for question in asked if question.purpose == "check"]
-    assert [i for i, q in enumerate(asked, 1) if q.purpose == "check"] == list(range(5, 41, 5))
+    questions = label(session, truth, 40)
+    checks = [question for question in questions if question.purpose == "check"]
+    assert [i for i, q in enumerate(questions, 1) if q.purpose == "check"] == list(range(5, 41, 5))
     hits = [q.guess == truth[q.row] for q in checks if q.guess is not None]
     assert session.estimate().n_checks == len(hits)
     assert session.estimate().n_covered == sum(hits)
@@ -220,9 +220,9 @@ def test_wide_and_sparse_rows(truth: np.ndarray) -> None:
 def test_the_nearest_labeled_rows(begin: Begin, rows: np.ndarray, truth: np.ndarray) -> None:
     """The result equals a brute-force search without the row itself."""
     session = begin()
-    asked = label(session, truth, 10)
-    row = asked[0].row
-    labeled = np.array([question.row for question in asked[1:]])
+    questions = label(session, truth, 10)
+    row = questions[0].row
+    labeled = np.array([question.row for question in questions[1:]])
     distances = np.linalg.norm(rows[labeled] - rows[row], axis=1)
     neighbors = session.nearest(row, 4)
     assert [neighbor.row for neighbor in neighbors] == labeled[np.argsort(distances)][:4].tolist()
@@ -284,7 +284,7 @@ VALID, INVALID = (Entry(f"of row {row}", "Bob", row, "one of", (2,)) for row in 
 
 
 def test_an_invalid_entry_leaves_the_state_unchanged(begin: Begin) -> None:
-    """Neither an entry with an invalid row nor the valid one before it is read; every call raises."""
+    """If one entry has an invalid row, no entry is read, not even a valid one before it; every call raises."""
     session = begin()
     session.answer(session.question_for(3), "owl")
     with pytest.raises(DataError, match="entry 3 of the answers has a row"):
@@ -312,12 +312,12 @@ def test_a_failed_session_closes_its_file(begin: Begin, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has a row"):
         first.answers.import_entries([INVALID])
     first.close()
-    with pytest.raises(DataError, match="has a row") as kept:
+    with pytest.raises(DataError, match="has a row") as error:
         begin(path=tmp_path / "log")
-    assert [path.name for path in tmp_path.iterdir()] == ["log"], kept.tb
+    assert [path.name for path in tmp_path.iterdir()] == ["log"], error.tb
 
 
-def test_a_file_of_answers_belongs_to_its_rows(begin: Begin, tmp_path: Path, rows: np.ndarray) -> None:
+def test_a_file_of_answers_cannot_be_opened_with_other_rows(begin: Begin, tmp_path: Path, rows: np.ndarray) -> None:
     """Opening the file with other features is an error."""
     begin(path=tmp_path / "log")
     with pytest.raises(DataError, match="other rows"):

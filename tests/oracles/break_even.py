@@ -11,13 +11,13 @@ def break_even(truth, scores):
     """
     truth, scores = [int(y) for y in truth], list(scores)
     positives = sum(truth)
-    taken, right = Fraction(0), Fraction(0)
+    n_retrieved, n_relevant = Fraction(0), Fraction(0)
     for score in sorted(set(scores), reverse=True):
         tied = [y for y, s in zip(truth, scores) if s == score]
-        fraction = min(Fraction(1), (positives - taken) / len(tied))
-        taken, right = taken + fraction * len(tied), right + fraction * sum(tied)
-        precision, recall = right / taken, right / positives
-        if taken == positives:
+        fraction = min(Fraction(1), (positives - n_retrieved) / len(tied))
+        n_retrieved, n_relevant = n_retrieved + fraction * len(tied), n_relevant + fraction * sum(tied)
+        precision, recall = n_relevant / n_retrieved, n_relevant / positives
+        if n_retrieved == positives:
             assert precision == recall
             return precision
     raise AssertionError("a ranking of all rows contains its first R rows")

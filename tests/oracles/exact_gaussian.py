@@ -5,7 +5,7 @@ from mpmath import mpf
 
 from tests.oracles.exact import dot, matrix
 
-NOTHING = -(10**200)
+MIN_LOG = -(10**200)
 """Logarithms below this value represent log 0, of a class without mass."""
 
 
@@ -13,35 +13,35 @@ def posterior(rows, mask, log_weights, means, covariances):
     """Return the responsibilities within the sets, (n, K), of rows in the units of the parameters."""
     tops, d = {}, len(rows[0])
     for k, covariance in enumerate(covariances):
-        if log_weights[k] > NOTHING:
+        if log_weights[k] > MIN_LOG:
             S = mpmath.matrix(covariance)
             tops[k] = log_weights[k] - mpmath.log(mpmath.det(S)) / 2, S**-1, means[k]
-    found = []
+    rows_of_posterior = []
     for x, row in zip(rows, mask, strict=True):
         inside = {}
         for k, member in enumerate(row):
             if member and k in tops:
                 top, inverse, mean = tops[k]
-                apart = [a - b for a, b in zip(x, mean, strict=True)]
-                bent = [mpmath.fsum(inverse[i, j] * apart[j] for j in range(d)) for i in range(d)]
-                inside[k] = top - dot(apart, bent) / 2
-        most = max(inside.values())
-        powers = {k: mpmath.exp(value - most) for k, value in inside.items()}
+                difference = [a - b for a, b in zip(x, mean, strict=True)]
+                product = [mpmath.fsum(inverse[i, j] * difference[j] for j in range(d)) for i in range(d)]
+                inside[k] = top - dot(difference, product) / 2
+        largest = max(inside.values())
+        powers = {k: mpmath.exp(value - largest) for k, value in inside.items()}
         total = mpmath.fsum(powers.values())
-        found.append([powers[k] / total if k in powers else mpf(0) for k in range(len(row))])
-    return found
+        rows_of_posterior.append([powers[k] / total if k in powers else mpf(0) for k in range(len(row))])
+    return rows_of_posterior
 
 
 def step(rows, count, r, nu):
     """Return proportions (K,), means (K, d) and covariances (K, d, d) after an M-step from responsibilities.
 
-    Rows of responsibilities, (n, K), count as often as they occur. The covariances shrink to the variances of all.
+    `count` is the number of occurrences of each row. The covariances are shrunk to the variances of all rows.
     """
     n, d, K = len(rows), len(rows[0]), len(r[0])
     total = mpmath.fsum(count)
     center = [mpmath.fsum(c * x[j] for c, x in zip(count, rows)) / total for j in range(d)]
     T = [mpmath.fsum(c * (x[j] - center[j]) ** 2 for c, x in zip(count, rows)) / total for j in range(d)]
-    shares, means, covariances = [], [], []
+    proportions, means, covariances = [], [], []
     for k in range(K):
         mass = {i: count[i] * r[i][k] for i in range(n) if r[i][k]}
         N = mpmath.fsum(mass.values())
@@ -54,10 +54,10 @@ def step(rows, count, r, nu):
             ]
             for a in range(d)
         ]
-        shares.append(N / total)
+        proportions.append(N / total)
         means.append(mean)
         covariances.append([[value / (N + nu) for value in row] for row in scatter])
-    return shares, means, covariances
+    return proportions, means, covariances
 
 
 def standardize(X, center, scale):

@@ -39,7 +39,7 @@ def weight_error(features, mask, count, weights, Lambda):
         for c in range(L):
             for j in range(D):
                 likelihood[c][j] += mpf(float(times)) * (int(row[c]) - p[c]) * x[j]
-    g = [a - b for one, other in zip(likelihood, penalty, strict=True) for a, b in zip(one, other, strict=True)]
+    g = [a - b for row_a, row_b in zip(likelihood, penalty, strict=True) for a, b in zip(row_a, row_b, strict=True)]
     flat = [value for w in W for value in w]
     if L * D > MAX_WEIGHTS:
         size = mpmath.norm([value for row in likelihood for value in row]) or mpf(1)

@@ -11,8 +11,10 @@ def precision_matrix(terms, precisions, n_vectors):
     for c in range(n_vectors):
         for term in terms:
             P = term.matrix.toarray() if hasattr(term.matrix, "toarray") else term.matrix
-            own = precisions[term.name][c] if term.per_class else precisions[term.name]
-            full[c * D : (c + 1) * D, c * D : (c + 1) * D] += np.diag(own * np.diag(P)) if term.per_weight else own * P
+            term_precisions = precisions[term.name][c] if term.per_class else precisions[term.name]
+            full[c * D : (c + 1) * D, c * D : (c + 1) * D] += (
+                np.diag(term_precisions * np.diag(P)) if term.per_weight else term_precisions * P
+            )
     return full
 
 

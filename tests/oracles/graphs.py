@@ -25,25 +25,25 @@ def local_bandwidth(X, x, n_neighbors, excluded=None):
     return neighbors(X, x, n_neighbors, None, "euclidean", excluded)[-1][0]
 
 
-def weight(d, affinity, bandwidth, own, other):
+def weight(d, affinity, bandwidth, is_self, other):
     """Return the weight of an edge of length d."""
     if affinity == "binary":
         return 1.0
     if affinity == "cosine":
         return max(0.0, 1.0 - d)
-    return math.exp(-(d**2) / (own * other)) if bandwidth == "local" else math.exp(-(d**2) / (2 * bandwidth**2))
+    return math.exp(-(d**2) / (is_self * other)) if bandwidth == "local" else math.exp(-(d**2) / (2 * bandwidth**2))
 
 
 def directed(X, queries, affinity="gaussian", n_neighbors=5, radius=None, bandwidth="local"):
     """Return the weights (t, n) of the edges from queries to their neighbors; without queries, from X to itself."""
-    own = queries is None
-    rows = X if own else queries
+    is_self = queries is None
+    rows = X if is_self else queries
     metric = "cosine" if affinity == "cosine" else "euclidean"
     bandwidths = [local_bandwidth(X, x, n_neighbors, i) for i, x in enumerate(X)]
     W = np.zeros((len(rows), len(X)))
     for i, x in enumerate(rows):
-        bandwidth_i = bandwidths[i] if own else local_bandwidth(X, x, n_neighbors)
-        for d, j in neighbors(X, x, n_neighbors, radius, metric, i if own else None):
+        bandwidth_i = bandwidths[i] if is_self else local_bandwidth(X, x, n_neighbors)
+        for d, j in neighbors(X, x, n_neighbors, radius, metric, i if is_self else None):
             W[i, j] = weight(d, affinity, bandwidth, bandwidth_i, bandwidths[j])
     return W
 

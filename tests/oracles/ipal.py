@@ -54,9 +54,9 @@ def errors(X, labels, n_classes, x, n_neighbors):
     weights = reconstruct(X, x, near)
     out = []
     for k in range(n_classes):
-        rest = np.array(x, dtype=float)
+        residual = np.array(x, dtype=float)
         for j, w in zip(near, weights, strict=True):
             if labels[j] == k:
-                rest = rest - w * X[j]
-        out.append(rest @ rest / (x @ x))
+                residual = residual - w * X[j]
+        out.append(residual @ residual / (x @ x))
     return out

@@ -138,7 +138,7 @@ def predict(exact, y, cross, own):
     for c in range(C):
         mean[c] = ((np.asarray(y) == c) - pi[:, c]) @ cross[c]
         b = exact.E[c] @ cross[c]
-        for other in range(C):
-            cov[c, other] = exact.E[other] @ cho_solve((exact.M, True), b) @ cross[other]
+        for k in range(C):
+            cov[c, k] = exact.E[k] @ cho_solve((exact.M, True), b) @ cross[k]
         cov[c, c] += own[c] - b @ cross[c]
     return mean, cov

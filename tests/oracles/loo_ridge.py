@@ -12,9 +12,9 @@ def predict_loo(gram, P, lam):
     m = P.mean(axis=0)
     F = np.empty_like(P)
     for i in range(n):
-        rest = np.delete(np.arange(n), i)
-        a = np.linalg.solve(gram[np.ix_(rest, rest)] + lam * np.eye(n - 1), P[rest] - m)
-        F[i] = gram[i, rest] @ a + m
+        others = np.delete(np.arange(n), i)
+        a = np.linalg.solve(gram[np.ix_(others, others)] + lam * np.eye(n - 1), P[others] - m)
+        F[i] = gram[i, others] @ a + m
     return F
 
 
@@ -24,9 +24,9 @@ def predict_loo_from_features(features, P, lam):
     m = P.mean(axis=0)
     F = np.empty_like(P)
     for i in range(n):
-        rest = np.delete(np.arange(n), i)
-        A = features[rest]
-        F[i] = features[i] @ np.linalg.solve(A.T @ A + lam * np.eye(r), A.T @ (P[rest] - m)) + m
+        others = np.delete(np.arange(n), i)
+        A = features[others]
+        F[i] = features[i] @ np.linalg.solve(A.T @ A + lam * np.eye(r), A.T @ (P[others] - m)) + m
     return F
 
 

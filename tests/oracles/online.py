@@ -8,16 +8,16 @@ import numpy as np
 def run(X, mask, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_always=False, sample_weight=None):
     """Return the W after each row, the L_A of each row, and the first row whose result depends on rounding.
 
-    W starts at 0 unless given. A row hangs on rounding where the hinge is 0 to 1e-9, or where two classes score the
-    same to 1e-9, unless they had the same updates or none that touched x: no two programs need agree on it, nor on
-    anything after it.
+    W is 0 at the start by default. The result of a row depends on rounding if its hinge is 0 to 1e-9, or if two
+    classes have equal scores to 1e-9, unless these had the same updates, or none in the features of x. On this row and
+    all later ones, two correct programs may differ.
     """
     n, d = X.shape
     K = mask.shape[1]
     W = np.zeros((K, d)) if W is None else np.array(W, dtype=float)
     history, mistakes, undecided = [], [], n
     touched = W != 0
-    alike = (W[:, None] == W[None]).all(axis=2)
+    equal_updates = (W[:, None] == W[None]).all(axis=2)
     for t in range(1, n + 1):
         x = np.asarray(X[t - 1], dtype=float)
         weight = 1.0 if sample_weight is None else sample_weight[t - 1]
@@ -25,33 +25,35 @@ def run(X, mask, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_always
         outside = [k for k in range(K) if not mask[t - 1, k]]
         s = [math.fsum(W[k] * x) for k in range(K)]
         mistakes.append(0 if max(range(K), key=lambda k: (s[k], -k)) in S else 1)
-        near = 1e-9 * (1.0 + max(abs(score) for score in s))
-        met = (touched & (x != 0)).any(axis=1)
-        rivals = [(k, j) for k in range(K) for j in range(k) if not alike[k, j] and (met[k] or met[j])]
-        if undecided == n and any(abs(s[k] - s[j]) < near for k, j in rivals):
+        margin = 1e-9 * (1.0 + max(abs(score) for score in s))
+        touched_x = (touched & (x != 0)).any(axis=1)
+        rivals = [
+            (k, j) for k in range(K) for j in range(k) if not equal_updates[k, j] and (touched_x[k] or touched_x[j])
+        ]
+        if undecided == n and any(abs(s[k] - s[j]) < margin for k, j in rivals):
             undecided = t - 1
         loss = 0.0
         if outside:
-            into = max(S, key=lambda k: (s[k], -k))
+            best = max(S, key=lambda k: (s[k], -k))
             out = max(outside, key=lambda k: (s[k], -k))
-            inside = sum(s[k] for k in S) / len(S) if prediction == "average" else s[into]
+            inside = sum(s[k] for k in S) / len(S) if prediction == "average" else s[best]
             loss = weight * max(0.0, 1.0 - inside + s[out])
-            if undecided == n and abs(1.0 - inside + s[out]) < near:
+            if undecided == n and abs(1.0 - inside + s[out]) < margin:
                 undecided = t - 1
         if method == "pegasos" and (loss > 0 or shrink_always):
             W = (1.0 - 1.0 / t) * W
         if loss > 0:
             added = np.zeros(K)
-            added[S if prediction == "average" else into] = 1.0
+            added[S if prediction == "average" else best] = 1.0
             added[out] = -1.0
             touched |= (added[:, None] != 0) & (x != 0)
-            alike &= added[:, None] == added[None]
+            equal_updates &= added[:, None] == added[None]
             step = weight * (eta if method == "perceptron" else 1.0 / (lam * t))
             if prediction == "average":
                 for k in S:
                     W[k] += step * x / len(S)
             else:
-                W[into] += step * x
+                W[best] += step * x
             W[out] -= step * x
         if method == "pegasos" and (loss > 0 or shrink_always):
             norm = np.linalg.norm(W)

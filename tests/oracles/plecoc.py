@@ -18,8 +18,8 @@ def code_weights(margins, mask, codes):
     H = []
     for k in range(K):
         containing = [i for i in range(n) if mask[i][k]]
-        right = [[(1 if margins[i][j] > 0 else -1) == codes[k][j] for i in containing] for j in range(L)]
-        fractions = [sum(r) / len(r) if r else 1.0 for r in right]
+        hits = [[(1 if margins[i][j] > 0 else -1) == codes[k][j] for i in containing] for j in range(L)]
+        fractions = [sum(r) / len(r) if r else 1.0 for r in hits]
         H.append([fraction / sum(fractions) if sum(fractions) else 1 / L for fraction in fractions])
     return H
 

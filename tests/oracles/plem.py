@@ -21,9 +21,9 @@ def objective(W, b, X, mask, lam, entropy_weight, sample_weight):
     for x, candidates, weight in zip(X, mask, sample_weight, strict=True):
         p = probabilities(W, b, x)
         inside = [p[k] for k in range(len(p)) if candidates[k]]
-        whole = math.fsum(inside)
-        entropy = -math.fsum(v / whole * math.log(v / whole) for v in inside)
-        total += float(weight) * (math.log(whole) - entropy_weight * entropy)
+        total_inside = math.fsum(inside)
+        entropy = -math.fsum(v / total_inside * math.log(v / total_inside) for v in inside)
+        total += float(weight) * (math.log(total_inside) - entropy_weight * entropy)
     return total
 
 

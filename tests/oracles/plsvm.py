@@ -17,7 +17,7 @@ def objective(scores, square, mask, lam):
 def pegasos(kernel, mask, lam, n_steps):
     """Return the coefficients A of W_t = sum_i A_ik Phi(x_i, k) for t = 1 .. T+1, by inner products only.
 
-    `kernel(i, j)` is the inner product of rows i and j. Rows that are full take no part, and are not counted in n.
+    `kernel(i, j)` is the inner product of rows i and j. Unlabeled rows are ignored and not counted in n.
     """
     n_rows, n_classes = mask.shape
     labeled = [i for i in range(n_rows) if not mask[i].all()]
@@ -33,10 +33,10 @@ def pegasos(kernel, mask, lam, n_steps):
         half = [[(1.0 - eta * lam) * a for a in row] for row in A]
         for i in labeled:
             s = [score(A, i, k) for k in range(n_classes)]
-            into = max((k for k in range(n_classes) if mask[i, k]), key=lambda k, s=s: (s[k], -k))
+            best = max((k for k in range(n_classes) if mask[i, k]), key=lambda k, s=s: (s[k], -k))
             out = max((k for k in range(n_classes) if not mask[i, k]), key=lambda k, s=s: (s[k], -k))
-            if s[into] - s[out] < 1:
-                half[i][into] += eta / len(labeled)
+            if s[best] - s[out] < 1:
+                half[i][best] += eta / len(labeled)
                 half[i][out] -= eta / len(labeled)
         square = math.fsum(half[i][k] * score(half, i, k) for i in labeled for k in range(n_classes))
         shrink = min(1.0, 1.0 / math.sqrt(lam) / math.sqrt(square)) if square > 0 else 1.0
@@ -48,7 +48,7 @@ def pegasos(kernel, mask, lam, n_steps):
 def row_duals(gains, c):
     """Maximize sum_k a_k gain_k - c/2 ((sum a)^2 + sum a^2) over a >= 0, sum a <= 1, by trying every support."""
     n = len(gains)
-    best, found = 0.0, [0.0] * n
+    largest, solution = 0.0, [0.0] * n
     for code in range(1, 2**n):
         support = [k for k in range(n) if code >> k & 1]
         total = sum(gains[k] for k in support)
@@ -57,6 +57,6 @@ def row_duals(gains, c):
             if min(a) >= 0 and sum(a) <= 1 + 1e-12:
                 value = sum(x * g for x, g in zip(a, gains, strict=True))
                 value -= 0.5 * c * (sum(a) ** 2 + sum(x * x for x in a))
-                if value > best:
-                    best, found = value, a
-    return found
+                if value > largest:
+                    largest, solution = value, a
+    return solution

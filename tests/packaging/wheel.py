@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 DATA = (".html", ".css", ".js", ".svg")
-"""Data files; at least one of each kind but the last is required."""
+"""Data files; at least one of each kind except the last is required."""
 MAX_BYTES = 3_000_000
 """A larger wheel contains something other than code."""
 
@@ -19,8 +19,8 @@ def faults(names: list[str], source: set[str] | None = None) -> list[str]:
     info = [name for name in names if name.split("/")[0].endswith(".dist-info")]
     package = [name for name in names if name not in info]
     result += [f"{name} is not part of the package." for name in package if not name.startswith("oneof/")]
-    known = (".py", ".typed", *DATA)
-    result += [f"{name} is an unexpected kind of file." for name in package if not name.endswith(known)]
+    suffixes = (".py", ".typed", *DATA)
+    result += [f"{name} is an unexpected kind of file." for name in package if not name.endswith(suffixes)]
     result += [f"{name} is a test." for name in package if "/tests/" in name or "/test_" in name]
     result += [f"a {suffix} file is missing." for suffix in DATA[:3] if not any(n.endswith(suffix) for n in package)]
     for name in ("oneof/__init__.py", "oneof/py.typed"):

@@ -29,8 +29,8 @@ class Step:
 
 def needs(page: str) -> list[str]:
     """Return the data sets that a page needs, from its comment ``<!-- needs: lost, msrcv2 -->``."""
-    found = _NEEDS.search(page)
-    return [] if found is None else [name.strip() for name in found[1].split(",")]
+    match = _NEEDS.search(page)
+    return [] if match is None else [name.strip() for name in match[1].split(",")]
 
 
 def read_steps(page: str) -> list[Step]:
@@ -96,5 +96,5 @@ def _run_oneof(command: str) -> tuple[int, str]:
 
 
 def _run_shell(command: str) -> tuple[int, str]:
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=Path.cwd())
-    return done.returncode, done.stdout + done.stderr
+    process = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=Path.cwd())
+    return process.returncode, process.stdout + process.stderr

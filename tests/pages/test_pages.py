@@ -16,8 +16,8 @@ WITH_OWN_TEST = ("docs/contributing.md",)
 
 def pages() -> list[str]:
     """Return the paths of the pages with terminal commands or plain code; pytest runs the others itself."""
-    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    names = [path.relative_to(ROOT).as_posix() for path in found if _more_than_examples(path)]
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    names = [path.relative_to(ROOT).as_posix() for path in paths if _more_than_examples(path)]
     return [name for name in names if name not in WITH_OWN_TEST]
 
 

@@ -1,4 +1,4 @@
-"""README lists every method and stays short."""
+"""README lists every method and is short."""
 
 import re
 from pathlib import Path
@@ -20,6 +20,6 @@ def test_every_method_is_listed() -> None:
     assert sorted(re.findall(r"`(\w+)`", section)) == sorted(public)
 
 
-def test_it_is_short() -> None:
+def test_readme_is_short() -> None:
     """README has at most 110 lines."""
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 110

@@ -71,10 +71,10 @@ SHAPES = {
 def test_page_is_valid_and_loads_nothing(shape):
     """Tags close, ids are unique, references resolve, tables have headers, figures have names, no URL is external."""
     html = render_report(sample(**shape))
-    found = Page(html)
-    ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    page = Page(html)
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    for _, attributes in found.elements:
+    for _, attributes in page.elements:
         assert "src" not in attributes
         href = attributes.get("href", "#top")
         assert href == "data:," or href[0] == "#"
@@ -83,11 +83,11 @@ def test_page_is_valid_and_loads_nothing(shape):
         for value in attributes.values():
             references += re.findall(r"url\(#([^)]*)\)", value or "")
         assert set(references) <= set(ids)
-    assert not found.all("script")
+    assert not page.all("script")
     assert not re.search(r"https?:|@import|url\((?!#)", html)
-    assert all("scope" in attributes for attributes in found.all("th"))
-    assert all(attributes["role"] == "img" and attributes["aria-labelledby"] for attributes in found.all("svg"))
-    levels = [int(tag[1]) for tag, _ in found.elements if re.fullmatch("h[1-6]", tag)]
+    assert all("scope" in attributes for attributes in page.all("th"))
+    assert all(attributes["role"] == "img" and attributes["aria-labelledby"] for attributes in page.all("svg"))
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert max(np.diff(levels)) <= 1
@@ -113,13 +113,13 @@ def test_text_of_users_is_escaped():
         preview=lambda _: {NASTY: NASTY, "{{ 1 }}": "{% raw %}"},
     )  # fmt: skip
     html = render_report(data)
-    found = Page(html)
+    page = Page(html)
     usual = Page(render_report(sample()))
-    assert {tag for tag, _ in found.elements} <= {tag for tag, _ in usual.elements}
-    assert not any(name.startswith("on") for _, attributes in found.elements for name in attributes)
+    assert {tag for tag, _ in page.elements} <= {tag for tag, _ in usual.elements}
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     assert "<script" not in html
-    assert f"failed: {NASTY}" in found.words
-    assert "{{ 7 * 7 }}" in found.words
+    assert f"failed: {NASTY}" in page.words
+    assert "{{ 7 * 7 }}" in page.words
     assert "49" not in re.findall(r"<bdi>(.*?)</bdi>", html)
 
 
@@ -159,7 +159,7 @@ def test_the_page_has_the_numbers():
         assert part in text
 
 
-def test_named_method_differs_from_the_best_method():
+def test_a_requested_method_that_is_not_the_best():
     """If the requested method is not the best one, the page names both."""
     text = Page(render_report(sample(method="CLPL"))).words
     assert "CLPL, the method you named; PLKNN was the best of" in text.replace("\N{NO-BREAK SPACE}", " ")
@@ -178,10 +178,10 @@ def test_accuracy_is_shown_only_if_known():
 def test_without_matplotlib_the_page_has_numbers_only(monkeypatch):
     """The page has no figures, names the extra to install, and opens the tables instead."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    found = Page(render_report(sample()))
-    assert not found.all("svg")
-    assert "oneof[plots]" in found.words
-    assert sum("open" in attributes for attributes in found.all("details")) == 4
+    rendered = Page(render_report(sample()))
+    assert not rendered.all("svg")
+    assert "oneof[plots]" in rendered.words
+    assert sum("open" in attributes for attributes in rendered.all("details")) == 4
 
 
 def test_missing_jinja2(monkeypatch):

@@ -77,7 +77,7 @@ def test_the_minimum_is_global():
         assert oracle.objective(W, np.zeros(3), X, mask, 0.5, np.ones(30)) > lowest
 
 
-def test_both_preconditioners_find_one_minimum(monkeypatch):
+def test_both_preconditioners_reach_the_same_minimum(monkeypatch):
     """The minimum is the same with blocks and with the diagonal as preconditioners."""
     X, mask = table(80)
     blocks = solve_clpl(X, mask, C=1.0, sample_weight=np.ones(80), fit_intercept=True)

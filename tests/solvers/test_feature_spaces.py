@@ -16,8 +16,8 @@ def test_rmatvec_is_the_adjoint_of_matvec(space):
     p = problem(space)
     weights = random_weights(p)
     coefficients = np.random.default_rng(1).normal(size=p.mask.shape)
-    left = p.space.dot(p.space.rmatvec(coefficients), weights)
-    assert left == pytest.approx(float((coefficients * p.space.matvec(weights)).sum()), rel=1e-10)
+    inner_product = p.space.dot(p.space.rmatvec(coefficients), weights)
+    assert inner_product == pytest.approx(float((coefficients * p.space.matvec(weights)).sum()), rel=1e-10)
 
 
 def test_a_linear_kernel_is_the_feature_space():
@@ -63,13 +63,15 @@ def test_rows_out_of_range():
 def test_solve_inverts_the_regularized_gram_matrix(constant, shape, ridge):
     """(K + ridge I) times the solution is the right-hand side, for more rows or more features, in any space."""
     rng = np.random.default_rng(0)
-    X, right = rng.normal(size=shape), rng.normal(size=(shape[0], 2))
+    X, targets = rng.normal(size=shape), rng.normal(size=(shape[0], 2))
     gram = X @ X.T + constant
     for space in (
         FeatureSpace(X, has_constant=constant),
         FeatureSpace(sp.csr_array(X), has_constant=constant),
         KernelSpace(gram),
     ):
-        solved = space.solve(ridge, right)
-        left = gram @ solved + ridge * solved
-        np.testing.assert_allclose(left, right, atol=1e-13 * np.abs(gram).sum(axis=1).max() * np.abs(solved).max())
+        solution = space.solve(ridge, targets)
+        product = gram @ solution + ridge * solution
+        np.testing.assert_allclose(
+            product, targets, atol=1e-13 * np.abs(gram).sum(axis=1).max() * np.abs(solution).max()
+        )

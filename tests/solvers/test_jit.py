@@ -8,10 +8,10 @@ from oneof.solvers import jit as module
 
 def test_loops_compile_without_a_cache_folder(monkeypatch):
     """If numba finds no folder for its cache, a loop is compiled without one."""
-    asked = []
+    calls = []
 
     def njit(**options):
-        asked.append(options)
+        calls.append(options)
         if options.get("cache"):
             raise RuntimeError("cannot cache function: no locator available")
         return numba.njit(**options)
@@ -22,4 +22,4 @@ def test_loops_compile_without_a_cache_folder(monkeypatch):
         return values.sum() * 2
 
     assert module.compiled(double)(np.arange(4.0)) == 12.0
-    assert [options.get("cache", False) for options in asked] == [True, False]
+    assert [options.get("cache", False) for options in calls] == [True, False]

@@ -84,7 +84,7 @@ def test_reconstruction_weights_are_normalized_without_a_diagonal():
     np.testing.assert_allclose(total[total > 0], 1)
 
 
-def test_without_neighbors_the_labels_stay_uniform():
+def test_without_neighbors_the_labels_are_uniform():
     """For alpha = 0, in the limit alpha -> 0, and for rows with zero weights, F is F_0."""
     weights, mask = problem_with_sets()
     uniform = uniform_within_sets(mask)

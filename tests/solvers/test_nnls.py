@@ -18,10 +18,10 @@ def check_optimal(A, x, w, tolerance=1e-9):
     """Assert the Karush-Kuhn-Tucker conditions, with each product relative to the norms of its factors."""
     assert np.isfinite(w).all()
     assert (w >= 0).all()
-    rest = x - np.einsum("nk,nkd->nd", w, A)
+    residual = x - np.einsum("nk,nkd->nd", w, A)
     sizes = np.linalg.norm(A, axis=2)
     reach = np.linalg.norm(x, axis=1) + (w * sizes).sum(axis=1)
-    products = np.einsum("nkd,nd->nk", A, rest)
+    products = np.einsum("nkd,nd->nk", A, residual)
     allowed = tolerance * sizes * reach[:, None] + 1e-300
     assert (products <= allowed).all()
     assert (np.abs(products[w > 0]) <= allowed[w > 0]).all()

@@ -72,9 +72,9 @@ def test_equals_the_published_algorithm(name, prediction, sparse, seed, lam, wei
     options = {} if name == "perceptron" else {"lam": lam}
     rows = sp.csr_array(X) if sparse else X
     counted = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
-    given = None if weight is None else weight[counted]
+    weights = None if weight is None else weight[counted]
     history, mistakes, decided = literal(
-        name, X[counted], mask[counted], prediction=prediction, sample_weight=given, **options
+        name, X[counted], mask[counted], prediction=prediction, sample_weight=weights, **options
     )
     assume(decided > 1)
     end = counted[decided - 1] + 1
@@ -114,9 +114,9 @@ def test_predictions_before_each_update(name, prediction, sparse):
         before = METHODS[name](X=rows, mask=mask, prediction=prediction, initial=before, order=np.array([i]))
     assert (np.delete(predicted, order) == -7).all()
     assert state.n_mistakes == (~mask[order, predicted[order]]).sum()
-    for wrong in (np.empty(3, dtype=np.int64), np.empty(len(X), dtype=np.int32)):
+    for indices in (np.empty(3, dtype=np.int64), np.empty(len(X), dtype=np.int32)):
         with pytest.raises(InputError, match="`predicted` must be"):
-            METHODS[name](X=rows, mask=mask, prediction=prediction, initial=start(X, 4), predicted=wrong)
+            METHODS[name](X=rows, mask=mask, prediction=prediction, initial=start(X, 4), predicted=indices)
 
 
 @pytest.mark.parametrize("prediction", ["average", "max"])

@@ -126,7 +126,7 @@ def test_an_optimum_at_infinity_converges():
     assert softmax(scores)[:, 3].max() < 1e-5
 
 
-def test_both_preconditioners_find_one_minimum(monkeypatch):
+def test_both_preconditioners_reach_the_same_minimum(monkeypatch):
     """With exact labels, block and diagonal lead to the same, unique minimum."""
     X, mask = table(80)
     mask = np.eye(3, dtype=bool)[mask.argmax(axis=1)]
@@ -147,7 +147,7 @@ def test_a_warm_start_at_the_solution_stops_at_once():
     np.testing.assert_allclose(warm.weights, cold.weights, rtol=1e-9, atol=1e-12)
 
 
-def test_uninformative_rows_leave_the_start():
+def test_uninformative_rows_do_not_change_the_start():
     """If the gradient at W = 0 is 0, W = 0 is the solution."""
     X, mask = np.zeros((4, 2)), np.array([[True, True, False], [False, True, True]] * 2)
     solution = solved(X, mask)

@@ -1,4 +1,4 @@
-"""Whether two learners stand at the same place."""
+"""Assertion that two online learners have equal states."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ def _state(fit):
     return fit.model[-1]._state
 
 
-def assert_same_bits(one, other):
-    """Assert that two learners stand at the same place, bit by bit."""
+def assert_same_bits(fit, expected):
+    """Assert that two fitted streams have identical learner states, bit by bit."""
     for name in ("V", "U", "scale", "square", "total_scale", "n_summed", "n_rows", "n_mistakes", "n_updates"):
-        a, b = getattr(_state(one), name), getattr(_state(other), name)
+        a, b = getattr(_state(fit), name), getattr(_state(expected), name)
         assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), name

@@ -66,7 +66,7 @@ def write_all(frame, folder):
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
-    """Return the stream in every format, with a folder of three files beside."""
+    """Return the stream in every format, and in a folder of three files."""
     folder = tmp_path_factory.mktemp("stream")
     frame = make_frame()
     paths = write_all(frame, folder)

@@ -57,7 +57,7 @@ def test_runs_have_a_warning(name):
 
 @pytest.mark.parametrize(("n_classes", "size"), [(3, 2), (5, 3), (10, 4)])
 def test_sets_in_runs_have_a_warning(n_classes, size):
-    """Sorted rows have one, although distractors differ between rows; rows in random order have none."""
+    """Sorted rows have a warning, although distractors differ between rows; rows in random order do not."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, n_classes, 5000)
     assert "labels come in runs" in LabelAutocorrelation().update(_mask(np.sort(codes), n_classes, size, rng)).note()
@@ -83,7 +83,7 @@ def test_the_mean_over_all_orders_is_that_of_the_sums():
 
 
 def test_uninformative_labels_have_no_warning():
-    """No rows, almost all rows of one class, and equal sets."""
+    """No warning is issued without rows, if almost all rows are of one class, or if all sets are equal."""
     assert ProgressiveValidation().autocorrelation.note() is None
     assert LabelAutocorrelation().update(_mask(np.sort(np.arange(900) // 890), 2)).note() is None
     assert LabelAutocorrelation().update(np.tile([True, True, False], (900, 1))).note() is None
@@ -92,7 +92,7 @@ def test_uninformative_labels_have_no_warning():
 
 @pytest.mark.parametrize("in_runs", [True, False])
 def test_a_resumed_run_has_the_same_warning(tmp_path, in_runs):
-    """It does not depend on the batch, also if a batch ends within a run; only the first epoch counts."""
+    """The warning does not depend on the batches, also if a batch ends within a run; only the first epoch counts."""
     frame = make_numbers()
     (frame.sort("label") if in_runs else frame).write_csv(tmp_path / "t.csv")
     options = StreamOptions(("label",), batch_rows=90, n_epochs=2)

@@ -31,7 +31,7 @@ def _write(folder, text, name="t.csv"):
     ],
 )
 def test_classes(tmp_path, labels, classes, expected):
-    """The classes are those named, or those that occur, sorted by number or by text; -1 is one only if it is named."""
+    """Classes are those listed, or those in the data, sorted by number or text; -1 is a class only if it is listed."""
     path = _write(tmp_path, "x,label\n" + "".join(f"{i}.5,{label}\n" for i, label in enumerate(labels)))
     fit = fit_stream(path, AvgPerceptron(), StreamOptions(("label",), classes=classes, batch_rows=2))
     assert fit.classes == expected
@@ -42,7 +42,7 @@ def test_classes(tmp_path, labels, classes, expected):
 
 
 def test_suspicious_classes_have_a_note(tmp_path):
-    """The notes are those of a table; classes named by the user have none."""
+    """The notes are those of a table; classes that the user lists have no note."""
     path = _write(tmp_path, "x,label\n" + "".join(f"{i}.5,{('owl', 'OWL', '?')[i % 3]}\n" for i in range(9)))
     notes = fit_stream(path, AvgPerceptron(), LABEL).notes
     assert [note[:25] for note in notes] == ["'?' is read as a class: l", "'OWL' and 'owl' differ on"]
@@ -119,7 +119,7 @@ def test_invalid_arguments_are_errors(tmp_path, files):
 
 
 def test_columns_that_change(tmp_path):
-    """A later file may have further columns, and another order of them, but no fewer."""
+    """A later file may have additional columns and another order, but must have all columns of the first."""
     for number, text in enumerate(("x,z,label\n1,5,a\n2,4,b\n", "w,label,z,x\n9,a,3,3\n", "x,label\n1,a\n")):
         _write(tmp_path, text, f"{number}.csv")
     with pytest.raises(DataError, match=r"2.csv: missing 'z', which earlier rows have"):
@@ -140,7 +140,7 @@ def test_columns_excluded_by_the_first_batch_have_a_note(tmp_path):
 
 
 def test_a_column_named_as_text_may_begin_with_empty_cells(tmp_path):
-    """Its cells in the first batch may be empty; a column inferred to be text must have a word there."""
+    """A column declared as text may be empty in the first batch; otherwise a word is needed to infer its type."""
     path = _write(tmp_path, "note,label\n,a\n,b\nred fox,a\nblue whale,b\n" + "red,a\nblue,b\n" * 4)
     options = StreamOptions(("label",), overrides=Overrides(texts=("note",)), batch_rows=2, hash_bits=8)
     fit = fit_stream(path, AvgPerceptron(), options)

@@ -71,7 +71,7 @@ def test_features_of_a_row_do_not_depend_on_the_batch():
 
 
 def test_categories_and_words_of_different_columns_differ():
-    """The same value in two columns is two features."""
+    """Equal values in two columns are two features."""
     columns = [("a", "category"), ("b", "category"), ("c", "text"), ("d", "text")]
     frame = _frame(a=["x", "y"], b=["y", "x"], c=["x", "y"], d=["y", "x"])
     first, second = StreamEncoder(columns, 18).fit(frame).transform(frame).toarray()
@@ -83,18 +83,18 @@ def test_numbers_are_dense_and_standardized_by_all_rows_so_far():
     """A batch is standardized by the rows up to its end; a missing value without an indicator is at the mean."""
     encoder = StreamEncoder([("x", "number"), ("z", "number")])
     first, second = _frame(x=[1.0, 3.0], z=[np.nan, 1.0]), _frame(x=[np.nan, 5.0], z=[1.0, 2.0])
-    one, rows = encoder.partial_fit_transform(first)
+    encoded, rows = encoder.partial_fit_transform(first)
     assert not hasattr(encoder, "moments_")
     np.testing.assert_allclose(rows, [[-1, 0, 1], [1, 0, 0]])
-    two, rows = one.partial_fit_transform(second)
+    two, rows = encoded.partial_fit_transform(second)
     deviation = np.std([1, 3, 5])
     np.testing.assert_allclose(rows[:, 0], [0, 2 / deviation])
-    assert one.moments_.count.tolist() == [2, 1]
+    assert encoded.moments_.count.tolist() == [2, 1]
     np.testing.assert_array_equal(two.transform(second), rows)
 
 
 @pytest.mark.parametrize("bits", [1, 4])
 def test_the_number_of_columns_is_fixed(bits):
-    """It is the requested one for any number of words."""
+    """The number of columns is the requested one for any number of words."""
     frame = _frame(note=[" ".join(f"w{i}" for i in range(99))])
     assert StreamEncoder([("note", "text")], bits).fit(frame).transform(frame).shape == (1, 2**bits)

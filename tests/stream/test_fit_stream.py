@@ -80,14 +80,14 @@ def test_the_running_loss_is_that_of_predicting_first(files):
     fit = fit_stream(files["t.parquet"], estimator, SPECIES)
     frame, encoder = align_columns(make_frame(), fit.columns, files["t.csv"]), StreamEncoder(fit.columns, 8)
     y = CandidateSets.from_strings(make_frame()["species"].to_list())
-    plain, averaged = clone(estimator).set_params(average=False), clone(estimator)
+    last, averaged = clone(estimator).set_params(average=False), clone(estimator)
     by_row, by_batch, labeled = [], [], ~y.is_unlabeled
     for first in range(0, N_ROWS, 100):
         encoder, rows = encoder.partial_fit_transform(frame[first : first + 100])
         for i in range(100):
-            k = 0 if not hasattr(plain, "classes_") else NAMES.index(plain.predict(rows[[i]])[0])
+            k = 0 if not hasattr(last, "classes_") else NAMES.index(last.predict(rows[[i]])[0])
             by_row.append(not y.mask[first + i, k])
-            plain.partial_fit(rows[[i]], y[first + i : first + i + 1])
+            last.partial_fit(rows[[i]], y[first + i : first + i + 1])
         if first:
             codes = [NAMES.index(name) for name in averaged.predict(rows)]
             by_batch += [not y.mask[first + i, k] for i, k in enumerate(codes)]
@@ -99,7 +99,7 @@ def test_the_running_loss_is_that_of_predicting_first(files):
     assert (fit.validation.exact, fit.validation.partial) == (int(y.is_exact.sum()), int((labeled & ~y.is_exact).sum()))
 
 
-def test_windows_stay_few():
+def test_the_number_of_windows_is_bounded():
     """The number of windows is bounded for a stream of any length, and the windows contain all rows."""
     validation = ProgressiveValidation()
     mask = np.array([[True, False], [True, True]])
@@ -154,7 +154,7 @@ else:
     ["t.csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("t.parquet", "t.svm", "t.jsonl"))],
 )
 def test_memory_does_not_grow_with_the_rows(tmp_path, name):
-    """A stream of 20 times the limit needs less memory than the limit beyond that of its first 2,000 rows."""
+    """A stream of 20 times the limit needs less than the limit in addition to the memory of its first 2,000 rows."""
     limit, n = 2**22, 26_250
     assert n * 3200 >= 20 * limit
     words = [sys.executable, "-c", MEMORY, str(tmp_path / name), str(n)]
@@ -228,7 +228,7 @@ def test_options_out_of_range_are_errors(kind, given):
 
 
 def test_numpy_integers_are_accepted(numbers, tmp_path):
-    """A checkpoint, which is JSON, is written with them."""
+    """Options of NumPy integer types can be written to a checkpoint, which is JSON."""
     options = StreamOptions(("label",), batch_rows=np.int64(100), hash_bits=np.int8(3), n_epochs=np.int16(1))
     saved = CheckpointConfig(tmp_path / "c.npz", every_rows=np.int64(100))
     assert fit_stream(numbers, AvgPerceptron(), options, checkpoints=saved).validation.total.rows == N_ROWS

@@ -1,4 +1,4 @@
-"""Laws of the adapter for single rows."""
+"""Adapter for single rows."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_it_is_partial_fit_on_hashed_rows(learner):
 
 
 def test_invalid_rows_and_classes_are_errors():
-    """A list for a row, a class that was not named, a learner of batches, and asking before learning."""
+    """A list as a row, an undeclared class, a batch learner, and predictions before learning are errors."""
     model = RiverClassifier(AvgPerceptron(), ["a", "b"])
     with pytest.raises(NotFittedError, match="learn_one"):
         model.fitted()

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 import oneof
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive import solve_one_vs_rest
-from tests.oracles import exact, exact_gaussian, exact_machines
+from tests.oracles import exact, exact_classifiers, exact_gaussian
 from tests.truth.problems import Problem, distinct, fit, half_labeled, scores
 
 
@@ -22,7 +22,7 @@ def transductive(problem):
         low, high = solution.cost_path[-1]
         costs = np.where(unlabeled, np.where(solution.signs > 0, high, low), C)
         svm = solution.svm
-        gaps.append(exact_machines.machine_gap(half.X, solution.signs, costs, svm.coefficients, svm.intercept))
+        gaps.append(exact_classifiers.duality_gap(half.X, solution.signs, costs, svm.coefficients, svm.intercept))
     return max(gaps)
 
 
@@ -32,7 +32,7 @@ def codes(problem):
     few, count = distinct(problem)
     labeled = ~few.mask.all(axis=1)
     new = few.X[:5] + 0.125 * few.X[0]
-    losses = exact_machines.code_losses(model, few.X[labeled], few.mask[labeled], count[labeled], new)
+    losses = exact_classifiers.code_losses(model, few.X[labeled], few.mask[labeled], count[labeled], new)
     if len(model.classes_) == 2:
         losses = [[exact.mpf(0), second - first] for first, second in losses]
     return exact.difference(-scores(model, new), losses)
@@ -44,7 +44,7 @@ def votes(problem):
     new = np.vstack([distinct(problem)[0].X[:5], problem.X[:3] + 0.125 * problem.X[0]])
     labeled = ~problem.mask.all(axis=1)
     _, neighbors = model._index.nearest(3, new).reshape_by_row(len(new))
-    return exact_machines.vote_error(
+    return exact_classifiers.vote_error(
         problem.X[labeled], problem.mask[labeled], new, neighbors, model.predict_proba(new)
     )
 

@@ -19,8 +19,8 @@ def consistency(problem):
     if len(labels) < 1000:
         expected = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
         return exact.difference(model.label_distributions_, expected)
-    found = solve_local_global_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
-    F = found.distributions * found.mass[:, None]
+    result = solve_local_global_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
+    F = result.distributions * result.mass[:, None]
     return exact_graphs.consistency_bound(model.affinity_, labels, F, model.alpha)
 
 
@@ -40,27 +40,27 @@ def transducer(problem):
     """SpectralGraphTransducer: violation of the optimality conditions of the minimum cut."""
     labels, half = half_labeled(problem)
     W = affinity(problem)
-    found = solve_transduction(check_affinity(W), half.mask, n_eigenvectors=80, C=3200.0, max_iter=1, tol=0.01)
-    return exact_graphs.cut_error(W, labels, found.relative_scores, 80, 3200)
+    result = solve_transduction(check_affinity(W), half.mask, n_eigenvectors=80, C=3200.0, max_iter=1, tol=0.01)
+    return exact_graphs.cut_error(W, labels, result.relative_scores, 80, 3200)
 
 
 def graph_logistic(problem):
     """GraphLogisticRegression, on exact labels: error of X^T L X, and of the weights for given precisions."""
     half = problem.exact if len(problem.X) >= 1000 else half_labeled(problem)[1]
     model = fit(oneof.GraphLogisticRegression(), half)
-    learned = model._fitted_views
-    rows, precisions = learned.labeled, learned.solution.precisions
-    openings = UnpenalizedDirections.from_terms(learned.terms, rows.instances, rows.weight)
-    Lambda = openings.regularize(
-        Prior(learned.terms, half.mask.shape[1] - 1, openings).matrix(precisions, 0), VAGUE_PRECISION
+    views = model._fitted_views
+    rows, precisions = views.labeled, views.solution.precisions
+    directions = UnpenalizedDirections.from_terms(views.terms, rows.instances, rows.weight)
+    Lambda = directions.regularize(
+        Prior(views.terms, half.mask.shape[1] - 1, directions).matrix(precisions, 0), VAGUE_PRECISION
     )
     Lambda = Lambda.toarray() if sp.issparse(Lambda) else Lambda
-    both = np.hstack([rows.instances, rows.mask])
-    _, first, count = np.unique(both, axis=0, return_index=True, return_counts=True)
+    columns = np.hstack([rows.instances, rows.mask])
+    _, first, count = np.unique(columns, axis=0, return_index=True, return_counts=True)
     weights = exact_logistic.weight_error(
-        rows.instances[first], rows.mask[first], count, learned.solution.weights, Lambda
+        rows.instances[first], rows.mask[first], count, views.solution.weights, Lambda
     )
     vertices, counts = np.unique(half.X, axis=0, return_counts=True)
     features, links = model._view_model.features[0].transform(vertices), NeighborGraph().graph(vertices).affinity
-    found = smoothness_matrix(features, links, counts.astype(float))
-    return max(weights, exact_logistic.smoothness_error(features, links.toarray(), counts, found))
+    smoothness = smoothness_matrix(features, links, counts.astype(float))
+    return max(weights, exact_logistic.smoothness_error(features, links.toarray(), counts, smoothness))

@@ -38,8 +38,8 @@ def problems():
     plain = Problem(X, _sets(12, 3, rng))
     nearly = np.column_stack([X[:, 0], X[:, 0] + 1e-9 * X[:, 1], X[:, 2]])
     few = rng.normal(size=(5, 2))
-    alike = np.zeros((5, 2), dtype=bool)
-    alike[:4, 0], alike[4, 1] = True, True
+    skewed = np.zeros((5, 2), dtype=bool)
+    skewed[:4, 0], skewed[4, 1] = True, True
     often = np.append(np.repeat(np.arange(4), 2500), 4)
     return {
         "plain": plain,
@@ -47,7 +47,7 @@ def problems():
         "collinear features": Problem(nearly, plain.mask),
         "features of sizes 1e-8, 1, 1e8": Problem(X * [1e-8, 1.0, 1e8], plain.mask),
         "far from the origin (1e8)": Problem(X + 1e8, plain.mask),
-        "10,000 rows to 1": Problem(few[often], alike[often]),
+        "10,000 rows to 1": Problem(few[often], skewed[often]),
         "1,000 classes": Problem(rng.normal(size=(20, 3)), _sets(20, 1000, rng, 0.001)),
         "one row": Problem(X[:1], np.array([[True, False, False]])),
         "one class named": Problem(X, np.tile([True, False, False], (12, 1))),
@@ -95,8 +95,8 @@ def online(name):
         model = fit(getattr(oneof, name)(), few)
         method, prediction = name[3:].lower(), "average" if name.startswith("Avg") else "max"
         expected = exact.online_scores(few.X, few.mask, few.X, method=method, prediction=prediction)
-        found = few.X @ model.coef_.T
-        return exact.difference(found, expected)
+        predicted_scores = few.X @ model.coef_.T
+        return exact.difference(predicted_scores, expected)
 
     return error
 
@@ -120,12 +120,12 @@ def plsvm(problem):
 
     def objective(weights):
         values = problem.X @ weights.T
-        own = values[np.arange(n), labels]
+        true_scores = values[np.arange(n), labels]
         values[np.arange(n), labels] = -np.inf
-        return 0.05 * (weights**2).sum() + np.maximum(0, 1 - own + values.max(axis=1)).mean()
+        return 0.05 * (weights**2).sum() + np.maximum(0, 1 - true_scores + values.max(axis=1)).mean()
 
-    ours, theirs = objective(model.coef_), objective(W)
-    return max(0.0, (ours - theirs) / theirs)
+    objective_of_plsvm, objective_of_liblinear = objective(model.coef_), objective(W)
+    return max(0.0, (objective_of_plsvm - objective_of_liblinear) / objective_of_liblinear)
 
 
 def affinity(problem):
@@ -160,7 +160,8 @@ def loo(problem):
     targets = problem.mask / problem.mask.sum(axis=1, keepdims=True)
     targets = targets[:, targets.any(axis=0)][:, :3]
     return exact.difference(
-        ExactRidge.from_gram(gram.copy(), 0.05).predict_loo(targets), exact.left_out(gram, targets, exact.mpf(0.05))
+        ExactRidge.from_gram(gram.copy(), 0.05).predict_loo(targets),
+        exact.leave_one_out(gram, targets, exact.mpf(0.05)),
     )
 
 
@@ -187,5 +188,5 @@ def multinomial(problem):
     counts = np.abs(problem.X)
     model = fit(oneof.MultinomialEM(), Problem(counts, problem.mask))
     new = counts[:3] / counts.max()
-    expected = exact.multinomial_shares(counts, problem.mask.argmax(axis=1), problem.mask.shape[1], 1, new)
+    expected = exact.naive_bayes_posterior(counts, problem.mask.argmax(axis=1), problem.mask.shape[1], 1, new)
     return exact.difference(model.predict_proba(new), expected)

@@ -1,4 +1,4 @@
-"""`py.typed` keeps its promise: editors and type checkers know the types of public calls."""
+"""Types of public calls for editors and type checkers, which `py.typed` declares."""
 
 import re
 import subprocess
@@ -14,14 +14,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def check(script: Path, cache: Path) -> str:
-    """Return what mypy prints about a script."""
+    """Return the output of mypy for a script."""
     options = ["--strict", "--ignore-missing-imports", "--follow-imports=silent", "--cache-dir", str(cache)]
     command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), *options, str(script)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=script.parent).stdout
 
 
 def test_no_public_call_has_the_type_any(tmp_path: Path) -> None:
-    """Mypy reveals a type for every result of the script, and none of them is Any."""
+    """Mypy reveals a type other than Any for every result of the script."""
     script = tmp_path / "user_script.py"
     script.write_text(SCRIPT.read_text(encoding="utf-8"), encoding="utf-8")
     printed = check(script, tmp_path)

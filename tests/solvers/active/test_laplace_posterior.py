@@ -20,7 +20,7 @@ def disagreement(x, columns, D):
     params=[(2, 30, 6), (3, 30, 6), (3, 5, 30)], ids=["two classes", "three classes", "fewer rows than weights"]
 )
 def posteriors(request):
-    """Return a function from further instances to the posterior, the dense posterior without any, and a pool's views.
+    """Return a function from added instances to the posterior, the dense posterior without them, and a pool's views.
 
     Some rows of the pool lack the second view.
     """

@@ -1,4 +1,4 @@
-"""Laws of the mutual information between labels and weights, and of batches selected by it."""
+"""Mutual information between labels and weights, and batches selected by it."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def test_at_equal_variance_information_is_largest_for_equal_probabilities():
 @pytest.mark.parametrize("cached", [True, False], ids=["matrices cached", "matrices recomputed"])
 @pytest.mark.parametrize(("n_classes", "n_views", "lacking"), CASES)
 def test_a_greedy_batch_equals_selection_with_a_new_posterior(n_classes, n_views, lacking, cached, monkeypatch):
-    """Downdates give the batch of a posterior that is computed anew after every selection."""
+    """Downdates give the batch of a posterior that is recomputed after every selection."""
     posterior, views = make_pool(30, n_classes, n_views=n_views, lacking=lacking, prior=0.1)
     monkeypatch.setattr(batch_selection, "_LAZY_BATCH", 3)
     monkeypatch.setattr(batch_selection, "_BLOCK_SIZE", 200)
@@ -111,8 +111,8 @@ def test_the_information_of_the_full_pool_is_that_of_all_labels():
     assert (np.diff(batch.information) <= 1e-12).all()
 
 
-def test_of_two_copies_the_first_is_selected_first():
-    """Of two equal rows the one with the lower index comes first."""
+def test_the_first_of_two_copies_is_selected_first():
+    """The row with the lower index is the first of two equal rows."""
     posterior, views = make_pool(10, 3, prior=0.05)
     x = np.concatenate([views[0].features, views[0].features])
     batch = select_batch(posterior, view_lookup([ViewInstances(np.arange(20), x)]), 20, 20)

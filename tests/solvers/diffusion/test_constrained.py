@@ -19,11 +19,11 @@ def connected(n, *edges):
 
 def members(K, *sets):
     """Return the mask of candidate sets."""
-    return np.array([[k in one for k in range(K)] for one in sets])
+    return np.array([[k in candidates for k in range(K)] for candidates in sets])
 
 
 def mutual(seed, n=60, K=4):
-    """Return a graph of mutual nearest neighbors, two each, and sets of which at most one in ten is exact."""
+    """Return a graph of two mutual nearest neighbors per row, and sets; at most one in ten is exact."""
     rng = np.random.default_rng(seed)
     near = kneighbors_graph(rng.normal(size=(n, 2)), 2).toarray()
     mask = np.zeros((n, K), dtype=bool)
@@ -46,7 +46,7 @@ def test_a_probability_that_decreases_as_one_over_t_converges_to_the_tolerance()
 
 @pytest.mark.parametrize("weight", [1e-2, 1e-4, 1e-6])
 def test_a_component_on_weak_edges_converges_to_the_harmonic_function(weight):
-    """If the inflow into every set lies within it, no mass is cut: the distributions are linear in the labels."""
+    """If the inflow into every set is within it, no mass is removed: the distributions are linear in the labels."""
     mask = members(3, {0}, {1}, {0, 1}, {0, 1}, {0, 1})
     W = connected(5, (0, 2, weight), (1, 4, 3 * weight), (2, 3, 1.0), (3, 4, 1.0)).toarray()
     solution = solve_harmonic(sp.csr_array(W), mask, tol=1e-8, max_iter=10_000)
@@ -62,11 +62,11 @@ def test_steps_do_not_converge_to_points_that_sweeps_pass(winner):
     # Without the difference of the leaks, equal probabilities would be a fixed point of Newton's method.
     W = connected(4, (0, 1, 1.0), (0, 2, 1.0), (1, 3, leaks[0]), (2, 3, leaks[1]))
     mask = members(4, {0, 1}, {0, 2}, {1, 2}, {2})
-    plain = oracle.sweep_harmonic(W.toarray(), mask, 8000)
+    expected = oracle.sweep_harmonic(W.toarray(), mask, 8000)
     solution = solve_harmonic(W, mask, tol=1e-9)
     assert solution.converged
-    assert solution.distributions[0].argmax() == plain[0].argmax() == winner
-    np.testing.assert_allclose(solution.distributions, plain, atol=1e-5)
+    assert solution.distributions[0].argmax() == expected[0].argmax() == winner
+    np.testing.assert_allclose(solution.distributions, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("solve", [solve_harmonic, solve_local_global_consistency])
@@ -87,8 +87,8 @@ def test_every_graph_of_mutual_neighbors_converges(seed, solve):
 def test_steps_converge_to_the_fixed_point_of_plain_sweeps(seed):
     """With few labels, many plain sweeps converge to the same distributions."""
     W, mask = mutual(seed, n=30)
-    plain = oracle.sweep_harmonic(W.toarray(), mask, 2000)
-    np.testing.assert_allclose(solve_harmonic(W, mask, tol=1e-8, max_iter=5000).distributions, plain, atol=1e-3)
+    expected = oracle.sweep_harmonic(W.toarray(), mask, 2000)
+    np.testing.assert_allclose(solve_harmonic(W, mask, tol=1e-8, max_iter=5000).distributions, expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("max_iter", [1, 20, 31, 32, 33, 60])

@@ -58,7 +58,7 @@ def test_a_ridge_adds_no_class_mass():
 
 @pytest.mark.parametrize("kind", ["exact", "partial"])
 def test_the_maximum_principle(kind):
-    """A row that is neither clamped nor constrained lies between the smallest and the largest of its neighbors."""
+    """The value of a row that is not clamped or constrained is between the extremes of its neighbors."""
     W, mask = problem(kind)
     F = solve_harmonic(W, mask, **TIGHT).distributions
     dense = W.toarray()
@@ -156,9 +156,9 @@ def test_class_mass_does_not_scale_up_a_vanishing_class(remainder):
 def test_many_classes_of_few_rows_ignore_classes_without_mass(seed):
     """With 30 classes and 40 rows, some lose all mass: class mass is that over the remaining classes."""
     rng = np.random.default_rng(seed)
-    truth, known = rng.integers(30, size=40), rng.random(40) < 0.5
+    truth, is_labeled = rng.integers(30, size=40), rng.random(40) < 0.5
     mask = np.ones((40, 30), dtype=bool)
-    mask[known] = rng.random((known.sum(), 30)) < 0.15
+    mask[is_labeled] = rng.random((is_labeled.sum(), 30)) < 0.15
     mask[np.arange(40), truth] = True
     W = graph(rng.normal(size=(40, 3)))
     F = solve_harmonic(W, mask, tol=1e-12).distributions
@@ -210,7 +210,7 @@ def test_rows_connected_by_one_edge_have_the_distribution_of_its_end(size):
 
 
 @pytest.mark.parametrize("size", [1e-280, 1e-3, 1e280])
-def test_the_unit_of_the_weights_is_immaterial(size):
+def test_the_unit_of_the_weights_does_not_matter(size):
     """Weights, penalty and ridge scaled together do not change the distributions."""
     W, mask = problem("partial")
     options = {"label_penalty": 2.0, "ridge": 0.1}
@@ -219,8 +219,8 @@ def test_the_unit_of_the_weights_is_immaterial(size):
     np.testing.assert_allclose(solve_harmonic(size * W, mask, **scaled, **TIGHT).distributions, expected, atol=1e-9)
 
 
-def test_a_class_without_label_has_no_row():
-    """Its probability is 0 with and without class mass, however far rows are from the labels."""
+def test_a_class_without_label_has_probability_zero():
+    """A class without a label has probability 0, with and without class mass, at any distance from the labels."""
     X = np.concatenate([np.linspace(0, 1, 40), np.linspace(9, 10, 40)])[:, None]
     W = graph(X) + sp.csr_array(([1e-9, 1e-9], ([39, 40], [40, 39])), shape=(80, 80))
     mask = np.ones((80, 3), dtype=bool)

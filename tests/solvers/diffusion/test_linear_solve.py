@@ -25,7 +25,7 @@ def system(W, ridge):
 
 @pytest.mark.parametrize("ridge", [1e-6, 1e-2, 10.0])
 def test_solutions_are_those_of_a_factorization(ridge):
-    """The columns have very different sizes, one of them 0; with and without a warm start."""
+    """Solutions are equal for columns of very different sizes, including 0, with and without a warm start."""
     rng = np.random.default_rng(1)
     M = system(edges(), ridge)
     B = rng.random((N, 4)) * [1.0, 1e-6, 0.0, 1e3]

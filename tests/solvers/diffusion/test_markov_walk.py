@@ -54,11 +54,11 @@ def test_full_sets_do_not_change_the_likelihood():
     """A full set adds log 1, and nodes that no walk connects to labeled rows are uniform."""
     first, unlabeled = problem(), (graph(np.random.default_rng(3).normal(size=(7, 2))), np.ones((7, 3), dtype=bool))
     W, mask = blocks(unlabeled, first, (sp.csr_array((1, 1)), np.ones((1, 3), dtype=bool)))
-    solution, alone = solve_markov_walk(W, mask), solve_markov_walk(*first)
-    np.testing.assert_allclose(solution.log_likelihood, alone.log_likelihood, rtol=1e-10)
+    solution, single_component = solve_markov_walk(W, mask), solve_markov_walk(*first)
+    np.testing.assert_allclose(solution.log_likelihood, single_component.log_likelihood, rtol=1e-10)
     np.testing.assert_array_equal(solution.unreachable, [*range(7), 67])
     np.testing.assert_allclose(solution.distributions[solution.unreachable], 1 / 3)
-    np.testing.assert_allclose(solution.distributions[7:67], alone.distributions, atol=1e-10)
+    np.testing.assert_allclose(solution.distributions[7:67], single_component.distributions, atol=1e-10)
 
 
 def test_one_step_has_a_reach_of_two_edges():
@@ -106,7 +106,7 @@ def test_columns_of_every_row_are_never_stored(n_stored, n_steps, k):
 
 
 def test_columns_of_few_rows_are_stored_once_within_the_memory_limit(n_stored, monkeypatch):
-    """A few labeled columns are stored, all of them and no other, unless they exceed the memory limit."""
+    """The columns of a few labeled rows are stored, and no other columns, unless they exceed the memory limit."""
     W, mask = problem()
     n_labeled = int((~mask.all(axis=1)).sum())
     solve_markov_walk(W, mask)
@@ -117,7 +117,7 @@ def test_columns_of_few_rows_are_stored_once_within_the_memory_limit(n_stored, m
 
 
 def test_rows_beyond_two_walks_of_a_label_are_unreachable():
-    """On a chain, t steps lead from a start to the label and t others to a row: rows beyond are uniform."""
+    """On a chain, t steps lead from a start to the label and t others to a row: more distant rows are uniform."""
     n, t = 60, 5
     W = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
     mask = np.ones((n, 2), dtype=bool)

@@ -234,7 +234,7 @@ def test_long_documents_do_not_underflow():
 
 @components
 @pytest.mark.parametrize("family", ["multinomial", *COVARIANCE_TYPES])
-def test_a_class_without_mass_keeps_none(family, C):
+def test_a_class_without_mass_remains_without_mass(family, C):
     """A class without a labeled row has weight 0 and finite parameters, without NaN."""
     X, mask = documents() if family == "multinomial" else clouds()
     mask = np.column_stack([mask, mask.all(axis=1)])
@@ -283,10 +283,10 @@ def test_several_components_need_a_generator():
 class Counted(Multinomial):
     """A family that records its M-steps."""
 
-    made: ClassVar[list[int]] = []
+    sizes: ClassVar[list[int]] = []
 
     def maximize(self, mass):
-        self.made.append(len(mass))
+        self.sizes.append(len(mass))
         return super().maximize(mass)
 
 
@@ -296,8 +296,8 @@ def test_one_m_step_suffices_for_exact_rows(n_partial):
     X, y = np.random.default_rng(0).poisson(1.0, (12, 5)).astype(float), np.arange(12) % 3
     mask = np.eye(3, dtype=bool)[y]
     mask[:n_partial] |= np.eye(3, dtype=bool)[(y[:n_partial] + 1) % 3]
-    Counted.made.clear()
+    Counted.sizes.clear()
     solution = solve_em(Counted(X, 1.0), mask, np.ones(12), initial_responsibilities(mask, 1))
     assert solution.converged
     assert len(solution.objective_path) == solution.n_iter + 1
-    assert (len(Counted.made) == 1) == (n_partial == 0)
+    assert (len(Counted.sizes) == 1) == (n_partial == 0)

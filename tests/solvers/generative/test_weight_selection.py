@@ -40,7 +40,7 @@ def test_a_weight_of_two_is_the_row_twice():
         np.testing.assert_allclose(once.covering_rates, repeated.covering_rates)
 
 
-def test_unlabeled_rows_are_never_held_out_and_each_labeled_row_is_once():
+def test_each_labeled_row_is_held_out_once_and_unlabeled_rows_never():
     """Training weights are 0 only for the fold; the covering rate is that of the held-out rows."""
     mask = np.ones((20, 3), dtype=bool)
     mask[:12] = np.eye(3, dtype=bool)[np.arange(12) % 3]

@@ -1,4 +1,4 @@
-"""Laws of the three M-steps: one optimum, monotone steps, equality of sparse and dense rows."""
+"""The three M-steps: one optimum, monotone steps, equality of sparse and dense rows."""
 
 import numpy as np
 import pytest

@@ -69,8 +69,8 @@ def test_large_problems_use_the_block_of_each_class(monkeypatch):
     H = oracle.precision_matrix(terms, precisions, 3) + oracle.data_hessian(X, W)
     covariance = LogisticPosterior.from_mode(X, W, terms, precisions).covariance(new)
     for c in range(3):
-        own = np.linalg.inv(H[c * 10 : c * 10 + 10, c * 10 : c * 10 + 10])
-        np.testing.assert_allclose(covariance[:, c, c], np.einsum("tr,rs,ts->t", new, own, new), rtol=1e-6)
+        block_inverse = np.linalg.inv(H[c * 10 : c * 10 + 10, c * 10 : c * 10 + 10])
+        np.testing.assert_allclose(covariance[:, c, c], np.einsum("tr,rs,ts->t", new, block_inverse, new), rtol=1e-6)
     assert not covariance[:, ~np.eye(3, dtype=bool)].any()
 
 

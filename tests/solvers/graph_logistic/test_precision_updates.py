@@ -1,4 +1,4 @@
-"""Laws of the precisions by the evidence and by EM, and of degenerate problems."""
+"""Precisions by the evidence and by EM, and degenerate problems."""
 
 import numpy as np
 import pytest
@@ -24,9 +24,11 @@ def test_the_evidence_and_its_gradient(prior, m, d):
     precisions = draw_precisions(terms, 2)
     W = solve_graph_logistic(X, mask, terms, precision="fixed", precisions=precisions, tol=1e-9).weights
     likelihood = CandidateLikelihood.from_mask(X, mask, None)
-    own = Prior(terms, 2, UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight))
+    expected_prior = Prior(
+        terms, 2, UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight)
+    )
     hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, 0.0, 0.0)
-    coordinates = choose_coordinates(own, precisions, likelihood)
+    coordinates = choose_coordinates(expected_prior, precisions, likelihood)
     evidence = Evidence.at_mode(likelihood, coordinates, precisions, W, hyperprior)
     assert evidence.value == pytest.approx(oracle.evidence(X, mask, W, terms, precisions), abs=1e-5)
     gradient = [
@@ -146,9 +148,9 @@ def test_degenerate_input(precision):
     X, mask, A, ridge = make_problem(20, 5, 3)
     terms = make_terms("graph+ridge", A, ridge)
     for rows in (slice(0, 0), slice(0, 1), slice(0, 20)):
-        own = mask[rows].copy()
-        own[own[:, 2]] = [True, False, False]
-        solution = solve_graph_logistic(X[rows], own, terms, precision=precision)
+        row_mask = mask[rows].copy()
+        row_mask[row_mask[:, 2]] = [True, False, False]
+        solution = solve_graph_logistic(X[rows], row_mask, terms, precision=precision)
         assert np.isfinite(solution.weights).all()
         assert all(np.isfinite(value).all() for value in solution.precisions.values())
     assert not solve_graph_logistic(X[:0], mask[:0], terms, precision=precision).weights.any()
@@ -162,12 +164,12 @@ def test_all_msteps_reach_the_same_precisions():
     """The precisions of the evidence do not depend on the M-step."""
     X, mask, A, ridge = make_problem(40, 3, 3)
     terms = make_terms("ridge", A, ridge)
-    first, *others = (
+    first, *results = (
         solve_graph_logistic(X, mask, terms, solver=solver) for solver in ("newton", "block", "sequential")
     )
-    for other in others:
-        np.testing.assert_allclose(other.precisions["ridge"], first.precisions["ridge"], rtol=1e-4)
-        np.testing.assert_allclose(other.weights, first.weights, atol=1e-4)
+    for result in results:
+        np.testing.assert_allclose(result.precisions["ridge"], first.precisions["ridge"], rtol=1e-4)
+        np.testing.assert_allclose(result.weights, first.weights, atol=1e-4)
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 5, 8])

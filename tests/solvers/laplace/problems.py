@@ -8,7 +8,7 @@ SHARPNESSES = (0.5, 1.0, 3.0, np.inf)
 
 
 def problem(kernel="rbf", *, variance=1.0, n=40, K=4, seed=0, fraction=None):
-    """Return a Gram matrix, and the sets of exact and partial rows; none contains every class.
+    """Return a Gram matrix, and the sets of exact and partial rows, without unlabeled rows.
 
     With a fraction, each distractor is drawn with that probability.
     """

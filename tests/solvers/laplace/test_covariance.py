@@ -1,4 +1,4 @@
-"""Posterior covariances of further rows: the low-rank form against the reference form, and its bound."""
+"""Posterior covariances of new rows: the low-rank form against the reference form, and its bound."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def _raise_limits(monkeypatch):
 
 
 def problem(kernel, n=300, K=4):
-    """Return the prior and the probabilities at the mode, and the covariances and variances of further rows."""
+    """Return the prior and the probabilities at the mode, and the covariances and variances of new rows."""
     X, mask = table(n, K=K)
     labeled = ~mask.all(axis=1)
     further = np.random.default_rng(1).normal(size=(40, X.shape[1])) * 2
@@ -49,7 +49,7 @@ def is_below(lower, upper, factor=1.0):
 @pytest.mark.parametrize("eps", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("name", KERNELS)
 def test_low_rank_form_satisfies_its_bounds(name, eps):
-    """Its relative error is at most about sqrt(eps) in every direction."""
+    """The relative error of the low-rank form is at most about sqrt(eps) in every direction."""
     prior, proba, cross, prior_variances = problem(KERNELS[name])
     reference = LatentCovariance.from_prior(prior, proba).covariances(cross, prior_variances)
     low_rank = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0), eps=eps).covariances(
@@ -80,14 +80,14 @@ def test_low_rank_form_is_rejected_if_it_needs_many_features():
 
 
 def test_a_class_without_probability_needs_no_features():
-    """Its latents have their prior covariance."""
+    """The latents of a class without probability have their prior covariance."""
     prior, proba, cross, prior_variances = problem(KERNELS["smooth"], K=3)
     proba = np.stack([proba[:, 0] + proba[:, 1], proba[:, 2], 0 * proba[:, 0]], axis=1)
     form = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0))
     assert [root.shape[1] > 0 for root in form.roots] == [True, True, False]
-    found = form.covariances(cross, prior_variances)
-    np.testing.assert_allclose(found[:, 2, 2], prior_variances)
-    np.testing.assert_array_equal(found[:, 2, :2], 0.0)
+    prior_covariances = form.covariances(cross, prior_variances)
+    np.testing.assert_allclose(prior_covariances[:, 2, 2], prior_variances)
+    np.testing.assert_array_equal(prior_covariances[:, 2, :2], 0.0)
 
 
 def test_single_precision_is_rejected_if_it_is_inaccurate():
@@ -134,9 +134,9 @@ def test_duplicated_rows_satisfy_the_bounds():
     groups = np.kron(np.eye(20), np.ones((10, 10)))
     prior, proba = GramPrior.from_gram(groups), np.full((200, 2), 0.5)
     reference = LatentCovariance.from_prior(prior, proba).covariances(groups, np.ones(200))
-    found = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0), eps=eps)
-    assert found is not None
-    low_rank = found.covariances(groups, np.ones(200))
+    form = LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0), eps=eps)
+    assert form is not None
+    low_rank = form.covariances(groups, np.ones(200))
     assert is_below((1 - np.sqrt(eps)) * low_rank, reference)
     assert is_below(reference, low_rank, 1 + np.sqrt(eps) + eps)
 
@@ -171,7 +171,7 @@ def test_a_kernel_for_each_class():
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_as_many_landmarks_as_rows_give_the_kernel(name):
+def test_all_rows_as_landmarks_give_the_kernel(name):
     """Inner products of features with all rows as landmarks equal the kernel; with some they are at most the kernel."""
     X, _ = table(60)
     kernel = KERNELS[name]
@@ -191,8 +191,8 @@ def test_samples_have_the_posterior_moments():
     drawn = sample_latents(means, covariances, draw_normals(200_000, 3, rng))
     np.testing.assert_allclose(drawn.mean(axis=1), means, atol=1e-12)
     centered = drawn - means[:, None]
-    found = np.einsum("tsk,tsj->tkj", centered, centered) / drawn.shape[1]
-    np.testing.assert_allclose(found, covariances, atol=0.05 * np.abs(covariances).max())
+    sample_covariances = np.einsum("tsk,tsj->tkj", centered, centered) / drawn.shape[1]
+    np.testing.assert_allclose(sample_covariances, covariances, atol=0.05 * np.abs(covariances).max())
 
 
 def test_expected_softmax_is_the_mean_of_the_softmax():

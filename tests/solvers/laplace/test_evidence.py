@@ -60,7 +60,7 @@ def test_evidence_equals_its_definition(rows, kernel, sharpness):
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_the_gradient_is_the_derivative_of_the_evidence(rows, kernel, sharpness):
-    """The gradient equals central differences, with each mode result again in the same basin."""
+    """The gradient equals central differences, with each mode computed again in the same basin."""
     X, mask = rows
 
     def evaluate(theta, initial=None):
@@ -113,15 +113,15 @@ def test_search_increases_the_evidence_that_it_reports(rows, kernel, sharpness):
 def test_restarts_never_decrease_the_evidence(rows):
     """Restarts add evaluations to those of the first start, and equal generators give equal results."""
     kernel = 1.0 * RBF(1.0, (1e-2, 1e2))
-    one = search_hyperparameters(*rows, kernel, 1.0)
+    single = search_hyperparameters(*rows, kernel, 1.0)
     several = [search_hyperparameters(*rows, kernel, 1.0, n_restarts=2, rng=np.random.default_rng(0)) for _ in range(2)]
-    assert several[0].evidence >= one.evidence
-    assert several[0].n_evaluations > one.n_evaluations
+    assert several[0].evidence >= single.evidence
+    assert several[0].n_evaluations > single.n_evaluations
     assert several[0].kernel == several[1].kernel
 
 
 def test_a_custom_optimizer_minimizes_the_negative_evidence(rows):
-    """It receives the start, the bounds and the gradient; the best of its evaluations is returned."""
+    """A custom optimizer receives the start, the bounds and the gradient; its best evaluation is returned."""
     kernel, calls = 2.0 * RBF(1.5), []
 
     def optimizer(objective, initial_theta, bounds):
@@ -187,7 +187,7 @@ def test_invalid_searches_raise(rows):
         search_hyperparameters(*rows, NoGradient(), 1.0)
 
 
-def test_a_matrix_that_is_no_covariance_has_no_mode(rows):
-    """Squares below 0, which rounding makes of kernels that are nearly singular, end the ascent without an error."""
+def test_a_matrix_that_is_not_a_covariance_has_no_mode(rows):
+    """Squares below 0, caused by rounding in nearly singular kernels, end the ascent without an error."""
     _, mask = rows
     assert not find_mode(GramPrior.from_gram(-100.0 * np.eye(len(mask))), mask, 1.0, max_iter=3).converged

@@ -47,7 +47,7 @@ def test_mode_is_stationary_and_psi_never_decreases(kernel, variance, sharpness)
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("variance", [0.1, 30.0])
 def test_cholesky_mode_is_stationary_and_psi_never_decreases(variance, sharpness):
-    """The same holds for the mode by Cholesky factors and bisection."""
+    """The mode by Cholesky factors and bisection is stationary, and Psi never decreases."""
     K, mask = problem("rbf", variance=variance)
     mode = find_mode_cholesky(GramPrior.from_gram(K), mask, sharpness, max_iter=3000)
     assert mode.converged
@@ -132,10 +132,10 @@ def test_features_give_the_mode_of_their_gram_matrix():
     _, mask = problem()
     for features in (X, np.stack([X, 2.0 * X, X**2, X[:, ::-1] ** 3])):
         products = features @ np.swapaxes(features, -1, -2)
-        one = find_mode(FeaturePrior.from_features(features), mask, 1.0, tol=1e-9)
-        other = find_mode(GramPrior.from_gram(products), mask, 1.0, tol=1e-9)
-        assert one.converged
-        np.testing.assert_allclose(one.latents, other.latents, atol=1e-6 * np.abs(one.latents).max())
+        by_features = find_mode(FeaturePrior.from_features(features), mask, 1.0, tol=1e-9)
+        by_gram = find_mode(GramPrior.from_gram(products), mask, 1.0, tol=1e-9)
+        assert by_features.converged
+        np.testing.assert_allclose(by_features.latents, by_gram.latents, atol=1e-6 * np.abs(by_features.latents).max())
 
 
 def test_annealing_increases_psi():
@@ -203,7 +203,7 @@ def test_duplicated_rows_and_variances_of_any_size(kernel, scale, sharpness):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_large_gram_matrices_of_low_rank_converge(seed):
-    """If nearly all directions of the coefficients are undetermined, the mode is still result in few steps."""
+    """If nearly all directions of the coefficients are undetermined, the mode is still found in few steps."""
     X = np.random.default_rng(seed).normal(size=(60, 2)) * 100.0
     _, mask = problem(n=60, seed=seed)
     mode = find_mode(GramPrior.from_gram(X @ X.T), mask, 2.0)
@@ -264,7 +264,7 @@ def test_stagnation_by_rounding_stops_early():
 
 
 def test_an_indefinite_gram_matrix_terminates():
-    """With negative eigenvalues there may be no mode; the iteration stops with finite latents."""
+    """With negative eigenvalues a mode need not exist; the iteration stops with finite latents."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     _, mask = problem(n=30)
     mode = find_mode(GramPrior.from_gram(gram("rbf", X) - 0.5 * np.eye(30)), mask, 1.0, max_iter=200)

@@ -3,7 +3,6 @@
 import array_api_strict
 import numpy as np
 import pytest
-import torch
 from sklearn.gaussian_process.kernels import RBF
 
 from oneof import likelihoods
@@ -14,22 +13,18 @@ from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table
 from tests.solvers.laplace.problems import SHARPNESSES, problem
 
-FORMS = {"torch": torch.asarray, "array_api_strict": array_api_strict.asarray}
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Use one thread of torch, since products are small."""
+@pytest.fixture(params=["torch", "array_api_strict"])
+def form(request):
+    """Return a function that converts NumPy arrays to a namespace; torch uses one thread, since products are small."""
+    if request.param == "array_api_strict":
+        yield array_api_strict.asarray
+        return
+    torch = pytest.importorskip("torch", reason="torch is not installed")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield
+    yield torch.asarray
     torch.set_num_threads(threads)
-
-
-@pytest.fixture(params=FORMS.values(), ids=FORMS)
-def form(request):
-    """Return a function that converts NumPy arrays to a namespace."""
-    return request.param
 
 
 def same(values, expected, form, atol=1e-12):

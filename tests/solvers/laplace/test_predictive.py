@@ -14,8 +14,8 @@ FIXED = {"optimizer": None, "random_state": 0}
 
 def fits_without_each_row(X, mask, **options):
     """Return the latents of each row from a fit without it."""
-    found = [PLGP(**options, **FIXED).fit(np.delete(X, i, 0), np.delete(mask, i, 0)) for i in range(len(X))]
-    moments = [model.latent_mean_and_cov(X[[i]]) for i, model in enumerate(found)]
+    models = [PLGP(**options, **FIXED).fit(np.delete(X, i, 0), np.delete(mask, i, 0)) for i in range(len(X))]
+    moments = [model.latent_mean_and_cov(X[[i]]) for i, model in enumerate(models)]
     return np.concatenate([mean for mean, _ in moments]), np.concatenate([cov for _, cov in moments])
 
 
@@ -30,8 +30,8 @@ def test_loo_latents_are_near_fits_without_the_row(approximation):
     means, covariances = (np.concatenate(values) for values in zip(*moments, strict=True))
     exact_means, exact_covariances = fits_without_each_row(X, mask, **options)
     with_it = model.latent_mean_and_cov(X)
-    for found, exact, before in zip((means, covariances), (exact_means, exact_covariances), with_it, strict=True):
-        assert np.abs(found - exact).max() < 0.15 * np.abs(exact - before).max()
+    for approximate, exact, before in zip((means, covariances), (exact_means, exact_covariances), with_it, strict=True):
+        assert np.abs(approximate - exact).max() < 0.15 * np.abs(exact - before).max()
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_loo_latents_are_near_fits_without_the_row(approximation):
     ],
 )
 def test_loo_covariances_are_positive_definite(kernel, options):
-    """They include the noise of `fit` and the residual variance of landmarks, and have no negative eigenvalue."""
+    """Covariances include the noise of `fit` and the residual variance of landmarks; no eigenvalue is negative."""
     X, _ = table(120, K=3)
     model = PLGP(kernel, **options, **FIXED).fit(X, np.eye(3, dtype=bool)[np.arange(120) % 3])
     for _, covariances in model._posterior.loo_latents(model._covariance()):
@@ -66,19 +66,20 @@ def test_cavity_of_a_gaussian_likelihood_is_exact():
 
 
 def test_temperature_maximizes_the_likelihood():
-    """It maximizes the probability of the sets, inverts an applied temperature, and preserves the order of classes."""
+    """The temperature maximizes the likelihood, inverts an applied temperature, and keeps the order of classes."""
     rng = np.random.default_rng(0)
     proba = rng.dirichlet(np.ones(5), 4000)
     label = (proba.cumsum(axis=1) < rng.uniform(size=(4000, 1))).sum(axis=1)
     mask = np.eye(5, dtype=bool)[label]
     assert fit_temperature(proba, mask) == pytest.approx(1.0, abs=0.1)
     flat = apply_temperature(proba, 3.0)
-    found = fit_temperature(flat, mask)
-    assert found == pytest.approx(fit_temperature(proba, mask) / 3.0, rel=1e-3)
+    temperature = fit_temperature(flat, mask)
+    assert temperature == pytest.approx(fit_temperature(proba, mask) / 3.0, rel=1e-3)
     np.testing.assert_array_equal(flat.argmax(axis=1), proba.argmax(axis=1))
     np.testing.assert_allclose(flat.sum(axis=1), 1.0)
     values = [
-        log_likelihoods(np.log(apply_temperature(flat, t)), mask).sum() for t in (0.9 * found, found, 1.1 * found)
+        log_likelihoods(np.log(apply_temperature(flat, t)), mask).sum()
+        for t in (0.9 * temperature, temperature, 1.1 * temperature)
     ]
     assert values[1] == max(values)
 
@@ -93,11 +94,11 @@ def test_probabilities_of_0():
 def test_models_with_fitted_temperature():
     """The temperature is that of the sets, does not change `predict`, and is computed again after another `fit`."""
     X, mask = table(80)
-    plain, model = (PLGP(temperature=temperature, **FIXED).fit(X, mask) for temperature in (1.0, "loo"))
-    np.testing.assert_array_equal(plain.predict(X), model.predict(X))
-    assert plain.temperature_ == 1.0
+    reference, model = (PLGP(temperature=temperature, **FIXED).fit(X, mask) for temperature in (1.0, "loo"))
+    np.testing.assert_array_equal(reference.predict(X), model.predict(X))
+    assert reference.temperature_ == 1.0
     np.testing.assert_allclose(
-        model.predict_proba(X), apply_temperature(plain.predict_proba(X), model.temperature_), atol=1e-12
+        model.predict_proba(X), apply_temperature(reference.predict_proba(X), model.temperature_), atol=1e-12
     )
     first = model.temperature_
     assert first != 1.0

@@ -52,7 +52,7 @@ def test_self_training_equals_the_oracle(kind):
 
 
 @pytest.mark.parametrize("distractors", MODELS)
-def test_labels_stay_within_the_sets(distractors):
+def test_labels_are_within_the_sets(distractors):
     """Label distributions are 0 outside the sets and sum to 1, and exact rows keep their label."""
     X, truth = blobs(80, 5)
     mask = sets_of(truth, n_distractors=2)

@@ -50,10 +50,13 @@ def test_all_rows_as_landmarks_give_the_exact_form():
     exact = ExactRidge.from_gram(gram_of(X), 0.05)
     landmarks = NystroemRidge.from_gram(gram_of(X), gram_of(X), 0.05)
     np.testing.assert_allclose(landmarks.predict_loo(P), exact.predict_loo(P), rtol=0, atol=1e-8)
-    one, other = exact.fit(P), landmarks.fit(P)
+    exact_fit, landmark_fit = exact.fit(P), landmarks.fit(P)
     cross = gram_of(new, X)
     np.testing.assert_allclose(
-        cross @ other.coefficients + other.means, cross @ one.coefficients + one.means, rtol=0, atol=1e-8
+        cross @ landmark_fit.coefficients + landmark_fit.means,
+        cross @ exact_fit.coefficients + exact_fit.means,
+        rtol=0,
+        atol=1e-8,
     )
 
 
@@ -137,11 +140,11 @@ def test_an_influence_is_lost_without_the_label_of_its_row():
     result = top_influences(ridge, P, runner_up)
 
     def margin(i, P):
-        rest = np.delete(np.arange(n), i)
+        others = np.delete(np.arange(n), i)
         score = m.copy()
         for gram, weight in zip(grams, weights, strict=True):
-            a = np.linalg.solve(gram[np.ix_(rest, rest)] + 0.05 * np.eye(n - 1), P[rest] - m)
-            score += weight * (gram[i, rest] @ a)
+            a = np.linalg.solve(gram[np.ix_(others, others)] + 0.05 * np.eye(n - 1), P[others] - m)
+            score += weight * (gram[i, others] @ a)
         return score[P[i].argmax()] - score[runner_up[i]]
 
     for i in (0, 7, 33):
@@ -174,5 +177,5 @@ def test_few_rows_report_all_other_rows():
     mask = np.array([[True, False], [True, True]])
     result = top_influences(ridge, mask / mask.sum(axis=1, keepdims=True), np.array([1, 1]))
     assert result.rows.tolist() == [[1], [0]]
-    alone = ExactRidge.from_gram(np.ones((1, 1)), 0.05)
-    assert top_influences(alone, np.array([[1.0, 0.0]]), np.array([1])).rows.shape == (1, 0)
+    single_row = ExactRidge.from_gram(np.ones((1, 1)), 0.05)
+    assert top_influences(single_row, np.array([[1.0, 0.0]]), np.array([1])).rows.shape == (1, 0)

@@ -116,5 +116,5 @@ def test_no_selection_without_visible_distractors():
     exact = select(X, np.eye(4, dtype=bool)[truth])
     assert exact.weights == {"uniform": 1.0, "cooccurring": 0.0, "confusable": 0.0}
     assert exact.z_scores == {}
-    one = select(X, np.tile([True, True, False, False], (40, 1)))
-    assert one.weights["uniform"] == 1.0
+    single_set = select(X, np.tile([True, True, False, False], (40, 1)))
+    assert single_set.weights["uniform"] == 1.0

@@ -35,7 +35,7 @@ def problem():
 
 
 def test_loo_scores_equal_fits_without_the_row():
-    """They are the weighted mean of n fits of each kernel to the final labels, to 1e-8."""
+    """Leave-one-out scores are the weighted mean of n fits of each kernel to the final labels, to 1e-8."""
     _, kernels, sets = problem()
     result = solve_loo_ridge(kernels, sets, lam=0.05, max_iter=25)
     P = result.selection.label_distributions

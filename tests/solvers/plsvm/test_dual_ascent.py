@@ -53,8 +53,8 @@ def test_ascent_closes_the_gap(space):
     np.testing.assert_allclose(taus, -outside.sum(axis=1), atol=1e-12)
     assert p.majorant(solution.weights, solution.scores, chosen) == pytest.approx(solution.primal, rel=1e-12)
     for seed in range(5):
-        other = solution.weights + 1e-3 * random_weights(p, seed)
-        assert p.majorant(other, p.space.matvec(other), chosen) >= solution.dual
+        perturbed = solution.weights + 1e-3 * random_weights(p, seed)
+        assert p.majorant(perturbed, p.space.matvec(perturbed), chosen) >= solution.dual
 
 
 def test_rows_of_zeros_have_feasible_duals():

@@ -57,12 +57,12 @@ def test_pegasos_stops_early_only_with_a_tolerance():
 @pytest.mark.parametrize("space", SPACES)
 def test_no_outer_step_increases_the_objective(space, monkeypatch):
     """No outer step increases the objective; nor does the trace, whose last entry is that of the result."""
-    seen = []
+    objectives = []
     step = cccp._line_search
 
     def recorded(p, chosen, weights, scores, ascent):
         result = step(p, chosen, weights, scores, ascent)
-        seen.append((p.objective(weights, scores), p.objective(*result)))
+        objectives.append((p.objective(weights, scores), p.objective(*result)))
         return result
 
     monkeypatch.setattr(cccp, "_line_search", recorded)
@@ -74,8 +74,8 @@ def test_no_outer_step_increases_the_objective(space, monkeypatch):
             assert np.all(np.diff(solution.times) >= 0)
             value = p.objective(solution.weights, p.space.matvec(solution.weights))
             assert solution.objective_path[-1] == pytest.approx(value, rel=1e-12)
-    assert len(seen) > 6
-    assert all(after <= before * (1 + 1e-14) for before, after in seen)
+    assert len(objectives) > 6
+    assert all(after <= before * (1 + 1e-14) for before, after in objectives)
 
 
 @pytest.mark.parametrize("space", SPACES)
@@ -89,7 +89,7 @@ def test_the_solution_is_stationary(space):
 
 
 @pytest.mark.slow
-def test_an_annealed_start_beats_random_starts():
+def test_an_annealed_start_is_better_than_random_starts():
     """With ambiguous sets the annealed start ends lower than most random ones."""
     wins = 0
     for seed in range(5):

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 
 def graph(n=40, seed=0, density=0.3, n_components=1):
-    """Return a random affinity with some components, each of which is connected by a ring."""
+    """Return a random affinity with some components; a ring connects the rows of each."""
     rng = np.random.default_rng(seed)
     W = np.where(rng.random((n, n)) < density, rng.random((n, n)), 0.0)
     component = np.arange(n) % n_components

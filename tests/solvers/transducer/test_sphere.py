@@ -88,7 +88,7 @@ def test_close_to_the_hard_case(component):
 
 
 def optimal_in_plane(g, b, a, r, solution, tol=1e-12):
-    """Assert that x lies in the plane, and satisfies the optimality conditions in a basis of it."""
+    """Assert that x is in the plane, and satisfies the optimality conditions in a basis of it."""
     a = a / np.linalg.norm(a)
     assert a @ solution.w == pytest.approx(0.0, abs=1e-13 * np.sqrt(r))
     Q = scipy.linalg.null_space(a[None])

@@ -40,8 +40,8 @@ def test_no_feasible_score_is_better():
     _, V = oracle.eigenvectors(W.toarray(), 5)
     w = V.T @ z
     np.testing.assert_allclose(V @ w, z, atol=1e-9)
-    for other in np.vstack([rng.normal(size=(500, 5)), w + 0.3 * rng.normal(size=(500, 5))]):
-        assert objective(V @ other * np.sqrt(40) / np.linalg.norm(other)) >= objective(z) - 1e-9
+    for point in np.vstack([rng.normal(size=(500, 5)), w + 0.3 * rng.normal(size=(500, 5))]):
+        assert objective(V @ point * np.sqrt(40) / np.linalg.norm(point)) >= objective(z) - 1e-9
 
 
 @pytest.mark.parametrize("K", [3, 5])
@@ -68,7 +68,7 @@ def test_classes_have_no_order():
 
 
 def test_distributions_are_the_nearest_to_the_scores():
-    """They are at least 0, 0 outside the set, sum to 1, keep the order of the scores, and no other is nearer."""
+    """Distributions are the nearest ones to the scores: nonnegative, 0 outside the set, of sum 1, in the same order."""
     rng = np.random.default_rng(0)
     proba = rng.normal(size=(200, 4))
     mask = rng.random((200, 4)) < 0.6
@@ -80,9 +80,9 @@ def test_distributions_are_the_nearest_to_the_scores():
     np.testing.assert_array_equal(q.argmax(axis=1), np.where(mask, proba, -np.inf).argmax(axis=1))
     distance = ((q - proba) ** 2).sum(axis=1)
     for _ in range(200):
-        other = rng.dirichlet(np.full(4, 0.5), 200) * mask + 1e-12 * mask
-        other = other / other.sum(axis=1, keepdims=True)
-        assert (((other - proba) ** 2).sum(axis=1) >= distance - 1e-9).all()
+        random_distributions = rng.dirichlet(np.full(4, 0.5), 200) * mask + 1e-12 * mask
+        random_distributions = random_distributions / random_distributions.sum(axis=1, keepdims=True)
+        assert (((random_distributions - proba) ** 2).sum(axis=1) >= distance - 1e-9).all()
     pair = np.array([[0.3, 0.7], [-0.4, 1.4]])
     np.testing.assert_allclose(nearest_distributions(pair, np.ones((2, 2), bool)), [[0.3, 0.7], [0, 1]], atol=1e-15)
     np.testing.assert_allclose(nearest_distributions(pair * 1e300, np.ones((2, 2), bool)), [[0, 1], [0, 1]])
@@ -136,7 +136,7 @@ def test_exact_rows_need_one_iteration():
 
 
 def test_iterations_stop_when_changes_are_below_the_tolerance():
-    """A loose tolerance takes fewer iterations; one more iteration changes nothing beyond the tolerance."""
+    """A loose tolerance takes fewer iterations; one more iteration changes no value by more than the tolerance."""
     W, mask = graph(), partly_known()
     loose, tight = (solve_transduction(W, mask, n_eigenvectors=15, max_iter=500, tol=tol) for tol in (0.1, 1e-6))
     assert loose.n_iter < tight.n_iter < 500
@@ -170,7 +170,7 @@ def test_classes_in_no_set_or_in_all_sets_have_constant_scores():
 
 
 def test_components_without_labels_are_uniform_and_change_nothing():
-    """They have uniform distributions, and the others are the same as without them."""
+    """Components without labels have uniform distributions, and do not change the others."""
     W, mask = graph(40), known(40, 3, n_known=9)
     both = sp.block_diag([W, graph(25, seed=1), sp.csr_array((1, 1))], format="csr")
     wide = np.vstack([mask, np.ones((26, 3), dtype=bool)])

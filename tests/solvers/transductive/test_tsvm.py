@@ -21,7 +21,7 @@ KINDS = ("multiple", "single")
 
 
 def few_labels(n=60, d=4, n_labeled=8, seed=0, apart=1.0):
-    """Return rows, their true signs, and labels of which only the first are given."""
+    """Return rows, their true signs, and labels; only the first rows are labeled."""
     X, truth = rows(n, d, seed, apart)
     signs = np.where(np.arange(n) < n_labeled, truth, 0.0)
     return X, truth, BinaryLabels(signs, int((truth[n_labeled:] > 0).sum()))
@@ -33,7 +33,7 @@ def solved(p, labels, *, C=0.5, C_unlabeled=0.5, rng=None, **options):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_pairs_are_those_of_the_published_condition(seed):
-    """Returned pairs meet it and are disjoint, the worst come first, and none are returned only if there is none."""
+    """Returned pairs meet the condition, are disjoint, and start with the worst; without a pair no pair meets it."""
     rng = np.random.default_rng(seed)
     scores, signs = rng.normal(size=12).round(1), np.where(rng.random(12) < 0.5, 1.0, -1.0)
     unlabeled = np.arange(3, 12)
@@ -127,7 +127,7 @@ def test_two_clusters_far_apart_get_the_best_of_all_labelings(seed):
         assert solution.objective_path[-1] == pytest.approx(value, rel=1e-5)
 
 
-def test_no_labeling_beats_brute_force():
+def test_the_objective_is_at_least_that_of_brute_force():
     """For overlapping clusters, the objective equals that of libsvm, and is never below the minimum of all."""
     for seed in range(6):
         X, _, labels = few_labels(13, 3, 4, seed=seed, apart=0.7)
@@ -264,8 +264,8 @@ def test_a_class_without_exact_rows_is_predicted_from_its_candidates():
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_a_class_in_no_set_gets_no_row(fit_intercept):
-    """Its number of positives is 0, its weights are 0 and its score is -1, with or without an intercept."""
+def test_a_class_in_no_set_has_no_positive_row(fit_intercept):
+    """A class in no set has 0 positives, weights of 0 and a score of -1, with or without an intercept."""
     X, mask = rows(30)[0], np.zeros((30, 3), dtype=bool)
     mask[:10, 0] = mask[10:20, 1] = True
     mask[20:] = True
@@ -298,8 +298,8 @@ def test_the_objective_path_is_the_sum_over_the_binary_problems():
     mask[:9] = np.eye(3, dtype=bool)[np.arange(9) % 3]
     mask[9:12] = [True, True, False]
     solution = solve_one_vs_rest(problem(X).space, mask, positive_fractions=[0.1, 0.3, 0.6], rng=generator())
-    paths = [one.objective_path for one in solution.solutions]
-    assert [len(path) for path in paths] == [len(one.cost_path) for one in solution.solutions]
+    paths = [binary.objective_path for binary in solution.solutions]
+    assert [len(path) for path in paths] == [len(binary.cost_path) for binary in solution.solutions]
     assert len({len(path) for path in paths}) > 1
     expected = [sum(path[min(i, len(path) - 1)] for path in paths) for i in range(solution.n_iter)]
     np.testing.assert_array_equal(solution.objective_path, expected)

@@ -70,9 +70,9 @@ def test_warm_and_cold_starts_have_the_same_minimum():
     """A start from the SVM of other signs and costs reaches the same minimum, and never increases the objective."""
     X, signs = rows()
     p = problem(X)
-    other = solved(p, -signs, np.full(60, 5.0), tol=1e-2)
+    start = solved(p, -signs, np.full(60, 5.0), tol=1e-2)
     costs = np.full(60, 0.4)
-    warm = solve_weighted_svm(p, signs, costs, initial=other, tol=1e-9, rng=generator())
+    warm = solve_weighted_svm(p, signs, costs, initial=start, tol=1e-9, rng=generator())
     cold = solved(p, signs, costs, tol=1e-9)
     np.testing.assert_allclose(warm.scores, cold.scores, atol=1e-6)
     loose = solve_weighted_svm(p, signs, costs, initial=cold, tol=0.5, rng=generator())
@@ -102,7 +102,7 @@ def test_too_few_epochs_are_reported():
     st.lists(st.tuples(st.floats(-3, 3), st.booleans(), st.sampled_from([0.0, 0.5, 1.0, 2.0])), min_size=1, max_size=8)
 )
 def test_the_best_intercept_minimizes_the_losses(table):
-    """No kink of the piecewise linear losses, one of which is a minimizer, has a lower value."""
+    """No kink of the piecewise linear losses has a lower value; one of the kinks is a minimizer."""
     products, positive, costs = (np.array(column, dtype=float) for column in zip(*table, strict=True))
     signs = np.where(positive > 0, 1.0, -1.0)
     if not costs.any():

@@ -29,8 +29,8 @@ def test_tables_and_many_labels(page: Page) -> None:
             assert heads[0] == "This row"
             assert set(heads[1:]) <= set(classes[:3])
             assert len(heads) == 4
-            shown = page.one("td.this").text
-            assert float(shown) == pytest.approx(rows[page.row(), 0], rel=1e-4)
+            row_text = page.one("td.this").text
+            assert float(row_text) == pytest.approx(rows[page.row(), 0], rel=1e-4)
             proba = session.snapshot.proba[page.row()]
             first = page.all(".candidate .label")[0].text
             assert classes.index(first) == np.argmax(proba)
@@ -50,7 +50,7 @@ def test_images(page: Page, tmp_path: Path) -> None:
     begun = LabelingSession(rows, classes=CLASSES, table=table, strategy="random", random_state=0)
     with begun as session, serving(session, annotator="Ann", images=ImageFolder(tmp_path)) as server:
         page.open(server.link)
-        seen = set()
+        rows_of_images = set()
         for _ in range(8):
             if page.row() % 2 == 0:
                 image = page.one("#item img")
@@ -60,9 +60,9 @@ def test_images(page: Page, tmp_path: Path) -> None:
                 assert image.get_attribute("alt") == f"Row {page.row()}: green.png"
             else:
                 page.until(lambda: "cannot be displayed" in page.one("#item").text)
-            seen.add(page.row() % 2)
+            rows_of_images.add(page.row() % 2)
             page.settle(lambda: page.press("s"))
-        assert seen == {0, 1}
+        assert rows_of_images == {0, 1}
     page.browser.get_log("browser")  # the browser logs missing images
 
 
@@ -128,9 +128,9 @@ def test_contrast(page: Page, noted: LabelingSession, scheme: str) -> None:
         page.open(server.link)
         page.settle(lambda: page.press("1", ENTER))
         page.press("2")
-        found = page.browser.execute_script(script)
-        assert len(found) > 20
-        for name, disabled, ink, paper in found:
+        controls = page.browser.execute_script(script)
+        assert len(controls) > 20
+        for name, disabled, ink, paper in controls:
             high, low = sorted([luminance(ink), luminance(paper)], reverse=True)
             assert disabled or (high + 0.05) / (low + 0.05) >= 4.5, name
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -25,24 +25,24 @@ def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
     log = AnswerLog(tmp_path / "log", METADATA)
     first = log.append(entry("x", labels=(0, 1), purpose="check", guess=1, score=0.25))
     second = log.append(entry("y", row=7, kind="undo", labels=(), undoes=1))
-    other = AnswerLog(tmp_path / "log", METADATA)
-    assert other.since(0) == [first, second]
-    assert other.since(1) == [second]
+    second_log = AnswerLog(tmp_path / "log", METADATA)
+    assert second_log.since(0) == [first, second]
+    assert second_log.since(1) == [second]
     assert (first.number, second.number) == (1, 2)
     assert (first.labels, first.purpose, first.guess, first.score) == ((0, 1), "check", 1, 0.25)
     assert first.at > 0
-    other.close()
+    second_log.close()
     log.close()
 
 
 def test_an_acknowledged_entry_is_committed(tmp_path: Path) -> None:
-    """When `append` returns, another connection sees the entry, and the file is in WAL mode."""
+    """When `append` returns, another connection can read the entry, and the file is in WAL mode."""
     log = AnswerLog(tmp_path / "log", METADATA)
     log.append(entry("x"))
-    other = sqlite3.connect(tmp_path / "log")
-    assert other.execute("SELECT count(*) FROM entries").fetchone() == (1,)
-    assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    other.close()
+    connection = sqlite3.connect(tmp_path / "log")
+    assert connection.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
     log.close()
 
 
@@ -58,7 +58,7 @@ def test_an_entry_sent_twice_is_written_once() -> None:
 
 
 def test_a_write_based_on_an_outdated_row_is_a_conflict(tmp_path: Path) -> None:
-    """Of two windows with the same state of a row, in one process or two, only one can write."""
+    """If two windows have the same state of a row, in one process or two, only one can write."""
     logs = [AnswerLog(tmp_path / "log", METADATA) for _ in range(2)]
     logs[0].append(entry("x"), seen=0)
     with pytest.raises(ConflictError, match="row 0 was answered by 'Ann' in another window"):
@@ -66,7 +66,7 @@ def test_a_write_based_on_an_outdated_row_is_a_conflict(tmp_path: Path) -> None:
     logs[1].append(entry("z", annotator="Bob"), seen=0)  # another annotator overwrites nothing
     logs[1].append(entry("w", row=1), seen=0)
     logs[1].append(entry("v", labels=(1,)), seen=1)
-    assert [written.key for written in logs[0].since(0)] == ["x", "z", "w", "v"]
+    assert [stored.key for stored in logs[0].since(0)] == ["x", "z", "w", "v"]
     for log in logs:
         log.close()
 
@@ -79,7 +79,7 @@ def test_several_entries_are_written_atomically() -> None:
         log.append_all([entry("a"), entry("b", row=1), broken])
     assert log.since(0) == []
     log.append(entry("a"))
-    assert [written.key for written in log.append_all([entry("a"), entry("b", row=1), entry("d", row=0)])] == ["b"]
+    assert [stored.key for stored in log.append_all([entry("a"), entry("b", row=1), entry("d", row=0)])] == ["b"]
     log.close()
 
 
@@ -108,7 +108,7 @@ def test_preview_equals_the_state_after_adding_the_entries(actions: list, n: int
 
 
 @pytest.mark.parametrize("other", [METADATA | {"rows": "other"}, METADATA | {"classes": '["a", "c"]'}])
-def test_a_log_belongs_to_one_table_and_its_classes(tmp_path: Path, other: dict) -> None:
+def test_a_log_cannot_be_opened_with_other_rows_or_classes(tmp_path: Path, other: dict) -> None:
     """Opening a log with other rows or classes is an error."""
     AnswerLog(tmp_path / "log", METADATA).close()
     with pytest.raises(DataError, match=r"other rows|answers for the classes a, b; got the classes a, c\."):

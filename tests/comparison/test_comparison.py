@@ -67,7 +67,7 @@ def rates(comparison):
     ]
 
 
-def test_each_number_is_the_loop_by_hand():
+def test_each_number_equals_an_explicit_loop():
     """Fold by fold, every method is fitted on the training part and scored on the test part of CandidateKFold."""
     X, y, truth = draw()
     comparison = compare(X, y, METHODS, cv=3, truth=truth, random_state=4)
@@ -86,7 +86,7 @@ def test_each_number_is_the_loop_by_hand():
     assert (comparison.n_folds, comparison.n_rows, comparison.n_classes) == (3, 60, 3)
 
 
-def test_the_best_method_has_the_highest_covering_rate_and_comes_first():
+def test_the_best_method_has_the_highest_covering_rate_and_is_first():
     """Results are sorted by covering rate and the best method is first, for any order of the methods."""
     X, y, _ = draw()
     for methods in (METHODS, dict(reversed(METHODS.items()))):
@@ -104,7 +104,7 @@ def test_ties_are_broken_by_the_order_of_the_methods():
         assert tuple(result.method for result in comparison.results) == names
 
 
-def test_the_truth_fills_its_column_and_nothing_else():
+def test_the_truth_changes_only_the_accuracy():
     """A permutation of the truth, or no truth, changes neither the best method, nor the order, nor another number."""
     X, y, truth = draw()
     without_truth = compare(X, y, METHODS, truth=None)
@@ -135,8 +135,8 @@ def test_the_truth_may_have_gaps_and_labels_of_its_own():
     assert without_truth.results[0].accuracy is None
 
 
-def test_a_failed_method_keeps_its_row_and_comes_last():
-    """A method with one failed fold comes last with its error; the other rows do not change."""
+def test_a_failed_method_is_the_last_row():
+    """A method with one failed fold is the last row, with its error; the other rows do not change."""
     X, y, truth = draw()
     row = np.flatnonzero(~y.is_unlabeled)[0]
     X[row, 0] = 99.0
@@ -212,7 +212,7 @@ def test_every_form_of_y_gives_the_same_comparison():
         assert [line[1:] for line in rates(compare(X, form, METHODS))] == expected
 
 
-def test_progress_comes_after_every_fold_in_order():
+def test_progress_is_reported_after_every_fold_in_order():
     """The callback gets the number of finished folds, the number of folds and the name of the method."""
     X, y, _ = draw()
     calls = []
@@ -222,7 +222,7 @@ def test_progress_comes_after_every_fold_in_order():
     assert [name for _, _, name in calls] == [name for name in METHODS for _ in range(3)]
 
 
-def test_n_jobs_changes_only_the_time():
+def test_n_jobs_does_not_change_the_results():
     """Two processes give the numbers of one process, and progress in the same order."""
     X, y, truth = draw()
     methods, calls = {name: METHODS[name] for name in ("average", "maximum")}, []
@@ -289,7 +289,7 @@ def test_invalid_input_is_an_error(change, error, message):
         compare(**{"X": X, "y": y, "methods": METHODS, **change})
 
 
-def test_oneof_compare_stays_the_function():
+def test_oneof_compare_remains_the_function():
     """Importing `oneof.comparison` leaves `oneof.compare` the function, and the package is an ordinary module."""
     assert importlib.import_module("oneof.comparison") is oneof.comparison
     assert oneof.compare is compare

@@ -45,7 +45,7 @@ def model_file(rows: Any, tmp_path: Path) -> Path:
 
 
 def test_a_loaded_model_equals_the_saved_one(model_file: Path, rows: Any) -> None:
-    """It has the same description and the same predictions."""
+    """A loaded model has the same description and the same predictions as the saved one."""
     X, y = rows
     model = load(model_file)
     pipeline = make_pipeline(StandardScaler(), AvgPerceptron()).fit(X, y)
@@ -219,14 +219,14 @@ def test_a_file_of_another_format_is_an_error(tmp_path: Path, rows: Any, monkeyp
     """The error of a file in an older or newer format names its number."""
     X, y = rows
     for version in (persistence.FORMAT_VERSION - 1, persistence.FORMAT_VERSION + 1):
-        with monkeypatch.context() as then:
-            then.setattr(persistence, "FORMAT_VERSION", version)
+        with monkeypatch.context() as patch:
+            patch.setattr(persistence, "FORMAT_VERSION", version)
             save(tmp_path / "model.skops", AvgPerceptron().fit(X, y))
         with pytest.raises(ModelFileError, match=f"has format {version}, .*this version reads"):
             load(tmp_path / "model.skops")
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_failed_write_does_not_change_the_old_file(tmp_path: Path) -> None:
     """After an exception of any type the old file is unchanged, and no other file remains."""
     path = tmp_path / "a.txt"
     path.write_text("old")

@@ -14,7 +14,8 @@ from oneof.comparison import (
     learning_curve,
 )
 from oneof.labeling import LabelingSession
-from tests.fuzz.drawn import (
+from tests.fuzz.labels import NAMED_FORMS, NAMES
+from tests.fuzz.strategies import (
     ROWS,
     SCALARS,
     SEEDS,
@@ -28,7 +29,6 @@ from tests.fuzz.drawn import (
     sets,
     several,
 )
-from tests.fuzz.labels import NAMED_FORMS, NAMES
 
 
 @st.composite
@@ -45,15 +45,15 @@ def queries(draw: st.DrawFn) -> Case:
         )
         # The strategies that these estimators support.
         able = {"GraphLogisticRegression": ["mutual_information", "entropy"], "PLKNN": ["entropy"]}
-        known = [*able.get(type(model).__name__, []), "margin", "random"]
-        named = {"strategy": draw(either(st.sampled_from(known)))} | draw(
+        strategies = [*able.get(type(model).__name__, []), "margin", "random"]
+        named = {"strategy": draw(either(st.sampled_from(strategies)))} | draw(
             optional(batch_size=several(1, 4), random_state=SEEDS)
         )
         return active.query, (model, X), named
     if which == 1:
         model = draw(either(st.just(fitted("graph"))))
-        asked = either(st.sampled_from([[[0], [1, 2]], [{0}]]), st.sampled_from([[[0, 1, 2]], [[7]], [[]], None, 3]))
-        return active.query_subsets, (model, X), draw(optional(batch_size=several(1, 4), subsets=asked))
+        subsets = either(st.sampled_from([[[0], [1, 2]], [{0}]]), st.sampled_from([[[0, 1, 2]], [[7]], [[]], None, 3]))
+        return active.query_subsets, (model, X), draw(optional(batch_size=several(1, 4), subsets=subsets))
     odd_starts = st.sampled_from([[0, 0], [99], [-1], [], [True, False], None, "x"])
     named = draw(optional(batch_size=several(1, 3), random_state=SEEDS))
     named["start"] = draw(either(st.sampled_from([2, 1, [0, 1], np.array([0, 1]), range(2)]), odd_starts))
@@ -107,8 +107,8 @@ def comparisons(draw: st.DrawFn) -> Case:
 @st.composite
 def _a_truth(draw: st.DrawFn, y: Any, n: int) -> Any:
     """Draw a column of labels that occur in the data."""
-    known = draw(classes_of(y))
-    return [known[0]] * n if isinstance(known, list | tuple) and len(known) else known
+    classes = draw(classes_of(y))
+    return [classes[0]] * n if isinstance(classes, list | tuple) and len(classes) else classes
 
 
 @st.composite

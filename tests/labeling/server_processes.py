@@ -1,8 +1,8 @@
 """Servers in separate processes, which tests may kill.
 
-The imports of a server take seconds, so one process imports and then forks for each server. It is this file, run by
-`python -m tests.labeling.nursery`. A line "FILE N_ROWS" on its standard input starts a server with this file of
-answers, and a line "PID LINK" on its standard output has its address.
+The imports of a server take seconds, so one process imports them and is forked for each server:
+`python -m tests.labeling.server_processes`. A line "FILE N_ROWS" on its standard input starts a server with this file
+of answers, and a line "PID LINK" on its standard output has the address of the server.
 """
 
 import os
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-class Nursery:
+class ServerProcesses:
     """Starts and kills servers."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
@@ -44,17 +44,17 @@ class Nursery:
 
 
 @contextmanager
-def nursery() -> Iterator[Nursery]:
-    """Yield a nursery while the block runs."""
-    words = [sys.executable, "-m", "tests.labeling.nursery"]
+def server_processes() -> Iterator[ServerProcesses]:
+    """Yield an object that starts and kills servers; it kills the remaining ones at the end."""
+    command = [sys.executable, "-m", "tests.labeling.server_processes"]
     process = subprocess.Popen(
-        words, cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    found = Nursery(process)
+    servers = ServerProcesses(process)
     try:
-        yield found
+        yield servers
     finally:
-        found.close()
+        servers.close()
 
 
 def main() -> None:

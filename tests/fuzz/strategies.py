@@ -72,8 +72,8 @@ ODD_CLASSES = st.one_of(
 @st.composite
 def features(draw: st.DrawFn, n: int, d: int, *, below_zero: bool = True) -> Any:
     """Draw a table that fits the other arguments; one in five may contain any number of any type."""
-    plain = tables(n, d, odd=draw(st.integers(0, 4)) == 4, below_zero=below_zero)
-    return draw(either(plain, st.one_of(tables(n, d + 1), tables(n + 1, d), tables(n, d), SCALARS)))
+    valid = tables(n, d, odd=draw(st.integers(0, 4)) == 4, below_zero=below_zero)
+    return draw(either(valid, st.one_of(tables(n, d + 1), tables(n + 1, d), tables(n, d), SCALARS)))
 
 
 @st.composite
@@ -93,15 +93,15 @@ def exact(draw: st.DrawFn, n: int, K: int) -> Any:
 @st.composite
 def classes_of(draw: st.DrawFn, y: Any) -> Any:
     """Draw the classes of y, as oneof reads them."""
-    known: Any = NAMES
+    classes: Any = NAMES
     if not hasattr(y, "__next__"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                known = as_candidates(y).classes
+                classes = as_candidates(y).classes
             except OneofError:
-                known = NAMES
-    return draw(either(st.sampled_from([list(known), tuple(known)]), ODD_CLASSES))
+                classes = NAMES
+    return draw(either(st.sampled_from([list(classes), tuple(classes)]), ODD_CLASSES))
 
 
 @functools.cache

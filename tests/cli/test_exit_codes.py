@@ -35,25 +35,25 @@ def test_endings(
 ) -> None:
     """Each error has its exit code and one sentence; partial files and a new folder are removed."""
     monkeypatch.setattr(fit, "_write_report", _fails_with(error))
-    words = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
-    done = run(*words)
-    assert (done.code, done.out) == (code, "")
-    assert message in done.err
-    assert "Traceback" not in done.err
+    args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
+    result = run(*args)
+    assert (result.code, result.out) == (code, "")
+    assert message in result.err
+    assert "Traceback" not in result.err
     assert list(Path.cwd().iterdir()) == [birds.absolute()]
     Path("out").mkdir()
     Path("out/summary.json").write_text("old")
-    assert run(*words, "--out", "out").code == code
+    assert run(*args, "--out", "out").code == code
     assert [(file.name, file.read_text()) for file in Path("out").iterdir()] == [("summary.json", "old")]
 
 
 def test_debug_shows_the_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """--debug or ONEOF_DEBUG prints the traceback."""
-    words = ["fit", "none.csv", "--labels", "x"]
-    assert "Traceback" not in run(*words).err
-    assert "Traceback" in run(*words, "--debug").err
+    args = ["fit", "none.csv", "--labels", "x"]
+    assert "Traceback" not in run(*args).err
+    assert "Traceback" in run(*args, "--debug").err
     monkeypatch.setenv("ONEOF_DEBUG", "1")
-    assert "Traceback" in run(*words).err
+    assert "Traceback" in run(*args).err
 
 
 def test_version(run: Run) -> None:
@@ -70,24 +70,24 @@ def test_help_is_light_and_has_examples(command: list[str]) -> None:
         "try:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0\n"
         f"print('HEAVY', [name for name in {HEAVY} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "  Examples:\n    oneof " in done.stdout
-    assert done.stdout.endswith("HEAVY []\n")
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "  Examples:\n    oneof " in result.stdout
+    assert result.stdout.endswith("HEAVY []\n")
 
 
 def test_missing_typer() -> None:
     """Without typer the command line prints the extra to install."""
     code = "import sys\nsys.modules['typer'] = None\nfrom oneof.cli import main\nmain()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr == "Error: This needs typer, which is not installed: run `pip install 'oneof[cli]'`.\n"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr == "Error: This needs typer, which is not installed: run `pip install 'oneof[cli]'`.\n"
 
 
 def test_the_console_script(birds: Path) -> None:
     """As a process: only JSON on standard output, errors on standard error."""
     command = [sys.executable, "-m", "oneof.cli", "compare", str(birds), "--labels"]
-    done = subprocess.run([*command, "species", "--drop", "truth", *QUICK, "--json"], capture_output=True, check=True)
-    assert done.stdout.startswith(b"{")
-    assert done.stdout.endswith(b"}\n")
-    done = subprocess.run([*command, "x"], capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (2, b"")
+    result = subprocess.run([*command, "species", "--drop", "truth", *QUICK, "--json"], capture_output=True, check=True)
+    assert result.stdout.startswith(b"{")
+    assert result.stdout.endswith(b"}\n")
+    result = subprocess.run([*command, "x"], capture_output=True, check=False)
+    assert (result.returncode, result.stdout) == (2, b"")

@@ -35,20 +35,20 @@ def test_none_of_leaves_the_complement(labels):
 @given(st.lists(sets, min_size=1, max_size=4))
 def test_answers_that_agree_are_intersected(answers):
     """By default the candidates have the most votes: the intersection of the answers if it is not empty."""
-    left = set(np.flatnonzero(combined([answer_of(str(i), s) for i, s in enumerate(answers)])))
+    candidates = set(np.flatnonzero(combined([answer_of(str(i), s) for i, s in enumerate(answers)])))
     votes = [sum(k in s for s in answers if len(s) < K) for k in range(K)]
-    assert left == {k for k in range(K) if votes[k] == max(votes)}
+    assert candidates == {k for k in range(K) if votes[k] == max(votes)}
     common = set.intersection(*answers)
     if common:
-        assert left == common
+        assert candidates == common
 
 
 @given(st.lists(sets, min_size=1, max_size=4))
 def test_without_top_the_union_remains(answers):
-    """With ``top_k=None`` the candidates are the union of the informative answers."""
-    left = set(np.flatnonzero(combined([answer_of(str(i), s) for i, s in enumerate(answers)], top_k=None)))
+    """With ``top=None`` the candidates are the union of the informative answers."""
+    candidates = set(np.flatnonzero(combined([answer_of(str(i), s) for i, s in enumerate(answers)], top=None)))
     informative = [s for s in answers if len(s) < K]
-    assert left == (set.union(*informative) if informative else set(range(K)))
+    assert candidates == (set.union(*informative) if informative else set(range(K)))
 
 
 def test_the_order_of_annotators_does_not_matter():

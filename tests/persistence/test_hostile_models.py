@@ -1,4 +1,4 @@
-"""Files that are not models, and malicious files: they are errors, and none of their code runs."""
+"""Files that are not models, and malicious files, are errors, and their code is not executed."""
 
 import io
 import json
@@ -49,7 +49,7 @@ class Trap:
 
 @pytest.fixture(autouse=True)
 def nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """No test creates the file that executed code would create."""
+    """Assert that a test has not created the file that executed code would create."""
     monkeypatch.chdir(tmp_path)
     yield
     assert not Path(MARKER).exists()
@@ -75,8 +75,8 @@ def foreign_files() -> dict[str, bytes]:
     trapped, of_others, arrays, archive = (io.BytesIO() for _ in range(4))
     joblib.dump(Trap(), trapped)
     np.savez(arrays, X=np.eye(2))
-    with zipfile.ZipFile(archive, "w") as made:
-        made.writestr("a.txt", "hello")
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("a.txt", "hello")
     skops.io.dump(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), of_others)
     with_objects = io.BytesIO()
     np.savez(with_objects, X=np.array([Trap()], dtype=object), allow_pickle=True)
@@ -108,7 +108,7 @@ def test_a_folder_is_an_error() -> None:
 
 @pytest.mark.parametrize("loader", LOADERS)
 def test_no_type_of_node_calls_a_function(loader: str) -> None:
-    """Whichever of skops' kinds of node names a function, with whatever content, the file is refused."""
+    """A file is rejected if a node of any type of skops, with any content, refers to a function."""
     save("m.skops", a_model())
     parts = parts_of(Path("m.skops"))
     good = json.loads(parts["schema.json"])
@@ -215,7 +215,7 @@ def test_arrays_with_wrong_headers_are_errors() -> None:
 
 
 def test_random_generators_are_neither_saved_nor_loaded() -> None:
-    """Their seeds determine the memory and time to build them."""
+    """Random generators are rejected, since their seeds determine the memory and time to build them."""
     model = a_model()
     model.generator_ = np.random.default_rng(0)
     with pytest.raises(InputTypeError, match=r"numpy\.random\.Generator"):
@@ -274,7 +274,7 @@ def test_an_svm_with_inconsistent_arrays_is_an_error(where: str) -> None:
 
 
 def test_opening_a_model_does_not_import_torch() -> None:
-    """Nor does it import dask: scikit-learn's helpers for both are hidden only while skops searches it."""
+    """Opening a model imports neither torch nor dask; scikit-learn's helpers for both are hidden only meanwhile."""
     code = (
         "import sys; from oneof.persistence.archive import import_skops; import_skops()\n"
         "print([name for name in ('torch', 'dask') if name in sys.modules], [n for n, m in sys.modules.items() "

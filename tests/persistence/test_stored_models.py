@@ -18,13 +18,13 @@ STORED = sorted(PRESENT.glob("*.skops"))
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_stored_model_has_the_same_predictions(path: Path) -> None:
-    """Its labels are equal, its scores equal up to rounding; another scikit-learn causes a warning only."""
+    """Labels are equal, and scores are equal up to rounding; another version of scikit-learn causes only a warning."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", re.escape(str(path)), UserWarning)
         model = load(path)
-    then, now = json.loads((path.parent / "predictions.json").read_text())[path.stem], predictions(model)
-    assert now["labels"] == then["labels"]
-    np.testing.assert_allclose(now["scores"], then["scores"], rtol=1e-6, atol=1e-7)
+    expected, current = json.loads((path.parent / "predictions.json").read_text())[path.stem], predictions(model)
+    assert current["labels"] == expected["labels"]
+    np.testing.assert_allclose(current["scores"], expected["scores"], rtol=1e-6, atol=1e-7)
 
 
 def test_every_estimator_is_stored() -> None:
@@ -35,7 +35,7 @@ def test_every_estimator_is_stored() -> None:
 
 
 def test_models_of_older_formats_are_errors() -> None:
-    """One sentence names the file, the number of its format and the remedy, whatever types the file contains."""
+    """One sentence names the file, the number of its format and the remedy, for any types in the file."""
     older = sorted(path for path in FOLDER.glob("*/*.skops") if path.parent != PRESENT)
     assert older
     for path in older:

@@ -1,4 +1,4 @@
-"""Regression tests of failures that fuzzing found, each in its smallest form."""
+"""Regression tests of failures detected by fuzzing, each in its smallest form."""
 
 import dask.array as da
 import numpy as np
@@ -120,14 +120,16 @@ def test_pools_that_overflow_float64():
 def test_blocks_that_are_too_far_apart():
     """A squared distance between means that overflows is handled."""
     parts = [da.from_array(sign * np.full((2, 2), 1e160), chunks=2) for sign in (1, -1)]
-    said = outcome(distributed.fit, PLGP(approximation="nystroem", n_components=2), da.concatenate(parts), [0, 1, 0, 1])
-    assert "cale the features" in str(said)
+    error = outcome(
+        distributed.fit, PLGP(approximation="nystroem", n_components=2), da.concatenate(parts), [0, 1, 0, 1]
+    )
+    assert "cale the features" in str(error)
 
 
 def test_folds_with_missing_rows():
     for row in (21, -21):
-        said = outcome(learning_curve, PLKNN(n_neighbors=1), X, MASK, cv=[(range(19), [19, row])])
-        assert str(said) == f"`cv` must contain row indices from 0 to 19; got {row}."
+        error = outcome(learning_curve, PLKNN(n_neighbors=1), X, MASK, cv=[(range(19), [19, row])])
+        assert str(error) == f"`cv` must contain row indices from 0 to 19; got {row}."
 
 
 def test_costs_of_few_bits():
@@ -204,7 +206,7 @@ def test_arguments_of_another_kind(call):
     ],
 )
 def test_errors_name_invalid_parameters(estimator, parameter, value):
-    """The error says in one sentence what the parameter must be."""
+    """The error states the valid values of the parameter in one sentence."""
     with pytest.raises(InputError, match=rf"^`{parameter}.*must be .*; got"):
         estimator.set_params(**{parameter: value}).fit(np.abs(X), MASK)
 
@@ -307,7 +309,7 @@ def test_every_sparse_format_is_checked():
 
 
 def test_later_rows_that_overflow_float32():
-    """They are errors of oneof, without a NumPy cast warning."""
+    """Later rows that overflow float32 are errors of oneof, without a NumPy cast warning."""
     model = AvgPerceptron().fit(X.astype("f4"), MASK)
     assert isinstance(outcome(model.partial_fit, np.full((1, 2), 1e250), MASK[:1]), InputError)
 
@@ -320,5 +322,7 @@ def test_sparse_rows_whose_variance_overflows():
 def test_costs_whose_squares_overflow():
     """Quadratics on a sphere are rescaled so that they do not overflow."""
     rows, labels = np.random.default_rng(0).normal(size=(10, 2)), [0, 1, 2, -1, 0] * 2
-    found = outcome(SpectralGraphTransducer(C=1e300).fit, rows, labels)
-    np.testing.assert_array_equal(found.transduction_[np.array(labels) >= 0], [label for label in labels if label >= 0])
+    result = outcome(SpectralGraphTransducer(C=1e300).fit, rows, labels)
+    np.testing.assert_array_equal(
+        result.transduction_[np.array(labels) >= 0], [label for label in labels if label >= 0]
+    )

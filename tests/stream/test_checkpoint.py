@@ -29,11 +29,11 @@ class _Stop(BaseException):
 
 def _stop_after(n_batches, error=KeyboardInterrupt):
     """Return a callback that raises after a number of batches."""
-    seen = []
+    batches = []
 
     def callback(*_):
-        seen.append(1)
-        if len(seen) == n_batches:
+        batches.append(1)
+        if len(batches) == n_batches:
             raise error
 
     return callback
@@ -55,14 +55,14 @@ def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches)
     assert unbroken.resumed_at is None
     for part in ("count", "mean", "sum_of_squares"):
         assert np.array_equal(getattr(fit.model[0].moments_, part), getattr(unbroken.model[0].moments_, part))
-    one, other = fit.validation, unbroken.validation
-    assert [(w.rows, w.mistakes, w.model_mistakes) for w in one.windows] == [
-        (w.rows, w.mistakes, w.model_mistakes) for w in other.windows
+    progress, expected = fit.validation, unbroken.validation
+    assert [(w.rows, w.mistakes, w.model_mistakes) for w in progress.windows] == [
+        (w.rows, w.mistakes, w.model_mistakes) for w in expected.windows
     ]
 
 
 def test_checkpoints_are_written_at_an_interval_of_rows(files, tmp_path):
-    """They are written at the first end of a batch after that number of rows, and not at the end of the run."""
+    """A checkpoint is written at the first end of a batch after that number of rows, and not at the end of the run."""
     saved = tmp_path / "checkpoint.npz"
     for every, rows in ((250, 300), (100, 500), (500, 500)):
         checkpoints = CheckpointConfig(saved, every_rows=every, every_seconds=None)
@@ -80,7 +80,7 @@ def test_checkpoints_are_written_at_an_interval_of_rows(files, tmp_path):
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_no_folder(files, tmp_path, monkeypatch):
-    """Its new parent folders are removed; folders that existed before or are used by others remain."""
+    """New parent folders of the checkpoint are removed; earlier folders, and folders in use, remain."""
     (tmp_path / "there").mkdir()
 
     def fail(*_, **__):
@@ -187,7 +187,7 @@ def _resume_from(path, saved, content):
 
 @pytest.mark.slow
 def test_standard_input_must_begin_as_before(tmp_path):
-    """The same pipe is skipped up to the checkpoint; a pipe that differs before it is an error."""
+    """An equal pipe is skipped up to the checkpoint; a pipe that differs before it is an error."""
     code = """
 import sys
 from oneof import AvgPegasos
@@ -266,5 +266,5 @@ def test_a_stopped_run_resumes_bit_by_bit(tmp_path):
 
 @pytest.mark.slow
 def test_a_run_killed_twenty_times_resumes_bit_by_bit(tmp_path):
-    """The same at twenty random times, some of them while a checkpoint is written."""
+    """A run that is killed at twenty random times, also while a checkpoint is written, ends with the same weights."""
     _stop_repeatedly(tmp_path, [signal.SIGKILL] * 20, seed=1)

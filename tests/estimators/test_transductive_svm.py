@@ -192,7 +192,7 @@ def test_too_few_iterations_warn():
     """A fit that reached max_iter warns once."""
     X, _, labels = two_clusters()
     with pytest.warns(
-        ConvergenceWarning, match="did not converge: 2 iterations were not enough. Raise max_iter or tol"
+        ConvergenceWarning, match="did not converge: 2 iterations were not enough. Increase max_iter or tol"
     ):
         TransductiveSVM(max_iter=2).fit(X, labels)
 
@@ -202,7 +202,7 @@ def test_an_svm_that_is_not_solved_warns(monkeypatch):
     X, truth, _ = two_clusters(apart=0.3)
     monkeypatch.setattr(solve_weighted_svm, "__kwdefaults__", {**solve_weighted_svm.__kwdefaults__, "max_epochs": 1})
     with pytest.warns(
-        ConvergenceWarning, match="not solved to its tolerance. Lower C, scale the features, or raise tol"
+        ConvergenceWarning, match="not solved to its tolerance. Lower C, scale the features, or increase tol"
     ):
         TransductiveSVM(C=100.0).fit(X, truth)
 

@@ -102,7 +102,7 @@ def test_invalid_streams_are_errors(tmp_path, name):
 
 def test_invalid_arguments_are_errors(tmp_path, files):
     write_svmlight(make_numbers(9), tmp_path / "t.svm")
-    with pytest.raises(InputTypeError, match="CLPL does not learn online"):
+    with pytest.raises(InputTypeError, match="CLPL is not an online classifier"):
         fit_stream(files["t.csv"], oneof.CLPL(), SPECIES)
     with pytest.raises(InputError, match="Omit --labels"):
         fit_stream(tmp_path / "t.svm", AvgPerceptron(), LABEL)

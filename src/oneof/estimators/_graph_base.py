@@ -99,7 +99,7 @@ class GraphClassifier(CandidateClassifier):
             )
         if not solution.converged:
             warnings.warn(
-                f"{type(self).__name__} did not converge in {solution.n_iter} iterations. Raise max_iter or tol.",
+                f"{type(self).__name__} did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -34,15 +34,16 @@ class LocalGlobalConsistency(GraphClassifier):
     algorithm : {"exact", "approximate"}, default="exact"
         Neighbor search.
     max_iter : int, default=10000
-        Largest number of iterations, and of sweeps if rows have several candidates.
+        Maximum number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-6
         Above 0: largest remaining change of a probability.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        F with rows scaled to sum 1.
+        F with rows scaled to sum to 1.
     transduction_ : ndarray of shape (n_samples,)
         Labels of the rows of fit: the most probable class.
     affinity_ : csr_array of shape (n_samples, n_samples)
@@ -50,8 +51,9 @@ class LocalGlobalConsistency(GraphClassifier):
     n_iter_ : int
         Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Set if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----

@@ -112,8 +112,8 @@ WRONG = {
     "no class": (components(classes=np.array([], dtype=str)), "`classes` must be"),
     "a vector for rows": (components(X=np.arange(4.0)), "X has shape"),
     "rows of text": (components(X=np.full((4, 2), "a")), "expected a numeric matrix"),
-    "sets of other width": (components(candidates=np.zeros((4, 2), np.uint8)), "`candidates` must hold"),
-    "sets not packed": (components(candidates=MASK), "`candidates` must hold"),
+    "sets of other width": (components(candidates=np.zeros((4, 2), np.uint8)), "`candidates` must contain"),
+    "sets not packed": (components(candidates=MASK), "`candidates` must contain"),
     "an empty set": (
         components(candidates=np.packbits(MASK & [[1], [1], [0], [1]], axis=1)),
         "row 2: the candidate set is empty",

@@ -1,4 +1,4 @@
-"""Stratified folds of candidate sets: each fold gets its fraction of every class."""
+"""Stratified folds of candidate sets: all folds have about the same fraction of every class."""
 
 import numpy as np
 

@@ -46,8 +46,8 @@ def _expand_user(path: Path) -> Path:
 def store(name: str, arrays: Arrays) -> Path:
     """Write a downloaded data set to the cache, together with its SHA-256.
 
-    At every moment a reader finds the complete old file or the complete new one, with a matching checksum. This also
-    holds after a kill or a loss of power: while the file is replaced, the checksums of both files are stored. Two
+    At every moment a reader finds the complete old file or the complete new one, with a matching checksum. This is
+    true even after a crash or a power failure: while the file is replaced, the checksums of both files are stored. Two
     processes may store the same data set at once, since the same download gives the same bytes.
     """
     path = cache_folder() / f"{name}.npz"

@@ -47,7 +47,7 @@ def _as_arrays(bunch: Any, entry: OpenMLDataset) -> Arrays:
     if X.shape[0] != len(codes) or counts != entry.class_counts:
         raise DataError(f"its {len(codes)} rows have class counts {counts}, expected {entry.class_counts}.")
     arrays = {"X": X, "y": codes, "classes": classes}
-    # If OpenML has the rows in another order than the official one, there is no official training part.
+    # If OpenML has the rows in another order than the official one, there is no official training set.
     if entry.n_train is not None:
         head = np.bincount(codes[: entry.n_train], minlength=len(classes))
         if tuple(sorted(head.tolist())) == entry.train_counts:

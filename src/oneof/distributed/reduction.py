@@ -6,9 +6,9 @@ that all blocks need are stored once in the graph itself, on the scheduler: a lo
 computed again.
 
 Arrays that arrive from another process may start at any byte. NumPy multiplies unaligned arrays by other loops than
-those of BLAS, which round differently and are slower, and numba compiles its functions again. A block would then have
-other last digits on the worker that received it than on the worker that created it. Therefore every task aligns its
-arguments first.
+those of BLAS, which round differently and are slower, and numba compiles its functions again. The last digits of a
+block would then differ between the worker that received it and the worker that created it. Therefore every task aligns
+its arguments first.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from oneof.parallel import single_threaded_blas
 
 MAX_HESSIAN_SIZE = 512
-"""Maximum number of weights for which the full Hessian is summed (2 MB), if there is one."""
+"""Maximum number of weights for which the full Hessian is summed (2 MB)."""
 GROUP_SIZE = 8
 """Number of messages that one task adds."""
 

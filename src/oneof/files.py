@@ -131,7 +131,7 @@ def check_not_input(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     resolved = {path.resolve() for path in inputs}
     for path in outputs:
         if path.resolve() in resolved:
-            raise DataError(f"{path} is an input file and would be overwritten: choose another --out.")
+            raise DataError(f"{path} is an input file and would be overwritten. Choose another --out.")
 
 
 @contextmanager

@@ -31,7 +31,7 @@ class CandidateKFold(BaseCrossValidator):
 
     Unlabeled rows are in every training set and in no test set: no prediction can be evaluated on them, but
     semi-supervised methods use them. The labeled rows are sorted by the rarest candidate of their set and then by the
-    set itself, and assigned to the folds in turn. Any two folds therefore differ by at most one row in size, in the
+    set itself, and assigned to the folds cyclically. Any two folds therefore differ by at most one row in size, in the
     rows of one set, and in the rows of one rarest candidate. Exact labels are thus stratified by class. Rows are sorted
     by the rarest candidate because a random split distributes rare classes badly, and because common labels are often
     distractors.

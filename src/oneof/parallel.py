@@ -1,8 +1,8 @@
 """Independent tasks on several threads, and the thread limits of BLAS and OpenMP.
 
-The number of threads is the one that BLAS would use: one in the workers of joblib and Dask, which set it so, and in a
-process with ``OMP_NUM_THREADS=1``. Each task has one BLAS thread, so that the cores are not oversubscribed, and its
-result does not depend on the number of tasks that run at the same time.
+The number of threads is the one that BLAS would use: one in the workers of joblib and Dask, which set this, and in a
+process with ``OMP_NUM_THREADS=1``. Each task has one BLAS thread, so that the cores are not oversubscribed. Its result
+does not depend on the number of tasks that run at the same time.
 
 Forked processes are supported where the system can fork (Linux, macOS); elsewhere the fork handlers are not installed.
 """

@@ -121,7 +121,7 @@ def check_estimator(estimator: Any, alternatives: str = "") -> None:
 
 
 def check_instance(name: str, value: Any, kind: type) -> None:
-    """Raise unless a parameter is an instance of a class of this library."""
+    """Raise unless a parameter is an instance of a class."""
     if not isinstance(value, kind):
         raise InputTypeError(f"`{name}` must be an instance of {kind.__name__}; got {value!r}.")
 
@@ -172,6 +172,6 @@ def check_memory(n_bytes: float, computation: str, remedy: str) -> None:
     """Raise if a computation would not fit in the memory of this machine; `remedy` ends the message."""
     if hasattr(os, "sysconf") and n_bytes > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
         raise InputError(
-            f"{computation} would need {n_bytes / 1e9:.0f} GB of memory, and this machine has {memory / 1e9:.0f} GB: "
-            f"{remedy}."
+            f"{computation} would need {n_bytes / 1e9:.0f} GB of memory, and this machine has {memory / 1e9:.0f} GB. "
+            f"{remedy[:1].upper()}{remedy[1:]}."
         )

@@ -223,7 +223,7 @@ def test_strings():
     y = CandidateSets.from_strings(["wren | finch", "", None, "  ", "owl"])
     np.testing.assert_array_equal(y.mask, [[1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 1, 0]])
     assert CandidateSets.from_labels(["a|b", "c"]).classes.tolist() == ["a|b", "c"]
-    with pytest.raises(LabelError, match=r"row 1: 'a\|\|b' names an empty label"):
+    with pytest.raises(LabelError, match=r"row 1: 'a\|\|b' contains an empty label"):
         CandidateSets.from_strings(["a", "a||b"])
     with pytest.raises(LabelError, match="row 0: 3 is not a string"):
         CandidateSets.from_strings([3])

@@ -1,4 +1,4 @@
-"""Simulation of active learning on rows with known labels: queries and fits in turn."""
+"""Simulation of active learning on rows with known labels: alternating queries and fits."""
 
 import math
 import numbers
@@ -76,7 +76,7 @@ def simulate(
     y_test: Any = None,
     random_state: Any = None,
 ) -> Simulation:
-    """Simulate active learning: query labels from an oracle, and fit the estimator to them, in turn.
+    """Simulate active learning: alternately query labels from an oracle and fit the estimator to them.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The classes of labels that come in several blocks, as if the blocks were concatenated.
 
-A block may contain few classes, and the meaning of a label may depend on the other blocks: -1 is a class if the only
-other label is +1, and marks a missing label if there are other numbers. Therefore the distinct values of all blocks are
-read together.
+A block may contain few classes, and the meaning of a label may depend on the other blocks. For example, -1 is a class
+if the only other label is +1, and marks a missing label if there are other numbers. Therefore the distinct values of
+all blocks are read together.
 """
 
 from collections.abc import Sequence

@@ -102,7 +102,7 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
         if label not in leaves_of:
             row = int(rows[flat.index(label)])
             raise LabelError(
-                f"label {label!r} is neither a leaf nor a coarse label of the hierarchy.",
+                f"label {label!r} is neither a leaf nor a coarse label of the hierarchy. Correct it, or add it.",
                 row=row,
                 label=label,
                 cause="unknown label",
@@ -219,5 +219,5 @@ def _split(row: int, text: Any, separator: str) -> list[str] | None:
             labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
     labels = [label.strip() for label in labels]
     if "" in labels:
-        raise LabelError(f"{text!r} names an empty label. Remove the extra {separator!r}.", row=row, label=text)
+        raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)
     return labels

@@ -32,7 +32,7 @@ def compare(
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` accepts.
     methods : "auto", a list of names, or a dict of estimators by name, default="auto"
-        "auto" is the `default_estimators` without `PLGP`, which takes minutes while the others take seconds. With more
+        "auto" is all `default_estimators` but `PLGP`, which takes minutes while the others take seconds. With more
         than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the cube of their number.
         Names select from all default estimators. Estimators are cloned; the originals are not fitted.
     cv : int, splitter or iterable of (train, test), default=5
@@ -65,7 +65,7 @@ def compare(
     are weak evidence; true labels of a few hundred rows are stronger evidence than any covering rate.
 
     On 33 tasks (three real, the others with random, confusable or cooccurring distractors) this rule lost 0.009 of
-    accuracy on average compared with selection by the truth, and a random method lost 0.041. Selecting the highest
+    accuracy on average compared with selection by the truth. A random method lost 0.041. Selecting the highest
     approximated accuracy among the methods within one standard error of the best lost 0.011. Selection by approximated
     accuracy alone lost 0.015, since it favors overconfident methods. The worst cases are two of the real sets, msrcv2
     and birdsong, with a loss of 0.07 (``benchmarks/choosing.py``).

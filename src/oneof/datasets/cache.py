@@ -92,8 +92,8 @@ def verify(path: Path) -> None:
     # The file may have been replaced after its checksums were read: then the current checksums are compared.
     if digest not in before and digest not in (_read_checksums(path) or ()):
         raise DataError(
-            f"{path} was changed after it was downloaded (its SHA-256 is not the one in {checksum_path(path).name}): "
-            "delete it, and it will be downloaded again."
+            f"{path} was changed after it was downloaded (its SHA-256 is not the one in {checksum_path(path).name}). "
+            "Delete it to download it again."
         )
 
 

@@ -215,7 +215,7 @@ def _fetch(name: str) -> Dataset:
         cache.store(name, arrays)
     except OSError as error:
         warnings.warn(
-            f"data set {name!r} could not be stored in {cache.cache_folder()} ({error}): it will be downloaded again.",
+            f"data set {name!r} could not be stored in {cache.cache_folder()} ({error}). It will be downloaded again.",
             UserWarning,
             stacklevel=3,
         )

@@ -28,7 +28,7 @@ def download(name: str, entry: OpenMLDataset) -> Arrays:
     except Exception as error:  # network, server, checksum and parser errors get the same message
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise DataError(
-            f"data set {name!r} could not be downloaded from OpenML, number {entry.data_id} ({reason}): check the "
+            f"data set {name!r} could not be downloaded from OpenML, number {entry.data_id} ({reason}). Check the "
             f"network and try again, or put {name}.npz into a folder and pass the folder as `data_home` or $ONEOF_DATA."
         ) from error
     try:

@@ -39,7 +39,7 @@ def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimat
         Fitted in place. `PLSVM` must have the linear kernel, `PLGP` ``approximation="nystroem"``. The online
         classifiers take a round for each of their `n_epochs`.
     X : dask array or DataFrame of shape (n_samples, n_features)
-        Blocks of rows, dense or CSR. Blocks may be empty.
+        Blocks of rows, dense or CSR; some may be empty.
     y : dask array, Series or DataFrame, or any form of labels that `fit` takes
         Labels, sets of labels as objects, or a 0/1 indicator, in the blocks of X. Labels in memory are split in the
         same way as X, whose blocks must then have known lengths.

@@ -31,7 +31,7 @@ class DiffusionResult(Protocol):
 
     @property
     def converged(self) -> bool:
-        """Whether the iterations converged."""
+        """True if the iterations converged."""
 
     @property
     def unreachable(self) -> Ints:

@@ -39,8 +39,8 @@ class HarmonicField(GraphClassifier):
     bandwidth : "local" or float, default="local"
         Bandwidth of Gaussian weights.
     symmetrize : {"union", "mutual", "sum"}, default="union"
-        Whether two rows are connected if either is a neighbor of the other, only if each is, or with the sum of both
-        weights.
+        "union": rows are connected if either is a neighbor of the other. "mutual": only if each is. "sum": an edge has
+        the sum of the weights in both directions.
     algorithm : {"exact", "approximate"}, default="exact"
         Neighbor search.
     max_iter : int, default=10000

@@ -112,9 +112,9 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     z-scores, scaled to one length in each row and standardized again, which removes a gain that differs from row to
     row. These make CSR rows dense. "l2": rows scaled to length 1; "maxabs_l2": features first divided by their largest
     absolute value. These keep zeros and require the RBF kernel. For "auto", features
-    that are 0 in all rows do not count. It uses the last two if at most a tenth of the entries is nonzero or if there
-    are more than 5,000 features, the first three if more than half are nonzero, and all five in between. The result is
-    invariant to one factor for all features and, without "l2", to one factor for each feature.
+    that are 0 in all rows do not count. It uses "l2" and "maxabs_l2" if at most a tenth of the entries is nonzero or if
+    there are more than 5,000 features, the first three if more than half are nonzero, and all five in between. The
+    result is invariant to one factor for all features and, without "l2", to one factor for each feature.
 
     Leave-one-out omits only the row's own label. The means of the labels, the transformations, the landmarks of
     "nystroem" and the weights of the kernels are those of all rows. So the leave-one-out scores still depend on the

@@ -31,8 +31,8 @@ class MarkovWalk(GraphClassifier):
     bandwidth : "local" or float, default="local"
         Bandwidth of Gaussian weights.
     symmetrize : {"union", "mutual", "sum"}, default="union"
-        Whether two rows are connected if either is a neighbor of the other, only if each is, or with the sum of both
-        weights.
+        "union": rows are connected if either is a neighbor of the other. "mutual": only if each is. "sum": an edge has
+        the sum of the weights in both directions.
     algorithm : {"exact", "approximate"}, default="exact"
         Neighbor search.
     max_iter : int, default=1000
@@ -76,8 +76,8 @@ class MarkovWalk(GraphClassifier):
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
 
     `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
-    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
-    gets the mean: its own label is in `transduction_`.
+    fit. The mean is weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor,
+    but still gets the mean: its own label is in `transduction_`.
 
     References
     ----------

@@ -118,7 +118,7 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         ------
         InputError
             If X, y or a parameter is invalid, if too few codings use `min_fraction` of the rows, or if no coding
-            separates them, for example because each set has nearly all classes.
+            separates them. Sets of nearly all classes are an example.
         """
         check_positive("min_fraction", self.min_fraction)
         if self.min_fraction > 1:

@@ -40,7 +40,7 @@ class PLGP(CandidateClassifier):
     """Gaussian process classifier whose likelihood is that of a candidate set.
 
     Each class k has a latent function f_k ~ GP(0, kernel), and p(k | x) = exp f_k(x) / sum_j exp f_j(x). The likelihood
-    of a set is the largest probability of its members. With a finite `sharpness` L it lies between that and their sum:
+    of a set is the largest probability of its members. With a finite `sharpness` L it is between that and their sum:
     log p(S | f) = 1/L log sum_{k in S} exp(L f_k) - log sum_j exp f_j. The posterior of the latents is approximated by
     a Gaussian at its mode (Laplace), and class probabilities are means over this Gaussian.
 
@@ -119,7 +119,7 @@ class PLGP(CandidateClassifier):
     `predict`, and are stored. They take operations proportional to K n^3, and K n^2 numbers, or far fewer if there are
     many rows. Pickles and model files do not contain them: a loaded model computes them again.
 
-    Rows may be torch tensors on any device. All of the above is then computed on that device in the precision of the
+    Rows may be torch tensors on any device. Everything is then computed on that device in the precision of the
     rows, results are tensors, and `optimizer` must be None. For NumPy rows in single precision, the kernel is computed
     in single precision and everything else in double precision.
 
@@ -132,9 +132,9 @@ class PLGP(CandidateClassifier):
 
     With many classes and few rows, the mean of the softmax is far less confident than its predictions are accurate. On
     Lost, with 16 classes, the largest probability is .29 on average, although 83 % of the predictions are correct.
-    ``temperature="loo"`` corrects this from the sets alone. It assumes that a set has no information beyond containing
-    the label. If some wrong labels repeatedly occur together with some correct ones, predictions are in the sets
-    more often than they are correct, and the probabilities are too high.
+    ``temperature="loo"`` corrects this from the sets alone. It assumes that a set has no information except that it
+    contains the label. If some wrong labels repeatedly occur together with some correct ones, predictions are in the
+    sets more often than they are correct, and the probabilities are too high.
 
     Classes that are always candidates of the same rows remain tied, at a mode that is a saddle point, since nothing
     distinguishes them.
@@ -320,8 +320,8 @@ class PLGP(CandidateClassifier):
         -------
         mean : array of shape (n_samples, n_classes)
         cov : array of shape (n_samples, n_classes, n_classes)
-            With ``solver="cg"`` and 1,500 labeled rows or more, they differ from the published form by at most 11 % in
-            every direction, as far as that is estimated. In practice the difference is far smaller, see docs/plgp.md.
+            With ``solver="cg"`` and 1,500 labeled rows or more, they differ from the published form by an estimated 11
+            % at most in every direction. In practice the difference is far smaller, see docs/plgp.md.
         """
         means, covariances = zip(*self._means_and_covariances(self._validate_rows(X)), strict=True)
         xp = array_namespace(means[0])

@@ -75,7 +75,7 @@ class SpectralGraphTransducer(GraphClassifier):
     Notes
     -----
     Eigenvectors with the same eigenvalue, such as those with eigenvalue 0 in a graph of several components, all have
-    the lowest of their ranks, whereas published ranks increase. Any rotation of such vectors is an equivalent basis of
+    the lowest of their ranks. The published ranks increase. Any rotation of such vectors is an equivalent basis of
     their space. With separate ranks, the result would depend on the computed basis.
 
     A row of several candidates counts for each candidate class as q of a row of the class and 1 - q of a row of another
@@ -87,8 +87,8 @@ class SpectralGraphTransducer(GraphClassifier):
     change the result.
 
     `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
-    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
-    gets the mean: its own label is in `transduction_`. The probabilities are not calibrated.
+    fit. The mean is weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor,
+    but still gets the mean: its own label is in `transduction_`. The probabilities are not calibrated.
 
     Cosine similarities depend on the origin: features without a natural zero should be standardized first.
 

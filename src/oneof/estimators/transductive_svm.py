@@ -60,8 +60,8 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     coef0 : float, default=0.0
         Constant of the "poly" kernel; at least 0.
     label_switching : {"multiple", "single"}, default="multiple"
-        Between two SVMs, switch the signs of as many disjoint pairs as would lower their losses, or, as published, of
-        the worst pair only.
+        Pairs of rows whose signs are switched between two SVMs. "multiple": all disjoint pairs whose losses decrease.
+        "single": the worst pair only, as published.
     cost_ratio : {"balanced", "paper"}, default="balanced"
         Initial ratio of the costs of positive and negative unlabeled rows: (1 - p) / p or p / (1 - p), where p is the
         positive fraction. "balanced" weighs both kinds alike and is that of the author's program; "paper" is that of

@@ -1,7 +1,7 @@
 """Model files: saved atomically, and loaded without executing code.
 
 A model file is a skops archive (a zip of JSON and plain arrays), never a pickle. Loading builds only the types that
-skops trusts by default (scikit-learn's estimators, plain containers, NumPy arrays) and those in `TRUSTED`.
+skops trusts by default (scikit-learn's estimators, built-in containers, NumPy arrays) and those in `TRUSTED`.
 
 Reading order: this file (`save` and `load`), `archive` (checks before anything is built), `trusted` (the allowed
 types), `libsvm_checks` (checks of the loaded arrays).

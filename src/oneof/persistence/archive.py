@@ -131,7 +131,7 @@ def _check_members(archive: zipfile.ZipFile, file_size: int) -> None:
                 elif loader == "SparseMatrixNode":
                     _check_sparse(archive, member)
             elif str(node.get("__module__")).startswith("scipy.sparse") and "content" in node:
-                raise DataError("a sparse matrix in it has an untrusted structure")
+                raise DataError("a sparse matrix in the file has an untrusted structure")
             pending.extend(node.values())
         elif isinstance(node, list):
             pending.extend(node)

@@ -141,22 +141,22 @@ def test_a_child_forked_within_is_not_limited_for_good(inside):
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     """LOORidge with several kernels and PLECOC give identical results for any number of threads."""
     X, y = load_iris(return_X_y=True)
-    found = []
+    models = []
     for number in (1, 2, 3):
         monkeypatch.setattr(parallel, "n_available_threads", lambda number=number: number)
-        found.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
-    for ridge, codes in found[1:]:
-        np.testing.assert_array_equal(ridge.label_distributions_, found[0][0].label_distributions_)
-        np.testing.assert_array_equal(codes.decision_function(X), found[0][1].decision_function(X))
+        models.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
+    for ridge, codes in models[1:]:
+        np.testing.assert_array_equal(ridge.label_distributions_, models[0][0].label_distributions_)
+        np.testing.assert_array_equal(codes.decision_function(X), models[0][1].decision_function(X))
 
 
 class Watching(LogisticRegression):
     """Records the number of BLAS threads during fit."""
 
-    seen: ClassVar[list[set[int]]] = []
+    n_threads: ClassVar[list[set[int]]] = []
 
     def fit(self, X, y, sample_weight=None):
-        self.seen.append(blas_threads())
+        self.n_threads.append(blas_threads())
         return super().fit(X, y, sample_weight)
 
 
@@ -164,24 +164,24 @@ class Watching(LogisticRegression):
 def test_codings_that_are_learnt_side_by_side_have_one_thread_of_blas_each(n_jobs, expected):
     """Binary classifiers that are fitted one after the other use all BLAS threads."""
     X, y = load_iris(return_X_y=True)
-    Watching.seen.clear()
+    Watching.n_threads.clear()
     with threadpool_limits(2, user_api="blas"):
         PLECOC(Watching(), code_length=3, n_jobs=n_jobs, random_state=0).fit(X, y)
         assert blas_threads() == {2}
-    assert Watching.seen
-    assert all(found == expected for found in Watching.seen)
+    assert Watching.n_threads
+    assert all(n == expected for n in Watching.n_threads)
 
 
 def test_neighbors_sought_in_threads_leave_the_threads_of_blas_as_they_were():
     """Overlapping neighbor searches, during which scikit-learn limits BLAS, leave the original limit."""
     X = np.random.default_rng(0).normal(size=(600, 30))
-    found = NeighborIndex(X)
+    index = NeighborIndex(X)
     together = threading.Barrier(8, timeout=60)
 
     def seek(_):
         together.wait()
         for _ in range(10):
-            found.nearest(3)
+            index.nearest(3)
 
     with two_threads():
         with ThreadPoolExecutor(8) as pool:

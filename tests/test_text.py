@@ -52,8 +52,8 @@ def test_default_is_plain_tfidf():
 @pytest.mark.parametrize("stem", [None, "english"])
 def test_stop_words_are_split_like_texts(stem):
     """A stop word with an apostrophe or a capital is removed from texts, without a warning."""
-    found = make_vectorizer(stop_words=["Don't", "it"], stem=stem).fit(["I DON'T like it", "it's good"])
-    assert found.get_feature_names_out().tolist() == ["good", "i", "like", "s"]
+    vectorizer = make_vectorizer(stop_words=["Don't", "it"], stem=stem).fit(["I DON'T like it", "it's good"])
+    assert vectorizer.get_feature_names_out().tolist() == ["good", "i", "like", "s"]
 
 
 @pytest.mark.parametrize("stem", [None, "english"])
@@ -67,8 +67,8 @@ def test_contractions_are_removed(stem):
 @pytest.mark.parametrize("stem", [None, "french"])
 def test_stop_words_lose_their_accents_like_texts(stem):
     """With strip_accents a stop word is removed from texts that contain it with or without accents."""
-    found = make_vectorizer(stop_words=["été", "À"], stem=stem, strip_accents="unicode")
-    assert found.fit(["Un été à Nice", "ete a nice"]).get_feature_names_out().tolist() == [
+    vectorizer = make_vectorizer(stop_words=["été", "À"], stem=stem, strip_accents="unicode")
+    assert vectorizer.fit(["Un été à Nice", "ete a nice"]).get_feature_names_out().tolist() == [
         "nic" if stem else "nice",
         "un",
     ]
@@ -95,8 +95,10 @@ def test_conflicting_options_are_rejected(words):
 
 def test_other_parameters_are_those_of_scikit_learn():
     """Bigrams are pairs of stems, with the stop words between them removed."""
-    found = make_vectorizer(stop_words="english", stem="english", ngram_range=(2, 2)).fit(["the cats of the houses"])
-    assert found.get_feature_names_out().tolist() == ["cat hous"]
+    vectorizer = make_vectorizer(stop_words="english", stem="english", ngram_range=(2, 2)).fit(
+        ["the cats of the houses"]
+    )
+    assert vectorizer.get_feature_names_out().tolist() == ["cat hous"]
 
 
 @pytest.mark.parametrize(

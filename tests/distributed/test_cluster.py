@@ -104,8 +104,8 @@ def test_compare_over_the_workers(cluster):
     """`compare` on joblib's dask backend gives the results of a sequential run."""
     X, y, _ = table(120)
     methods = {"clpl": CLPL(), "perceptron": MaxPerceptron()}
-    here = compare(X, y, methods, cv=3)
+    local = compare(X, y, methods, cv=3)
     with parallel_config(backend="dask"):
-        there = compare(X, y, methods, cv=3, n_jobs=-1)
-    assert there.best_method == here.best_method
-    assert [r.covering_rate for r in there.results] == [r.covering_rate for r in here.results]
+        remote = compare(X, y, methods, cv=3, n_jobs=-1)
+    assert remote.best_method == local.best_method
+    assert [r.covering_rate for r in remote.results] == [r.covering_rate for r in local.results]

@@ -28,13 +28,13 @@ CLASSIFIERS = [
 def test_one_block_equals_the_ordinary_fit(classifier, sparse):
     """With a single block every attribute is identical to that of the ordinary fit."""
     X, y, _ = table()
-    here = clone(classifier).fit(sp.csr_array(X) if sparse else X, y)
+    local = clone(classifier).fit(sp.csr_array(X) if sparse else X, y)
     rows = in_blocks(X, [240])
-    there = distributed.fit(clone(classifier), rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
-    np.testing.assert_array_equal(there.coef_, here.coef_)
-    np.testing.assert_array_equal(there.intercept_, here.intercept_)
-    assert (there.t_, there.progressive_loss_) == (here.t_, here.progressive_loss_)
-    assert there.classes_.tolist() == here.classes_.tolist()
+    remote = distributed.fit(clone(classifier), rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
+    np.testing.assert_array_equal(remote.coef_, local.coef_)
+    np.testing.assert_array_equal(remote.intercept_, local.intercept_)
+    assert (remote.t_, remote.progressive_loss_) == (local.t_, local.progressive_loss_)
+    assert remote.classes_.tolist() == local.classes_.tolist()
 
 
 @pytest.mark.parametrize("prediction", ["average", "max"])
@@ -89,10 +89,10 @@ def test_unlabeled_blocks_change_nothing():
 def test_plsvm_of_one_block_equals_the_ordinary_fit():
     """With a single block weights and trace are identical to those of the ordinary fit."""
     X, y, _ = table()
-    here, there = PLSVM(lam=0.01, fit_intercept=True).fit(X, y), PLSVM(lam=0.01, fit_intercept=True)
-    distributed.fit(there, in_blocks(X, [240]), y)
-    np.testing.assert_array_equal(there.coef_, here.coef_)
-    np.testing.assert_array_equal(there.objective_path_, here.objective_path_)
+    local, remote = PLSVM(lam=0.01, fit_intercept=True).fit(X, y), PLSVM(lam=0.01, fit_intercept=True)
+    distributed.fit(remote, in_blocks(X, [240]), y)
+    np.testing.assert_array_equal(remote.coef_, local.coef_)
+    np.testing.assert_array_equal(remote.objective_path_, local.objective_path_)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
@@ -100,12 +100,12 @@ def test_averaging_finds_the_minimum_on_exact_labels(sparse):
     """For exact labels, where the problem is convex, averaging closes the duality gap to the tolerance."""
     X, _, label = table()
     lam, tol = 0.05, 1e-4
-    here = PLSVM(lam=lam, tol=1e-7).fit(X, label)
+    local = PLSVM(lam=lam, tol=1e-7).fit(X, label)
     rows = in_blocks(X, [100, 80, 60])
-    there = PLSVM(lam=lam, tol=tol)
-    distributed.fit(there, rows.map_blocks(sp.csr_matrix) if sparse else rows, label)
-    assert there.objective_ <= here.objective_ * (1 + 2 * tol)
-    assert (np.diff(there.objective_path_) <= 0).all()
+    remote = PLSVM(lam=lam, tol=tol)
+    distributed.fit(remote, rows.map_blocks(sp.csr_matrix) if sparse else rows, label)
+    assert remote.objective_ <= local.objective_ * (1 + 2 * tol)
+    assert (np.diff(remote.objective_path_) <= 0).all()
 
 
 def test_averaging_is_near_the_ordinary_fit_on_partial_labels():
@@ -115,9 +115,9 @@ def test_averaging_is_near_the_ordinary_fit_on_partial_labels():
     solver may also stop because it stagnates, so that rounding errors would decide whether it warns.
     """
     X, y, _ = table()
-    here, there = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05, tol=1e-3)
-    distributed.fit(there, in_blocks(X, [100, 80, 60]), y)
-    assert there.objective_ <= 1.01 * here.objective_
+    local, remote = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05, tol=1e-3)
+    distributed.fit(remote, in_blocks(X, [100, 80, 60]), y)
+    assert remote.objective_ <= 1.01 * local.objective_
 
 
 def test_too_few_rounds_warn():

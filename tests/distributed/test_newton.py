@@ -21,13 +21,13 @@ def test_clpl_equals_the_ordinary_fit(monkeypatch, max_size, fit_intercept, spar
     """Weights and objective are equal to 1e-8, with the full Hessian and with products."""
     monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", max_size)
     X, y, _ = table()
-    here, there = (CLPL(C=0.7, fit_intercept=fit_intercept) for _ in range(2))
-    here.fit(sp.csr_array(X) if sparse else X, y)
+    local, remote = (CLPL(C=0.7, fit_intercept=fit_intercept) for _ in range(2))
+    local.fit(sp.csr_array(X) if sparse else X, y)
     rows = in_blocks(X, LENGTHS)
-    distributed.fit(there, rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-8)
+    distributed.fit(remote, rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
+    np.testing.assert_allclose(remote.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(remote.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(remote.objective_, local.objective_, rtol=1e-8)
 
 
 def test_full_hessian_equals_products():
@@ -45,8 +45,8 @@ def test_clpl_by_blocks_as_a_preconditioner(monkeypatch):
     monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", 0)
     X, y, _ = table()
     X = X * np.logspace(0, 2, 5)
-    here, there = CLPL(C=10.0).fit(X, y), distributed.fit(CLPL(C=10.0), in_blocks(X, LENGTHS), y)
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-7, atol=1e-9)
+    local, remote = CLPL(C=10.0).fit(X, y), distributed.fit(CLPL(C=10.0), in_blocks(X, LENGTHS), y)
+    np.testing.assert_allclose(remote.coef_, local.coef_, rtol=1e-7, atol=1e-9)
 
 
 def make_plgp(**options):
@@ -82,13 +82,13 @@ def test_plgp_equals_the_ordinary_fit(monkeypatch, options, max_size):
     """Latents, probabilities and the evidence are equal to 1e-8, with optimized and with fixed kernels."""
     monkeypatch.setattr(plgp, "MAX_HESSIAN_SIZE", max_size)
     X, y, _ = table()
-    here, there = make_plgp(**options).fit(X, y), make_plgp(**options)
-    distributed.fit(there, in_blocks(X, LENGTHS), y)
-    for own, other in zip(here.latent_mean_and_cov(X[:40]), there.latent_mean_and_cov(X[:40])):
+    local, remote = make_plgp(**options).fit(X, y), make_plgp(**options)
+    distributed.fit(remote, in_blocks(X, LENGTHS), y)
+    for own, other in zip(local.latent_mean_and_cov(X[:40]), remote.latent_mean_and_cov(X[:40])):
         np.testing.assert_allclose(other, own, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), rtol=1e-8, atol=1e-8)
-    assert there.log_marginal_likelihood_value_ == pytest.approx(here.log_marginal_likelihood_value_, rel=1e-8)
-    assert str(there.kernel_) == str(here.kernel_)
+    np.testing.assert_allclose(remote.predict_proba(X), local.predict_proba(X), rtol=1e-8, atol=1e-8)
+    assert remote.log_marginal_likelihood_value_ == pytest.approx(local.log_marginal_likelihood_value_, rel=1e-8)
+    assert str(remote.kernel_) == str(local.kernel_)
 
 
 def test_the_default_kernel_equals_that_of_the_ordinary_fit():
@@ -97,12 +97,12 @@ def test_the_default_kernel_equals_that_of_the_ordinary_fit():
     for seed in range(6):
         X = np.random.default_rng(seed).normal(3.0, 2.0, size=(240, 5))
         y = np.arange(240) % 3
-        here, there = (PLGP(optimizer=None, approximation="nystroem", n_components=3, max_iter=1) for _ in range(2))
+        local, remote = (PLGP(optimizer=None, approximation="nystroem", n_components=3, max_iter=1) for _ in range(2))
         with pytest.warns(ConvergenceWarning):
-            here.fit(X, y)
+            local.fit(X, y)
         with pytest.warns(ConvergenceWarning):
-            distributed.fit(there, in_blocks(X, LENGTHS), y)
-        kernels.append((here.kernel_.theta.tolist(), there.kernel_.theta.tolist()))
+            distributed.fit(remote, in_blocks(X, LENGTHS), y)
+        kernels.append((local.kernel_.theta.tolist(), remote.kernel_.theta.tolist()))
     assert [own for own, _ in kernels] == [other for _, other in kernels]
 
 

@@ -56,8 +56,10 @@ def test_nonfinite_values_are_located(estimator, value):
     X, mask = table(20, like=estimator)
     model = clone(estimator).fit(X, mask)
     X[5, 1] = value
-    said = r"^row 5, column 1: X contains (NaN|infinity or a number that overflows its type)\. Impute the value or drop"
-    with pytest.raises(InputError, match=said):
+    message = (
+        r"^row 5, column 1: X contains (NaN|infinity or a number that overflows its type)\. Impute the value or drop"
+    )
+    with pytest.raises(InputError, match=message):
         clone(estimator).fit(sp.csr_array(X), mask)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         model.predict(X)

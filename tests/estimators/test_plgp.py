@@ -112,12 +112,12 @@ def test_optimization_increases_the_evidence(approximation):
     kernel = ConstantKernel(1.0, "fixed") * RBF(0.2) + WhiteKernel(0.5)
     options = {"approximation": approximation, "n_components": 80, "random_state": 0}
     start = PLGP(kernel, optimizer=None, **options).fit(X, mask)
-    found = PLGP(kernel, **options).fit(X, mask)
-    assert found.log_marginal_likelihood_value_ > start.log_marginal_likelihood_value_ + 1.0
-    assert found.kernel_.k1.k1.constant_value == 1.0
+    optimized = PLGP(kernel, **options).fit(X, mask)
+    assert optimized.log_marginal_likelihood_value_ > start.log_marginal_likelihood_value_ + 1.0
+    assert optimized.kernel_.k1.k1.constant_value == 1.0
     assert kernel.theta[0] == np.log(0.2)
     some = PLGP(kernel, optimizer_max_samples=40, n_restarts_optimizer=1, **options).fit(X, mask)
-    assert not np.array_equal(some.kernel_.theta, found.kernel_.theta)
+    assert not np.array_equal(some.kernel_.theta, optimized.kernel_.theta)
 
 
 def test_all_rows_as_landmarks_give_the_exact_evidence():
@@ -139,8 +139,8 @@ def test_samples_of_latents():
     np.testing.assert_array_equal(model.sample_latent(further(), 4000, random_state=0), drawn)
     mean, cov = model.latent_mean_and_cov(further())
     np.testing.assert_allclose(drawn.mean(axis=0), mean, atol=0.1)
-    found = np.einsum("stk,stj->tkj", drawn - mean, drawn - mean) / 4000
-    np.testing.assert_allclose(found, cov, atol=0.1)
+    sample_cov = np.einsum("stk,stj->tkj", drawn - mean, drawn - mean) / 4000
+    np.testing.assert_allclose(sample_cov, cov, atol=0.1)
 
 
 def test_a_fitted_model_does_not_change():

@@ -110,11 +110,11 @@ def test_cross_validation_with_an_indicator(estimator):
     X, mask = table(90, like=estimator)
     scoring = {"own": _own_score, "covering": covering_rate_scorer, "approximated": approximated_accuracy_scorer}
     for cv in (3, CandidateKFold(3, random_state=0)):
-        found = cross_validate(clone(estimator), X, mask.astype(int), cv=cv, scoring=scoring)
-        for values in (found[f"test_{scorer}"] for scorer in scoring):
+        results = cross_validate(clone(estimator), X, mask.astype(int), cv=cv, scoring=scoring)
+        for values in (results[f"test_{scorer}"] for scorer in scoring):
             assert values.shape == (3,)
             assert np.all((values >= 0) & (values <= 1))
-        np.testing.assert_array_equal(found["test_own"], found["test_covering"])
+        np.testing.assert_array_equal(results["test_own"], results["test_covering"])
 
 
 def _own_score(estimator, X, y):

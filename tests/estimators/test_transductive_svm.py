@@ -82,7 +82,7 @@ def test_a_kernel_by_name_by_function_and_precomputed_agree(kernel, function):
     assert (getattr(named, "coef_", None) is not None) == (kernel == "linear")
 
 
-def test_the_fraction_of_positives_is_kept():
+def test_the_fraction_of_positives_is_preserved():
     """The rounded fraction of the unlabeled rows becomes positive: that of the labeled rows, or the given one."""
     X, truth, labels = two_clusters(apart=0.4)
     rest = labels < 0

@@ -39,7 +39,7 @@ EACH = {
 """Nor does a factor of its own for each."""
 
 
-def told(model, factors):
+def scores_and_labels(model, factors):
     """Return the probabilities, or the scores, of new rows and the labels of those of fit."""
     random = np.random.default_rng(0)
     truth = random.integers(0, 3, 40)
@@ -56,18 +56,18 @@ def told(model, factors):
 def test_one_factor_for_all_features_changes_nothing(name):
     """A common unit of the features, smaller or larger, is seen in no score of new rows and no label of old ones."""
     model = {**ALIKE, **EACH}[name]
-    scores, labels = told(model, 1.0)
+    scores, labels = scores_and_labels(model, 1.0)
     for factor in (2.0**-40, 2.0**60, *([2.0**-200] if "Transductive" in name else [])):
-        found, others = told(model, factor)
+        new_scores, new_labels = scores_and_labels(model, factor)
         # Densities have a unit, whose logarithm is rounded.
-        np.testing.assert_allclose(found, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
-        np.testing.assert_array_equal(others, labels)
+        np.testing.assert_allclose(new_scores, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
+        np.testing.assert_array_equal(new_labels, labels)
 
 
 @pytest.mark.parametrize("name", EACH)
 def test_a_factor_for_each_feature_changes_nothing(name):
     """Nor is it seen in which units the features are beside each other."""
-    scores, labels = told(EACH[name], 1.0)
-    found, others = told(EACH[name], np.array([2.0**-20, 1.0, 2.0**30]))
-    np.testing.assert_allclose(found, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
-    np.testing.assert_array_equal(others, labels)
+    scores, labels = scores_and_labels(EACH[name], 1.0)
+    new_scores, new_labels = scores_and_labels(EACH[name], np.array([2.0**-20, 1.0, 2.0**30]))
+    np.testing.assert_allclose(new_scores, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
+    np.testing.assert_array_equal(new_labels, labels)

@@ -66,6 +66,13 @@ class GraphClassifier(CandidateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; a row without neighbors has a uniform distribution.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         return self._finite_scores(self._validate_rows(X))
 

@@ -53,7 +53,7 @@ def make_views(
     names: Labels | None,
     labeled: Mask,
     weight: Floats,
-    rule: NeighborGraph,
+    builder: NeighborGraph,
     *,
     kernel: Callable[[FeatureMatrix], Kernel] | None,
     has_constant: bool,
@@ -70,7 +70,7 @@ def make_views(
                 present,
                 labeled,
                 weight,
-                rule,
+                builder,
                 kernel=kernel,
                 has_constant=has_constant,
                 name=f"views[{index}]",
@@ -85,7 +85,7 @@ def make_view(
     present: Mask,
     labeled: Mask,
     weight: Floats,
-    rule: NeighborGraph,
+    builder: NeighborGraph,
     *,
     kernel: Callable[[FeatureMatrix], Kernel] | None,
     has_constant: bool,
@@ -102,8 +102,8 @@ def make_view(
         Masks of the rows that have the view, and of the rows that are not unlabeled.
     weight : ndarray of shape (n,)
         A row of weight w is equivalent to w equal rows.
-    rule : NeighborGraph
-        The graph to build.
+    builder : NeighborGraph
+        Parameters of the graph to build.
     kernel : callable or None
         Function from rows to the kernel fitted to them, for kernel features.
     has_constant : bool
@@ -139,12 +139,12 @@ def make_view(
     features = ViewFeatures.from_rows(
         vertices, total, columns=columns, kernel=fitted, basis=basis, has_constant=has_constant
     )
-    if isinstance(rule.affinity, str) or callable(rule.affinity):
-        smoothness = smoothness_matrix(features.transform(vertices), rule.graph(vertices).affinity, total)
+    if isinstance(builder.affinity, str) or callable(builder.affinity):
+        smoothness = smoothness_matrix(features.transform(vertices), builder.graph(vertices).affinity, total)
         return EncodedView(features, present, smoothness)
     # A given affinity matrix is over all rows, including equal ones. A view has the edges between its rows.
     used_rows = np.flatnonzero(used)
-    affinity = check_affinity(rule.affinity, rows.shape[0])[used_rows][:, used_rows]
+    affinity = check_affinity(builder.affinity, rows.shape[0])[used_rows][:, used_rows]
     smoothness = smoothness_matrix(features.transform(view[used_rows]), affinity, weight[used_rows])
     return EncodedView(features, present, smoothness)
 

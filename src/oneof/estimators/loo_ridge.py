@@ -212,6 +212,13 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             The softmax of the scores times ``inverse_temperature_``; rows sum to 1.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         rows = self._validate_rows(X)
         return softmax(self.inverse_temperature_ * self._finite_scores(rows))

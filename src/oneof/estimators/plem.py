@@ -161,5 +161,12 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         return softmax(self._finite_scores(self._validate_rows(X)))

@@ -306,6 +306,13 @@ class PLGP(CandidateClassifier):
             Rows sum to 1. The probabilities of a row do not depend on the other rows, except for rounding errors. If
             `fit` had 1,500 labeled rows or more, covariances are in single precision, provided that their variances
             are accurate to 1e-4.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid.
         """
         return self._probabilities(self._validate_rows(X))
 

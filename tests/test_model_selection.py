@@ -223,7 +223,7 @@ def test_approximated_accuracy_needs_scores():
     X, candidates, _ = draw(7, n=30, K=3)
     labeled = ~candidates.is_unlabeled
     assert covering_rate_scorer(Constant(), X, candidates) == pytest.approx(candidates.mask[labeled, 1].mean())
-    with pytest.raises(InputError, match="neither predict_proba nor decision_function"):
+    with pytest.raises(InputError, match="Constant has neither"):
         approximated_accuracy_scorer(Constant(), X, candidates)
 
 

@@ -115,7 +115,7 @@ def test_the_estimator_is_not_fitted(documents):
         ({"labeled": [0.0]}, "integers from 0 to 59"),
         ({"labeled": [True]}, r"`labeled` must have shape .*got \(1,\)"),
         ({"estimator": LogisticRegression(), "transductive": True}, "treats -1 as a class"),
-        ({"estimator": NearestCentroid("manhattan")}, "has neither decision_function nor predict_proba"),
+        ({"estimator": NearestCentroid("manhattan")}, "NearestCentroid has none of them"),
     ],
 )
 def test_invalid_inputs_raise(documents, change, message):

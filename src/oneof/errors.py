@@ -1,6 +1,6 @@
-"""The exceptions of oneof.
+"""Exceptions of oneof.
 
-An error about input is one sentence: the cause, the place (row, column, file or name) and the remedy.
+The message of an input error has the cause, the location (row, column, file or name) and the remedy.
 The exceptions subclass the built-in types that scikit-learn's own checks expect, so ``except ValueError`` keeps
 working.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, Self
 
-LabelFault = Literal["signs", "unknown label", "empty set"]
+LabelErrorCause = Literal["signs", "unknown label", "empty set"]
 """Causes of a `LabelError` that a caller may handle:
 
 * "signs": the only labels are -1 and +1, so -1 is either a class or a missing label;
@@ -20,7 +20,7 @@ LabelFault = Literal["signs", "unknown label", "empty set"]
 
 
 class OneofError(Exception):
-    """The root of every exception that oneof raises on purpose.
+    """Base class of all exceptions that oneof raises deliberately.
 
     Examples
     --------
@@ -34,16 +34,16 @@ class OneofError(Exception):
 
 
 class InputError(OneofError, ValueError):
-    """A value given by the user cannot be used.
+    """Invalid value given by the user.
 
     Parameters
     ----------
     reason : str
-        The cause and the remedy, without the place.
+        The cause and the remedy, without the location.
     source : str, optional
-        The file, or the columns of it, that the value comes from.
+        The file, or its columns, from which the value was read.
     row, column : int, optional
-        The place of the value, counted from 0.
+        Position of the value, counted from 0.
 
     Examples
     --------
@@ -65,30 +65,33 @@ class InputError(OneofError, ValueError):
         super().__init__(self._message())
 
     def at(self, source: Any = None, *, first_row: int = 0) -> Self:
-        """Return the same error with a source, unless it has one, for rows that start at row `first_row` of the source.
+        """Return a copy of the error with a source, unless it has one, and with its row counted from `first_row`.
 
         Parameters
         ----------
         source : str or path-like, optional
+            The file, or its columns, from which the value was read.
         first_row : int, default=0
+            Row of the source at which the rows of this error start.
 
         Returns
         -------
         InputError
             Of the type of this error.
         """
-        moved = copy.copy(self)
-        moved.source = str(source) if self.source is None and source is not None else self.source
-        moved.row = None if self.row is None else self.row + first_row
-        moved.args = (moved._message(),)
-        return moved
+        relocated = copy.copy(self)
+        relocated.source = str(source) if self.source is None and source is not None else self.source
+        relocated.row = None if self.row is None else self.row + first_row
+        relocated.args = (relocated._message(),)
+        return relocated
 
     def because(self, reason: str) -> Self:
-        """Return the same error with another reason.
+        """Return a copy of the error with another reason.
 
         Parameters
         ----------
         reason : str
+            The cause and the remedy, without the location.
 
         Returns
         -------
@@ -101,21 +104,21 @@ class InputError(OneofError, ValueError):
         return changed
 
     def _message(self) -> str:
-        places = [self.source, None if self.row is None else f"row {self.row}"]
-        places.append(None if self.column is None else f"column {self.column}")
-        place = ", ".join(part for part in places if part is not None)
-        return f"{place}: {self.reason}" if place else self.reason
+        row = None if self.row is None else f"row {self.row}"
+        column = None if self.column is None else f"column {self.column}"
+        location = ", ".join(component for component in (self.source, row, column) if component is not None)
+        return f"{location}: {self.reason}" if location else self.reason
 
 
 class LabelError(InputError):
-    """A label, or a set of labels, cannot be read as a candidate set.
+    """Label, or set of labels, that cannot be read as a candidate set.
 
     Parameters
     ----------
     reason : str
-        The cause and the remedy, without the place.
+        The cause and the remedy, without the location.
     label : object, optional
-        The label, or the cell, that cannot be read.
+        The label or cell that cannot be read.
     cause : {"signs", "unknown label", "empty set"}, optional
         The kind of error, for callers that handle it.
     source, row, column : optional
@@ -136,7 +139,7 @@ class LabelError(InputError):
         reason: str = "",
         *,
         label: Any = None,
-        cause: LabelFault | None = None,
+        cause: LabelErrorCause | None = None,
         source: str | None = None,
         row: int | None = None,
         column: int | None = None,
@@ -147,7 +150,7 @@ class LabelError(InputError):
 
 
 class InputTypeError(OneofError, TypeError):
-    """An object of the wrong kind was given.
+    """Argument of the wrong type.
 
     Examples
     --------
@@ -161,7 +164,7 @@ class InputTypeError(OneofError, TypeError):
 
 
 class DataError(InputError):
-    """A data set or a table is missing, damaged or has an unexpected form.
+    """Data set or table that is missing, damaged or of an unexpected form.
 
     Parameters
     ----------
@@ -180,7 +183,7 @@ class DataError(InputError):
 
 
 class ConflictError(InputError):
-    """An answer would overwrite another answer that its author has not seen.
+    """Answer that would overwrite another answer that its author has not seen.
 
     Parameters
     ----------
@@ -203,7 +206,7 @@ class ConflictError(InputError):
 
 
 class ModelFileError(InputError):
-    """A model file is damaged, was not written by oneof, or contains untrusted types.
+    """Model file that is missing, is damaged, was not written by oneof, or contains untrusted types.
 
     Parameters
     ----------
@@ -222,7 +225,7 @@ class ModelFileError(InputError):
 
 
 class WriteError(InputError, OSError):
-    """A file cannot be written, for example because the disk is full; an existing file is unchanged.
+    """Failure to write a file, for example because the disk is full; an existing file is unchanged.
 
     Parameters
     ----------
@@ -238,7 +241,7 @@ class WriteError(InputError, OSError):
 
 
 class LostWorkersError(OneofError, RuntimeError):
-    """Worker processes or machines stopped unexpectedly; the results received before are retained.
+    """Unexpected stop of worker processes or machines; the results received before are retained.
 
     Examples
     --------
@@ -249,7 +252,7 @@ class LostWorkersError(OneofError, RuntimeError):
 
 
 class MissingExtraError(OneofError, ImportError):
-    """An optional dependency is not installed.
+    """Optional dependency that is not installed.
 
     Parameters
     ----------
@@ -273,7 +276,8 @@ class MissingExtraError(OneofError, ImportError):
 def reraise_as_input_error() -> Iterator[None]:
     """Reraise input errors of scikit-learn, NumPy or a table library as errors of oneof.
 
-    The message is unchanged. The new type is a subclass of the original one, so existing handlers still match.
+    The message is unchanged, except for a hint if text cannot be converted to numbers. The new type is a subclass of
+    the original one, so existing handlers still match.
 
     Yields
     ------

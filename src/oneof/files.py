@@ -31,7 +31,7 @@ def as_path(path: Any, name: str = "path") -> Path:
     InputTypeError
         If it is neither a string nor a path-like object.
     InputError
-        If no file of the system can have this name.
+        If the system does not allow files of this name.
     """
     try:
         result = Path(path)
@@ -69,7 +69,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise write_error(path, error) from error
     finally:
-        # On a read-only disk removing fails too; the first error is the informative one.
+        # On a read-only disk the removal fails too, but the first error is the informative one.
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
 
@@ -83,17 +83,17 @@ def create_directories(folder: Path) -> Iterator[None]:
     WriteError
         If a folder cannot be created.
     """
-    made: list[Path] = []
+    created: list[Path] = []
     try:
         try:
-            made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+            created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise write_error(folder, error) from error
         yield
-        made = []
+        created = []
     finally:
-        for parent in made:
+        for parent in created:
             with contextlib.suppress(OSError):  # not empty: another process has written to it
                 parent.rmdir()
 
@@ -131,7 +131,7 @@ def check_not_input(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     resolved = {path.resolve() for path in inputs}
     for path in outputs:
         if path.resolve() in resolved:
-            raise DataError(f"{path} is an input file and would be overwritten: choose another --out.")
+            raise DataError(f"{path} is an input file and would be overwritten. Choose another --out.")
 
 
 @contextmanager
@@ -230,17 +230,18 @@ def exceeds_compression_ratio(n_bytes: float, file_size: int) -> bool:
     return n_bytes > max(MAX_BYTES, MAX_COMPRESSION_RATIO * file_size)
 
 
-def check_size(n_bytes: float, file_size: int, what: str) -> None:
+def check_size(n_bytes: float, file_size: int, content: str) -> None:
     """Raise if a file of `file_size` bytes declares an implausible expanded size.
 
     Raises
     ------
     DataError
+        If the size exceeds the limits; the message begins with `content`.
     """
     if exceeds_compression_ratio(n_bytes, file_size):
         raise DataError(
-            f"{what} would expand to {n_bytes / 1e9:,.1f} GB, {n_bytes / max(file_size, 1):,.0f} times the size of the "
-            "file. If the file is genuine, save it uncompressed."
+            f"{content} would expand to {n_bytes / 1e9:,.1f} GB, {n_bytes / max(file_size, 1):,.0f} times the size of "
+            "the file. If the file is genuine, save it uncompressed."
         )
 
 
@@ -257,6 +258,7 @@ def check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[int,
     Raises
     ------
     DataError
+        If the array is not plain, or its content does not match its header.
     """
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
@@ -330,7 +332,7 @@ _Array = np.ndarray[Any, Any]
 
 
 def unpack_texts(text: _Array, offsets: _Array) -> list[str]:
-    """Return the texts of all rows from their joined UTF-8 bytes; row i lies between offsets i and i + 1.
+    """Return the texts of all rows from their joined UTF-8 bytes; row i is between offsets i and i + 1.
 
     Raises
     ------
@@ -344,7 +346,7 @@ def unpack_texts(text: _Array, offsets: _Array) -> list[str]:
     is_vector = offsets.ndim == 1 and offsets.dtype.kind in "iu" and len(offsets) > 0
     ends = offsets.tolist() if is_vector else []
     if not is_vector or ends[0] != 0 or ends[-1] != len(text) or any(a > b for a, b in itertools.pairwise(ends)):
-        raise DataError(f"`text_offsets` must rise from 0 to {len(text)}, the number of bytes of text.")
+        raise DataError(f"`text_offsets` must increase from 0 to {len(text)}, the number of bytes of text.")
     content, texts = text.tobytes(), []
     for row, (start, end) in enumerate(itertools.pairwise(ends)):
         try:
@@ -365,7 +367,7 @@ def unpack_masks(packed: _Array, n_rows: int, n_classes: int) -> Mask:
     expected = (n_rows, -(-n_classes // 8))
     if packed.shape != expected or packed.dtype != np.uint8:
         raise DataError(
-            f"`candidates` must hold the packed bits of {n_classes} classes, uint8 of shape {expected}, as "
+            f"`candidates` must contain the packed bits of {n_classes} classes, uint8 of shape {expected}, as "
             f"np.packbits(mask, axis=1) returns them; got shape {packed.shape} and type {packed.dtype}."
         )
     return np.unpackbits(packed, axis=1, count=n_classes).astype(bool)

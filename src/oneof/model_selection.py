@@ -29,11 +29,11 @@ __all__ = [
 class CandidateKFold(BaseCrossValidator):
     """Stratified K-fold splitter for candidate sets.
 
-    Unlabeled rows are in every training set and in no test set: they cannot evaluate a prediction, but are useful to a
-    semi-supervised method. The labeled rows are sorted by the rarest candidate of their set and then by the set itself,
-    and assigned to the folds in turn. Any two folds therefore differ by at most one row in size, in the rows of one
-    set, and in the rows of one rarest candidate. Exact labels are thus stratified by class. Rows are sorted by the
-    rarest candidate because a random split distributes rare classes badly, and because common labels are often
+    Unlabeled rows are in every training set and in no test set: no prediction can be evaluated on them, but
+    semi-supervised methods use them. The labeled rows are sorted by the rarest candidate of their set and then by the
+    set itself, and assigned to the folds cyclically. Any two folds therefore differ by at most one row in size, in the
+    rows of one set, and in the rows of one rarest candidate. Exact labels are thus stratified by class. Rows are sorted
+    by the rarest candidate because a random split distributes rare classes badly, and because common labels are often
     distractors.
 
     If partial rows overlap, this assignment can still put all rows with some class into one fold, whose training set
@@ -108,7 +108,7 @@ class CandidateKFold(BaseCrossValidator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Only its length is used.
+            Only the length of X is used.
         y : array-like or CandidateSets of length n_samples
             Labels in any form that `fit` takes.
         groups : None
@@ -193,6 +193,7 @@ class Scorer:
         y : array-like or CandidateSets of length n_samples
             Labels in any form that `fit` takes.
         sample_weight : array-like of shape (n_samples,), optional
+            At least 0.
 
         Returns
         -------
@@ -207,8 +208,8 @@ class Scorer:
         Parameters
         ----------
         sample_weight : bool, str or None
-            True or False to use or ignore ``sample_weight``, a string to use another name in its place, None to raise
-            an error if weights are given.
+            True or False to use or ignore ``sample_weight``, a string to use another name, None to raise an error if
+            weights are passed.
 
         Returns
         -------
@@ -256,8 +257,8 @@ def get_proba(estimator: Any, X: Any) -> ClassProba:
         return ClassProba(np.asarray(estimator.predict_proba(X)), calibrated=True)
     if not hasattr(estimator, "decision_function"):
         raise InputError(
-            f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither "
-            "predict_proba nor decision_function. Use the covering rate, which needs only predictions."
+            f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither. "
+            "Use the covering rate, which needs only predictions."
         )
     scores = np.asarray(estimator.decision_function(X), dtype=float)
     if scores.ndim == 1:  # two classes

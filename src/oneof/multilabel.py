@@ -95,10 +95,10 @@ def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductiv
     labeled_rows, other_rows = _split(labeled, len(truth))
     is_table = sp.issparse(X) or (hasattr(X, "__getitem__") and getattr(X, "shape", None) != ())
     if not is_table or isinstance(X, str | bytes | dict | type):
-        raise InputTypeError(f"`X` must be a table with a row for each document; got {type(X).__name__}.")
+        raise InputTypeError(f"`X` must be a table with one row for each document; got {type(X).__name__}.")
     X = X.tocsr() if sp.issparse(X) else np.asarray(X) if isinstance(X, memoryview) else X
     if (n_rows := X.shape[0] if hasattr(X, "shape") else len(X)) != len(truth):
-        raise InputError(f"`Y` must have a row for each row of X; X has {n_rows} rows, but Y has {len(truth)}.")
+        raise InputError(f"`Y` must have one row for each row of X; X has {n_rows} rows, but Y has {len(truth)}.")
     _check_occurrence(truth, labeled_rows, other_rows)
     with reraise_as_input_error():
         X_labeled, X_other = _safe_indexing(X, labeled_rows), _safe_indexing(X, other_rows)
@@ -127,7 +127,7 @@ def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductiv
 def _check_topics(Y: Any) -> Mask:
     truth = as_array(Y, "Y")
     if truth.ndim != 2 or not truth.shape[1]:
-        raise InputError(f"`Y` must have shape (n_samples, n_topics), a column for each topic; got {truth.shape}.")
+        raise InputError(f"`Y` must have shape (n_samples, n_topics), one column for each topic; got {truth.shape}.")
     if not np.isin(truth, (0, 1)).all():
         row, column = np.argwhere(~np.isin(truth, (0, 1)))[0].tolist()
         raise InputError(f"`Y` must be 0 or 1; got {truth[row, column]} in row {row}, column {column}.")
@@ -182,6 +182,6 @@ def _scores(model: Any, X: Any) -> Floats:
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
     raise InputError(
-        f"`estimator` must have decision_function, predict_log_proba or predict_proba; {type(model).__name__} has "
-        "neither decision_function nor predict_proba."
+        f"`estimator` must have decision_function, predict_log_proba or predict_proba; {type(model).__name__} has none "
+        "of them."
     )

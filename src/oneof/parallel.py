@@ -1,8 +1,8 @@
 """Independent tasks on several threads, and the thread limits of BLAS and OpenMP.
 
-The number of threads is the one that BLAS would use: one in the workers of joblib and Dask, which set it so, and in a
-process with ``OMP_NUM_THREADS=1``. Each task has one BLAS thread, so that the cores are not oversubscribed, and its
-result does not depend on the number of tasks that run at the same time.
+The number of threads is the one that BLAS would use: one in the workers of joblib and Dask, which set this, and in a
+process with ``OMP_NUM_THREADS=1``. Each task has one BLAS thread, so that the cores are not oversubscribed. Its result
+does not depend on the number of tasks that run at the same time.
 
 Forked processes are supported where the system can fork (Linux, macOS); elsewhere the fork handlers are not installed.
 """
@@ -51,7 +51,7 @@ def limit_openmp_after_fork() -> None:
     """Limit OpenMP to one thread in a forked process; call it just before code that uses OpenMP.
 
     GNU's OpenMP, which scikit-learn's nearest neighbors use, does not survive a fork after it has started several
-    threads: the child process waits forever for those of its parent. With one thread it does not wait.
+    threads: the child process waits forever for the threads of its parent. With one thread it does not wait.
     """
     if _forked:
         ThreadpoolController().select(user_api="openmp").limit(limits=1)
@@ -70,10 +70,10 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 class _BlasLimiter(AbstractContextManager[None]):
-    """Limit BLAS to one thread for the whole process: the first thread to enter sets it, the last to leave resets it.
+    """Limit BLAS to one thread for the entire process: the first thread to enter sets it, the last to exit resets it.
 
-    If each thread restored the limit that it saw on entry, one that entered second and left last would leave the
-    process with one thread.
+    If each thread restored the limit at its entry, a thread that enters second and exits last would leave the process
+    with one BLAS thread.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class _BlasLimiter(AbstractContextManager[None]):
         self._local = threading.local()  # entries of the current thread
         self._limits: Any = None
         self._lock = threading.Lock()
-        # Only the forking thread exists in the child: the others never leave, and never release a lock that they held.
+        # Only the forking thread exists in the child: the others never exit, and never release their locks.
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._reset_after_fork)
 
@@ -118,7 +118,7 @@ _BLAS_LIMITER = _BlasLimiter()
 def _claim_openblas() -> Iterator[None]:
     """Allow the current thread to set the limits of OpenBLAS.
 
-    Since version 3.8 threadpoolctl silently ignores every thread but the first one that set them, while it lives.
+    Since version 3.8 threadpoolctl silently ignores every other thread while the first one that set them is alive.
     """
     clear = getattr(OpenBLASController, "clear_controlling_thread", lambda **_: None)
     clear(force=True)
@@ -130,6 +130,6 @@ def _claim_openblas() -> Iterator[None]:
 
 @cache
 def _blas() -> ThreadpoolController:
-    import scipy.linalg  # noqa: F401 - brings its own BLAS, which must be there to be found
+    import scipy.linalg  # noqa: F401 - loads the BLAS of SciPy, so that it is found
 
     return ThreadpoolController().select(user_api="blas")

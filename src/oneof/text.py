@@ -32,8 +32,8 @@ _CONTRACTIONS = (
 StopWords: TypeAlias = str | tuple[str, ...] | None
 """The list "english", a tuple of words, or None."""
 
-_FIXED = ("analyzer", "token_pattern", "tokenizer")
-"""Parameters of scikit-learn's vectorizers that are set here: they split texts into words."""
+_FIXED_OPTIONS = ("analyzer", "token_pattern", "tokenizer")
+"""Parameters of scikit-learn's vectorizers that `make_vectorizer` sets: they split texts into words."""
 _MAX_CACHED_STEMS = 2**18
 """Number of cached stems per language, since most words of most texts occur repeatedly."""
 
@@ -48,7 +48,7 @@ class StemTokenizer:
     Parameters
     ----------
     language : str, default="english"
-        One of `stemmer_languages()`.
+        A language in `stemmer_languages()`.
     stop_words : "english", iterable of str or None, default=None
         Words to remove, in upper or lower case; "english" is the list of `make_vectorizer`.
 
@@ -136,9 +136,9 @@ def make_vectorizer(*, stop_words: Any = None, stem: str | None = None, **option
     _check_options(options, in_lower_case=stem is not None or listed is not None)
     with reraise_as_input_error():
         vectorizer = TfidfVectorizer(token_pattern=WORD, **options)
-        prepare = vectorizer.build_preprocessor()  # this validates some options
+        preprocess = vectorizer.build_preprocessor()  # this validates some options
     if isinstance(listed, tuple):
-        listed = tuple(prepare(word) for word in listed)
+        listed = tuple(preprocess(word) for word in listed)
     if stem is not None:
         return vectorizer.set_params(tokenizer=StemTokenizer(stem, listed), token_pattern=None)
     # The stop words are split like texts, since scikit-learn warns otherwise.
@@ -206,7 +206,7 @@ def _check_words(stop_words: Any) -> StopWords:
 
 def _check_options(options: Mapping[str, Any], *, in_lower_case: bool) -> None:
     """Raise if an option conflicts with stop words, stemming or the definition of a word."""
-    for name in _FIXED:
+    for name in _FIXED_OPTIONS:
         if name in options:
             raise InputError(f"`{name}` is set by make_vectorizer. Use TfidfVectorizer directly to change it.")
     if in_lower_case and not options.get("lowercase", True):
@@ -247,13 +247,13 @@ def _stemmer_of(language: str) -> Callable[[str], str]:
         raise InputError(f"There is no stemmer for {language!r}. {hint}The languages are {', '.join(available)}.")
     # A stemmer stores the current word in its state, so each thread has its own. A lock would stay locked in a process
     # that is forked while another thread has acquired it.
-    own = threading.local()
+    thread_state = threading.local()
 
     @functools.lru_cache(maxsize=_MAX_CACHED_STEMS)
     def stem(word: str) -> str:
-        if not hasattr(own, "stemmer"):
-            own.stemmer = _snowball().stemmer(language)
-        return str(own.stemmer.stemWord(word))
+        if not hasattr(thread_state, "stemmer"):
+            thread_state.stemmer = _snowball().stemmer(language)
+        return str(thread_state.stemmer.stemWord(word))
 
     return stem
 

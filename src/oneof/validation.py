@@ -1,4 +1,4 @@
-"""Checks of the parameters and arrays that callers give."""
+"""Validation of parameters and arrays."""
 
 import numbers
 import os
@@ -31,7 +31,7 @@ def as_float_array(value: Any, name: str) -> Floats:
     """
     array = as_array(value, name)
     if array.dtype.kind in "cmMV":
-        raise InputError(f"`{name}` must hold real numbers; got values of type {array.dtype}.")
+        raise InputError(f"`{name}` must contain real numbers; got values of type {array.dtype}.")
     with reraise_as_input_error(), np.errstate(over="ignore"):
         return array.astype(np.float64)
 
@@ -51,8 +51,8 @@ def check_finite(rows: FeatureMatrix, *, or_nan: bool = False) -> None:
         row, column = divmod(first, rows.shape[1])
     else:
         row, column = int(np.searchsorted(rows.indptr, first, side="right")) - 1, int(rows.indices[first])
-    what = "NaN" if np.isnan(values[first]) else "infinity or a number that overflows its type"
-    raise InputError(f"X contains {what}. Impute the value or drop the row.", row=row, column=column)
+    problem = "NaN" if np.isnan(values[first]) else "infinity or a number that overflows its type"
+    raise InputError(f"X contains {problem}. Impute the value or drop the row.", row=row, column=column)
 
 
 def is_integer(value: Any) -> bool:
@@ -88,7 +88,7 @@ def check_positive(
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Raise unless a number of jobs is one that joblib accepts."""
+    """Raise unless joblib accepts the number of jobs."""
     if n_jobs is not None and (not is_integer(n_jobs) or n_jobs == 0):
         raise InputError(f"`n_jobs` must be None, an integer above 0, or -1 for all cores; got {n_jobs!r}.")
 
@@ -101,7 +101,7 @@ def check_fraction(name: str, value: Any) -> None:
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str | None], alternatives: str = "") -> None:
-    """Raise unless a parameter is one of the given strings or None; `alternatives` is appended to them in the error."""
+    """Raise unless a parameter is one of the choices; `alternatives` is appended to them in the error."""
     if not isinstance(value, str | None) or value not in choices:
         *first, last = ["None" if choice is None else f'"{choice}"' for choice in choices]
         requirement = f"{', '.join(first)} or {last}" if first else last
@@ -121,7 +121,7 @@ def check_estimator(estimator: Any, alternatives: str = "") -> None:
 
 
 def check_instance(name: str, value: Any, kind: type) -> None:
-    """Raise unless a parameter is an instance of a class of this library."""
+    """Raise unless a parameter is an instance of a class."""
     if not isinstance(value, kind):
         raise InputTypeError(f"`{name}` must be an instance of {kind.__name__}; got {value!r}.")
 
@@ -168,9 +168,10 @@ def check_random_state(random_state: Any) -> RandomState:
         ) from None
 
 
-def check_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Raise if a computation would not fit in the memory of this machine."""
+def check_memory(n_bytes: float, computation: str, remedy: str) -> None:
+    """Raise if a computation would not fit in the memory of this machine; `remedy` ends the message."""
     if hasattr(os, "sysconf") and n_bytes > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
         raise InputError(
-            f"{what} would need {n_bytes / 1e9:.0f} GB of memory, and this machine has {memory / 1e9:.0f} GB: {remedy}."
+            f"{computation} would need {n_bytes / 1e9:.0f} GB of memory, and this machine has {memory / 1e9:.0f} GB. "
+            f"{remedy[:1].upper()}{remedy[1:]}."
         )

@@ -223,7 +223,7 @@ def test_strings():
     y = CandidateSets.from_strings(["wren | finch", "", None, "  ", "owl"])
     np.testing.assert_array_equal(y.mask, [[1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 1, 0]])
     assert CandidateSets.from_labels(["a|b", "c"]).classes.tolist() == ["a|b", "c"]
-    with pytest.raises(LabelError, match=r"row 1: 'a\|\|b' names an empty label"):
+    with pytest.raises(LabelError, match=r"row 1: 'a\|\|b' contains an empty label"):
         CandidateSets.from_strings(["a", "a||b"])
     with pytest.raises(LabelError, match="row 0: 3 is not a string"):
         CandidateSets.from_strings([3])
@@ -269,7 +269,7 @@ def test_strings():
         (lambda: CandidateSets.from_hierarchy([[["a"]]], {"b": ["a"]}), "is not a label"),
         (lambda: CandidateSets.from_hierarchy(["a"], {"b": ["a"]}, classes=["a", "b"]), "'b' is a coarse label"),
         (lambda: CandidateSets.from_annotations([["a", "b"], ["a", "x"]], classes=["a", "b"]), "row 1: label 'x'"),
-        (lambda: CandidateSets.from_annotations([["a", "b"], ["a"]]), "row 1: found 1 answers"),
+        (lambda: CandidateSets.from_annotations([["a", "b"], ["a"]]), "row 1: got 1 answers"),
         (lambda: CandidateSets.from_annotations([[1, -1], [1, 1]]), "`answers` contains only -1 and 1"),
         (lambda: CandidateSets.from_indicator([[0, 1], [0, 0]]), "row 1: the candidate set is empty"),
         (

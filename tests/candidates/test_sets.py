@@ -126,7 +126,7 @@ def test_labels_with_a_bar_cause_a_warning():
         as_candidates(["a", "a|b", "b"], classes=np.array(["a", "b", "a|b"]))
 
 
-def test_missing_labels_only_are_an_error():
+def test_labels_without_information_are_errors():
     """`y=None` and a `y` of missing labels only are errors."""
     with pytest.raises(LabelError, match="requires y to be passed"):
         as_candidates(None)

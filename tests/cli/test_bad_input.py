@@ -46,7 +46,7 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
     "undecodable": (lambda: b"species,truth,x\nowl,owl,1\nwr\xe9n,wren,2\n", "UTF-8 (line 3)"),
     "empty label": (
         _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("owl|")).otherwise(pl.col("species"))),
-        "row 3: 'owl|' names an empty label",
+        "row 3: 'owl|' contains an empty label",
     ),
     "empty set": (
         _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("[]")).otherwise(pl.col("species"))),

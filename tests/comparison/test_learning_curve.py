@@ -33,11 +33,11 @@ def test_the_samples_of_the_curve_are_nested():
     """In each fold a smaller training set is a subset of a larger one and has all unlabeled rows."""
     X, y, _ = draw()
     X[:, 0] = np.arange(len(X))
-    training_sets = []
+    fits = []
 
     class Watch(Frequencies):
         def fit(self, X, y):
-            training_sets.append((set(X[:, 0]), int(y.is_unlabeled.sum()), len(y)))
+            fits.append((set(X[:, 0]), int(y.is_unlabeled.sum()), len(y)))
             return super().fit(X, y)
 
     calls = []
@@ -46,10 +46,10 @@ def test_the_samples_of_the_curve_are_nested():
     )
     n_unlabeled = int(y.is_unlabeled.sum())
     assert n_unlabeled > 0
-    assert [size - n_unlabeled for _, _, size in training_sets] == [n for n in curve.train_sizes for _ in range(2)]
-    assert {unlabeled for _, unlabeled, _ in training_sets} == {n_unlabeled}
+    assert [size - n_unlabeled for _, _, size in fits] == [n for n in curve.train_sizes for _ in range(2)]
+    assert {unlabeled for _, unlabeled, _ in fits} == {n_unlabeled}
     for fold in range(2):
-        small, middle, large = (rows for rows, _, _ in training_sets[fold::2])
+        small, middle, large = (rows for rows, _, _ in fits[fold::2])
         assert small < middle < large
     assert calls == [(done, 6) for done in range(1, 7)]
 

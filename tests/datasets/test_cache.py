@@ -35,18 +35,18 @@ STATES = ("download", "own", "deleted", "nothing")
 @pytest.mark.parametrize("state", STATES)
 def test_at_every_moment_the_cache_has_a_complete_file_with_a_matching_checksum(cache, monkeypatch, state):
     """Before and after each renaming, the reader gets the old set, and later the new one."""
-    observed, replace = [_begin(cache, state)], Path.replace
+    contents, replace = [_begin(cache, state)], Path.replace
 
     def watched(self, target):
-        observed.append(_read(cache))
+        contents.append(_read(cache))
         replace(self, target)
-        observed.append(_read(cache))
+        contents.append(_read(cache))
 
     monkeypatch.setattr(Path, "replace", watched)
     cache_module.store("birds", _arrays(2.0))
-    turn = observed.index(2.0)
-    assert observed[:turn] == [observed[0]] * turn
-    assert observed[turn:] == [2.0] * (len(observed) - turn)
+    turn = contents.index(2.0)
+    assert contents[:turn] == [contents[0]] * turn
+    assert contents[turn:] == [2.0] * (len(contents) - turn)
     assert len((cache / "birds.npz.sha256").read_text().split()) == 1
 
 

@@ -77,7 +77,7 @@ def test_a_truncated_file_is_rejected(tmp_path, n_bytes):
 
 
 def test_other_files_are_rejected(tmp_path):
-    with pytest.raises(DataError, match="there is no file"):
+    with pytest.raises(DataError, match="does not exist"):
         load_mat(tmp_path / "absent.mat")
     (tmp_path / "text.mat").write_text("x, y\n1, 2\n" * 50)
     with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
@@ -106,8 +106,8 @@ def test_lost_is_unchanged_after_a_round_trip_through_matlab(tmp_path, data_fold
 def test_indices_outside_a_sparse_matrix_of_level_4_are_rejected(tmp_path):
     path = write(tmp_path / "four.mat", "4", data=sp.csc_array(7.0 * np.eye(4)))
     content = path.read_bytes()
-    position = content.index(struct.pack("<d", 7.0)) - 8 * 6  # after the row indices, before the column indices
-    assert struct.unpack_from("<d", content, position) == (4.0,)
-    path.write_bytes(content[:position] + struct.pack("<d", 3.0) + content[position + 8 :])
+    offset = content.index(struct.pack("<d", 7.0)) - 8 * 6  # after the row indices, before the column indices
+    assert struct.unpack_from("<d", content, offset) == (4.0,)
+    path.write_bytes(content[:offset] + struct.pack("<d", 3.0) + content[offset + 8 :])
     with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
         load_mat(path)

@@ -61,7 +61,7 @@ def test_a_changed_file_in_the_cache_is_rejected_until_deleted(serve, cache):
     calls = serve(bunch_of("ecoli"))
     data = load("ecoli")
     np.savez_compressed(cache / "ecoli.npz", X=data.X + 1, y=np.zeros(len(data.y), int), classes=data.classes)
-    with pytest.raises(DataError, match=r"ecoli\.npz was changed.*delete it"):
+    with pytest.raises(DataError, match=r"ecoli\.npz was changed.*Delete it"):
         load("ecoli")
     (cache / "ecoli.npz").unlink()
     np.testing.assert_array_equal(load("ecoli").X, data.X)
@@ -105,7 +105,7 @@ def test_a_download_that_differs_from_the_registry_is_not_stored(serve, cache, s
 )
 def test_the_error_of_a_failed_download_has_a_remedy(serve, cache, error):
     serve(error)
-    with pytest.raises(DataError, match=r"check the network.*ecoli\.npz.*\$ONEOF_DATA") as caught:
+    with pytest.raises(DataError, match=r"Check the network.*ecoli\.npz.*\$ONEOF_DATA") as caught:
         load("ecoli")
     assert "\n" not in str(caught.value)
     assert not cache.exists()

@@ -104,8 +104,8 @@ def test_compare_over_the_workers(cluster):
     """`compare` on joblib's dask backend gives the results of a sequential run."""
     X, y, _ = table(120)
     methods = {"clpl": CLPL(), "perceptron": MaxPerceptron()}
-    expected = compare(X, y, methods, cv=3)
+    local = compare(X, y, methods, cv=3)
     with parallel_config(backend="dask"):
-        result = compare(X, y, methods, cv=3, n_jobs=-1)
-    assert result.best_method == expected.best_method
-    assert [r.covering_rate for r in result.results] == [r.covering_rate for r in expected.results]
+        remote = compare(X, y, methods, cv=3, n_jobs=-1)
+    assert remote.best_method == local.best_method
+    assert [r.covering_rate for r in remote.results] == [r.covering_rate for r in local.results]

@@ -28,13 +28,13 @@ CLASSIFIERS = [
 def test_one_block_equals_the_ordinary_fit(classifier, sparse):
     """With a single block every attribute is identical to that of the ordinary fit."""
     X, y, _ = table()
-    expected = clone(classifier).fit(sp.csr_array(X) if sparse else X, y)
+    local = clone(classifier).fit(sp.csr_array(X) if sparse else X, y)
     rows = in_blocks(X, [240])
-    model = distributed.fit(clone(classifier), rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
-    np.testing.assert_array_equal(model.intercept_, expected.intercept_)
-    assert (model.t_, model.progressive_loss_) == (expected.t_, expected.progressive_loss_)
-    assert model.classes_.tolist() == expected.classes_.tolist()
+    remote = distributed.fit(clone(classifier), rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
+    np.testing.assert_array_equal(remote.coef_, local.coef_)
+    np.testing.assert_array_equal(remote.intercept_, local.intercept_)
+    assert (remote.t_, remote.progressive_loss_) == (local.t_, local.progressive_loss_)
+    assert remote.classes_.tolist() == local.classes_.tolist()
 
 
 @pytest.mark.parametrize("prediction", ["average", "max"])
@@ -89,10 +89,10 @@ def test_unlabeled_blocks_change_nothing():
 def test_plsvm_of_one_block_equals_the_ordinary_fit():
     """With a single block weights and trace are identical to those of the ordinary fit."""
     X, y, _ = table()
-    expected, model = PLSVM(lam=0.01, fit_intercept=True).fit(X, y), PLSVM(lam=0.01, fit_intercept=True)
-    distributed.fit(model, in_blocks(X, [240]), y)
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
-    np.testing.assert_array_equal(model.objective_path_, expected.objective_path_)
+    local, remote = PLSVM(lam=0.01, fit_intercept=True).fit(X, y), PLSVM(lam=0.01, fit_intercept=True)
+    distributed.fit(remote, in_blocks(X, [240]), y)
+    np.testing.assert_array_equal(remote.coef_, local.coef_)
+    np.testing.assert_array_equal(remote.objective_path_, local.objective_path_)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
@@ -100,12 +100,12 @@ def test_averaging_finds_the_minimum_on_exact_labels(sparse):
     """For exact labels, where the problem is convex, averaging closes the duality gap to the tolerance."""
     X, _, label = table()
     lam, tol = 0.05, 1e-4
-    expected = PLSVM(lam=lam, tol=1e-7).fit(X, label)
+    local = PLSVM(lam=lam, tol=1e-7).fit(X, label)
     rows = in_blocks(X, [100, 80, 60])
-    model = PLSVM(lam=lam, tol=tol)
-    distributed.fit(model, rows.map_blocks(sp.csr_matrix) if sparse else rows, label)
-    assert model.objective_ <= expected.objective_ * (1 + 2 * tol)
-    assert (np.diff(model.objective_path_) <= 0).all()
+    remote = PLSVM(lam=lam, tol=tol)
+    distributed.fit(remote, rows.map_blocks(sp.csr_matrix) if sparse else rows, label)
+    assert remote.objective_ <= local.objective_ * (1 + 2 * tol)
+    assert (np.diff(remote.objective_path_) <= 0).all()
 
 
 def test_averaging_is_near_the_ordinary_fit_on_partial_labels():
@@ -115,9 +115,9 @@ def test_averaging_is_near_the_ordinary_fit_on_partial_labels():
     solver may also stop because it stagnates, so that rounding errors would decide whether it warns.
     """
     X, y, _ = table()
-    expected, model = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05, tol=1e-3)
-    distributed.fit(model, in_blocks(X, [100, 80, 60]), y)
-    assert model.objective_ <= 1.01 * expected.objective_
+    local, remote = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05, tol=1e-3)
+    distributed.fit(remote, in_blocks(X, [100, 80, 60]), y)
+    assert remote.objective_ <= 1.01 * local.objective_
 
 
 def test_too_few_rounds_warn():

@@ -21,13 +21,13 @@ def test_clpl_equals_the_ordinary_fit(monkeypatch, max_size, fit_intercept, spar
     """Weights and objective are equal to 1e-8, with the full Hessian and with products."""
     monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", max_size)
     X, y, _ = table()
-    expected, model = (CLPL(C=0.7, fit_intercept=fit_intercept) for _ in range(2))
-    expected.fit(sp.csr_array(X) if sparse else X, y)
+    local, remote = (CLPL(C=0.7, fit_intercept=fit_intercept) for _ in range(2))
+    local.fit(sp.csr_array(X) if sparse else X, y)
     rows = in_blocks(X, LENGTHS)
-    distributed.fit(model, rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-8)
+    distributed.fit(remote, rows.map_blocks(sp.csr_matrix) if sparse else rows, y)
+    np.testing.assert_allclose(remote.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(remote.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(remote.objective_, local.objective_, rtol=1e-8)
 
 
 def test_full_hessian_equals_products():
@@ -45,8 +45,8 @@ def test_clpl_by_blocks_as_a_preconditioner(monkeypatch):
     monkeypatch.setattr(clpl, "MAX_HESSIAN_SIZE", 0)
     X, y, _ = table()
     X = X * np.logspace(0, 2, 5)
-    expected, model = CLPL(C=10.0).fit(X, y), distributed.fit(CLPL(C=10.0), in_blocks(X, LENGTHS), y)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-7, atol=1e-9)
+    local, remote = CLPL(C=10.0).fit(X, y), distributed.fit(CLPL(C=10.0), in_blocks(X, LENGTHS), y)
+    np.testing.assert_allclose(remote.coef_, local.coef_, rtol=1e-7, atol=1e-9)
 
 
 def make_plgp(**options):
@@ -82,13 +82,13 @@ def test_plgp_equals_the_ordinary_fit(monkeypatch, options, max_size):
     """Latents, probabilities and the evidence are equal to 1e-8, with optimized and with fixed kernels."""
     monkeypatch.setattr(plgp, "MAX_HESSIAN_SIZE", max_size)
     X, y, _ = table()
-    expected, model = make_plgp(**options).fit(X, y), make_plgp(**options)
-    distributed.fit(model, in_blocks(X, LENGTHS), y)
-    for exact, blockwise in zip(expected.latent_mean_and_cov(X[:40]), model.latent_mean_and_cov(X[:40])):
-        np.testing.assert_allclose(blockwise, exact, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-8, atol=1e-8)
-    assert model.log_marginal_likelihood_value_ == pytest.approx(expected.log_marginal_likelihood_value_, rel=1e-8)
-    assert str(model.kernel_) == str(expected.kernel_)
+    local, remote = make_plgp(**options).fit(X, y), make_plgp(**options)
+    distributed.fit(remote, in_blocks(X, LENGTHS), y)
+    for own, other in zip(local.latent_mean_and_cov(X[:40]), remote.latent_mean_and_cov(X[:40])):
+        np.testing.assert_allclose(other, own, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(remote.predict_proba(X), local.predict_proba(X), rtol=1e-8, atol=1e-8)
+    assert remote.log_marginal_likelihood_value_ == pytest.approx(local.log_marginal_likelihood_value_, rel=1e-8)
+    assert str(remote.kernel_) == str(local.kernel_)
 
 
 def test_the_default_kernel_equals_that_of_the_ordinary_fit():
@@ -97,15 +97,13 @@ def test_the_default_kernel_equals_that_of_the_ordinary_fit():
     for seed in range(6):
         X = np.random.default_rng(seed).normal(3.0, 2.0, size=(240, 5))
         y = np.arange(240) % 3
-        ordinary, blockwise = (
-            PLGP(optimizer=None, approximation="nystroem", n_components=3, max_iter=1) for _ in range(2)
-        )
+        local, remote = (PLGP(optimizer=None, approximation="nystroem", n_components=3, max_iter=1) for _ in range(2))
         with pytest.warns(ConvergenceWarning):
-            ordinary.fit(X, y)
+            local.fit(X, y)
         with pytest.warns(ConvergenceWarning):
-            distributed.fit(blockwise, in_blocks(X, LENGTHS), y)
-        kernels.append((ordinary.kernel_.theta.tolist(), blockwise.kernel_.theta.tolist()))
-    assert [of_ordinary for of_ordinary, _ in kernels] == [of_blockwise for _, of_blockwise in kernels]
+            distributed.fit(remote, in_blocks(X, LENGTHS), y)
+        kernels.append((local.kernel_.theta.tolist(), remote.kernel_.theta.tolist()))
+    assert [own for own, _ in kernels] == [other for _, other in kernels]
 
 
 def test_plgp_of_csr_blocks():

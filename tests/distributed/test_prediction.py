@@ -57,14 +57,14 @@ def test_data_frames(rows):
     labels = pd.Series([None if len(s) == 3 else sorted(s)[0] for s in y.to_sets()], dtype=object)
     table = dd.from_pandas(frame.assign(label=labels), npartitions=3)
     columns = table[list(frame.columns)]
-    there = distributed.fit(AvgPerceptron(), columns, table["label"])
-    assert there.feature_names_in_.tolist() == list(frame.columns)
-    partition = dd.from_pandas(frame.assign(label=labels), npartitions=1)
-    expected = AvgPerceptron().fit(frame, labels)
+    remote = distributed.fit(AvgPerceptron(), columns, table["label"])
+    assert remote.feature_names_in_.tolist() == list(frame.columns)
+    one = dd.from_pandas(frame.assign(label=labels), npartitions=1)
+    local = AvgPerceptron().fit(frame, labels)
     np.testing.assert_array_equal(
-        distributed.fit(AvgPerceptron(), partition[list(frame.columns)], partition["label"]).coef_, expected.coef_
+        distributed.fit(AvgPerceptron(), one[list(frame.columns)], one["label"]).coef_, local.coef_
     )
-    np.testing.assert_array_equal(distributed.predict(there, columns).compute(), there.predict(frame))
+    np.testing.assert_array_equal(distributed.predict(remote, columns).compute(), remote.predict(frame))
 
 
 def test_two_classes_have_one_score(rows):

@@ -76,7 +76,7 @@ def test_mismatched_blocks_raise():
     check_error("`X` must be a dask array or DataFrame", X, y, kind=InputTypeError)
     check_error("got 59 candidate sets for 60 rows", rows, y[:59])
     check_error("got 3 blocks for 2 of X", rows, vector(label, [20, 20, 20]))
-    check_error("block 0: `y` must have as many rows as X; got 30 for 20", rows, vector(label, [30, 30]))
+    check_error("block 0: `y` must have the same number of rows as X; got 30 for 20", rows, vector(label, [30, 30]))
     unknown = rows[rows[:, 0] > -np.inf]
     check_error("compute_chunk_sizes", unknown, y)
     check_error("block 0: .*X has 20 rows, but y has 30 candidate sets", unknown, vector(label, [30, 30]))

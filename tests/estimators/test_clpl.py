@@ -30,6 +30,16 @@ def test_a_weight_is_a_repetition(fit_intercept):
     np.testing.assert_allclose(model.intercept_, repeated.intercept_, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_objective_path_decreases_to_the_objective(fit_intercept):
+    """The trace has one entry at the start and one per Newton step, never increases, and ends at `objective_`."""
+    X, mask = table(60)
+    model = CLPL(fit_intercept=fit_intercept).fit(X, mask)
+    assert len(model.objective_path_) == model.n_iter_ + 1
+    assert (np.diff(model.objective_path_) <= 1e-12 * model.objective_).all()
+    assert model.objective_path_[-1] == model.objective_
+
+
 def test_convergence_warning():
     """If `max_iter` is too small, a ConvergenceWarning is issued."""
     X, mask = table(60)

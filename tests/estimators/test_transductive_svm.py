@@ -82,7 +82,7 @@ def test_a_kernel_by_name_by_function_and_precomputed_agree(kernel, function):
     assert (getattr(named, "coef_", None) is not None) == (kernel == "linear")
 
 
-def test_the_fraction_of_positives_is_kept():
+def test_the_fraction_of_positives_is_preserved():
     """The rounded fraction of the unlabeled rows becomes positive: that of the labeled rows, or the given one."""
     X, truth, labels = two_clusters(apart=0.4)
     is_unlabeled = labels < 0
@@ -194,7 +194,7 @@ def test_too_few_iterations_warn():
     """A fit that reached max_iter warns once."""
     X, _, labels = two_clusters()
     with pytest.warns(
-        ConvergenceWarning, match="did not converge: 2 iterations were not enough. Raise max_iter or tol"
+        ConvergenceWarning, match="did not converge: 2 iterations were not enough. Increase max_iter or tol"
     ):
         TransductiveSVM(max_iter=2).fit(X, labels)
 
@@ -204,7 +204,7 @@ def test_an_svm_that_is_not_solved_warns(monkeypatch):
     X, truth, _ = two_clusters(apart=0.3)
     monkeypatch.setattr(solve_weighted_svm, "__kwdefaults__", {**solve_weighted_svm.__kwdefaults__, "max_epochs": 1})
     with pytest.warns(
-        ConvergenceWarning, match="not solved to its tolerance. Lower C, scale the features, or raise tol"
+        ConvergenceWarning, match="not solved to its tolerance. Lower C, scale the features, or increase tol"
     ):
         TransductiveSVM(C=100.0).fit(X, truth)
 

@@ -75,7 +75,7 @@ def test_signs_are_ambiguous() -> None:
         (_table(y=[-1, -1]), ["y"], {}, "every row is unlabeled"),
         (_table(y=["a|b", "b|a"]), ["y"], {}, "every row is unlabeled"),
         (_table(y=["a", "[]", "b"]), ["y"], {}, "row 1: the candidate set is empty"),
-        (_table(y=["a", "b|", "b"]), ["y"], {}, "row 1: 'b|' names an empty label"),
+        (_table(y=["a", "b|", "b"]), ["y"], {}, "row 1: 'b|' contains an empty label"),
         (_table(y=[["a"], ["b"], []]), ["y"], {}, "row 2: the candidate set is empty"),
         (_table(a=[1, 0], b=[0, 0]), ["a", "b"], {}, "row 1: the candidate set is empty"),
         (_table(a=[1, 0], b=[0, 2]), ["a", "b"], {}, "row 1, column 1: an indicator must contain 0 and 1 only; got 2"),

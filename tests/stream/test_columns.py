@@ -83,7 +83,7 @@ ERRORS = {
     "no label": ("x,label\n1,\n2,\n", {}, "every row is unlabeled"),
     "no label, classes named": ("x,label\n1,\n2,\n", {"classes": ("a", "b")}, "every row is unlabeled"),
     "empty set": ("x,label\n1,a\n2,b\n3,[]\n", {}, r"row 2: the candidate set is empty \('\[\]'\)"),
-    "empty label": ("x,label\n1,a\n2,b\n3,a|\n", {}, "row 2: 'a|' names an empty label"),
+    "empty label": ("x,label\n1,a\n2,b\n3,a|\n", {}, "row 2: 'a|' contains an empty label"),
     "no rows": ("x,label\n", {}, "t.csv has no rows"),
     "no features": ("z,label\n1,a\n1,b\n", {}, r"no feature column remains: .* first 2 rows"),
     "infinite": ("x,label\n1,a\n2,b\n3,a\ninf,b\n", {}, "row 3: column 'x' must contain finite numbers; got inf"),
@@ -102,7 +102,7 @@ def test_invalid_streams_are_errors(tmp_path, name):
 
 def test_invalid_arguments_are_errors(tmp_path, files):
     write_svmlight(make_numbers(9), tmp_path / "t.svm")
-    with pytest.raises(InputTypeError, match="CLPL does not learn online"):
+    with pytest.raises(InputTypeError, match="CLPL is not an online classifier"):
         fit_stream(files["t.csv"], oneof.CLPL(), SPECIES)
     with pytest.raises(InputError, match="Omit --labels"):
         fit_stream(tmp_path / "t.svm", AvgPerceptron(), LABEL)

@@ -33,7 +33,7 @@ def test_invalid_rows_and_classes_are_errors():
     model = RiverClassifier(AvgPerceptron(), ["a", "b"])
     with pytest.raises(NotFittedError, match="learn_one"):
         model.fitted()
-    with pytest.raises(InputTypeError, match="CLPL does not learn online"):
+    with pytest.raises(InputTypeError, match="CLPL is not an online classifier"):
         RiverClassifier(CLPL(), ["a", "b"])
     with pytest.raises(InputTypeError, match="`x` must be a dict"):
         model.learn_one([1.0], "a")

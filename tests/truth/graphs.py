@@ -19,8 +19,8 @@ def consistency(problem):
     if len(labels) < 1000:
         expected = exact_graphs.consistency(model.affinity_.toarray(), labels, half.mask.shape[1], model.alpha)
         return exact.difference(model.label_distributions_, expected)
-    result = solve_local_global_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
-    F = result.distributions * result.mass[:, None]
+    solution = solve_local_global_consistency(model.affinity_, half.mask, alpha=model.alpha, tol=1e-12, max_iter=10_000)
+    F = solution.distributions * solution.mass[:, None]
     return exact_graphs.consistency_bound(model.affinity_, labels, F, model.alpha)
 
 
@@ -40,8 +40,8 @@ def transducer(problem):
     """SpectralGraphTransducer: violation of the optimality conditions of the minimum cut."""
     labels, half = half_labeled(problem)
     W = affinity(problem)
-    result = solve_transduction(check_affinity(W), half.mask, n_eigenvectors=80, C=3200.0, max_iter=1, tol=0.01)
-    return exact_graphs.cut_error(W, labels, result.relative_scores, 80, 3200)
+    solution = solve_transduction(check_affinity(W), half.mask, n_eigenvectors=80, C=3200.0, max_iter=1, tol=0.01)
+    return exact_graphs.cut_error(W, labels, solution.relative_scores, 80, 3200)
 
 
 def graph_logistic(problem):

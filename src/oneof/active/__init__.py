@@ -3,8 +3,8 @@
 Reading order:
 
 1. `queries`: rows of a pool, by mutual information, entropy, margin or at random.
-2. `subsets`: pairs of a row and a subset of the classes, to ask whether the label is in the subset.
-3. `simulation`: queries and fits in turn, on rows with known labels.
+2. `subsets`: pairs of a row and a subset of the classes, for the question whether the label is in the subset.
+3. `simulation`: alternating queries and fits, on rows with known labels.
 """
 
 from oneof.active.queries import Query, query

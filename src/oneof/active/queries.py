@@ -47,8 +47,9 @@ def query(
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Fitted. "mutual_information" requires a Laplace posterior of the weights, which `GraphLogisticRegression` has.
-        "entropy" and "margin" require `predict_proba`, of this library or of scikit-learn. "random" has no requirement.
+        A fitted estimator. "mutual_information" requires a Laplace posterior of the weights, which
+        `GraphLogisticRegression` has. "entropy" and "margin" require `predict_proba`, of this library or of
+        scikit-learn. "random" has no requirement.
     X : array-like or CSR matrix of shape (n_samples, n_features)
         The pool: rows without a label.
     batch_size : int, default=1
@@ -60,12 +61,12 @@ def query(
         * "margin": 1 minus the difference between the two largest probabilities, from 0 to 1.
         * "random": rows drawn without replacement; utilities are uniform random numbers.
     random_state : int, RandomState instance or None
-        For "random".
+        Seed of "random".
 
     Returns
     -------
     Query
-        The tuple (indices, utilities). Ties go to the lowest index.
+        The tuple (indices, utilities). Of rows with equal utilities, the first is selected.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def query(
     -----
     The information is 1/2 log det(I + (diag p - p p^T) M), with M = (I kron x)^T H^-1 (I kron x) and H the precision of
     the Laplace posterior; for two classes it is 1/2 log(1 + p (1 - p) x^T H^-1 x). It is large if both the class and
-    the classifier are uncertain. A row with a certain probability of 1/2 has little information. A row with several
+    the classifier are uncertain. A row whose probability of 1/2 is certain has little information. A row with several
     views has a likelihood for each of them, and one determinant for all; the precision includes the coregularization of
     the views. The weights are assumed not to change with the label.
 

@@ -1,4 +1,4 @@
-"""Simulation of active learning on rows with known labels: queries and fits in turn."""
+"""Simulation of active learning on rows with known labels: alternating queries and fits."""
 
 import math
 import numbers
@@ -32,7 +32,7 @@ class Simulation:
     n_labeled : ndarray of shape (n_points,)
         Number of labeled rows, including the initial ones.
     accuracy : ndarray of shape (n_points,)
-        On the test rows; without test rows, on the rows that were not labeled yet, and NaN if there are none.
+        Accuracy on the test rows or, without test rows, on the rows that are not labeled yet; NaN if there are none.
     indices : ndarray of shape (n_queries,)
         The queried rows, in order, without the initial ones.
     utilities : ndarray of shape (n_queries,)
@@ -76,13 +76,13 @@ def simulate(
     y_test: Any = None,
     random_state: Any = None,
 ) -> Simulation:
-    """Simulate active learning: query labels from an oracle, and fit the estimator to them, in turn.
+    """Simulate active learning: alternately query labels from an oracle and fit the estimator to them.
 
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Cloned before every fit. An estimator of this library is fitted to all rows, those without a label with full
-        sets; any other estimator, such as one of scikit-learn, to the labeled rows only.
+        Cloned before every fit. An estimator of this library is fitted to all rows, the rows without a
+        label as unlabeled rows; any other estimator, such as one of scikit-learn, to the labeled rows only.
     X : array-like or CSR matrix of shape (n_samples, n_features)
         All rows; each may be queried.
     y : sequence of length n_samples
@@ -99,7 +99,7 @@ def simulate(
     X_test, y_test : array-like, optional
         Test rows and their labels.
     random_state : int, RandomState instance or None
-        For the initial rows and the strategy "random". The estimator has its own.
+        Seed of the initial rows and of the strategy "random". The estimator has its own.
 
     Returns
     -------
@@ -255,7 +255,7 @@ class Oracle:
     n_rows : int
         Number of rows of X.
     name, rows_name : str
-        Names of the two in errors.
+        Names of `y` and X in errors.
 
     Raises
     ------
@@ -309,7 +309,7 @@ class Oracle:
         return pack_classes(self.labels)
 
     def candidates(self, n_rows: int) -> CandidateSets:
-        """Return the candidate sets of all rows: the revealed labels, and full sets over their classes."""
+        """Return the candidate sets of all rows: the revealed labels, and all classes for the other rows."""
         classes = self.classes
         codes, _ = encode_labels(self.revealed(), classes)
         mask = np.ones((n_rows, len(classes)), dtype=bool)

@@ -25,7 +25,7 @@ class SubsetQuery(NamedTuple):
     indices : ndarray of shape (batch_size,)
         Distinct rows of the pool.
     subsets : CandidateSets of length batch_size
-        The subset to ask about. If the label is in it, it is the row's candidate set; if not, the other classes are.
+        Subset of each question. If the label is in it, it is the row's candidate set; otherwise, the other classes are.
     utilities : ndarray of shape (batch_size,)
         The mutual information between the answer and the weights, in nats.
 
@@ -51,19 +51,19 @@ def query_subsets(estimator: Any, X: Any, batch_size: int = 1, *, subsets: Any =
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Fitted, with a Laplace posterior of the weights, such as `GraphLogisticRegression`.
+        A fitted estimator with a Laplace posterior of the weights, such as `GraphLogisticRegression`.
     X : array-like or CSR matrix of shape (n_samples, n_features)
         The pool: rows without a label.
     batch_size : int, default=1
         Number of rows to select, from 1 to n_samples.
     subsets : sequence of sets of classes, optional
-        Allowed subsets, for example the branches of a hierarchy. By default, for up to 8 classes, all subsets, with one
-        of each complementary pair, which asks the same; for more classes, all single classes.
+        Allowed subsets, for example the branches of a hierarchy. By default, for up to 8 classes, all subsets, but only
+        one of each complementary pair, whose questions are equivalent; for more classes, all single classes.
 
     Returns
     -------
     SubsetQuery
-        Ties go to the lowest index, then to the first subset.
+        Of rows with equal utilities, the first is selected; likewise for subsets.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def query_subsets(estimator: Any, X: Any, batch_size: int = 1, *, subsets: Any =
     -----
     On average, the answer adds (g g^T / (p_S (1 - p_S))) kron x x^T to the posterior precision, where p_S is the
     probability of the subset and g its gradient by the scores. For two classes its information is that of the label;
-    for more classes it is lower. Questions are evaluated one at a time: those of a batch may be redundant.
+    for more classes it is lower. Questions are evaluated independently: those of a batch may be redundant.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def query_subsets(estimator: Any, X: Any, batch_size: int = 1, *, subsets: Any =
 
 
 def _default_subsets(n_classes: int) -> Mask:
-    """Return the subsets to ask about by default, (n_subsets, n_classes), the smallest first."""
+    """Return the default subsets, (n_subsets, n_classes), the smallest first."""
     if n_classes > _MAX_CLASSES:
         return np.eye(n_classes, dtype=bool)
     classes = range(n_classes)

@@ -1,4 +1,4 @@
-"""Candidate sets: the only place where a label becomes a set, and where a set becomes a label again.
+"""Candidate sets: conversion of every form of labels to sets of classes, and back.
 
 Reading order: `labels` (values, classes and codes), `indicator`, `collections` and `annotations` (one form of
 supervision each), `sets` (the class), `conversion` (any form), `class_union` (labels in several blocks), `columns`

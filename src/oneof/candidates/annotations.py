@@ -58,12 +58,13 @@ def _as_table(answers: Any) -> np.ndarray[Any, Any]:
     try:
         rows = [_as_row(row) for row in answers]
     except TypeError:
-        raise LabelError("`answers` must be a table with a row per item and a column per annotator.") from None
+        raise LabelError("`answers` must be a table with one row per item and one column per annotator.") from None
     table = np.empty((len(rows), max(map(len, rows), default=0)), dtype=object)
     for i, row in enumerate(rows):
         if len(row) != table.shape[1]:
             raise LabelError(
-                f"found {len(row)} answers, other rows have {table.shape[1]}. Use None for a missing answer.", row=i
+                f"got {len(row)} answers; other rows have {table.shape[1]}. Use None for a missing answer.",
+                row=i,
             )
         table[i] = row
     return table

@@ -1,7 +1,8 @@
 """The classes of labels that come in several blocks, as if the blocks were concatenated.
 
-A block may name few classes, and the meaning of a label may depend on the other blocks: -1 beside +1 alone is a class,
-beside other numbers it marks a missing label. Therefore the distinct values of all blocks are read together.
+A block may contain few classes, and the meaning of a label may depend on the other blocks. For example, -1 is a class
+if the only other label is +1, and marks a missing label if there are other numbers. Therefore the distinct values of
+all blocks are read together.
 """
 
 from collections.abc import Sequence
@@ -47,12 +48,12 @@ def collect_values(y: Any) -> LabelValues:
 
 
 def common_classes(blocks: Sequence[LabelValues]) -> Labels:
-    """Return the classes that all blocks together name.
+    """Return the union of the classes of all blocks.
 
     Raises
     ------
     LabelError
-        If the columns of the blocks differ, or a label cannot be read.
+        If the columns of the blocks differ, or a label is invalid.
     """
     first = blocks[0].columns
     for number, block in enumerate(blocks):

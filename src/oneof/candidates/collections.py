@@ -73,7 +73,7 @@ def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
 
 
 def read_complementary(y: Any, classes: Any = None) -> tuple[Mask, Labels]:
-    """Return the mask and the classes if each row names the classes that are ruled out."""
+    """Return the mask and the classes of complementary labels, which are the classes that are ruled out."""
     flat, lengths, _ = flatten_sets(y, classes)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     known = collect_classes(flat, rows) if classes is None else as_classes(classes)
@@ -102,7 +102,7 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
         if label not in leaves_of:
             row = int(rows[flat.index(label)])
             raise LabelError(
-                f"label {label!r} is neither a leaf nor a coarse label of the hierarchy.",
+                f"label {label!r} is neither a leaf nor a coarse label of the hierarchy. Correct it, or add it.",
                 row=row,
                 label=label,
                 cause="unknown label",
@@ -135,8 +135,8 @@ def collect_classes(flat: list[Any], rows: Ints) -> Labels:
     """Return the sorted distinct labels; a missing value inside a set is an error that names the row."""
     distinct = distinct_labels(flat, rows)
     if any(is_missing(value) for value in distinct):
-        where = next(i for i, value in enumerate(flat) if is_missing(value))
-        raise LabelError("the set contains a missing value (None or NaN). Remove it.", row=int(rows[where]))
+        first = next(i for i, value in enumerate(flat) if is_missing(value))
+        raise LabelError("the set contains a missing value (None or NaN). Remove it.", row=int(rows[first]))
     if not distinct:
         raise LabelError("`y` must name at least one class; every row is unlabeled or empty.")
     return pack_classes(sort_labels(distinct))
@@ -149,8 +149,8 @@ def build_mask(flat: list[Any], rows: Ints, shape: tuple[int, int], classes: Lab
         codes = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
     except (KeyError, TypeError):
         distinct_labels(flat, rows)
-        where = next(i for i, value in enumerate(flat) if value not in index)
-        raise unknown_label(int(rows[where]), flat[where], classes) from None
+        first = next(i for i, value in enumerate(flat) if value not in index)
+        raise unknown_label(int(rows[first]), flat[first], classes) from None
     mask = np.zeros(shape, dtype=bool)
     mask[rows, codes] = True
     return mask
@@ -219,5 +219,5 @@ def _split(row: int, text: Any, separator: str) -> list[str] | None:
             labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
     labels = [label.strip() for label in labels]
     if "" in labels:
-        raise LabelError(f"{text!r} names an empty label. Remove the extra {separator!r}.", row=row, label=text)
+        raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)
     return labels

@@ -1,6 +1,6 @@
 """Columns of labels in tables and streams as candidate sets.
 
-In a table the type of a label depends on the whole column: text is read as numbers if all of it is whole numbers. In a
+In a table the type of a label depends on the entire column: text is read as numbers if all of it is whole numbers. In a
 stream, which is read batch by batch, a label is its text: 3, 3.0 and "3" are the label "3". An empty cell is an
 unlabeled row, and so is -1 unless it is named as a class.
 """
@@ -207,17 +207,17 @@ class LabelReader:
     Parameters
     ----------
     columns : sequence of str
-        One column of text, lists or whole numbers; several of 0 and 1, whose names are the classes; none if the labels
-        are given as a list of text, as in svmlight files.
+        One column of text, lists or whole numbers; several columns of 0 and 1, whose names are the classes; or none if
+        the labels are a list of text, as in svmlight files.
     separator : str
         The text between two labels.
     classes : sequence of str, optional
-        All classes. Without them only `names` can be called.
+        All classes; without them, only `names` can be called.
 
     Attributes
     ----------
     has_minus_one : bool
-        Whether an unlabeled row was marked by -1 so far.
+        True if a row was marked as unlabeled by -1 so far.
     """
 
     def __init__(self, columns: Sequence[str], separator: str, classes: Sequence[str] | None = None) -> None:
@@ -372,7 +372,8 @@ def _texts_or_lists(cells: "pl.Series") -> Any:
     return cells.cast(pl.String).to_list()
 
 
-# -- checks of both -----------------------------------------------------------------------------------------------
+# -- checks for tables and streams
+# -----------------------------------------------------------------------------------------------
 
 
 def _check_flat_lists(cells: "pl.Series") -> None:

@@ -16,7 +16,7 @@ from oneof.typing import Labels
 
 
 def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
-    """Convert any form of supervision.
+    """Convert labels in any form of supervision to candidate sets.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
 
 
 def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> CandidateSets:
-    """Convert the sets that predictions are evaluated on.
+    """Convert labels to the candidate sets on which predictions are evaluated.
 
     The classes are the given ones and any further labels of `y` or of the predictions: a label not seen in fit is never
     covered, but it is not an error.
@@ -95,12 +95,11 @@ def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> Candidate
         if known is not None and not set(y.classes.tolist()) & set(known.tolist()):
             raise LabelError(
                 f"the candidate sets have the class {y.classes.tolist()[0]!r} and others, none of which is among the "
-                "classes "
-                f"{known.tolist()[0]!r} and others. Give fit and the metric sets over the same classes."
+                f"classes {known.tolist()[0]!r} and others. Give fit and the metric sets over the same classes."
             )
         return y
-    framed = hasattr(y, "columns")
-    if not framed and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:  # an indicator without class names
+    is_table = hasattr(y, "columns")
+    if not is_table and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:  # an indicator without class names
         return as_candidates(y, classes=known)
     try:
         if known is not None:
@@ -108,7 +107,7 @@ def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> Candidate
     except LabelError:
         pass  # `y` has further labels
     own = as_candidates(y)
-    if framed and own.shape[1] == y.shape[1] > 1:
+    if is_table and own.shape[1] == y.shape[1] > 1:
         return own
     union = list(dict.fromkeys([*own.classes.tolist(), *(predicted if known is None else known.tolist())]))
     return as_candidates(y, classes=pack_classes(union)) if len(union) > own.shape[1] else own

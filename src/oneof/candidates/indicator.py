@@ -25,7 +25,7 @@ def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     classes = np.arange(mask.shape[1]) if classes is None else as_classes(classes)
     if len(classes) != mask.shape[1]:
         raise LabelError(
-            f"the indicator must have a column per class; got {mask.shape[1]} columns, {len(classes)} classes."
+            f"the indicator must have one column per class; got {mask.shape[1]} columns, {len(classes)} classes."
         )
     check_nonempty_rows(mask)
     return mask, classes
@@ -42,8 +42,7 @@ def check_nonempty_rows(mask: Mask) -> None:
     if len(empty):
         raise LabelError(
             f"the candidate set is empty (rows with an empty set: {len(empty)}). Give every row at least one "
-            "candidate, or "
-            "mark it as unlabeled (all classes, None, an empty cell).",
+            "candidate, or mark it as unlabeled (all classes, None, an empty cell).",
             row=int(empty[0]),
             cause="empty set",
         )
@@ -51,7 +50,7 @@ def check_nonempty_rows(mask: Mask) -> None:
 
 def _dense_to_mask(Y: np.ndarray[Any, Any]) -> Mask:
     if Y.ndim != 2:
-        raise LabelError(f"an indicator must be a 2-D array with a column per class; got shape {Y.shape}.")
+        raise LabelError(f"an indicator must be a 2-D array with one column per class; got shape {Y.shape}.")
     if Y.dtype.kind == "b":
         return Y.copy()
     if Y.dtype.kind not in "iuf":

@@ -159,8 +159,8 @@ def distinct_labels(values: Sequence[Any], rows: Sequence[int] | Ints) -> set[An
     try:
         return set(values)
     except TypeError:
-        where = next(i for i, value in enumerate(values) if not is_hashable(value))
-        raise LabelError(f"{values[where]!r} is not a label.", row=int(rows[where]), label=values[where]) from None
+        first = next(i for i, value in enumerate(values) if not is_hashable(value))
+        raise LabelError(f"{values[first]!r} is not a label.", row=int(rows[first]), label=values[first]) from None
 
 
 def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:

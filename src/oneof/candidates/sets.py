@@ -108,7 +108,7 @@ class CandidateSets:
 
     @classmethod
     def from_indicator(cls, Y: Any, *, classes: Any = None) -> "CandidateSets":
-        """Build candidate sets from a 0/1 matrix with a column per class.
+        """Build candidate sets from a 0/1 matrix with one column per class.
 
         Parameters
         ----------
@@ -151,6 +151,14 @@ class CandidateSets:
         -------
         CandidateSets
             Of shape (n_samples, n_classes). A row in which no label has enough votes is unlabeled.
+
+        Raises
+        ------
+        InputError
+            If `min_votes` or `top_k` is not an integer above 0, or `min_votes` exceeds the number of annotators.
+        LabelError
+            If an answer is unknown or not a label, rows have different lengths, or `answers` contains only -1 and +1
+            and `classes` is not given.
         """
         return cls._from_validated(*annotations.read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
 
@@ -234,32 +242,32 @@ class CandidateSets:
 
     @property
     def mask(self) -> Mask:
-        """(n_samples, n_classes) bool, read-only: True if the class is a candidate of the row."""
+        """Candidates of each row as a boolean array of shape (n_samples, n_classes), read-only."""
         return self._mask
 
     @property
     def classes(self) -> Labels:
-        """(n_classes,), read-only: the classes, in the order of the mask's columns."""
+        """Classes in the order of the mask's columns, of shape (n_classes,), read-only."""
         return self._classes
 
     @property
     def sizes(self) -> Ints:
-        """(n_samples,): the number of candidates of each row."""
+        """Number of candidates of each row, of shape (n_samples,)."""
         return np.count_nonzero(self._mask, axis=1)
 
     @property
     def is_exact(self) -> Mask:
-        """(n_samples,) bool: rows with one candidate."""
+        """Mask of the rows with one candidate, of shape (n_samples,)."""
         return self.sizes == 1
 
     @property
     def is_unlabeled(self) -> Mask:
-        """(n_samples,) bool: rows of which every class is a candidate."""
+        """Mask of the rows whose candidate set has all classes, of shape (n_samples,)."""
         return np.asarray(self._mask.all(axis=1))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_classes)."""
+        """Numbers of rows and of classes, (n_samples, n_classes)."""
         rows, columns = self._mask.shape
         return rows, columns
 
@@ -311,18 +319,17 @@ class CandidateSets:
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool | np.bool_):
             raise InputTypeError(
                 f"the index of candidate sets must be a slice, mask or array; got {rows}. Use "
-                f"candidates[{rows}:{rows + 1}], or "
-                f"to_sets()[{rows}]."
+                f"candidates[{rows}:{rows + 1}], or to_sets()[{rows}]."
             )
         try:
-            picked = self._mask[rows]
+            mask = self._mask[rows]
         except (IndexError, TypeError, ValueError) as error:
             raise InputError(f"candidate sets of {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
-        if picked.ndim != 2 or picked.shape[1] != len(self._classes):
+        if mask.ndim != 2 or mask.shape[1] != len(self._classes):
             raise InputTypeError(
                 "candidate sets are indexed by rows only: a slice, a boolean mask or an array of rows."
             )
-        return CandidateSets._from_validated(picked, self._classes)
+        return CandidateSets._from_validated(mask, self._classes)
 
     def __iter__(self) -> Iterator[set[Any]]:
         return iter(self.to_sets())
@@ -332,7 +339,7 @@ class CandidateSets:
             return NotImplemented
         return np.array_equal(self._classes, other._classes) and np.array_equal(self._mask, other._mask)
 
-    __hash__ = None  # type: ignore[assignment]  # equal by value and holding arrays, like ndarray itself
+    __hash__ = None  # type: ignore[assignment]  # compared by value, and not hashable, like ndarray
 
     def __getstate__(self) -> tuple[Mask, Labels]:
         return self._mask, self._classes

@@ -1,4 +1,4 @@
-"""Stratified folds of candidate sets: each fold gets its fraction of every class."""
+"""Stratified folds of candidate sets: all folds have about the same fraction of every class."""
 
 import numpy as np
 
@@ -8,7 +8,8 @@ from oneof.typing import Ints, Mask
 def stratified_folds(mask: Mask, n_folds: int) -> Ints:
     """Return the fold of each row of an (n, K) mask.
 
-    Rows are sorted by the rarest class of their set and then by the set itself, and assigned to the folds in turn. Then
+    Rows are sorted by the rarest class of their set and then by the set itself, and assigned to the folds cyclically.
+    Then
     some rows are exchanged, so that, if possible, no class occurs in one fold only.
     """
     fold = np.empty(len(mask), dtype=np.int64)

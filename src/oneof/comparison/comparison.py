@@ -32,9 +32,9 @@ def compare(
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` accepts.
     methods : "auto", a list of names, or a dict of estimators by name, default="auto"
-        "auto" is the `default_estimators` without `PLGP`, which takes minutes where the others take seconds. With more
+        "auto" is all `default_estimators` but `PLGP`, which takes minutes while the others take seconds. With more
         than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the cube of their number.
-        Names select from all default estimators. Estimators are cloned and never fitted themselves.
+        Names select from all default estimators. Estimators are cloned; the originals are not fitted.
     cv : int, splitter or iterable of (train, test), default=5
         The number of folds of a `CandidateKFold`, or another way to split.
     truth : array-like of shape (n_samples,), optional
@@ -49,12 +49,12 @@ def compare(
     Returns
     -------
     Comparison
-        The table, best method first; ``print`` shows it. A method that raised in a fold comes last, with its error.
+        The table, best method first; ``print`` shows it. Methods that raised in a fold are last, with their error.
 
     Raises
     ------
     InputError
-        If X, y and truth differ in length, if a name is not a default estimator, if every method failed, or if the
+        If X, y and truth differ in length, if a name is not a default estimator, if every method fails, or if the
         default estimators are requested and X is not a table of features (for example, texts).
 
     Notes
@@ -65,11 +65,11 @@ def compare(
     are weak evidence; true labels of a few hundred rows are stronger evidence than any covering rate.
 
     On 33 tasks (three real, the others with random, confusable or cooccurring distractors) this rule lost 0.009 of
-    accuracy on average compared with selection by the truth, and a random method lost 0.041. Selecting the highest
+    accuracy on average compared with selection by the truth. A random method lost 0.041. Selecting the highest
     approximated accuracy among the methods within one standard error of the best lost 0.011. Selection by approximated
     accuracy alone lost 0.015, since it favors overconfident methods. The worst cases are two of the real sets, msrcv2
-    and birdsong, with a loss of 0.07 (``python -m benchmarks accuracy choosing``).
-    The rule was selected with accuracies on such tasks in sight, so these figures are optimistic.
+    and birdsong, with a loss of 0.07 (``benchmarks/choosing.py``).
+    The rule was selected with knowledge of accuracies on such tasks, so these figures are optimistic.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def learning_curve(
     Parameters
     ----------
     estimator : estimator or Pipeline
-        Cloned and never fitted itself.
+        It is cloned; the original is not fitted.
     X, y, truth
         As in `compare`.
     train_sizes : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)

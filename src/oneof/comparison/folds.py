@@ -27,7 +27,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class Task(NamedTuple):
-    """Rows that can be indexed, their candidate sets, and their true labels if any is known."""
+    """Rows that can be indexed, their candidate sets, and their true labels if some are known."""
 
     X: Any
     candidates: CandidateSets
@@ -35,7 +35,7 @@ class Task(NamedTuple):
 
 
 def check_task(X: Any, y: Any, truth: Any) -> Task:
-    """Check `X`, `y` and `truth`, and that their lengths and classes agree."""
+    """Check `X`, `y` and `truth`, and the consistency of their lengths and classes."""
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
     candidates = as_candidates(y)
     check_lengths(X, candidates)
@@ -67,9 +67,9 @@ def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]
         raise InputError("`cv` must have at least one pair of training and test rows; got none.")
     n_rows = len(task.candidates)
     for rows in (rows for fold in folds for rows in fold if rows.dtype.kind in "iu" and rows.size):
-        beyond = rows[(rows >= n_rows) | (rows < -n_rows)]
-        if beyond.size:
-            raise InputError(f"`cv` must contain row indices from 0 to {n_rows - 1}; got {int(beyond.flat[0])}.")
+        outside = rows[(rows >= n_rows) | (rows < -n_rows)]
+        if outside.size:
+            raise InputError(f"`cv` must contain row indices from 0 to {n_rows - 1}; got {int(outside.flat[0])}.")
     return folds
 
 
@@ -82,7 +82,7 @@ def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> Fo
 
 
 def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:
-    """Fit a clone on the training rows and score it on the test rows; every set ranges over all classes."""
+    """Fit a clone on the training rows and score it on the test rows; all candidate sets are over all classes."""
     X, candidates, truth = task
     model, rows = clone(estimator), _safe_indexing(X, train)
     start = time.perf_counter()

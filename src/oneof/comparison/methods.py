@@ -13,7 +13,7 @@ from oneof.errors import InputError, InputTypeError
 from oneof.validation import check_bool, check_positive
 
 SLOW_METHODS = ("PLGP",)
-"""Default estimators that take minutes where others take seconds, and are compared only if requested by name."""
+"""Default estimators that take minutes while others take seconds; they are compared only if requested by name."""
 CUBIC_METHODS = ("GraphLogisticRegression",)
 """Methods whose solver factorizes matrices of all pairs of features."""
 MAX_FEATURES_CUBIC = 5_000
@@ -31,7 +31,7 @@ MAX_ROWS_KERNEL = 10_000
 def default_estimators(
     *, sparse: bool = False, negative: bool = False, n_rows: int | None = None, random_state: Any = 0
 ) -> dict[str, Any]:
-    """Return the estimators that `compare` uses by default, each behind a scaler, at settings that need no tuning.
+    """Return the estimators that `compare` uses by default, each after a scaler, with settings that need no tuning.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def default_estimators(
     C = 1, lam = 1 of PLEM, 10 neighbors and the codes of PLECOC are the methods' defaults; lam = 1/n weights the losses
     of PLSVM and Pegasos as C = 1 does. For sparse or many rows PLECOC uses a linear SVM instead of its RBF kernel. For
     many rows LOORidge uses one kernel instead of several. GaussianEM uses one covariance for all classes, so its time
-    does not grow with their number. None of these settings was selected by an accuracy.
+    does not grow with their number. None of these settings was selected by accuracy.
 
-    The epochs of the online methods were: some 60,000 steps, averaged weights and an intercept were the best of a few
-    settings by the true labels of 13 tasks, among them lost, msrcv2 and birdsong. The constants within LOORidge were
-    selected by the true labels of these three. On these sets the accuracies of the default estimators are therefore
-    optimistic.
+    The settings of the online methods were selected by accuracy: about 60,000 steps, averaged weights and an intercept
+    were the best of a few settings on 13 tasks with true labels, including lost, msrcv2 and birdsong. The constants
+    within LOORidge were selected by the true labels of these three. On these sets the accuracies of the default
+    estimators are therefore optimistic.
 
     Examples
     --------
@@ -151,8 +151,8 @@ def default_estimators(
 def default_method(candidates: CandidateSets) -> str | None:
     """Return the name of the method to fit without a comparison.
 
-    None if there are more than 6,000 labeled rows, if most rows are unlabeled, or if no row is partial: without
-    distractors the default method has no advantage.
+    The result is None if there are more than 6,000 labeled rows, if most rows are unlabeled, or if no row is partial:
+    without distractors the default method has no advantage.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ def default_method(candidates: CandidateSets) -> str | None:
             f"`candidates` must be a CandidateSets; got {type(candidates).__name__}. Use `CandidateSets.from_sets(y)`."
         )
     n_labeled = int((~candidates.is_unlabeled).sum())
-    suits = DEFAULT_METHOD_MIN_FRACTION * len(candidates) <= n_labeled <= DEFAULT_METHOD_MAX_ROWS
-    return DEFAULT_METHOD if suits and int(candidates.is_exact.sum()) < n_labeled else None
+    is_suitable = DEFAULT_METHOD_MIN_FRACTION * len(candidates) <= n_labeled <= DEFAULT_METHOD_MAX_ROWS
+    return DEFAULT_METHOD if is_suitable and int(candidates.is_exact.sum()) < n_labeled else None
 
 
 def has_negative_values(X: Any) -> bool:

@@ -111,11 +111,11 @@ class Comparison:
 
     @property
     def best_estimator(self) -> Any:
-        """A clone of the estimator of the best method, not fitted."""
+        """Unfitted clone of the estimator of the best method."""
         return clone(self.estimators[self.best_method])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields except the estimators as a dict of JSON types; an unknown number is None.
+        """Return all fields except the estimators as a dict of JSON types; missing numbers are None.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Data sets with ambiguous labels, and candidate sets made around true labels.
+"""Data sets with ambiguous labels, and candidate sets generated from true labels.
 
 Read `dataset` first (the form that every loader returns), then `loading` (the search by name and the list of data
 sets), `npz` (the stored form), `cache`, `registry` and `openml` (downloads), `matlab` (the field's MATLAB files), and

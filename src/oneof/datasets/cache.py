@@ -46,8 +46,8 @@ def _expand_user(path: Path) -> Path:
 def store(name: str, arrays: Arrays) -> Path:
     """Write a downloaded data set to the cache, together with its SHA-256.
 
-    At every moment a reader finds the complete old file or the complete new one, with a matching checksum. This also
-    holds after a kill or a loss of power: while the file is replaced, the checksums of both files are stored. Two
+    At every moment a reader finds the complete old file or the complete new one, with a matching checksum. This is
+    true even after a crash or a power failure: while the file is replaced, the checksums of both files are stored. Two
     processes may store the same data set at once, since the same download gives the same bytes.
     """
     path = cache_folder() / f"{name}.npz"
@@ -92,8 +92,8 @@ def verify(path: Path) -> None:
     # The file may have been replaced after its checksums were read: then the current checksums are compared.
     if digest not in before and digest not in (_read_checksums(path) or ()):
         raise DataError(
-            f"{path} was changed after it was downloaded (its SHA-256 is not the one in {checksum_path(path).name}): "
-            "delete it, and it will be downloaded again."
+            f"{path} was changed after it was downloaded (its SHA-256 is not the one in {checksum_path(path).name}). "
+            "Delete it to download it again."
         )
 
 

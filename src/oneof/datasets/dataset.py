@@ -28,7 +28,7 @@ class Dataset:
     classes : ndarray of shape (n_classes,)
         In the order of the data set's own coding; a class may occur in none of the rows.
     n_train : int or None
-        The first `n_train` rows are the official training part.
+        Number of rows of the official training set, which come first.
     splits : dict of int to ndarray of shape (n_splits, n_labeled), or None
         Official splits: for each number of labeled rows, the indices of the labeled rows (from 0) of each split.
     Y : ndarray of shape (n_samples, n_classes), or None

@@ -37,12 +37,13 @@ class DatasetInfo:
     n_features : int or None
         None also if the data set is raw text without features.
     source : {"file", "cache", "scikit-learn", "OpenML", "elsewhere"}
-        The place from which `load` takes it; "elsewhere": the user has to get it first, see `note`.
+        Source that `load` uses; "elsewhere": the user must obtain the data set first, see `note`.
     available : bool
         True if `load` works without a network.
     path : Path or None
         The file, if there is one.
     note : str
+        Description of the data set, instructions to obtain it, or the reason why the file cannot be read.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def _fetch(name: str) -> Dataset:
         cache.store(name, arrays)
     except OSError as error:
         warnings.warn(
-            f"data set {name!r} could not be stored in {cache.cache_folder()} ({error}): it will be downloaded again.",
+            f"data set {name!r} could not be stored in {cache.cache_folder()} ({error}). It will be downloaded again.",
             UserWarning,
             stacklevel=3,
         )

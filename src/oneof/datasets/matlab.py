@@ -94,7 +94,7 @@ def _read(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat
 
     if not path.is_file():
-        raise DataError(f"there is no file {path}.")
+        raise DataError(f"the file {path} does not exist.")
     try:
         content = path.read_bytes()
         check_elements(content, _KEYS)
@@ -105,8 +105,8 @@ def _read(path: Path) -> dict[str, Any]:
         ) from None
     except NotImplementedError as error:
         raise DataError(
-            f"{path} is a MATLAB file of version 7.3 (HDF5), which cannot be read: "
-            "in MATLAB load it and save it with the option '-v7'."
+            f"{path} is a MATLAB file of version 7.3 (HDF5), which cannot be read. "
+            "Load it in MATLAB, and save it with the option '-v7'."
         ) from error
     except Exception as error:  # SciPy raises any error on damaged bytes
         if isinstance(error, OSError) and error.strerror:
@@ -114,7 +114,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise DataError(f"{path} cannot be read as a MATLAB file: it is damaged or of another format.") from error
     missing = [key for key in _KEYS if key not in matrices]
     if missing:
-        raise DataError(f"{path} lacks the matrix {missing[0]!r}: it must have {', '.join(_KEYS)}.")
+        raise DataError(f"{path} lacks the matrix {missing[0]!r}. It must have {', '.join(_KEYS)}.")
     for key in _KEYS:
         _check_sparse(path, key, matrices[key])
     return matrices
@@ -184,7 +184,7 @@ class _Element(NamedTuple):
 
 
 def check_elements(content: bytes, requested: Collection[str]) -> None:
-    """Raise unless SciPy can read the requested matrices of a MATLAB file without leaving its bounds.
+    """Raise unless SciPy can read the requested matrices of a MATLAB file within its bounds.
 
     Parameters
     ----------

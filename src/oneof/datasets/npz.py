@@ -155,7 +155,7 @@ def _features(arrays: Arrays) -> Any:
     if not present:
         return None
     if len(present) < len(_CSR):
-        raise DataError(f"of a CSR matrix only {', '.join(present)} are present, expected {', '.join(_CSR)}.")
+        raise DataError(f"a CSR matrix must have the keys {', '.join(_CSR)}; got only {', '.join(present)}.")
     data, indices, indptr, shape = (arrays[key] for key in _CSR)
     if data.ndim != 1 or data.dtype.kind not in "fiub":
         raise DataError(f"X_data has shape {data.shape} and type {data.dtype}, expected a numeric vector.")
@@ -188,7 +188,7 @@ def _splits(arrays: Arrays, n_samples: int) -> dict[int, Ints] | None:
             n_labeled = int(match[1])
             split = _as_integers(key, rows, (len(rows) if rows.ndim else 0, n_labeled))
             if split.size and not 0 <= split.min() <= split.max() < n_samples:
-                raise DataError(f"{key} names a row outside 0 to {n_samples - 1}.")
+                raise DataError(f"{key} contains a row index outside 0 to {n_samples - 1}.")
             splits[n_labeled] = split
     return dict(sorted(splits.items())) or None
 

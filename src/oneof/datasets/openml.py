@@ -28,7 +28,7 @@ def download(name: str, entry: OpenMLDataset) -> Arrays:
     except Exception as error:  # network, server, checksum and parser errors get the same message
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise DataError(
-            f"data set {name!r} could not be downloaded from OpenML, number {entry.data_id} ({reason}): check the "
+            f"data set {name!r} could not be downloaded from OpenML, number {entry.data_id} ({reason}). Check the "
             f"network and try again, or put {name}.npz into a folder and pass the folder as `data_home` or $ONEOF_DATA."
         ) from error
     try:
@@ -47,7 +47,7 @@ def _as_arrays(bunch: Any, entry: OpenMLDataset) -> Arrays:
     if X.shape[0] != len(codes) or counts != entry.class_counts:
         raise DataError(f"its {len(codes)} rows have class counts {counts}, expected {entry.class_counts}.")
     arrays = {"X": X, "y": codes, "classes": classes}
-    # If OpenML has the rows in another order than the official one, there is no official training part.
+    # If OpenML has the rows in another order than the official one, there is no official training set.
     if entry.n_train is not None:
         head = np.bincount(codes[: entry.n_train], minlength=len(classes))
         if tuple(sorted(head.tolist())) == entry.train_counts:

@@ -1,4 +1,4 @@
-"""Candidate sets made around true labels, for experiments in which the truth is known.
+"""Candidate sets generated from true labels, for experiments in which the truth is known.
 
 `make_partial_labels` draws the rows that become partial. The `add_*` functions then mark distractors in a mask in which
 the true classes are marked.
@@ -55,8 +55,8 @@ def make_partial_labels(
           the other distractors are uniform over the remaining classes.
         * "cooccurring": the labels of other rows of the same scene, such as the names of everyone in a picture. The
           rows are assigned at random to scenes of ``n_distractors + 1`` rows, or `groups` gives the scenes; the set
-          consists of the labels in the scene. So common labels are common distractors, and if rows of a scene share a
-          label, the set is smaller.
+          consists of the labels in the scene. Common labels are therefore common distractors, and the set is smaller if
+          rows of a scene share a label.
     epsilon : float in [0, 1], default=0.5
         For "confusable" without `confusion`: the probability that the partner is in the set of a partial row. With one
         distractor, 1 / (n_classes - 1) equals "uniform", and with 1 the partner is always in the set.
@@ -104,7 +104,7 @@ def make_partial_labels(
     count = _check(fraction, n_distractors, set_size, distractors, exact.shape[1], confusion=confusion, groups=groups)
     check_fraction("epsilon", epsilon)
     rng = as_generator(random_state)
-    # The rows are the head of a permutation: under one seed, a smaller fraction selects a subset of a larger one.
+    # The rows are the start of a permutation, so that a smaller fraction with the same seed selects a subset of them.
     rows = rng.permutation(np.flatnonzero(labeled))[: round(fraction * int(labeled.sum()))]
     mask = exact.mask.copy()
     if distractors == "uniform":

@@ -17,16 +17,17 @@ class OpenMLDataset:
         OpenML's number.
     n_samples, n_features : int
     class_counts : tuple of int
-        Rows of each class that occurs, in ascending order.
+        Numbers of rows of the classes that occur, in ascending order.
     note : str
     drop_first : bool
         True if OpenML's first column is not a feature (abalone's sex, leaf's specimen number).
     dtype : str
-        Of `X`; uint8 for pixels.
+        Type of `X`; uint8 for pixels.
     n_train : int or None
-        Size of the official training part, if there is one.
+        Size of the official training set, if there is one.
     train_counts : tuple of int
-        Rows of each class among the first `n_train`, in ascending order; they identify the official row order.
+        Numbers of rows of the classes among the first `n_train`, in ascending order; they identify the official row
+        order.
     """
 
     data_id: int

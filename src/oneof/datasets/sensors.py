@@ -50,7 +50,7 @@ def make_two_sensors(
     separation: tuple[float, float] = (5.0, 3.0),
     random_state: Any = None,
 ) -> TwoSensors:
-    """Draw rows of a rare class and of clutter, as recorded by two sensors of different kinds.
+    """Generate rows of a rare class and of clutter, as recorded by two sensors of different kinds.
 
     The data are synthetic. The sizes are those of the land-mine data of Krishnapuram et al., which are not public: an
     optical sensor of 420 features, and a radar of 9.
@@ -60,6 +60,7 @@ def make_two_sensors(
     n_rows : tuple of three int, default=(123, 398, 316)
         The numbers of rows with only the first sensor, only the second sensor, and both.
     n_features : tuple of two int, default=(420, 9)
+        The number of features of each sensor, at least 1.
     fraction : float, default=0.25
         The fraction of mines among all rows, in (0, 1); their number is rounded and independent of the sensors.
     visible : tuple of two float, default=(0.75, 0.75)

@@ -21,9 +21,9 @@ class DelayedBlocks(NamedTuple):
     """Blocks of rows of a dask collection."""
 
     blocks: list[Any]
-    """Delayed objects of dask: each becomes an array, a CSR matrix, a DataFrame or a Series."""
+    """Delayed objects of dask: each is computed to an array, a CSR matrix, a DataFrame or a Series."""
     lengths: list[int] | None
-    """Number of rows of each, if dask has it."""
+    """Number of rows of each block, if dask has it."""
 
 
 def require_dask() -> Any:
@@ -80,7 +80,7 @@ def labels_to_delayed(y: Any, rows: DelayedBlocks, classes: Labels | None) -> De
     for number, (n_labels, n_rows) in enumerate(zip(labels.lengths or [], rows.lengths or [])):
         if n_labels != n_rows:
             raise InputError(
-                f"block {number}: `y` must have as many rows as X; got {n_labels} for {n_rows}. Use "
+                f"block {number}: `y` must have the same number of rows as X; got {n_labels} for {n_rows}. Use "
                 "y.rechunk({0: X.chunks[0]})."
             )
     return labels
@@ -112,7 +112,7 @@ class RowBlock:
 
     @property
     def labeled(self) -> Mask:
-        """Whether the set of each row excludes some class, (n_b,)."""
+        """Mask of the rows that are not unlabeled, (n_b,)."""
         return np.asarray(~self.mask.all(axis=1))
 
     def labeled_rows(self) -> tuple[FeatureMatrix, Mask]:
@@ -145,12 +145,12 @@ class RowBlocks:
 
     @classmethod
     def read(cls, estimator: Any, X: Any, y: Any, classes: Any) -> "RowBlocks":
-        """Read the blocks, and validate them in the way of the estimator.
+        """Read the blocks, and validate them as the estimator does.
 
         Raises
         ------
         InputError
-            If they cannot be read, or do not match.
+            If the blocks are invalid, or do not match.
         """
         require_dask()
         given_classes = None if classes is None else as_classes(classes)
@@ -159,12 +159,12 @@ class RowBlocks:
         all_classes = _union_of_classes(labels) if given_classes is None else given_classes
         template = shared(clone(estimator))
         tasks = [
-            delayed_task(_read_block, number, own_rows, own_labels, template, all_classes, nout=2)
-            for number, (own_rows, own_labels) in enumerate(zip(rows.blocks, labels.blocks, strict=True))
+            delayed_task(_read_block, number, row_block, label_block, template, all_classes, nout=2)
+            for number, (row_block, label_block) in enumerate(zip(rows.blocks, labels.blocks, strict=True))
         ]
         persisted = persist([block for block, _ in tasks] + [metadata for _, metadata in tasks])
         metadata = _raise_first_error(compute(persisted[len(tasks) :]))
-        nonempty = [number for number, own in enumerate(metadata) if own.n_rows]
+        nonempty = [number for number, entry in enumerate(metadata) if entry.n_rows]
         blocks = cls([persisted[number] for number in nonempty], [metadata[number] for number in nonempty], all_classes)
         blocks._check(nonempty)
         return blocks._in_one_precision()
@@ -172,17 +172,17 @@ class RowBlocks:
     @property
     def n_rows(self) -> int:
         """Number of rows, n."""
-        return sum(own.n_rows for own in self.metadata)
+        return sum(entry.n_rows for entry in self.metadata)
 
     @property
     def n_labeled(self) -> int:
-        """Number of labeled rows, whose set excludes some class."""
-        return sum(own.n_labeled for own in self.metadata)
+        """Number of rows that are not unlabeled."""
+        return sum(entry.n_labeled for entry in self.metadata)
 
     @property
     def labeled(self) -> "RowBlocks":
         """Blocks that have a labeled row."""
-        selected = [number for number, own in enumerate(self.metadata) if own.n_labeled]
+        selected = [number for number, entry in enumerate(self.metadata) if entry.n_labeled]
         return RowBlocks(
             [self.blocks[number] for number in selected], [self.metadata[number] for number in selected], self.classes
         )
@@ -206,12 +206,12 @@ class RowBlocks:
         indices : ndarray of int
             Ascending indices among the labeled rows of all blocks.
         """
-        ends = np.cumsum([own.n_labeled for own in self.metadata])
+        ends = np.cumsum([entry.n_labeled for entry in self.metadata])
         by_block = np.split(indices, np.searchsorted(indices, ends[:-1]))
         tasks = [
-            delayed_task(_select_rows, block, own - (end - metadata.n_labeled))
-            for block, own, end, metadata in zip(self.blocks, by_block, ends, self.metadata)
-            if len(own)
+            delayed_task(_select_rows, block, block_indices - (end - entry.n_labeled))
+            for block, block_indices, end, entry in zip(self.blocks, by_block, ends, self.metadata)
+            if len(block_indices)
         ]
         results = compute(tasks)
         rows, masks = [X for X, _ in results], [mask for _, mask in results]
@@ -222,11 +222,11 @@ class RowBlocks:
         if not self.metadata:
             raise InputError("`X` must have at least one row; all of its blocks are empty.")
         first = self.metadata[0]
-        for number, own in zip(numbers, self.metadata):
-            if (own.n_features, own.names) != (first.n_features, first.names):
+        for number, entry in zip(numbers, self.metadata):
+            if (entry.n_features, entry.names) != (first.n_features, first.names):
                 raise InputError(
-                    f"all blocks of `X` must have the same columns; block {number} of X has {own.n_features} features, "
-                    f"block {numbers[0]} has {first.n_features}, or their names differ."
+                    f"all blocks of `X` must have the same columns; block {number} of X has {entry.n_features} "
+                    f"features, block {numbers[0]} has {first.n_features}, or their names differ."
                 )
         if len(self.classes) < 2:
             raise LabelError(f"`y` must have at least two classes; got only one class ({self.classes.tolist()[0]!r}).")
@@ -238,8 +238,8 @@ class RowBlocks:
 
     def _in_one_precision(self) -> "RowBlocks":
         """Return blocks of one precision, that of a single array of all rows."""
-        dtype = np.result_type(*(own.dtype for own in self.metadata))
-        numbers = [number for number, own in enumerate(self.metadata) if own.dtype != dtype]
+        dtype = np.result_type(*(entry.dtype for entry in self.metadata))
+        numbers = [number for number, entry in enumerate(self.metadata) if entry.dtype != dtype]
         if not numbers:
             return self
         blocks, metadata = list(self.blocks), list(self.metadata)

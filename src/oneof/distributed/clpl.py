@@ -46,7 +46,7 @@ class DistributedObjective:
 
     @property
     def blocks_fit(self) -> bool:
-        """Whether the Hessian's blocks are small enough to be factorized."""
+        """True if the Hessian's blocks are small enough to be factorized."""
         return blocks_fit(self.shape)
 
     def penalized(self, weights: Floats) -> Floats:
@@ -54,7 +54,7 @@ class DistributedObjective:
         return penalized(weights, has_intercept=self.has_intercept)
 
     def matvec(self, weights: Floats) -> "BlockScores":
-        """Return the scores, which are computed lazily."""
+        """Return the lazily computed scores."""
         return BlockScores(self, weights)
 
     def objective(self, weights: Floats, scores: "BlockScores") -> float:

@@ -26,9 +26,9 @@ _FIT_FUNCTIONS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, RowBlock
 def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimator:
     """Fit an estimator to rows in blocks.
 
-    `CLPL` and `PLGP` find the result of the ordinary `fit`. The online classifiers and `PLSVM` average the weights of
-    the blocks. With one block their weights are identical to those of the ordinary `fit`, with several they differ. The
-    result depends on the blocks alone, not on the number of workers or on their speed.
+    `CLPL` and `PLGP` reach the result of the ordinary `fit`. The online classifiers and `PLSVM` average the weights of
+    the blocks. With one block their weights are identical to those of the ordinary `fit`; with several blocks they
+    differ. The result depends on the blocks alone, not on the number of workers or on their speed.
 
     Tasks run according to dask's settings: on the workers of the last ``distributed.Client``, or in threads of this
     process. If a worker is lost, its tasks run again, provided that dask can load its blocks again.
@@ -39,7 +39,7 @@ def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimat
         Fitted in place. `PLSVM` must have the linear kernel, `PLGP` ``approximation="nystroem"``. The online
         classifiers take a round for each of their `n_epochs`.
     X : dask array or DataFrame of shape (n_samples, n_features)
-        Blocks of rows, dense or CSR. Blocks may be empty.
+        Blocks of rows, dense or CSR; some may be empty.
     y : dask array, Series or DataFrame, or any form of labels that `fit` takes
         Labels, sets of labels as objects, or a 0/1 indicator, in the blocks of X. Labels in memory are split in the
         same way as X, whose blocks must then have known lengths.

@@ -28,8 +28,10 @@ from oneof.typing import Floats
 from oneof.validation import check_positive, check_random_state
 
 STAGNATION_ROUNDS = 20
-"""Number of rounds of the stagnation test of PLSVM: it stops if they lower the objective by less than as many times
-`tol` of it, and the duality gap by less than a fifth."""
+"""Number of rounds of the stagnation test of PLSVM.
+
+PLSVM stops if these rounds reduce the objective by less than `STAGNATION_ROUNDS * tol` times its value, and the duality
+gap by less than a fifth."""
 
 EpochSolver = Callable[..., OnlineState]
 

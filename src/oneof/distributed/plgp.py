@@ -1,8 +1,8 @@
 """PLGP with Nystroem features over blocks: the method of `TrustRegionNewton` on the weights of the features.
 
-The hyperparameters of the kernel and the landmarks come from random rows, which are collected in one process and drawn
-in the same way as by the ordinary `fit`. Everything else is a sum over blocks. If the full Hessian is small, it is
-summed together with the gradient, and a step costs two rounds. Otherwise each product with the Hessian is a round.
+The hyperparameters of the kernel and the landmarks come from random rows, which are collected in one process. They are
+drawn in the same way as by the ordinary `fit`. Everything else is a sum over blocks. If the full Hessian is small, it
+is summed together with the gradient, and a step costs two rounds. Otherwise each product with the Hessian is a round.
 """
 
 from dataclasses import dataclass
@@ -170,7 +170,7 @@ class DistributedFeatureSums:
         return self.derivatives(weights, sharpness).evaluation.value
 
     def derivatives(self, weights: Floats, sharpness: float) -> DistributedDerivatives:
-        """Return the derivatives at these weights; a round, unless they are among the last two results."""
+        """Return the derivatives at these weights, in one round unless they are among the last two results."""
         for last_weights, last_sharpness, result in self._last:
             if last_weights is weights and last_sharpness == sharpness:
                 return result

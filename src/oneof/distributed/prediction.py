@@ -58,7 +58,7 @@ def predict_proba(estimator: Any, X: Any) -> Any:
     Returns
     -------
     dask array of shape (n_samples, n_classes)
-        The labels, in the blocks of X.
+        The probabilities, in the blocks of X.
 
     Examples
     --------
@@ -130,8 +130,8 @@ def disambiguate(estimator: Any, X: Any, y: Any) -> Disambiguation:
     sets = labels_to_delayed(y, rows, classes)
     model = shared(estimator)
     pairs = [
-        delayed_task(_disambiguate_block, number, model, own_rows, own_sets, nout=2)
-        for number, (own_rows, own_sets) in enumerate(zip(rows.blocks, sets.blocks, strict=True))
+        delayed_task(_disambiguate_block, number, model, row_block, set_block, nout=2)
+        for number, (row_block, set_block) in enumerate(zip(rows.blocks, sets.blocks, strict=True))
     ]
     dtype = np.asarray(classes).dtype
     return Disambiguation(

@@ -1,14 +1,14 @@
 """Tasks over blocks of rows, and sums over them in an order that does not depend on the speed of any worker.
 
-The results of the blocks are added in groups of eight, and these sums again, in the order of the blocks. The sum is
-therefore identical whichever worker finishes first, and no worker receives more than eight messages at a time. Values
-that all blocks need are stored once in the graph itself, on the scheduler: a lost worker loses nothing that cannot be
-computed again.
+The results of the blocks are added in groups of eight, and these sums again, in the order of the blocks. The sum
+therefore does not depend on the order in which workers finish, and no worker receives more than eight messages at a
+time. Values that all blocks need are stored once in the graph itself, on the scheduler: a lost worker loses nothing
+that cannot be computed again.
 
 Arrays that arrive from another process may start at any byte. NumPy multiplies unaligned arrays by other loops than
-those of BLAS, which round differently and are slower, and numba compiles its functions again. A block would then have
-other last digits on the worker that received it than on the worker that created it. Therefore every task aligns its
-arguments first.
+those of BLAS, which round differently and are slower, and numba compiles its functions again. The last digits of a
+block would then differ between the worker that received it and the worker that created it. Therefore every task aligns
+its arguments first.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from oneof.parallel import single_threaded_blas
 
 MAX_HESSIAN_SIZE = 512
-"""Maximum number of weights for which the full Hessian is summed (2 MB), if there is one."""
+"""Maximum number of weights for which the full Hessian is summed (2 MB)."""
 GROUP_SIZE = 8
 """Number of messages that one task adds."""
 

@@ -93,6 +93,13 @@ class GenerativeClassifier(CandidateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; 0 for a class without a labeled row.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         return softmax(self._finite_scores(self._validate_rows(X)))
 
@@ -107,6 +114,13 @@ class GenerativeClassifier(CandidateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             -inf for a class without a labeled row.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         scores = self._finite_scores(self._validate_rows(X))
         return np.where(scores <= 0.5 * IMPOSSIBLE, -np.inf, log_softmax(scores, axis=1))

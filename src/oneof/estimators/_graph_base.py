@@ -31,7 +31,7 @@ class DiffusionResult(Protocol):
 
     @property
     def converged(self) -> bool:
-        """Whether the iterations converged."""
+        """True if the iterations converged."""
 
     @property
     def unreachable(self) -> Ints:
@@ -66,6 +66,13 @@ class GraphClassifier(CandidateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1; a row without neighbors has a uniform distribution.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         return self._finite_scores(self._validate_rows(X))
 
@@ -99,7 +106,7 @@ class GraphClassifier(CandidateClassifier):
             )
         if not solution.converged:
             warnings.warn(
-                f"{type(self).__name__} did not converge in {solution.n_iter} iterations. Raise max_iter or tol.",
+                f"{type(self).__name__} did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

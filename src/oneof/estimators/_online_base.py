@@ -40,7 +40,7 @@ class OnlineClassifier:
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
-            float32 and float64 are not converted.
+            Rows of float32 and float64 are not converted.
         y : array-like or CandidateSets of length n_samples
             Labels, sets of labels, a 0/1 indicator, or candidate sets; unlabeled rows are ignored.
 
@@ -199,26 +199,27 @@ class OnlineClassifier:
 
     def _validate_batch(self, y: Any, classes: Any, *, first: bool) -> CandidateSets:
         """Return the candidate sets of a batch over the classes of the stream, which the first call defines."""
-        given = None if classes is None else as_classes(classes)
-        if given is not None and len(given) < 2:
+        given_classes = None if classes is None else as_classes(classes)
+        if given_classes is not None and len(given_classes) < 2:
             raise InputError("`classes` must have at least two classes; got one.")
         if first:
-            if given is None and not isinstance(y, CandidateSets) and len(getattr(y, "shape", ())) != 2:
+            if given_classes is None and not isinstance(y, CandidateSets) and len(getattr(y, "shape", ())) != 2:
                 raise InputError(
                     "classes must be passed on the first call to partial_fit, since later rows may have other labels."
                 )
-            return as_candidates(y, classes=given)
-        if given is not None and set(given.tolist()) != set(self.classes_.tolist()):
+            return as_candidates(y, classes=given_classes)
+        if given_classes is not None and set(given_classes.tolist()) != set(self.classes_.tolist()):
             raise InputError(
-                f"`classes` must be those of the first call, {self.classes_.tolist()}; got {given.tolist()}."
+                f"`classes` must be those of the first call, {self.classes_.tolist()}; got {given_classes.tolist()}."
             )
-        return as_candidates(as_candidates(y, classes=self.classes_ if given is None else given), classes=self.classes_)
+        candidates = as_candidates(y, classes=self.classes_ if given_classes is None else given_classes)
+        return as_candidates(candidates, classes=self.classes_)
 
 
 def check_online(estimator: Any) -> None:
     """Raise if an estimator is not an online classifier."""
     if not isinstance(estimator, OnlineClassifier):
         raise InputTypeError(
-            f"{type(estimator).__name__} does not learn online. Choose AvgPerceptron, MaxPerceptron, AvgPegasos or "
-            "MaxPegasos."
+            f"{type(estimator).__name__} is not an online classifier. Choose AvgPerceptron, MaxPerceptron, "
+            "AvgPegasos or MaxPegasos."
         )

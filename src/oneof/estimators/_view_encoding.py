@@ -32,9 +32,9 @@ class EncodedView:
     ----------
     features : ViewFeatures
     present : ndarray of shape (n,), bool
-        The rows that have it.
+        Mask of the rows that have the view.
     smoothness : ndarray or csr_array of shape (p, p)
-        A = X^T L X of its graph.
+        A = X^T L X of the graph of the view.
     """
 
     features: ViewFeatures
@@ -53,16 +53,16 @@ def make_views(
     names: Labels | None,
     labeled: Mask,
     weight: Floats,
-    rule: NeighborGraph,
+    builder: NeighborGraph,
     *,
     kernel: Callable[[FeatureMatrix], Kernel] | None,
     has_constant: bool,
 ) -> list[EncodedView]:
     """Encode each group of columns as a view; a group None is one view of all columns. See `make_view`."""
-    every = np.ones(rows.shape[0], dtype=bool)
+    all_rows = np.ones(rows.shape[0], dtype=bool)
     views = []
     for index, columns in enumerate(groups):
-        present = every if columns is None else rows_with_view(rows, columns, names)
+        present = all_rows if columns is None else rows_with_view(rows, columns, names)
         views.append(
             make_view(
                 rows,
@@ -70,7 +70,7 @@ def make_views(
                 present,
                 labeled,
                 weight,
-                rule,
+                builder,
                 kernel=kernel,
                 has_constant=has_constant,
                 name=f"views[{index}]",
@@ -85,7 +85,7 @@ def make_view(
     present: Mask,
     labeled: Mask,
     weight: Floats,
-    rule: NeighborGraph,
+    builder: NeighborGraph,
     *,
     kernel: Callable[[FeatureMatrix], Kernel] | None,
     has_constant: bool,
@@ -99,15 +99,15 @@ def make_view(
     columns : ndarray of column indices or None
         Columns of the view; None for all.
     present, labeled : ndarray of shape (n,), bool
-        The rows that have the view, and the rows with a set that is not full.
+        Masks of the rows that have the view, and of the rows that are not unlabeled.
     weight : ndarray of shape (n,)
-        A row of weight w stands for w equal rows.
-    rule : NeighborGraph
-        The graph to build.
+        A row of weight w is equivalent to w equal rows.
+    builder : NeighborGraph
+        Parameters of the graph to build.
     kernel : callable or None
         Function from rows to the kernel fitted to them, for kernel features.
     has_constant : bool
-        Whether the features have a constant.
+        Whether a constant feature 1 is appended.
     name : str
         Name of the view in errors.
 
@@ -118,7 +118,7 @@ def make_view(
     Raises
     ------
     InputError
-        If no row has the view, or no labeled row, with kernel features.
+        If no row has the view, or no labeled row has it and the features are kernels.
     """
     used = present & (weight > 0)
     if not used.any():
@@ -139,26 +139,28 @@ def make_view(
     features = ViewFeatures.from_rows(
         vertices, total, columns=columns, kernel=fitted, basis=basis, has_constant=has_constant
     )
-    if isinstance(rule.affinity, str) or callable(rule.affinity):
-        smoothness = smoothness_matrix(features.transform(vertices), rule.graph(vertices).affinity, total)
+    if isinstance(builder.affinity, str) or callable(builder.affinity):
+        smoothness = smoothness_matrix(features.transform(vertices), builder.graph(vertices).affinity, total)
         return EncodedView(features, present, smoothness)
-    # A given affinity is that of all rows, equal or not; a view has the edges between the rows that have it.
-    among = np.flatnonzero(used)
-    affinity = check_affinity(rule.affinity, rows.shape[0])[among][:, among]
-    smoothness = smoothness_matrix(features.transform(view[among]), affinity, weight[among])
+    # A given affinity matrix is over all rows, including equal ones. A view has the edges between its rows.
+    used_rows = np.flatnonzero(used)
+    affinity = check_affinity(builder.affinity, rows.shape[0])[used_rows][:, used_rows]
+    smoothness = smoothness_matrix(features.transform(view[used_rows]), affinity, weight[used_rows])
     return EncodedView(features, present, smoothness)
 
 
 def labeled_instances(rows: FeatureMatrix, mask: Mask, weight: Floats, views: list[EncodedView]) -> LabeledInstances:
-    """Return the instances in the likelihood: those of rows with a positive weight and a set that is not full."""
+    """Return the instances in the likelihood: those of labeled rows with a positive weight."""
     labeled = ~mask.all(axis=1) & (weight > 0)
     members = [np.flatnonzero(view.present & labeled) for view in views]
     blocks = [view.features.instances(rows[own]) for view, own in zip(views, members, strict=True)]
-    every = np.concatenate(members)
+    row_of_instance = np.concatenate(members)
     indices = list(range(len(views)))
     instances = stack_views(blocks, indices, [view.size for view in views])
-    view_of_row = np.repeat(indices, [len(own) for own in members])
-    return LabeledInstances(instances, mask[every], weight[every], view_of_row, every)
+    view_of_instance = np.repeat(indices, [len(own) for own in members])
+    return LabeledInstances(
+        instances, mask[row_of_instance], weight[row_of_instance], view_of_instance, row_of_instance
+    )
 
 
 # -- the terms of the prior -----------------------------------------------------------------------------------------
@@ -172,7 +174,7 @@ class ScaledTerm:
     ----------
     term : PriorTerm
     scale : float
-        Precision that 1 stands for, for features as given.
+        Precision for the original features that corresponds to 1 in this unit.
     weights : slice
         Indices of the weights of an ARD term, among all D.
     """
@@ -182,7 +184,7 @@ class ScaledTerm:
     weights: slice
 
     def unscale(self, precision: Floats) -> Floats:
-        """Return precisions for features as given; those of ARD for the features of the view only."""
+        """Return the precisions for the original features; those of ARD for the features of the view only."""
         with np.errstate(over="ignore", under="ignore"):
             value = np.asarray(precision * np.float64(self.scale))
         return value[..., self.weights] if self.term.per_weight else value
@@ -222,7 +224,7 @@ def prior_terms(
                 terms.append(ScaledTerm(term, float(scale * np.float64(view.features.total_scale) ** 2), own))
     blocks, pairs = _disagreement(rows, labeled, weight, views)
     if blocks:
-        # Features have mean variance 1, and so has the diagonal if they are centered, which sparse ones are not.
+        # Features have mean variance 1, and so does the diagonal if they are centered; sparse features are not.
         mean = 2.0 * pairs / len(views)
         coregularization = PriorTerm("coregularization", block_matrix(blocks, sizes) / mean, couples_views=True)
         terms.append(ScaledTerm(coregularization, 1.0 / mean, slice(None)))

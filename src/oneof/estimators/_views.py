@@ -75,7 +75,7 @@ def _column_indices(group: Any, view: int, n_features: int, names: Labels | None
             raise InputError(f"`views[{view}]` must be indices, names, a slice or a mask; got {group!r}.")
         listed = group if isinstance(group, np.ndarray) else list(group)
         members = np.asarray(listed)
-        mixed = members.dtype.kind in "iu" and any(isinstance(each, bool) for each in listed)
+        mixed = members.dtype.kind in "iu" and any(isinstance(member, bool) for member in listed)
         if mixed or (members.size and members.dtype.kind == "f"):
             raise InputError(f"`views[{view}]` must be integers, or a boolean mask of all columns; got {group!r}.")
         if members.ndim != 1 or members.size == 0:
@@ -163,7 +163,7 @@ def rows_with_view(rows: FeatureMatrix, columns: Ints, names: Labels | None = No
         name = f"{column}" if names is None else f"{names[column]!r}"
         raise InputError(
             f"row {row}, column {name}: NaN in a view that has numbers in other columns. A row lacks a view if all "
-            "columns of the view are NaN. Impute the value, or set the whole view to NaN."
+            "columns of the view are NaN. Impute the value, or set all columns of the view to NaN."
         )
     return counts == 0
 
@@ -176,21 +176,21 @@ class ViewFeatures:
     """Map from rows to the features of one view: its columns, centered and scaled, or kernels with basis rows.
 
     With an intercept, the model does not depend on the origin of the features. It does not depend on their common unit
-    either, since the precisions absorb it. Rounding errors do: dense features are centered, and all features together
-    are scaled to a mean variance of 1. Ratios between the units of features stay as they are.
+    either, since the precisions absorb it. Rounding errors depend on both. Dense features are therefore centered, and
+    all features together are scaled to a mean variance of 1. Ratios between the units of features do not change.
 
     Attributes
     ----------
     columns : ndarray of column indices or None
         Columns of the view; None for all.
     kernel, basis
-        The kernel and the rows x_j of kernel features k(x, x_j), else None.
+        The kernel and the rows x_j of kernel features k(x, x_j); None for raw features.
     exponent : int
         Features are first divided by 2^exponent, which is 0 except for extremely large or small features.
     offset : ndarray of shape (p,) or None
-        Subtracted afterwards.
+        Vector that is then subtracted.
     scale : float
-        Features are finally divided by it.
+        Divisor of the centered features.
     has_constant : bool
         Whether a constant feature 1 is appended.
     """
@@ -229,7 +229,7 @@ class ViewFeatures:
 
     @property
     def total_scale(self) -> float:
-        """The number by which features are divided in all."""
+        """Total divisor of the features, scale * 2^exponent."""
         with np.errstate(over="ignore", under="ignore"):
             return float(np.ldexp(self.scale, self.exponent))
 
@@ -238,7 +238,7 @@ class ViewFeatures:
         return self.transform(rows if self.columns is None else rows[:, self.columns])
 
     def transform(self, view: FeatureMatrix) -> FeatureMatrix:
-        """Return the features of rows that are given by the columns of the view only."""
+        """Return the features of rows that have only the columns of the view."""
         values = _divide_by_power(_raw_features(view, self.kernel, self.basis), self.exponent)
         if sp.issparse(values) and self.offset is not None:  # the rows of fit were dense and centered
             values = values.toarray()
@@ -332,7 +332,7 @@ class ViewModel:
         return np.ones(rows.shape[0], dtype=bool) if columns is None else rows_with_view(rows, columns, self.names)
 
     def view_scores(self, rows: FeatureMatrix, view: int) -> tuple[Floats, Mask]:
-        """Return (n, K) log-odds against the last class by one view, 0 for rows without it; and its mask of rows."""
+        """Return (n, K) log-odds of a view against the last class, 0 for rows without it, and the mask of its rows."""
         weights, present = self.weights[view], self.available(rows, view)
         out = np.zeros((rows.shape[0], len(weights) + 1))
         if present.any():
@@ -340,7 +340,7 @@ class ViewModel:
         return out, present
 
     def scores(self, rows: FeatureMatrix) -> Floats:
-        """Return (n, K) log-odds against the last class: the weighted mean of the views of a row, 0 without a view.
+        """Return (n, K) log-odds against the last class: the weighted mean over the views of a row, 0 without a view.
 
         If all views of a row have the weight 0, the mean is unweighted.
         """

@@ -46,6 +46,13 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
             Members of ``classes_``; of classes with equal scores, the first one.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         rows = self._validate_rows(X)
         return self.classes_[np.argmax(self._finite_scores(rows), axis=1)]
@@ -58,7 +65,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         X : array-like or CSR matrix of shape (n_samples, n_features), optional
         y : array-like or CandidateSets of length n_samples, optional
             The candidate sets of the rows, in any form accepted by `fit`. By default `X` and `y` are the rows of
-            `fit`, to which the estimator has a reference; it neither copies nor pickles them.
+            `fit`. The estimator stores a reference to them, which is neither copied nor pickled.
 
         Returns
         -------
@@ -99,11 +106,17 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         y : array-like or CandidateSets of length n_samples
             In any form accepted by `fit`.
         sample_weight : array-like of shape (n_samples,), optional
+            At least 0.
 
         Returns
         -------
         float
             In [0, 1]; higher is better.
+
+        Raises
+        ------
+        LabelError
+            If every row is unlabeled or has weight 0.
         """
         check_is_fitted(self)
         return covering_rate(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
@@ -120,7 +133,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
             return check_scores(self._scores(rows))
 
     def _validate_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[FeatureMatrix, CandidateSets]:
-        """Check X and y for `fit`, and set ``n_features_in_``; without `finite`, the solver checks for NaN, infinity.
+        """Check X and y for `fit` and set ``n_features_in_``; without `finite`, the solver checks for NaN and infinity.
 
         The result of an earlier fit is discarded: if `fit` fails from here on, the estimator is not fitted.
         """
@@ -149,7 +162,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
             try:
                 rows = validate_data(self, X, **options, ensure_all_finite=finite, reset=reset)
             except ValueError as error:
-                if str(error).startswith(("Input X contains NaN", "Input X contains infinity")):  # without the place
+                if str(error).startswith(("Input X contains NaN", "Input X contains infinity")):  # without row
                     check_finite(check_array(X, **options, ensure_all_finite=False), or_nan=finite == "allow-nan")
                 raise
         if sp.issparse(rows) and not rows.has_canonical_format:
@@ -167,7 +180,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         return candidates
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Return (n, K) probabilities within the sets: 0 outside the set, and of sum 1 in each row.
+        """Return (n, K) probabilities within the sets: 0 outside the set, and rows sum to 1.
 
         `training` marks the rows of `fit`, for methods in which a row must not contribute to its own prediction.
         """
@@ -206,6 +219,13 @@ class DecisionFunctionMixin:
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             For two classes the score of ``classes_[1]`` minus that of ``classes_[0]``.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         scores = self._finite_scores(self._validate_rows(X))
         if len(self.classes_) != 2:
@@ -245,7 +265,7 @@ def check_scores(scores: Floats) -> Floats:
 
 
 def check_lengths(rows: FeatureMatrix, candidates: CandidateSets) -> None:
-    """Raise if the number of candidate sets is not that of the rows."""
+    """Raise if the numbers of rows and of candidate sets differ."""
     if not rows.shape:
         raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
     if rows.shape[0] != len(candidates):

@@ -25,22 +25,29 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
         Add a constant to each class's score, not penalized (not in the paper).
     max_iter : int, default=1000
         Maximum number of Newton steps; if they are not sufficient, a ConvergenceWarning is issued. With many sparse
-        features and without an intercept, dual ascent goes first, and is mostly sufficient.
+        features and without an intercept, dual ascent precedes them and is mostly sufficient.
     tol : float, default=1e-8
         Relative error of the weights at which the solver stops, approximately; above 0.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     coef_ : ndarray of shape (n_classes, n_features)
+        Weights of the features in the score of each class.
     intercept_ : ndarray of shape (n_classes,)
+        Constant in the score of each class.
     objective_ : float
-        The objective at the solution.
+        Final value of the objective.
+    objective_path_ : ndarray of shape (n_values,)
+        The objective at the start of the Newton steps and after each of them; up to rounding it never increases. Only
+        the final value if dual ascent alone reached the minimum.
     n_iter_ : int
         Number of Newton steps; 1 if dual ascent alone reached the minimum, or if no step was needed.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        If the rows of fit were a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     References
     ----------
@@ -110,5 +117,6 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
                 stacklevel=3,
             )
         self._set_coefficients(solution.weights.astype(dtype, copy=False))
+        self.objective_path_ = solution.objective_path
         self.objective_ = solution.objective
         self.n_iter_ = max(solution.n_iter, 1)

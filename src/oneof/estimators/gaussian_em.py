@@ -36,9 +36,10 @@ class GaussianEM(GenerativeClassifier):
         lambda, at least 0; at 0 unlabeled rows are ignored. "cv" selects the smallest of `cv_weights` within one
         standard error of the best by cross-validation.
     n_components : int, default=1
-        Gaussians per class, each with its own weight within the class.
+        Number of Gaussians per class; each has its own weight within the class.
     covariance : {"full", "tied", "diagonal", "spherical"}, default="full"
-        One matrix per component, one for all, variances per component, or one variance per component.
+        Covariance matrices: one per component, one for all components, one diagonal matrix per component, or one
+        variance per component.
     shrinkage : float, optional
         nu, at least 0. The default is the number of features that vary for "full" and "tied", otherwise 1.
     partial_weight : float, default=1.0
@@ -47,20 +48,22 @@ class GaussianEM(GenerativeClassifier):
         Maximum number of folds for "cv". The labeled and partial rows are divided into folds; unlabeled rows are in
         every training set.
     cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
-        Candidates for "cv", at least 0.
+        Weights that "cv" compares, at least 0.
     max_iter : int, default=1000
         Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-4
         Stop if an iteration changes the responsibilities by at most this fraction of the total row weight.
     random_state : int, RandomState instance or None, default=None
-        For the random start with several components per class; with one component nothing is random.
+        Seed of the random start with several components per class; with one component nothing is random.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     priors_ : ndarray of shape (n_classes,)
         pi_k, not smoothed; 0 for a class without a labeled row.
     means_ : ndarray of shape (n_classes, n_features), or (n_classes, n_components, n_features)
+        mu_k.
     covariances_ : ndarray
         In the shapes of scikit-learn's GaussianMixture, with n_classes, or (n_classes, n_components), for its
         n_components: (n_classes, n_features, n_features) full, (n_features, n_features) tied, (n_classes, n_features)
@@ -79,16 +82,19 @@ class GaussianEM(GenerativeClassifier):
     objective_path_ : ndarray of shape (n_iter_ + 1,)
         l(theta) at the start and after each iteration; up to rounding it never decreases.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        If the rows of fit were a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
     EM starts from the labeled and partial rows, divided equally over their candidates. It ends at a stationary point,
     which may not be the global maximum. Unlabeled rows improve the model if the components are the classes, and can
     make it worse otherwise, which "cv" detects. It compares weights by the covering rate of held-out rows, for which
-    no true label is needed. With one labeled row per class all weights cover nothing, and the smallest is selected.
+    no true label is needed. With one labeled row per class all covering rates are 0, and the smallest weight is
+    selected.
 
     Shifting or scaling a feature changes no probability; with spherical covariances all features must be scaled alike.
 

@@ -48,7 +48,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         Lambda: 0, a precision times I, or a precision for each weight (ARD).
     precision : {"evidence", "em"}, default="evidence"
         Estimation of the precisions: by the Laplace evidence, or by the paper's EM algorithm, with the precisions as
-        missing data. EM runs to weights of 0 if there are few labels; see Notes.
+        missing data. EM converges to weights of 0 if there are few labels; see Notes.
     solver : {"newton", "block", "sequential"}, default="newton"
         Estimation of the weights given the precisions: by Newton's method, or by the paper's steps with Böhning's
         bound, of all weights together or one at a time. On exact labels all reach the same weights, "newton" many times
@@ -76,7 +76,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     n_neighbors : int, default=5
         Number of neighbors of each row; all other rows if there are fewer.
     radius : float, optional
-        Connect rows within this distance, in place of the nearest neighbors.
+        Connect rows within this distance, instead of the nearest neighbors.
     bandwidth : "local" or float, default="local"
         The Gaussian bandwidth.
     symmetrize : {"union", "mutual", "sum"}, default="union"
@@ -86,10 +86,10 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     alpha, beta : float or "auto", default="auto"
         Parameters of the Gamma hyper-prior of every precision, at least 0; both 0 is the scale-free limit. "auto": 1
         and 10 with "evidence", .01 and .1 with ARD, which has to switch weights off, and 0 with "em". The unit is the
-        precision that C = 1 stands for in scikit-learn's `LogisticRegression`, on features of mean variance 1, times
-        p / 100 if the number of features p is above 100; see Notes.
+        precision that corresponds to C = 1 in scikit-learn's `LogisticRegression`, on features of mean variance 1,
+        times p / 100 if the number of features p is above 100; see Notes.
     max_iter : int, default=200
-        Largest number of iterations, each of one M-step and one update of the precisions.
+        Maximum number of iterations, each of one M-step and one update of the precisions.
     tol : float, default=1e-6
         Above 0: relative change of precisions and weights at which the iterations stop.
 
@@ -104,8 +104,8 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         The intercepts; with views, one array for each.
     precisions_ : dict of str to ndarray
         Precisions of "graph", "ridge" and "ard", with views of "graph 0", "graph 1", ... and "coregularization" (0 if
-        the views are not coupled), for features as given. With `per_class_precision` the first axis is the class, with
-        ARD the last one the weight.
+        the views are not coupled), for the original features. With `per_class_precision` the first axis is the class,
+        with ARD the last one the weight.
     view_weights_ : ndarray of shape (n_views,)
         Weights of the views in predictions, which sum to 1. A weight is proportional to the mean log likelihood of
         left-out labels under the view, minus that under the class frequencies. All are equal if none is positive.
@@ -123,7 +123,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     n_features_in_ : int
         Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Column names of X, if it was a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -134,8 +134,8 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     -----
     As published, w_c = 0 is a maximum of the EM objective, and with few labels the only one: a larger precision gives
     smaller weights, and these give a larger precision. The evidence counts the number of weights that the labels
-    determine, in place of all of them. With some 20 labels of several classes it has no maximum either, in the
-    scale-free limit, and runs to weights of 0 or to infinite ones. The hyper-prior prevents that, and has hardly any
+    determine, instead of all weights. With about 20 labels of several classes it has no maximum either, in the
+    scale-free limit, and the weights converge to 0 or diverge. The hyper-prior prevents that, and has hardly any
     effect with many labels. Its mean is .1 in the unit of each term of the prior: the features have mean variance 1,
     and A is scaled to a mean diagonal of 1. Above 100 features the unit grows with their number, so that the prior
     variance of the scores does not grow further. The precisions of single weights and of the coregularization always
@@ -249,7 +249,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         """
         self._check_parameters()
         alpha, beta = _check_hyperprior(self.alpha, self.beta, self.prior, self.precision)
-        rule = NeighborGraph(
+        builder = NeighborGraph(
             self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
         )
         rows, candidates = self._validate_fit(X, y)
@@ -262,7 +262,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             names,
             labeled,
             weight,
-            rule,
+            builder,
             kernel=self._make_kernel if self.features == "kernel" else None,
             has_constant=bool(self.fit_intercept),
         )
@@ -302,7 +302,8 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         X : array-like or CSR matrix of shape (n_samples, n_features)
             With views, a row lacks a view if all columns of the view are NaN.
         view : int, optional
-            Index of the view to predict with. By default all views of a row, by the weighted mean of their log-odds.
+            Index of the view to predict with. By default, the log-odds of all views of a row are averaged with
+            their weights.
 
         Returns
         -------
@@ -420,7 +421,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
 
 
 def _check_hyperprior(alpha: Any, beta: Any, prior: str, precision: str) -> tuple[float, float]:
-    """Return alpha and beta of the Gamma hyper-prior, in units of the terms; decision 0017 has those of "auto"."""
+    """Return alpha and beta of the Gamma hyper-prior, in units of the terms; decision 0017 explains "auto"."""
     strength = 0.0 if precision == "em" else 0.01 if prior == "graph+ard" else 1.0
     values = []
     for name, value, auto in (("alpha", alpha, strength), ("beta", beta, 10.0 * strength)):

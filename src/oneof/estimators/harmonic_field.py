@@ -20,14 +20,14 @@ class HarmonicField(GraphClassifier):
     Parameters
     ----------
     label_penalty : float, optional
-        c > 0: instead of clamping the labels, add c sum_{i exact} (f_ik - y_ik)^2 to the objective. In the unit of the
-        weights; for Gaussian weights an edge of length 0 has weight 1.
+        c > 0: instead of clamping the labels, add c sum_{i exact} (f_ik - y_ik)^2 to the objective. It has the unit
+        of the edge weights; for Gaussian weights an edge of length 0 has weight 1.
     ridge : float, default=0.0
-        At least 0: add ridge ||f_k||^2 to the objective, and scale rows to sum 1 afterwards. Labels then have a
+        At least 0: add ridge ||f_k||^2 to the objective, and scale rows to sum to 1 afterwards. Labels then have a
         shorter reach.
     class_mass : bool, default=True
         Whether to apply class mass normalization. Without it, a row gets its most probable class, and with few labels
-        one class may take nearly all rows. With many labels of classes of very different sizes it may increase the
+        nearly all rows may get the same class. With many labels of classes of very different sizes it may increase the
         error.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
         Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
@@ -39,18 +39,19 @@ class HarmonicField(GraphClassifier):
     bandwidth : "local" or float, default="local"
         Bandwidth of Gaussian weights.
     symmetrize : {"union", "mutual", "sum"}, default="union"
-        Whether two rows are connected if either is a neighbor of the other, only if each is, or with the sum of both
-        weights.
+        "union": rows are connected if either is a neighbor of the other. "mutual": only if each is. "sum": an edge has
+        the sum of the weights in both directions.
     algorithm : {"exact", "approximate"}, default="exact"
         Neighbor search.
     max_iter : int, default=10000
-        Largest number of iterations, and of sweeps if rows have several candidates.
+        Maximum number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-6
         Above 0: largest remaining change of a probability.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         F, before class mass normalization; rows sum to 1.
     transduction_ : ndarray of shape (n_samples,)
@@ -60,8 +61,9 @@ class HarmonicField(GraphClassifier):
     n_iter_ : int
         Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Set if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -76,9 +78,9 @@ class HarmonicField(GraphClassifier):
     with several candidates the sum of their resulting probabilities.
 
     Rows with several candidates are constrained to them: in every sweep F <- D^-1 W F they lose the mass outside their
-    sets, and the rest is scaled to sum 1. Exact rows are clamped, and unlabeled rows are free. Without rows of several
-    candidates the solution is the published one. It is computed by conjugate gradients instead of sweeps, which need
-    thousands of iterations if labels are few.
+    sets, and the rest is scaled to sum to 1. Exact rows are clamped, and unlabeled rows are free. Without rows of
+    several candidates the solution is the published one. It is computed by conjugate gradients instead of sweeps, which
+    need thousands of iterations if labels are few.
 
     A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.

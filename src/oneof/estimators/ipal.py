@@ -24,40 +24,42 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
     """Nearest-neighbor classifier that disambiguates labels by propagation and predicts by reconstruction.
 
     Each labeled row x_i is reconstructed from its nearest other labeled rows, with weights w_i that minimize
-    ||x_i - sum_j w_ij x_j||^2 over w_i >= 0. With these weights, each row's scaled to sum 1, the label distributions F
-    are propagated from F_0, uniform over each set: F <- alpha W F + (1 - alpha) F_0, restricted to the candidates and
-    scaled to sum 1 in each iteration. The label of a row is its most probable candidate. A new row x is reconstructed
-    from its nearest labeled rows in the same way, and the prediction is the class k with the smallest error
-    ||x - sum_{j: label_j = k} w_j x_j||^2. Unlabeled rows are not used.
+    ||x_i - sum_j w_ij x_j||^2 over w_i >= 0. With these weights, scaled to sum to 1 in each row, the label
+    distributions F are propagated from F_0, uniform over each set: F <- alpha W F + (1 - alpha) F_0, restricted to the
+    candidates and scaled to sum to 1 in each iteration. The label of a row is its most probable candidate. A new row x
+    is reconstructed from its nearest labeled rows in the same way, and the prediction is the class k with the smallest
+    error ||x - sum_{j: label_j = k} w_j x_j||^2. Unlabeled rows are not used.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        At least 1; at most the number of other labeled rows are used.
+        Number of nearest neighbors, at least 1; limited to the number of other labeled rows.
     alpha : float, default=0.95
         Weight of the neighbors in an iteration, in [0, 1]; the rest is the weight of the row's own set.
     class_mass : bool, default=False
-        True scales the final F so that every class has the same fraction of all rows as in F_0, before the labels are
-        selected. It matters if some classes are in many sets but true for few rows.
+        Whether to scale the final F so that every class has the same fraction of all rows as in F_0, before the labels
+        are selected. It matters if some classes are in many sets but are the true class of few rows.
     prediction : {"reconstruction", "votes"}, default="reconstruction"
-        By the reconstruction error, or by the votes of the neighbors for their labels, weighted as in `PLKNN`.
+        Predict by the reconstruction error, or by the votes of the neighbors for their labels, weighted as in `PLKNN`.
     max_iter : int, default=100
-        Maximum number of iterations. The paper makes 100; there is no warning if F still changes then.
+        Maximum number of iterations. The paper uses 100. No warning is issued if F still changes then.
     tol : float, default=1e-6
         Stop if no entry of F changes by more than this value, above 0.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         F for the rows of fit (scaled, with `class_mass`), 0 outside each set; the largest entry is the label. An
-        unlabeled row is reconstructed from its nearest labeled rows: its distribution is the mean of theirs by these
-        weights, and uniform if all weights are 0.
+        unlabeled row is reconstructed from its nearest labeled rows: its distribution is the mean of theirs with
+        these weights, and uniform if all weights are 0.
     n_iter_ : int
         Number of iterations.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----

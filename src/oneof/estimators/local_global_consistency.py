@@ -29,20 +29,21 @@ class LocalGlobalConsistency(GraphClassifier):
     bandwidth : "local" or float, default="local"
         Bandwidth of Gaussian weights.
     symmetrize : {"union", "mutual", "sum"}, default="union"
-        Whether two rows are connected if either is a neighbor of the other, only if each is, or with the sum of both
-        weights.
+        "union": rows are connected if either is a neighbor of the other. "mutual": only if each is. "sum": an edge has
+        the sum of the weights in both directions.
     algorithm : {"exact", "approximate"}, default="exact"
         Neighbor search.
     max_iter : int, default=10000
-        Largest number of iterations, and of sweeps if rows have several candidates.
+        Maximum number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-6
         Above 0: largest remaining change of a probability.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        F with rows scaled to sum 1.
+        F with rows scaled to sum to 1.
     transduction_ : ndarray of shape (n_samples,)
         Labels of the rows of fit: the most probable class.
     affinity_ : csr_array of shape (n_samples, n_samples)
@@ -50,8 +51,9 @@ class LocalGlobalConsistency(GraphClassifier):
     n_iter_ : int
         Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Set if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -70,8 +72,8 @@ class LocalGlobalConsistency(GraphClassifier):
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
 
     `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
-    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
-    gets the mean: its own label is in `transduction_`.
+    fit. The mean is weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor,
+    but still gets the mean: its own label is in `transduction_`.
 
     References
     ----------

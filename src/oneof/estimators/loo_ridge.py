@@ -49,43 +49,46 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         Ridge penalty, above 0. For kernels with k(x, x) = 1 the default rarely needs a change.
     max_iter : int, default=25
         Number of iterations of each self-training: one to weight the kernels, one under each of the three models, and a
-        second one for cooccurring distractors, with sharper labels. If all rows are exact, none is made.
+        second one for cooccurring distractors, with sharper labels. No iteration is made if all rows are exact.
     features : {"auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"}, default="auto"
         Transformation of the features before distances are computed (see the notes); ignored with "precomputed" and a
         callable. If this parameter and `kernel` select several kernels, their predictions are averaged with the weights
         whose leave-one-out predictions are closest to the labels. No true label is needed.
     unlabeled : {"ignore", "class_mass"}, default="ignore"
         "ignore": unlabeled rows are not used. "class_mass": they start from the uniform distribution over all classes
-        and are labeled as the others, with the class frequencies of the others.
+        and are labeled like the other rows, with the class frequencies of those.
     approximation : {"auto", None, "nystroem"}, default="auto"
         None is exact: time grows with n^3 and memory with n^2. "nystroem" replaces the rows by `n_components`
         landmarks; time grows with n m^2, memory with n m, and the kernels are weighted on at most 3,000 rows. "auto"
         uses it above 6,000 rows, and never with "precomputed".
     n_components : int, default=1000
-        m, the number of landmarks; at most the number of rows.
+        Number of landmarks m, limited to the number of rows.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw of the landmarks; nothing else is random.
+        Seed of the random landmarks; nothing else is random.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        P: 0 outside a row's set, rows sum to 1. For ignored rows, the predicted probabilities.
+        P, which is 0 outside a row's set; rows sum to 1. Ignored rows have their predicted probabilities.
     loo_scores_ : ndarray of shape (n_samples, n_classes)
         Leave-one-out scores: the scores of each row without its own label.
     transduction_ : ndarray of shape (n_samples,)
         The most probable label of each row of fit.
     runner_up_ : ndarray of shape (n_samples,)
         The candidate with the next best leave-one-out score; of all classes if a row has a single candidate.
-    influential_rows_ : ndarray of shape (n_samples, 5), or (n_samples, n - 1) if fewer than six rows are used
+    influential_rows_ : ndarray of shape (n_samples, 5), or (n_samples, n_used - 1) if n_used < 6 rows are used
         The rows of fit with the largest contributions to each row's label against its runner-up; -1 for ignored rows.
-        With an approximation this and the next attribute are None.
-    influences_ : ndarray of shape (n_samples, 5)
-        Their contributions to the margin between the two leave-one-out scores; 0 for ignored rows. The total margin is
+        None with an approximation.
+    influences_ : ndarray of the shape of `influential_rows_`
+        Contributions of these rows to the margin between the two leave-one-out scores; 0 for ignored rows, and None
+        with an approximation. The total margin is
         negative if a distractor model changed the decision of the scores.
     distractor_weights_ : dict of str to float
         The weights of "uniform", "cooccurring" and "confusable" in the labels; they sum to 1. A large weight gives good
-        labels, but does not prove the origin of the sets: if two models lead to similar labels, either may have it.
+        labels, but does not prove the origin of the sets: if two models lead to similar labels, either may have the
+        large weight.
     distractor_z_scores_ : dict of str to float
         z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. Empty
         if the models were not compared.
@@ -99,26 +102,27 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     n_iter_ : int
         Number of iterations under each model, and 1 without iterations, since the linear solve counts as one.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
     Feature transformations. "standard": z-scores. "quantile": normal quantiles of each feature's ranks. "spherical":
     z-scores, scaled to one length in each row and standardized again, which removes a gain that differs from row to
     row. These make CSR rows dense. "l2": rows scaled to length 1; "maxabs_l2": features first divided by their largest
-    absolute value. These keep zeros and require the RBF kernel. Features that are 0 in all rows do not count for
-    "auto". It uses the last two if at most a tenth of the entries is nonzero or if there are more than 5,000 features,
-    the first three if more than half are nonzero, and all five in between. The result does not depend on one factor for
-    all features nor, without "l2", on one factor for each feature.
+    absolute value. These keep zeros and require the RBF kernel. For "auto", features
+    that are 0 in all rows do not count. It uses "l2" and "maxabs_l2" if at most a tenth of the entries is nonzero or if
+    there are more than 5,000 features, the first three if more than half are nonzero, and all five in between. The
+    result is invariant to one factor for all features and, without "l2", to one factor for each feature.
 
     Leave-one-out omits only the row's own label. The means of the labels, the transformations, the landmarks of
     "nystroem" and the weights of the kernels are those of all rows. So the leave-one-out scores still depend on the
     row's own label if it is the only used row.
 
     Probabilities maximize the likelihood of the sets under the leave-one-out scores, with the weight of the cooccurring
-    model; Platt's smoothing keeps them below 1. Only the set of a row enters, so that probabilities are too high if
-    wrong predictions are in the sets.
+    model; Platt's smoothing keeps them below 1. Only the sets are used, so that probabilities are too high if wrong
+    predictions are in the sets.
 
     Without an approximation the row order affects rounding only. The iterations need not converge; see
     `label_changes_`. The model, and its file, store the rows of fit or the landmarks. Limits of the method:
@@ -208,6 +212,13 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             The softmax of the scores times ``inverse_temperature_``; rows sum to 1.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         rows = self._validate_rows(X)
         return softmax(self.inverse_temperature_ * self._finite_scores(rows))

@@ -19,8 +19,8 @@ class MarkovWalk(GraphClassifier):
     Parameters
     ----------
     n_steps : int, default=8
-        t, at least 1. Labels have a reach of 2 t edges. As t increases, all rows become alike. The paper chooses it by
-        cross-validation or by margins.
+        t, at least 1. Labels have a reach of 2 t edges. As t increases, the distributions of all rows become alike. The
+        paper chooses it by cross-validation or by margins.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
         Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
         parameters.
@@ -31,20 +31,21 @@ class MarkovWalk(GraphClassifier):
     bandwidth : "local" or float, default="local"
         Bandwidth of Gaussian weights.
     symmetrize : {"union", "mutual", "sum"}, default="union"
-        Whether two rows are connected if either is a neighbor of the other, only if each is, or with the sum of both
-        weights.
+        "union": rows are connected if either is a neighbor of the other. "mutual": only if each is. "sum": an edge has
+        the sum of the weights in both directions.
     algorithm : {"exact", "approximate"}, default="exact"
         Neighbor search.
     max_iter : int, default=1000
-        Largest number of EM iterations.
+        Maximum number of EM iterations.
     tol : float, default=1e-6
         Above 0: EM stops when an iteration increases the mean log likelihood of the labeled rows by no more.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        p(k | x), restricted to the set and scaled to sum 1 in rows with several candidates.
+        p(k | x), restricted to the set and scaled to sum to 1 in rows with several candidates.
     start_label_posteriors_ : ndarray of shape (n_samples, n_classes)
         theta; uniform if no walk leads to a labeled row.
     transduction_ : ndarray of shape (n_samples,)
@@ -54,8 +55,9 @@ class MarkovWalk(GraphClassifier):
     n_iter_ : int
         Number of EM iterations.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Set if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -74,8 +76,8 @@ class MarkovWalk(GraphClassifier):
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
 
     `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
-    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
-    gets the mean: its own label is in `transduction_`.
+    fit. The mean is weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor,
+    but still gets the mean: its own label is in `transduction_`.
 
     References
     ----------

@@ -25,7 +25,7 @@ class MultinomialEM(GenerativeClassifier):
         lambda, at least 0; at 0 unlabeled rows are ignored. "cv" selects the smallest of `cv_weights` within one
         standard error of the best by cross-validation.
     n_components : int, default=1
-        Multinomials per class, each with its own weight within the class.
+        Number of multinomials per class; each has its own weight within the class.
     alpha : float, default=1.0
         Smoothing added to every count, above 0.
     partial_weight : float, default=1.0
@@ -34,17 +34,18 @@ class MultinomialEM(GenerativeClassifier):
         Maximum number of folds for "cv". The labeled and partial rows are divided into folds; unlabeled rows are in
         every training set.
     cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
-        Candidates for "cv", at least 0.
+        Weights that "cv" compares, at least 0.
     max_iter : int, default=1000
         Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-4
         Stop if an iteration changes the responsibilities by at most this fraction of the total row weight.
     random_state : int, RandomState instance or None, default=None
-        For the random start with several components per class; with one component nothing is random.
+        Seed of the random start with several components per class; with one component nothing is random.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     class_log_prior_ : ndarray of shape (n_classes,)
         log pi_k, not smoothed; -inf for a class without a labeled row.
     feature_log_prob_ : ndarray of shape (n_classes, n_features), or (n_classes, n_components, n_features)
@@ -63,17 +64,19 @@ class MultinomialEM(GenerativeClassifier):
     objective_path_ : ndarray of shape (n_iter_ + 1,)
         l(theta) at the start and after each iteration; up to rounding it never decreases.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        If the rows of fit were a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
     EM starts from the labeled and partial rows, divided equally over their candidates. It ends at a stationary point,
     which may not be the global maximum. Unlabeled rows improve the model if the components are the classes, and can
     make it worse otherwise, which "cv" detects. It compares weights by the covering rate of held-out rows, for which
-    no true label is needed. It requires several labeled rows of each class: a single one is never covered when it is
-    held out. With one labeled row per class all weights cover nothing, and the smallest is selected.
+    no true label is needed. Several labeled rows of each class are required: a single one is never covered when it is
+    held out. With one labeled row per class all covering rates are 0, and the smallest weight is selected.
 
     A row of zeros is allowed. It has no information on the features; its class probabilities are the priors.
 

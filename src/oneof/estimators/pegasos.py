@@ -52,8 +52,8 @@ class AvgPegasos(_Pegasos):
     lam : float, default=1e-4
         Regularization, above 0.
     shrink : {"on_loss", "always"}, default="on_loss"
-        Take the step W <- (1 - 1/t) W only on rows with a loss, as printed in the paper's Algorithms 3 and 4, or on
-        every row, the variant of its Theorem 3.
+        Rows on which W <- (1 - 1/t) W is applied. "on_loss": only rows with a loss, as printed in the paper's
+        Algorithms 3 and 4. "always": every row, as in its Theorem 3.
     n_epochs : int, default=1
         Number of passes of `fit` over the rows; t is not reset.
     shuffle : bool, default=False
@@ -68,15 +68,19 @@ class AvgPegasos(_Pegasos):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     coef_ : ndarray of shape (n_classes, n_features)
+        Weights of the features in the score of each class.
     intercept_ : ndarray of shape (n_classes,)
+        Constant in the score of each class.
     t_ : int
         Number of rows processed, over all passes.
     progressive_loss_ : float
         Fraction of the processed rows whose prediction, made before the update, was outside the set.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        If the rows of fit were a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -112,7 +116,8 @@ class MaxPegasos(_Pegasos):
     lam : float, default=1e-4
         Regularization, above 0.
     shrink : {"on_loss", "always"}, default="on_loss"
-        Take the step W <- (1 - 1/t) W only on rows with a loss, as printed in the paper, or on every row.
+        Rows on which W <- (1 - 1/t) W is applied. "on_loss": only rows with a loss, as printed in the paper. "always":
+        every row.
     n_epochs : int, default=1
         Number of passes of `fit` over the rows; t is not reset.
     shuffle : bool, default=False

@@ -41,9 +41,8 @@ class _Perceptron(OnlineClassifier, LinearClassifierMixin, CandidateClassifier):
 class AvgPerceptron(_Perceptron):
     """Online Perceptron with the average prediction hinge.
 
-    If max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x / |S| is added to the
-    weights of the candidates, and eta0 x is subtracted from those of the best class outside the set. The weights start
-    at 0.
+    If max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x / |S| is added to the weights of the
+    candidates, and eta0 x is subtracted from those of the best class outside the set. The weights start at 0.
 
     Parameters
     ----------
@@ -63,15 +62,19 @@ class AvgPerceptron(_Perceptron):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     coef_ : ndarray of shape (n_classes, n_features)
+        Weights of the features in the score of each class.
     intercept_ : ndarray of shape (n_classes,)
+        Constant in the score of each class.
     t_ : int
         Number of rows processed, over all passes.
     progressive_loss_ : float
         Fraction of the processed rows whose prediction, made before the update, was outside the set.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        If the rows of fit were a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -100,9 +103,8 @@ class AvgPerceptron(_Perceptron):
 class MaxPerceptron(_Perceptron):
     """Online Perceptron with the max prediction hinge.
 
-    If max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x is added to the weights
-    of the best class in the set and subtracted from those of the best class outside it. The bounds of `AvgPerceptron`
-    do not hold.
+    If max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x is added to the weights of the best class in
+    the set and subtracted from those of the best class outside it. The bounds of `AvgPerceptron` do not hold.
 
     Parameters
     ----------

@@ -21,15 +21,16 @@ from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weig
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_n_jobs, check_positive, check_random_state
 
-OVERFLOW = "{} overflow: scale the features, for example with StandardScaler."
+OVERFLOW = "The {} overflow float64. Scale the features, for example with StandardScaler."
 
 
 class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     """Error-correcting output codes: binary classifiers on random partitions of the classes, decoded by their losses.
 
-    A coding M_.l assigns each class to the side -1 or +1, and a classifier with margin h_l is trained on the rows whose
-    full candidate set lies on one side. Predicts argmin_k sum_l H_kl exp(-h_l(x) M_kl), where H_kl is the fraction of
-    the rows with candidate k for which sign h_l = M_kl, scaled to sum 1 for each class. Unlabeled rows are not used.
+    A coding M_.l assigns each class to the side -1 or +1. A classifier with margin h_l is trained on the rows whose
+    candidates are all on one side. The prediction is argmin_k sum_l H_kl exp(-h_l(x) M_kl), where H_kl is the fraction
+    of the rows with candidate k for which sign h_l = M_kl, scaled to sum to 1 for each class. Unlabeled rows are not
+    used.
 
     Parameters
     ----------
@@ -37,11 +38,12 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         Any binary classifier of scikit-learn, cloned for each coding; None is ``SVC()``, with its RBF kernel. The
         margin is its `decision_function`, or otherwise 2 p - 1 from its `predict_proba`.
     code_length : int, default=None
-        Number of codings L; None is the paper's ceil(10 log2 n_classes). With few classes codings recur: each is
-        trained once, and counted in the sum as often as it was drawn.
+        Number of codings L; None is the paper's ceil(10 log2 n_classes). With few classes codings recur:
+        each is trained once, and counted in the sum as often as it was drawn.
     min_fraction : float, default=0.1
-        Minimum fraction of the rows that a coding uses, in (0, 1], with rows on both sides; other codings are drawn
-        again. The larger the sets, the fewer rows a coding uses. One side suffices only if a class is in every set.
+        Minimum fraction of the rows that a coding must use, in (0, 1]. Codings that use fewer rows, or rows of one side
+        only, are drawn again. The larger the sets, the fewer rows a coding uses. Rows of one side suffice only if a
+        class is in every set.
     n_jobs : int, default=None
         Number of parallel jobs in fit and prediction: threads, unless joblib is configured otherwise. The result is the
         same for any number.
@@ -51,18 +53,20 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     code_book_ : ndarray of shape (n_classes, code_length)
         M, of -1 and +1; the first class is always +1, since a coding and its negative are equivalent.
     estimators_ : list of code_length classifiers
         Classifiers of the classes -1 and +1; equal codings share one. If all rows are on one side, a DummyClassifier
-        that predicts it. With ``estimator=None`` the median is subtracted from dense rows: the kernel does not change,
-        but far from the origin its distances would be rounding errors.
+        that predicts this side. With ``estimator=None`` the median is subtracted from dense rows: the kernel does not
+        change, but far from the origin its distances would be rounding errors.
     code_weights_ : ndarray of shape (n_classes, code_length)
         H; uniform for a class that is in no set, or for which no classifier predicts the code of any row. A margin of 0
         counts as the side -1.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -114,7 +118,7 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         ------
         InputError
             If X, y or a parameter is invalid, if too few codings use `min_fraction` of the rows, or if no coding
-            separates them, for example because each set has nearly all classes.
+            separates them. Sets of nearly all classes are an example.
         """
         check_positive("min_fraction", self.min_fraction)
         if self.min_fraction > 1:

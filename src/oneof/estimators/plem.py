@@ -28,8 +28,8 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
     entropy_weight : float, default=0.0
         Weight of the entropies, at least 0; a larger weight favors more confident predictions within the sets.
     fit_intercept : bool, default=False
-        Add a constant to each class's score, not penalized. It has no finite optimum for a class that is in every set,
-        or whose sets are all explained by other candidates; it then stops at a value that depends on `tol`.
+        Add a constant to each class's score, not penalized. The constant has no finite optimum for a class that is in
+        every set, or whose sets are all explained by other candidates; its value then depends on `tol`.
     max_iter : int, default=1000
         Maximum number of Newton steps; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-6
@@ -38,20 +38,24 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     coef_ : ndarray of shape (n_classes, n_features)
         Sums to 0 over the classes.
     intercept_ : ndarray of shape (n_classes,)
+        Constant in the score of each class.
     objective_ : float
-        The objective at the end.
+        Final value of the objective.
     objective_path_ : ndarray of shape (n_steps,)
         The objective at W = 0, after each step and after the last one; up to rounding it never decreases.
     n_iter_ : int
         Number of Newton steps tried, without the last one; at least 1.
     transduction_ : ndarray of shape (n_samples,)
-        The most probable candidate of each row of fit, if `entropy_weight` is above 0, so that unlabeled rows matter.
+        The most probable candidate of each row of fit; set only if `entropy_weight` is above 0, so that unlabeled rows
+        matter.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        If the rows of fit were a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -157,5 +161,12 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         return softmax(self._finite_scores(self._validate_rows(X)))

@@ -1,8 +1,8 @@
 """Gaussian process classifier for candidate sets.
 
-`fit` is followed in this order: `_plgp_kernels` makes the kernels and optimizes their hyperparameters, and
-`oneof.solvers.laplace.posterior` finds the posterior of the latents. The docstring of `oneof.solvers.laplace` has the
-order of the modules below these.
+Reading order of `fit`: this file, `_plgp_kernels` (the kernels and the optimization of their hyperparameters),
+`oneof.solvers.laplace.posterior` (the posterior of the latents), and the other modules of `oneof.solvers.laplace` in
+the order of its docstring.
 """
 
 import warnings
@@ -40,7 +40,7 @@ class PLGP(CandidateClassifier):
     """Gaussian process classifier whose likelihood is that of a candidate set.
 
     Each class k has a latent function f_k ~ GP(0, kernel), and p(k | x) = exp f_k(x) / sum_j exp f_j(x). The likelihood
-    of a set is the largest probability of its members. With a finite `sharpness` L it lies between that and their sum:
+    of a set is the largest probability of its members. With a finite `sharpness` L it is between that and their sum:
     log p(S | f) = 1/L log sum_{k in S} exp(L f_k) - log sum_j exp f_j. The posterior of the latents is approximated by
     a Gaussian at its mode (Laplace), and class probabilities are means over this Gaussian.
 
@@ -48,8 +48,8 @@ class PLGP(CandidateClassifier):
     ----------
     kernel : kernel of sklearn.gaussian_process.kernels, or list of n_classes of them, default=None
         One kernel shared by all classes, or one for each. None is ``1.0 * RBF(length)``. The length is the square root
-        of the sum of the variances of the features, bounded to a hundredth and a hundred times that, and the constant
-        is bounded to 1e-2 and 1e3.
+        of the sum of the variances of the features, with bounds of a hundredth and a hundred times that. The bounds of
+        the constant are 1e-2 and 1e3.
     optimizer : {"fmin_l_bfgs_b"}, callable or None, default="fmin_l_bfgs_b"
         Optimizer of the kernel's hyperparameters that are not "fixed", which maximizes the Laplace evidence by its
         gradient. A callable has the signature of scikit-learn's GaussianProcessClassifier. None keeps the kernel
@@ -61,7 +61,8 @@ class PLGP(CandidateClassifier):
         the label of most rows, whose candidates all tie at the start. With 2,000 labeled rows or more, the stages use
         500 of them as landmarks.
     solver : {"cg", "cholesky"}, default="cg"
-        "cholesky" is the published form, for the mode and for the covariances: K factors of n x n for each step.
+        "cholesky" is the published form, for the mode and for the covariances. Each step factorizes K matrices of
+        shape (n, n).
     approximation : {None, "nystroem"}, default=None
         "nystroem" replaces the kernel by features of `n_components` random rows, for more than about 10,000 rows. Time
         is proportional to n m^2 and memory to n m. Probabilities take (K m)^3 operations and (K m)^2 memory, once. The
@@ -72,7 +73,7 @@ class PLGP(CandidateClassifier):
     n_mc_samples : int, default=1000
         Number of samples of the Monte Carlo mean, whose error is at most 0.5 / sqrt(n_mc_samples). All rows share them.
     temperature : float or "loo", default=1.0
-        Probabilities are raised to the power 1 / temperature and scaled to sum 1, which does not change `predict`.
+        Probabilities are raised to the power 1 / temperature and scaled to sum to 1; `predict` does not change.
         "loo" maximizes the likelihood of the sets under leave-one-out probabilities; see the notes.
     n_restarts_optimizer : int, default=0
         Number of further starts of the optimizer, drawn log-uniformly within the bounds.
@@ -90,10 +91,11 @@ class PLGP(CandidateClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     kernel_ : kernel, or list of them
         The kernel with the optimized hyperparameters.
     latent_mode_ : array of shape (n_samples, n_classes)
-        Latents at the mode; for rows without a label, their posterior means.
+        Latents at the mode; for unlabeled rows, their posterior means.
     log_marginal_likelihood_value_ : float
         Laplace evidence of all labeled rows, computed at the first access (K n^3 operations). Evidences of different
         sharpness are not comparable: only that of 1 is normalized over sets.
@@ -106,17 +108,18 @@ class PLGP(CandidateClassifier):
     n_iter_ : int
         Number of steps to the mode, over all stages.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Set if `fit` received a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
-    Standardize the features first. The mode takes products of the n x n kernel matrix with n x K blocks, in double and
-    in single precision. The posterior covariances are computed at the first call that needs them, including `predict`,
-    and are stored. They take operations proportional to K n^3, and K n^2 numbers, or far fewer if there are many rows.
-    Pickles and model files do not contain them: a loaded model computes them again.
+    Standardize the features first. The mode is computed from products of the n x n kernel matrix with n x K blocks, in
+    double and in single precision. The posterior covariances are computed at the first call that needs them, including
+    `predict`, and are stored. They take operations proportional to K n^3, and K n^2 numbers, or far fewer if there are
+    many rows. Pickles and model files do not contain them: a loaded model computes them again.
 
-    Rows may be torch tensors on any device. All of the above is then computed on that device in the precision of the
+    Rows may be torch tensors on any device. Everything is then computed on that device in the precision of the
     rows, results are tensors, and `optimizer` must be None. For NumPy rows in single precision, the kernel is computed
     in single precision and everything else in double precision.
 
@@ -129,9 +132,9 @@ class PLGP(CandidateClassifier):
 
     With many classes and few rows, the mean of the softmax is far less confident than its predictions are accurate. On
     Lost, with 16 classes, the largest probability is .29 on average, although 83 % of the predictions are correct.
-    ``temperature="loo"`` corrects this from the sets alone. It assumes that a set has no information beyond containing
-    the label. If some wrong labels repeatedly occur together with some correct ones, sets are hit more often than
-    labels, and its probabilities are too high.
+    ``temperature="loo"`` corrects this from the sets alone. It assumes that a set has no information except that it
+    contains the label. If some wrong labels repeatedly occur together with some correct ones, predictions are in the
+    sets more often than they are correct, and the probabilities are too high.
 
     Classes that are always candidates of the same rows remain tied, at a mode that is a saddle point, since nothing
     distinguishes them.
@@ -279,7 +282,7 @@ class PLGP(CandidateClassifier):
     ) -> None:
         if not mode.converged:
             warnings.warn(
-                f"PLGP did not converge in {mode.n_iter} steps. Raise max_iter or tol, or scale the features.",
+                f"PLGP did not converge in {mode.n_iter} steps. Increase max_iter or tol, or scale the features.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -303,6 +306,13 @@ class PLGP(CandidateClassifier):
             Rows sum to 1. The probabilities of a row do not depend on the other rows, except for rounding errors. If
             `fit` had 1,500 labeled rows or more, covariances are in single precision, provided that their variances
             are accurate to 1e-4.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid.
         """
         return self._probabilities(self._validate_rows(X))
 
@@ -317,8 +327,8 @@ class PLGP(CandidateClassifier):
         -------
         mean : array of shape (n_samples, n_classes)
         cov : array of shape (n_samples, n_classes, n_classes)
-            With ``solver="cg"`` and 1,500 labeled rows or more, they differ from the published form by at most 11 % in
-            every direction, as far as that is estimated. In practice the difference is far smaller, see docs/plgp.md.
+            With ``solver="cg"`` and 1,500 labeled rows or more, they differ from the published form by an estimated 11
+            % at most in every direction. In practice the difference is far smaller, see docs/plgp.md.
         """
         means, covariances = zip(*self._means_and_covariances(self._validate_rows(X)), strict=True)
         xp = array_namespace(means[0])

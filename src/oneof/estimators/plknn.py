@@ -22,7 +22,7 @@ class PLKNN(CandidateClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        At least 1; at most the number of labeled rows are used.
+        Number of nearest neighbors, at least 1; limited to the number of labeled rows.
     weights : {"distance", "uniform"}, default="distance"
         "distance": w_r = 1 - d_r / sum d over the neighbors of the row (equal weights for 0/0 and for one neighbor);
         "uniform": equal weights.
@@ -30,9 +30,11 @@ class PLKNN(CandidateClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -94,6 +96,13 @@ class PLKNN(CandidateClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        InputError
+            If X is invalid, or the scores overflow.
         """
         return self._finite_scores(self._validate_rows(X))
 

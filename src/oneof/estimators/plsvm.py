@@ -41,7 +41,7 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         Add a constant feature 1, whose weight is penalized like the others (not in the paper).
     max_iter : int, default=1000
         "cccp": maximum number of outer steps, each of up to 100 passes over the rows; a ConvergenceWarning is issued if
-        they are not sufficient. "pegasos": T.
+        they are not sufficient. "pegasos": number of iterations T.
     tol : float, default=1e-4
         "cccp": stop if a step decreases J by at most tol J and the duality gap of its convex problem is at most tol J.
         A `tol` below the rounding error (at most 1e-3, with features very large compared with lam) is replaced by it.
@@ -51,23 +51,26 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     coef_ : ndarray of shape (n_classes, n_features)
         With the linear kernel.
     dual_coef_ : ndarray of shape (n_samples, n_classes)
         With the other kernels: w_k = sum_i dual_coef_[i, k] Phi(x_i).
     intercept_ : ndarray of shape (n_classes,)
+        Constant in the score of each class.
     objective_ : float
-        J at the end.
+        Final value of J.
     objective_path_ : ndarray of shape (n_steps,)
         J over time, from W = 0. "cccp": one entry for each step of the start that found a new lowest J, and for each
         outer step; it never increases. "pegasos": one entry for each iterate.
     objective_times_ : ndarray of shape (n_steps,)
-        Seconds after which each entry was reached, without those for the Gram matrix.
+        Seconds from the start of the solver to each entry of `objective_path_`, without those for the Gram matrix.
     n_iter_ : int
         "cccp": outer steps. "pegasos": iterates after the first.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        If the rows of fit were a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Notes
     -----
@@ -170,5 +173,5 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
     def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:
         if self.solver == "pegasos":
             return solve_pegasos(problem, max_iter=self.max_iter, tol=self.tol)
-        # Always the same orders of the rows: they affect the speed, and hardly the minimum that is reached.
+        # The seed is fixed, since the orders of the rows affect the speed, and hardly the minimum.
         return solve_cccp(problem, rng=np.random.default_rng(0), max_iter=self.max_iter, tol=self.tol)

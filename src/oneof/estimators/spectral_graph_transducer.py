@@ -18,8 +18,8 @@ class SpectralGraphTransducer(GraphClassifier):
     In the l_+ rows labeled as the class, gamma_i is gamma_+ = sqrt(l_- / l_+) and Gamma_ii = l / (2 l_+). In the l_-
     rows labeled otherwise, gamma_i is gamma_- = -sqrt(l_+ / l_-) and Gamma_ii = l / (2 l_-). Elsewhere Gamma_ii is 0.
     The rank of the j-th eigenvector is j, unless several have one eigenvalue (see the notes). The threshold is halfway
-    between the two targets. With more than two classes, the class wins whose score is farthest on the way from gamma_-
-    to gamma_+. Every problem is solved exactly.
+    between the two targets. With more than two classes, each row gets the class with the largest relative score
+    (z - gamma_-) / (gamma_+ - gamma_-). Every problem is solved exactly.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class SpectralGraphTransducer(GraphClassifier):
     algorithm : {"exact", "approximate"}, default="exact"
         Neighbor search.
     max_iter : int, default=100
-        Largest number of iterations if rows have several candidates; without such rows there is one.
+        Maximum number of iterations if rows have several candidates; without such rows there is one.
     tol : float, default=0.01
         Above 0: largest remaining change of the distributions of rows with several candidates, estimated from the rate
         at which the changes shrink.
@@ -50,6 +50,7 @@ class SpectralGraphTransducer(GraphClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Distributions of the rows of fit, 0 outside their sets: those nearest to the relative scores
         (z - gamma_-) / (gamma_+ - gamma_-) of the classes.
@@ -60,8 +61,9 @@ class SpectralGraphTransducer(GraphClassifier):
     n_iter_ : int
         Number of iterations.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Set if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -73,26 +75,27 @@ class SpectralGraphTransducer(GraphClassifier):
     Notes
     -----
     Eigenvectors with the same eigenvalue, such as those with eigenvalue 0 in a graph of several components, all have
-    the lowest of their ranks, whereas published ranks increase. Any rotation of such vectors is an equivalent basis of
+    the lowest of their ranks. The published ranks increase. Any rotation of such vectors is an equivalent basis of
     their space. With separate ranks, the result would depend on the computed basis.
 
-    A row of several candidates counts for each class as q of a row of the class and as 1 - q of a row of another.
-    At first q is 1/|S|, then the resulting probability. The row is labeled as not of the classes outside its set.
+    A row of several candidates counts for each candidate class as q of a row of the class and 1 - q of a row of another
+    class. The initial q is 1/|S|; later it is the resulting probability. For a class outside the set, it counts as a
+    row of another class.
 
     A common factor of all features changes nothing, with two exceptions. `radius` (except for cosines) and a numeric
     `bandwidth` are in their unit, and an `affinity` function may depend on it. Different factors for single features
     change the result.
 
     `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
-    fit, weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor, but still
-    gets the mean: its own label is in `transduction_`. The probabilities are not calibrated.
+    fit. The mean is weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor,
+    but still gets the mean: its own label is in `transduction_`. The probabilities are not calibrated.
 
     Cosine similarities depend on the origin: features without a natural zero should be standardized first.
 
     References
     ----------
-    Joachims (2003), Transductive learning via spectral graph partitioning, ICML. The method of solution: Gander, Golub
-    & von Matt (1989), A constrained eigenvalue problem, Linear Algebra and its Applications 114.
+    Joachims (2003), Transductive learning via spectral graph partitioning, ICML. The solver: Gander, Golub & von
+    Matt (1989), A constrained eigenvalue problem, Linear Algebra and its Applications 114.
 
     Examples
     --------

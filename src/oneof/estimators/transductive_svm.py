@@ -18,8 +18,8 @@ from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_bool, check_choice, check_fraction, check_positive
 
 _REMEDIES = {
-    "max_epochs": "an SVM was not solved to its tolerance. Lower C, scale the features, or raise tol.",
-    "max_iter": "{} iterations were not enough. Raise max_iter or tol.",
+    "max_epochs": "an SVM was not solved to its tolerance. Lower C, scale the features, or increase tol.",
+    "max_iter": "{} iterations were not enough. Increase max_iter or tol.",
 }
 
 
@@ -47,8 +47,9 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         For two classes the fraction of ``classes_[1]`` in the unlabeled rows, from 0 to 1. For more, the fraction of
         each class in the rows that are unlabeled in its problem: different rows for each class, so that the fractions
         need not sum to 1. Given two fractions for two classes, the second is used. The number of positive rows is this
-        fraction of them, rounded (halves up). None: the fraction in the rows that are not full, where a row of several
-        candidates counts as 1/|S| for each. Pass it if it is known: no SVM can compensate an error of this fraction.
+        fraction of them, rounded (halves up). None: the fraction in the rows that are not unlabeled; a row of several
+        candidates counts as 1/|S| for each. Pass it if it is known: no SVM can compensate for an error of this
+        fraction.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         As in scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" need
         memory for n x n numbers.
@@ -59,8 +60,8 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     coef0 : float, default=0.0
         Constant of the "poly" kernel; at least 0.
     label_switching : {"multiple", "single"}, default="multiple"
-        Between two SVMs, switch the signs of as many disjoint pairs as would lower their losses, or, as published, of
-        the worst pair only.
+        Pairs of rows whose signs are switched between two SVMs. "multiple": all disjoint pairs whose losses decrease.
+        "single": the worst pair only, as published.
     cost_ratio : {"balanced", "paper"}, default="balanced"
         Initial ratio of the costs of positive and negative unlabeled rows: (1 - p) / p or p / (1 - p), where p is the
         positive fraction. "balanced" weighs both kinds alike and is that of the author's program; "paper" is that of
@@ -68,7 +69,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalized; otherwise b = 0.
     max_iter : int, default=10000
-        Largest number of SVMs of all rows solved for a class.
+        Maximum number of SVMs of all rows solved for a class.
     tol : float, default=1e-3
         Above 0: largest final violation of an optimality condition by a score, where the margin is 1; pairs that would
         gain no more than this are not switched. Before the last step the tolerance is sqrt(tol).
@@ -76,16 +77,19 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     coef_ : ndarray of shape (n_classes, n_features)
-        Set with the linear kernel. For two classes, the second row is w and the first -w.
+        Set with the linear kernel. For two classes, the second row is w, and the first is -w.
     dual_coef_ : ndarray of shape (n_samples, n_classes)
         Set with the other kernels: w_k = sum_i dual_coef_[i, k] Phi(x_i).
     intercept_ : ndarray of shape (n_classes,)
+        Constant in the score of each class.
     transduction_ : ndarray of shape (n_samples,)
-        A candidate of each row of fit. For two classes, that of the final sign of the row, so that exactly the given
-        number of unlabeled rows are positive; for more, that of the highest score.
+        A candidate of each row of fit. For two classes it is the class of the row's final sign, so that exactly the
+        given number of unlabeled rows are positive. For more classes it is the candidate with the highest score.
     objective_ : float
-        Final objective, summed over the binary problems: one for each class, for two classes that of the second only.
+        Final value of the objective, summed over the binary problems: one for each class; for two classes only that of
+        the second.
     objective_path_ : ndarray of shape (n_iter_,)
         Sum of the objectives of the binary problems after each SVM. A problem that has ended counts with its final
         value. While the costs of a problem are constant, its objective never increases.
@@ -94,8 +98,9 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     n_iter_ : int
         Largest number of SVMs solved for a class, without that of the labeled rows only.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Set if X is a DataFrame.
+        Column names of X; set only if X is a DataFrame.
 
     Warns
     -----
@@ -105,9 +110,9 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     Notes
     -----
     Candidate sets: in the problem of a class, a row is positive if its set is that class alone, negative if the class
-    is not in its set, and unlabeled otherwise. If no row is positive, or none negative, an SVM cannot give
-    the initial signs. They then depend on the distances to the mean of the rows whose sets contain the class, and to
-    the mean of the others: see `oneof.solvers.transductive.binary_labels`. A class in no set of a labeled row gets no
+    is not in its set, and unlabeled otherwise. If no row is positive, or none negative, an SVM cannot give the
+    initial signs. They then depend on the distances to the mean of the rows whose sets contain the class, and to the
+    mean of the others: see `oneof.solvers.transductive.binary_labels`. A class in no set of a labeled row gets no
     row, and the score -1 everywhere, unless `positive_fraction` is above 0 for it.
 
     For two classes `decision_function` is 2 f, the score of one class minus that of the other. The final sign of a row

@@ -1,7 +1,7 @@
 """Metrics of predictions, with and without true labels.
 
-`covering` has the metrics that need only candidate sets, `break_even` a metric of rankings with true labels, and
-`paired_tests` the comparison of two methods over several runs.
+Reading order: `covering` (metrics that need only candidate sets), `break_even` (a metric of rankings with true labels),
+`paired_tests` (comparison of two methods over several runs).
 """
 
 from oneof.metrics.break_even import precision_recall_breakeven_point

@@ -25,11 +25,17 @@ def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_
     classes : array-like of shape (n_classes,), optional
         All classes. Required if `y` does not have them: for an indicator whose columns are not 0, 1, ...
     sample_weight : array-like of shape (n_samples,), optional
+        At least 0.
 
     Returns
     -------
     float
         In [0, 1]; lower is better.
+
+    Raises
+    ------
+    LabelError
+        If every row has weight 0.
 
     References
     ----------
@@ -92,7 +98,7 @@ def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: A
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` takes.
     y_pred : array-like of shape (n_samples,)
-        Predicted labels. A label that is in no set is never covered.
+        Predicted labels. A label that is in no set is never correct.
     classes : array-like of shape (n_classes,), optional
         All classes. Required if `y` does not have them: for an indicator whose columns are not 0, 1, ...
     sample_weight : array-like of shape (n_samples,), optional
@@ -136,11 +142,12 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     classes : array-like of shape (n_classes,), optional
         Classes of the columns of `proba`; by default those of `y`. A label that is only in `y` has probability 0.
     sample_weight : array-like of shape (n_samples,), optional
+        At least 0.
 
     Returns
     -------
     float
-        In [0, 1]; higher is better. Never above the covering rate.
+        In [0, 1]; higher is better. It is at most the covering rate.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05) -> WinTieLoss:
     mean = difference.mean(axis=1)
     # Constant differences have a range near 0 because of rounding errors, for which the statistic is meaningless.
     constant = np.ptp(difference, axis=1) <= 1e-12
-    from scipy import stats  # takes half a second, which no other metric needs
+    from scipy import stats  # the import takes half a second, and no other metric needs it
 
     p = np.zeros(len(mean))
     if not constant.all():

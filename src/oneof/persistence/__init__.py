@@ -1,7 +1,7 @@
 """Model files: saved atomically, and loaded without executing code.
 
 A model file is a skops archive (a zip of JSON and plain arrays), never a pickle. Loading builds only the types that
-skops trusts by default (scikit-learn's estimators, plain containers, NumPy arrays) and those in `TRUSTED`.
+skops trusts by default (scikit-learn's estimators, built-in containers, NumPy arrays) and those in `TRUSTED`.
 
 Reading order: this file (`save` and `load`), `archive` (checks before anything is built), `trusted` (the allowed
 types), `libsvm_checks` (checks of the loaded arrays).
@@ -145,8 +145,8 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model from a file written by `save`.
 
-    First the declared sizes and the checksums are checked, then the names of all types in the file; only then are
-    objects built. Checksums detect damage, not attacks: an attacker can renew them, but cannot build untrusted types.
+    First the declared sizes and the checksums are checked, then the names of all types in the file; objects are built
+    only afterwards. Checksums detect damage, not attacks: an attacker can renew them, but cannot build untrusted types.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Warns
     -----
     UserWarning
-        If the model was made with another version of scikit-learn.
+        If the model was saved with another version of scikit-learn.
 
     Raises
     ------
@@ -225,8 +225,7 @@ def _check_format(path: Path, written: Any, oneof_version: Any) -> None:
     if written != FORMAT_VERSION:
         raise ModelFileError(
             f"{path} has format {written}, written by oneof {oneof_version}; this version reads format "
-            f"{FORMAT_VERSION}. "
-            "Fit the model again, or use the version that wrote it."
+            f"{FORMAT_VERSION}. Fit the model again, or use the version that wrote it."
         )
 
 
@@ -249,11 +248,11 @@ def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
 
 
 def _compare_versions(path: Path, content: Mapping[str, Any]) -> None:
-    then, now = content.get("sklearn_version"), version("scikit-learn")
-    if then != now:
+    saved_version, installed_version = content.get("sklearn_version"), version("scikit-learn")
+    if saved_version != installed_version:
         warnings.warn(
-            f"{path} was written with scikit-learn {then}, and {now} is installed. Check some predictions, or fit the "
-            "model again.",
+            f"{path} was written with scikit-learn {saved_version}, and {installed_version} is installed. Check some "
+            "predictions, or fit the model again.",
             UserWarning,
             stacklevel=3,
         )

@@ -21,7 +21,7 @@ _JSON_EXPANSION = 20
 def import_skops() -> Any:
     """Return `skops.io`."""
     try:
-        with _without_other_arrays():
+        with _without_array_backends():
             import skops.io
     except ImportError:
         raise MissingExtraError("skops", "cli") from None
@@ -29,7 +29,7 @@ def import_skops() -> Any:
 
 
 @contextlib.contextmanager
-def _without_other_arrays() -> Iterator[None]:
+def _without_array_backends() -> Iterator[None]:
     """Hide scikit-learn's helpers for torch and dask while skops searches all of scikit-learn for estimators.
 
     They contain no estimators, and importing them imports torch and dask, which takes three seconds. None in
@@ -48,9 +48,8 @@ def untrusted_types(data: bytes, skops_io: Any) -> str:
     """Return the names of the first untrusted types in a file, without building objects."""
     untrusted = set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if b'"RandomGeneratorNode"' in archive.read(
-            _SCHEMA
-        ):  # trusted by skops, but its seed may need any amount of memory
+        # skops trusts random generators, but their seed may need any amount of memory.
+        if b'"RandomGeneratorNode"' in archive.read(_SCHEMA):
             untrusted.add("numpy.random.Generator")
     names = sorted(untrusted)
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
@@ -132,7 +131,7 @@ def _check_members(archive: zipfile.ZipFile, file_size: int) -> None:
                 elif loader == "SparseMatrixNode":
                     _check_sparse(archive, member)
             elif str(node.get("__module__")).startswith("scipy.sparse") and "content" in node:
-                raise DataError("a sparse matrix in it has an untrusted structure")
+                raise DataError("a sparse matrix in the file has an untrusted structure")
             pending.extend(node.values())
         elif isinstance(node, list):
             pending.extend(node)
@@ -144,7 +143,7 @@ def _check_sparse(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
     content = io.BytesIO(archive.read(member))
     with zipfile.ZipFile(content) as inner:
         check_members(inner, member.file_size)
-        for part in inner.infolist():
-            check_array(inner, part)
+        for array_member in inner.infolist():
+            check_array(inner, array_member)
     content.seek(0)
     load_npz(content).check_format(full_check=True)

@@ -51,15 +51,15 @@ def _is_consistent(svm: Any) -> bool:
         n_classes = len(n_support)  # 2 for regression and one-class SVMs
         n_pairs = n_classes * (n_classes - 1) // 2
         vectors, weights, sparse = svm.support_vectors_, svm._dual_coef_, bool(svm._sparse)
-        by_index = callable(svm.kernel) or svm.kernel == "precomputed"
+        has_gram = callable(svm.kernel) or svm.kernel == "precomputed"
         empty = np.zeros(0)  # scikit-learn is removing the probabilities of these estimators
         prob_a, prob_b = getattr(svm, "_probA", empty), getattr(svm, "_probB", empty)
         has_probability = getattr(svm, "_effective_probability", getattr(svm, "probability", False))
         if svm._impl in CLASSIFIERS and (n_support.min() < 0 or n_support.sum() != size):
             return False
-        if sparse != (sp.issparse(vectors) and sp.issparse(weights)) or (sparse and by_index):
+        if sparse != (sp.issparse(vectors) and sp.issparse(weights)) or (sparse and has_gram):
             return False
-        if by_index:  # a support vector is then a column of the Gram matrix
+        if has_gram:  # a support vector is then a column of the Gram matrix
             valid = np.all((svm.support_ >= 0) & (svm.support_ < svm.shape_fit_[0]))
         else:
             valid = vectors.shape == (size, svm.n_features_in_)

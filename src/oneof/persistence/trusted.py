@@ -60,4 +60,4 @@ TRUSTED: tuple[str, ...] = (
     "scipy.sparse._csr.csr_matrix",
     "numpy.dtype",  # SimpleImputer and OneHotEncoder store the type of their input
 )
-"""The trusted types besides those that skops trusts by default."""
+"""Trusted types, in addition to those that skops trusts by default."""

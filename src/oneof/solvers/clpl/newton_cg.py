@@ -27,12 +27,18 @@ class CLPLSolution:
 
     weights: Floats
     """(K, D): D = d, or d + 1 with the intercept b in the last column."""
-    objective: float
+    objective_path: Floats
+    """(n_values,): f at the start of the Newton steps and after each of them."""
     gradient: Floats
     """(K, D)."""
     n_iter: int
     """Newton steps; 1 if dual ascent alone reached the minimum."""
     converged: bool
+
+    @property
+    def objective(self) -> float:
+        """Final value of f."""
+        return float(self.objective_path[-1])
 
 
 class LineFunction(Protocol):
@@ -54,7 +60,7 @@ class Objective(Protocol):
 
     @property
     def blocks_fit(self) -> bool:
-        """Whether the Hessian's blocks are small enough to be factorized."""
+        """True if the Hessian's blocks are small enough to be factorized."""
 
     def penalized(self, weights: Floats) -> Floats:
         """Return the weights with 0 for the intercept."""
@@ -126,7 +132,7 @@ def solve_clpl(
         if gap <= tol**2:
             scores = problem.matvec(initial)
             objective, gradient = problem.objective(initial, scores), problem.gradient(initial, scores)
-            return CLPLSolution(initial, objective, gradient, 1, converged=True)
+            return CLPLSolution(initial, np.array([objective]), gradient, 1, converged=True)
     return minimize(problem, max_iter=max_iter, tol=tol, initial=initial)
 
 
@@ -135,9 +141,11 @@ def minimize(problem: Objective, *, max_iter: int, tol: float, initial: Floats |
     """Minimize an objective; the other parameters are those of `solve_clpl`."""
     weights = np.zeros(problem.shape) if initial is None else np.array(initial, dtype=np.float64)
     n_iter, converged, accuracy, blocks = 0, False, 0.1, False
+    objective_path = []
     while True:
         scores = problem.matvec(weights)
         objective, gradient = problem.objective(weights, scores), problem.gradient(weights, scores)
+        objective_path.append(objective)
         step, n_products = _newton_step(problem, scores, gradient, accuracy, blocks=blocks)
         decrement = -float((gradient * step).sum())
         if not (np.isfinite(objective) and np.isfinite(decrement)):
@@ -155,7 +163,7 @@ def minimize(problem: Objective, *, max_iter: int, tol: float, initial: Floats |
         weights = weights + length * step
         accuracy = min(0.1, float(np.sqrt(decrement / objective)))
         n_iter += 1
-    return CLPLSolution(weights, objective, gradient, n_iter, converged)
+    return CLPLSolution(weights, np.array(objective_path), gradient, n_iter, converged)
 
 
 def _newton_step(

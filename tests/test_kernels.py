@@ -1,5 +1,6 @@
 """Kernels of Gaussian processes: scikit-learn's values for all types of rows, without loss of digits."""
 
+import contextlib
 import tracemalloc
 
 import array_api_strict
@@ -24,6 +25,9 @@ import oneof.kernels.gaussian_process
 import oneof.kernels.pairwise
 from oneof.errors import InputError
 from oneof.kernels import covariance, is_psd_by_construction, variances
+
+with contextlib.suppress(ImportError):
+    import torch  # noqa: F401 - its BLAS must be loaded before oneof.parallel lists the BLAS libraries
 
 SCALES = (0.5, 2.0, 1.0, 3.0)
 KERNELS = [

@@ -1,5 +1,7 @@
 """Likelihoods, factors and modes in other array namespaces equal those in NumPy."""
 
+import contextlib
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -12,6 +14,9 @@ from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table
 from tests.solvers.laplace.problems import SHARPNESSES, problem
+
+with contextlib.suppress(ImportError):
+    import torch  # noqa: F401 - its BLAS must be loaded before oneof.parallel lists the BLAS libraries
 
 
 @pytest.fixture(params=["torch", "array_api_strict"])

@@ -141,22 +141,22 @@ def test_the_limit_of_a_forked_child_ends(inside):
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     """LOORidge with several kernels and PLECOC give identical results for any number of threads."""
     X, y = load_iris(return_X_y=True)
-    models = []
+    results = []
     for number in (1, 2, 3):
         monkeypatch.setattr(parallel, "n_available_threads", lambda number=number: number)
-        models.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
-    for ridge, codes in models[1:]:
-        np.testing.assert_array_equal(ridge.label_distributions_, models[0][0].label_distributions_)
-        np.testing.assert_array_equal(codes.decision_function(X), models[0][1].decision_function(X))
+        results.append((LOORidge().fit(X, y), PLECOC(random_state=0, n_jobs=number).fit(X, y)))
+    for ridge, codes in results[1:]:
+        np.testing.assert_array_equal(ridge.label_distributions_, results[0][0].label_distributions_)
+        np.testing.assert_array_equal(codes.decision_function(X), results[0][1].decision_function(X))
 
 
 class RecordsThreads(LogisticRegression):
     """Records the number of BLAS threads during fit."""
 
-    n_threads: ClassVar[list[set[int]]] = []
+    n_threads_of_fits: ClassVar[list[set[int]]] = []
 
     def fit(self, X, y, sample_weight=None):
-        self.n_threads.append(blas_threads())
+        self.n_threads_of_fits.append(blas_threads())
         return super().fit(X, y, sample_weight)
 
 
@@ -164,12 +164,12 @@ class RecordsThreads(LogisticRegression):
 def test_classifiers_fitted_in_parallel_have_one_blas_thread_each(n_jobs, expected):
     """Binary classifiers fitted in parallel have one BLAS thread each; those fitted sequentially use all threads."""
     X, y = load_iris(return_X_y=True)
-    Watching.n_threads.clear()
+    RecordsThreads.n_threads_of_fits.clear()
     with threadpool_limits(2, user_api="blas"):
         PLECOC(RecordsThreads(), code_length=3, n_jobs=n_jobs, random_state=0).fit(X, y)
         assert blas_threads() == {2}
-    assert Watching.n_threads
-    assert all(n == expected for n in Watching.n_threads)
+    assert RecordsThreads.n_threads_of_fits
+    assert all(n_threads == expected for n_threads in RecordsThreads.n_threads_of_fits)
 
 
 def test_parallel_neighbor_searches_restore_the_blas_threads():

@@ -11,7 +11,7 @@ def test_every_dependency_is_in_the_table() -> None:
     for group, required in supply.declared().items():
         for line in required:
             assert f"`{line}`" in page, f"{line} of {group or 'the core'} is new: run {COMMAND}"
-            if group not in supply.FOR_WORK:
+            if group not in supply.DEVELOPMENT_GROUPS:
                 assert supply._NAME.match(line)[0] in supply.PURPOSES
 
 

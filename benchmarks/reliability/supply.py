@@ -119,7 +119,7 @@ def make_page():
         "|---|---|---|---|---|",
     ]
     for group, required in groups.items():
-        if group in FOR_WORK:
+        if group in DEVELOPMENT_GROUPS:
             continue
         for line in required:
             name = _NAME.match(line)[0]

@@ -66,7 +66,7 @@ def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any)
     assert result.code == 0, result.err
     assert "http://127.0.0.1:" in result.out
     assert "40 rows remain" in result.out
-    assert "is new" in result.err
+    assert "is added" in result.err
     assert sqlite3.connect("birds-answers.sqlite").execute("SELECT count(*) FROM entries").fetchone() == (20,)
     exported = run("label", bare, *LABEL, *CLASSES, "--export", "labeled.csv", "--json")
     assert json.loads(exported.out)["n_remaining"] == 40

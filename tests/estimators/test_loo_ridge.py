@@ -204,9 +204,9 @@ def test_computations_that_exceed_the_memory_are_rejected(monkeypatch):
     """With 10 kB of memory, the error has a remedy."""
     monkeypatch.setattr("oneof.validation.os.sysconf", lambda _: 100)
     X, mask = table(60)
-    with pytest.raises(InputError, match='pass approximation="nystroem"'):
+    with pytest.raises(InputError, match='Pass approximation="nystroem"'):
         LOORidge("rbf").fit(X, mask)
-    with pytest.raises(InputError, match="pass one `kernel` and one of `features`"):
+    with pytest.raises(InputError, match="Pass one `kernel` and one of `features`"):
         LOORidge("rbf", approximation="nystroem", n_components=20).fit(X, mask)
     with pytest.raises(InputError, match="lower n_components"):
         LOORidge("rbf", features="standard", approximation="nystroem", n_components=20).fit(X, mask)

@@ -305,5 +305,5 @@ def test_a_kernel_that_would_not_fit_in_memory_raises(monkeypatch):
     """The size of the Gram matrix is compared with the memory before it is computed."""
     X, _, labels = two_clusters()
     monkeypatch.setattr("os.sysconf", lambda _: 100)
-    with pytest.raises(InputError, match=r'all pairs of 80 rows would need .* set kernel="linear"'):
+    with pytest.raises(InputError, match=r'all pairs of 80 rows would need .* Set kernel="linear"'):
         TransductiveSVM(kernel="rbf").fit(X, labels)

@@ -39,10 +39,10 @@ INVARIANT_TO_EACH_UNIT = {
 
 
 def scores_and_labels(model, factors):
-    """Return the probabilities, or the scores, of new rows and the labels of those of fit."""
-    random = np.random.default_rng(0)
-    truth = random.integers(0, 3, 40)
-    X, new = random.normal(size=(40, 3)) + 2 * np.eye(3)[truth], random.normal(size=(10, 3)) + 1
+    """Return the probabilities or scores of new rows, and the disambiguated labels of the rows of fit."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 40)
+    X, new = rng.normal(size=(40, 3)) + 2 * np.eye(3)[truth], rng.normal(size=(10, 3)) + 1
     mask = np.eye(3, dtype=bool)[truth]
     mask[10:18] |= rng.random((8, 3)) < 0.5
     mask[18:] = True
@@ -53,20 +53,20 @@ def scores_and_labels(model, factors):
 
 @pytest.mark.parametrize("name", [*INVARIANT_TO_COMMON_UNIT, *INVARIANT_TO_EACH_UNIT])
 def test_one_factor_for_all_features_changes_nothing(name):
-    """A common unit of the features, smaller or larger, is seen in no score of new rows and no label of old ones."""
-    model = {**ALIKE, **EACH}[name]
+    """A common factor, small or large, changes neither the scores of new rows nor the labels of the rows of fit."""
+    model = {**INVARIANT_TO_COMMON_UNIT, **INVARIANT_TO_EACH_UNIT}[name]
     scores, labels = scores_and_labels(model, 1.0)
     for factor in (2.0**-40, 2.0**60, *([2.0**-200] if "Transductive" in name else [])):
-        new_scores, new_labels = scores_and_labels(model, factor)
-        # Densities have a unit, whose logarithm is rounded.
-        np.testing.assert_allclose(new_scores, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
-        np.testing.assert_array_equal(new_labels, labels)
+        scaled_scores, scaled_labels = scores_and_labels(model, factor)
+        # The densities include the logarithm of the unit, which is rounded.
+        np.testing.assert_allclose(scaled_scores, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
+        np.testing.assert_array_equal(scaled_labels, labels)
 
 
 @pytest.mark.parametrize("name", INVARIANT_TO_EACH_UNIT)
 def test_a_factor_for_each_feature_changes_nothing(name):
-    """Nor is it seen in which units the features are beside each other."""
-    scores, labels = scores_and_labels(EACH[name], 1.0)
-    new_scores, new_labels = scores_and_labels(EACH[name], np.array([2.0**-20, 1.0, 2.0**30]))
-    np.testing.assert_allclose(new_scores, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
-    np.testing.assert_array_equal(new_labels, labels)
+    """A different factor for each feature changes neither scores nor labels."""
+    scores, labels = scores_and_labels(INVARIANT_TO_EACH_UNIT[name], 1.0)
+    scaled_scores, scaled_labels = scores_and_labels(INVARIANT_TO_EACH_UNIT[name], np.array([2.0**-20, 1.0, 2.0**30]))
+    np.testing.assert_allclose(scaled_scores, scores, rtol=0, atol=1e-12 if "Gaussian" in name else 0)
+    np.testing.assert_array_equal(scaled_labels, labels)

@@ -45,8 +45,8 @@ def test_answers_that_agree_are_intersected(answers):
 
 @given(st.lists(sets, min_size=1, max_size=4))
 def test_without_top_the_union_remains(answers):
-    """With ``top=None`` the candidates are the union of the informative answers."""
-    candidates = set(np.flatnonzero(combined([answer_of(str(i), s) for i, s in enumerate(answers)], top=None)))
+    """With ``top_k=None`` the candidates are the union of the informative answers."""
+    candidates = set(np.flatnonzero(combined([answer_of(str(i), s) for i, s in enumerate(answers)], top_k=None)))
     informative = [s for s in answers if len(s) < K]
     assert candidates == (set.union(*informative) if informative else set(range(K)))
 

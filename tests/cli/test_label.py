@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -250,3 +251,13 @@ def test_labels_that_are_formulas(run: Run, bare: Path) -> None:
     assert result.code == 0
     assert "'=1+1', '+x' as a formula" in result.err
     assert "formula" not in run("label", bare, *LABEL, *CLASSES, "--answers", "a", "--export", "out.csv").err
+
+
+def test_a_missing_extra_leaves_no_file(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the packages of the page the command names the extra, and creates no file of answers."""
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    before = set(Path.cwd().iterdir())
+    result = run("label", bare, *LABEL, *CLASSES)
+    assert result.code == 2
+    assert "oneof[labeling]" in result.err
+    assert set(Path.cwd().iterdir()) == before

@@ -121,7 +121,7 @@ def run(
         from oneof.cli.inputs import ReadOptions
         from oneof.files import check_not_input
         from oneof.io import Overrides
-        from oneof.labeling.server import LabelingServer
+        from oneof.labeling.server import LabelingServer, check_server_installed
 
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
@@ -131,6 +131,8 @@ def run(
             show, images, options.split(hide), method, strategy, annotations_per_item, answers_file, seed
         )
         check_not_input([path for path in (export, answers_file) if path], [table, *(imports or ())])
+        if export is None:
+            check_server_installed()  # before the file of the answers is created
         opened = open_session(table, read_options, label_options, background=export is None)
         with opened.session as session:
             for sentence in opened.notes:

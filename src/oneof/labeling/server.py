@@ -6,6 +6,7 @@ that writes must come from the page of the server, which the browser confirms by
 which a form cannot send. No response may be read by another origin.
 """
 
+import importlib
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -150,6 +151,20 @@ HOST = "127.0.0.1"
 _MAX_PORT = 65_535
 
 
+def check_server_installed() -> None:
+    """Raise unless the packages of the server are installed.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    for package in ("starlette", "uvicorn"):
+        try:
+            importlib.import_module(package)
+        except ImportError as error:
+            raise MissingExtraError(error.name or package, "labeling") from None
+
+
 class LabelingServer:
     """Server of the labeling page of a session, on localhost only.
 
@@ -188,11 +203,9 @@ class LabelingServer:
         images: "ImageFolder | None" = None,
         port: int = 0,
     ) -> None:
-        try:
-            import starlette  # noqa: F401 - imported here so that a missing starlette is an error of one line
-            import uvicorn
-        except ImportError as error:
-            raise MissingExtraError(error.name or "uvicorn", "labeling") from None
+        check_server_installed()
+        import uvicorn
+
         from oneof.labeling.app import PageOptions, make_app
 
         if not isinstance(session, LabelingSession):

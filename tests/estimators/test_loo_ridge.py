@@ -208,7 +208,7 @@ def test_computations_that_exceed_the_memory_are_rejected(monkeypatch):
         LOORidge("rbf").fit(X, mask)
     with pytest.raises(InputError, match="Pass one `kernel` and one of `features`"):
         LOORidge("rbf", approximation="nystroem", n_components=20).fit(X, mask)
-    with pytest.raises(InputError, match="lower n_components"):
+    with pytest.raises(InputError, match="Lower n_components"):
         LOORidge("rbf", features="standard", approximation="nystroem", n_components=20).fit(X, mask)
     wide = sp.csr_array((np.ones(10), (np.arange(10), np.arange(10))), shape=(10, 1000))
     with pytest.raises(InputError, match='pass features="l2"'):

@@ -211,5 +211,5 @@ def test_computations_that_exceed_the_memory_are_rejected(monkeypatch):
     with pytest.raises(InputError, match="Lower n_components"):
         LOORidge("rbf", features="standard", approximation="nystroem", n_components=20).fit(X, mask)
     wide = sp.csr_array((np.ones(10), (np.arange(10), np.arange(10))), shape=(10, 1000))
-    with pytest.raises(InputError, match='pass features="l2"'):
+    with pytest.raises(InputError, match='Pass features="l2"'):
         LOORidge("rbf", features="standard").fit(wide, np.arange(10) % 2)

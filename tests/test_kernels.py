@@ -238,7 +238,8 @@ def test_other_kernels_are_called(kernel, form, rows):
 def test_other_kernels_need_numpy_rows(kernel, form, rows):
     """User-defined kernels, subclasses and rarer kernels raise an error for rows of other array namespaces."""
     for function in (covariance, variances):
-        with pytest.raises(InputError, match=r"for NumPy rows only\. Pass NumPy rows, or a kernel made of"):
+        message = r"is evaluated for NumPy rows only\. Pass NumPy rows, or a kernel made of"
+        with pytest.raises(InputError, match=message):
             function(kernel, form(rows[0]))
 
 

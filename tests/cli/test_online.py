@@ -127,7 +127,8 @@ def test_truth_that_is_not_a_class_is_rejected(run: Run, learned: Path) -> None:
     birds.with_columns(pl.Series("truth", ["owl"] * 7 + ["owl|wren"] + [""] * 52)).write_csv("new.2024.csv")
     result = run("predict", learned, "new.2024.csv", "--truth", "truth")
     assert result.code == 2
-    assert "new.2024.csv, row 7: the truth column 'truth' contains 'owl|wren', which is not a class" in result.err
+    message = "new.2024.csv, row 7: the truth column 'truth' contains 'owl|wren', which is not a class of the model"
+    assert message in result.err
     assert [file.name for file in Path.cwd().iterdir()] == ["new.2024.csv"]
     assert run("predict", learned, "new.2024.csv").code == 0
     assert Path("new.2024-predictions.csv").exists()

@@ -18,13 +18,17 @@ from oneof.solvers.loo_ridge import (
     runner_up_classes,
     solve_loo_ridge,
 )
-from oneof.typing import FeatureMatrix, Floats, Ints, Mask
+from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_choice, check_positive, check_random_state
 
 MAX_EXACT_ROWS = 6000
 """Number of used rows up to which approximation="auto" is exact."""
-MAX_STACKING_ROWS = 3000
-"""Maximum number of rows on which the kernels are weighted with an approximation."""
+MAX_STACKING_ROWS = 1000
+"""Maximum number of rows, evenly spaced, on which the kernels are weighted."""
+MAX_MAP_ROWS = 10_000
+"""Maximum number of rows, evenly spaced, to which the feature transformations are fitted."""
+MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 1000, 4000, 250_000_000
+"""Limits of the default number of landmarks, and of the number of entries of their features."""
 
 
 class LOORidge(DecisionFunctionMixin, CandidateClassifier):
@@ -146,16 +150,18 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         lam: float = 0.05,
         max_iter: int = 25,
         *,
+        tol: float = 1e-3,
         features: Literal["auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"] = "auto",
         unlabeled: Literal["ignore", "class_mass"] = "ignore",
         approximation: Literal["auto", "nystroem"] | None = "auto",
-        n_components: int = 1000,
+        n_components: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.distractors = distractors
         self.lam = lam
         self.max_iter = max_iter
+        self.tol = tol
         self.features = features
         self.unlabeled = unlabeled
         self.approximation = approximation
@@ -186,16 +192,21 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         ignored = candidates.is_unlabeled if self.unlabeled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.from_mask(candidates.mask[used])
-        names, kernels = zip(*iter_kernels(self.kernel, self.features, rows, used), strict=True)
-        landmarks, stacking_rows = self._sample_landmarks(sets.unlabeled)
+        used_rows = rows if len(used) == rows.shape[0] else rows[used]
+        map_rows = (
+            used_rows if self._is_precomputed() else used_rows[_evenly_spaced(np.arange(len(used)), MAX_MAP_ROWS)]
+        )
+        names, kernels = zip(*iter_kernels(self.kernel, self.features, map_rows, used), strict=True)
         solution = solve_loo_ridge(
             kernels,
+            used_rows,
             sets,
             lam=float(self.lam),
             max_iter=int(self.max_iter),
+            tol=float(self.tol),
             distractor_model=None if self.distractors == "auto" else self.distractors,
-            landmarks=landmarks,
-            stacking_rows=stacking_rows,
+            landmarks=self._draw_landmarks(len(used)),
+            stacking_rows=_evenly_spaced(np.flatnonzero(~sets.unlabeled), MAX_STACKING_ROWS),
         )
         self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))
         self._set_fitted_attributes(solution, rows, used, candidates)
@@ -226,8 +237,10 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     def _check_parameters(self) -> None:
         check_kernel(self.kernel, self.features)
         check_positive("lam", self.lam)
-        for name in ("max_iter", "n_components"):
-            check_positive(name, getattr(self, name), integer=True)
+        check_positive("max_iter", self.max_iter, integer=True)
+        check_positive("tol", self.tol, allow_zero=True)
+        if self.n_components is not None:
+            check_positive("n_components", self.n_components, integer=True)
         check_choice("distractors", self.distractors, ("auto", *DISTRACTOR_MODELS))
         check_choice("unlabeled", self.unlabeled, ("ignore", "class_mass"))
         check_choice("approximation", self.approximation, ("auto", None, "nystroem"))
@@ -261,15 +274,16 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         self.label_changes_ = selection.changes
         self.n_iter_ = max(len(self.label_changes_), 1)
 
-    def _sample_landmarks(self, unlabeled: Mask) -> tuple[Ints | None, Ints | None]:
-        """Return the landmarks and the labeled rows on which kernels are weighted; None if the exact form is used."""
-        n, rng = len(unlabeled), check_random_state(self.random_state)
+    def _draw_landmarks(self, n: int) -> Ints | None:
+        """Return the indices of the landmarks among n used rows; None if the exact form is used."""
         if self.approximation is None or (
             self.approximation == "auto" and (n <= MAX_EXACT_ROWS or self._is_precomputed())
         ):
-            return None, None
-        order = rng.permutation(n)
-        return np.sort(order[: int(self.n_components)]), np.sort(order[~unlabeled[order]][:MAX_STACKING_ROWS])
+            return None
+        m = self.n_components
+        if m is None:
+            m = min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)
+        return np.sort(check_random_state(self.random_state).permutation(n)[: int(m)])
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._model.scores(rows)
@@ -288,3 +302,10 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
+
+
+def _evenly_spaced(rows: Ints, max_rows: int) -> Ints:
+    """Return at most `max_rows` of the rows."""
+    if len(rows) <= max_rows:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, max_rows).astype(np.int64)]

@@ -1,17 +1,17 @@
-"""Kernels of transformed features: radial kernels behind a feature map, callables and precomputed Gram matrices.
+"""Kernels of transformed features: radial kernels behind a feature map, callables, precomputed Gram matrices, and sums.
 
 All have the methods `transform`, `gram` and `support_rows` that `oneof.solvers.loo_ridge` requires.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
 
 from oneof.errors import InputError
+from oneof.kernels.city_block import city_block_distances
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, FeatureMap, default_maps
 from oneof.kernels.gaussian_process import covariance
 from oneof.kernels.pairwise import check_gram, check_square, squares, total_variance
@@ -26,7 +26,24 @@ LAPLACIAN_GAMMA = 1.5
 """Rate gamma of exp(-gamma |x - y|_1 / d), for d standardized features."""
 _VARIANCE_RTOL = 1e-12
 """Total variance, relative to the mean square of the rows, below which it is rounding and the rows are one point."""
-_TILE = 1024
+MIN_FLOAT32_ENTRIES = 1_000_000
+"""Number of entries of the rows from which kernels are evaluated in float32."""
+
+MappedRows: TypeAlias = Any
+"""Rows in the representation of a kernel."""
+
+
+class RowKernel(Protocol):
+    """A kernel with its own representation of the rows."""
+
+    def transform(self, X: FeatureMatrix) -> MappedRows:
+        """Return the rows in the representation of the kernel."""
+
+    def gram(self, rows: MappedRows, other_rows: MappedRows | None = None) -> Floats:
+        """Return k of transformed rows, (n, m); without `other_rows`, of the rows with themselves, as a new array."""
+
+    def support_rows(self, rows: MappedRows) -> MappedRows:
+        """Return the representation of transformed rows that a fitted model stores."""
 
 
 @dataclass(frozen=True)
@@ -37,24 +54,26 @@ class MappedKernel:
     name: str
     """"rbf": squared Euclidean distances; "laplacian": city-block distances, of dense features."""
     scale: float
+    dtype: str = "float64"
+    """Precision of the transformed rows and of the values."""
 
     @classmethod
-    def from_rows(cls, feature_map: FeatureMap, name: str, rows: FeatureMatrix) -> "MappedKernel":
+    def from_rows(cls, feature_map: FeatureMap, name: str, rows: FeatureMatrix, dtype: str) -> "MappedKernel":
         """Compute the scale from transformed rows."""
         scale = total_variance(rows) if name == "rbf" else float(rows.shape[1])
         size = float(squares(rows).mean()) if name == "rbf" else 1.0
-        return cls(feature_map, name, scale if scale > _VARIANCE_RTOL * size else 1.0)
+        return cls(feature_map, name, scale if scale > _VARIANCE_RTOL * size else 1.0, dtype)
 
     def transform(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the transformed features."""
-        return self.feature_map(X)
+        return self.feature_map(X).astype(self.dtype, copy=False)
 
     def support_rows(self, rows: FeatureMatrix) -> FeatureMatrix:
         """Return the transformed features."""
         return rows
 
     def gram(self, rows: FeatureMatrix, other_rows: FeatureMatrix | None = None) -> Floats:
-        """Return k of transformed rows, (n, m); without `other_rows`, of the rows with themselves, exactly symmetric.
+        """Return k of transformed rows, (n, m); without `other_rows`, of the rows with themselves.
 
         Raises
         ------
@@ -62,7 +81,8 @@ class MappedKernel:
             If distances overflow, or the kernel is "laplacian" and the rows are sparse.
         """
         if rows.shape[1] == 0:
-            return np.ones((rows.shape[0], rows.shape[0] if other_rows is None else other_rows.shape[0]))
+            m = rows.shape[0] if other_rows is None else other_rows.shape[0]
+            return np.ones((rows.shape[0], m), dtype=self.dtype)
         if self.name == "rbf":
             from sklearn.gaussian_process.kernels import RBF
 
@@ -71,7 +91,9 @@ class MappedKernel:
             return gram
         if sp.issparse(rows):
             raise InputError('kernel="laplacian" requires features="standard", "quantile" or "spherical".')
-        return _laplacian(rows, rows if other_rows is None else other_rows, self.scale, symmetric=other_rows is None)
+        distances = city_block_distances(rows, rows if other_rows is None else other_rows)
+        distances *= -LAPLACIAN_GAMMA / self.scale
+        return np.exp(distances, out=distances)
 
 
 @dataclass(frozen=True)
@@ -88,8 +110,7 @@ class CallableKernel:
         """Return the values of the function."""
         if other_rows is not None:
             return self.kernel.gram(rows, other_rows)
-        gram = check_gram(self.kernel.gram(rows, rows), np.arange(rows.shape[0]))
-        return np.array(gram, order="C")  # a copy, since the caller overwrites it and the function may own it
+        return check_gram(self.kernel.gram(rows, rows), np.arange(rows.shape[0]))
 
     def support_rows(self, rows: FeatureMatrix) -> FeatureMatrix:
         """Return the rows."""
@@ -111,11 +132,55 @@ class PrecomputedGram:
         """Return the given values."""
         if other_rows is not None:
             return np.asarray(rows)
-        return np.array(check_gram(rows, self.used), dtype=np.float64, order="C")
+        return check_gram(rows, self.used)
 
     def support_rows(self, rows: FeatureMatrix) -> FeatureMatrix:
         """Return an empty array: new rows are given by their kernel values."""
         return rows[:0]
+
+
+@dataclass(frozen=True)
+class KernelSum:
+    """Weighted sum of kernels. Kernels with the same feature map share the transformed rows."""
+
+    kernels: Sequence[RowKernel]
+    weights: Floats
+    """(number of kernels,)"""
+    sources: Sequence[int]
+    """For each kernel, the index of its transformed rows."""
+
+    @classmethod
+    def from_kernels(cls, kernels: Sequence[RowKernel], weights: Floats) -> "KernelSum":
+        """Find the kernels that share a feature map."""
+        maps = [id(getattr(kernel, "feature_map", kernel)) for kernel in kernels]
+        distinct = list(dict.fromkeys(maps))
+        return cls(list(kernels), np.asarray(weights, dtype=np.float64), [distinct.index(key) for key in maps])
+
+    def transform(self, X: FeatureMatrix) -> list[MappedRows]:
+        """Return the rows in the representation of each feature map."""
+        return [self.kernels[self.sources.index(i)].transform(X) for i in range(max(self.sources) + 1)]
+
+    def support_rows(self, rows: list[MappedRows]) -> list[MappedRows]:
+        """Return the representations that a fitted model stores."""
+        return [self.kernels[self.sources.index(i)].support_rows(mapped) for i, mapped in enumerate(rows)]
+
+    def gram(self, rows: list[MappedRows], other_rows: list[MappedRows] | None = None) -> Floats:
+        """Return the weighted sum of the values, as a new array."""
+        total = None
+        for kernel, weight, source in zip(self.kernels, self.weights, self.sources, strict=True):
+            values = kernel.gram(rows[source], None if other_rows is None else other_rows[source])
+            if total is None:
+                total = values * values.dtype.type(weight)
+            else:
+                values *= values.dtype.type(weight)
+                total += values
+        assert total is not None
+        return total
+
+
+def take_rows(rows: list[MappedRows], index: Any) -> list[MappedRows]:
+    """Return some rows of each representation."""
+    return [mapped[index] for mapped in rows]
 
 
 def check_kernel(kernel: Any, features: Any) -> None:
@@ -133,49 +198,39 @@ def check_kernel(kernel: Any, features: Any) -> None:
         )
 
 
-def iter_kernels(
-    kernel: Any, features: str, rows: FeatureMatrix, used: Ints
-) -> Iterator[tuple[str, tuple[Any, FeatureMatrix]]]:
-    """Yield the name of each kernel to be fitted, with the kernel and the used rows in its representation.
+def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) -> Iterator[tuple[str, RowKernel]]:
+    """Yield the name of each kernel, and the kernel fitted to the rows.
 
-    CSR rows are made dense for the maps that do not keep zeros.
+    Parameters
+    ----------
+    kernel, features
+        Parameters of `LOORidge`.
+    rows : array or CSR matrix of shape (n, d)
+        CSR rows are made dense for the maps that do not keep zeros.
+    used : ndarray
+        The indices of the used rows, for kernel="precomputed".
     """
     if isinstance(kernel, str) and kernel == "precomputed":
         check_square(rows.shape)
-        precomputed = PrecomputedGram(used)
-        yield "precomputed", (precomputed, precomputed.transform(rows[used]))
+        yield "precomputed", PrecomputedGram(used)
         return
-    used_rows = rows if len(used) == rows.shape[0] else rows[used]
     if callable(kernel):
-        function = Kernel.from_rows(kernel, used_rows, gamma="auto", degree=1, coef0=0.0)
-        yield "function", (CallableKernel(function), used_rows)
+        function = Kernel.from_rows(kernel, rows, gamma="auto", degree=1, coef0=0.0)
+        yield "function", CallableKernel(function)
         return
     kinds = RADIAL if kernel == "auto" else (kernel,)
     if features != "auto":
         maps = {features: (MAPS | SPARSE_MAPS)[features]}
     else:
-        maps = MAPS if kernel == "laplacian" else default_maps(used_rows)
-    dense = _as_dense(used_rows) if any(name in MAPS for name in maps) else None
+        maps = MAPS if kernel == "laplacian" else default_maps(rows)
+    dense = _as_dense(rows) if any(name in MAPS for name in maps) else None
+    dtype = "float32" if rows.shape[0] * rows.shape[1] >= MIN_FLOAT32_ENTRIES else "float64"
     for map_name, map_class in maps.items():
-        source = dense if map_name in MAPS else used_rows
+        source = dense if map_name in MAPS else rows
         feature_map = map_class.fit(source)
         mapped = feature_map(source)
         for kind in kinds if map_name in MAPS else ("rbf",):
-            yield f"{map_name}-{kind}", (MappedKernel.from_rows(feature_map, kind, mapped), mapped)
-
-
-def _laplacian(X: Floats, Y: Floats, scale: float, *, symmetric: bool) -> Floats:
-    gram = np.empty((len(X), len(Y)))
-    for top in range(0, len(X), _TILE):
-        block = slice(top, top + _TILE)
-        for left in range(0, top + 1 if symmetric else len(Y), _TILE):
-            other = slice(left, left + _TILE)
-            tile = cdist(X[block], Y[other], "cityblock")
-            tile *= -LAPLACIAN_GAMMA / scale
-            gram[block, other] = np.exp(tile, out=tile)
-            if symmetric:
-                gram[other, block] = tile.T
-    return gram
+            yield f"{map_name}-{kind}", MappedKernel.from_rows(feature_map, kind, mapped, dtype)
 
 
 def _as_dense(rows: FeatureMatrix) -> Floats:

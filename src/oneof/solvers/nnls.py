@@ -11,7 +11,7 @@ Cholesky factor of G on the passive rows, which have a positive weight, is updat
 
 import numpy as np
 
-from oneof.solvers.jit import compiled
+from oneof.jit import compiled
 from oneof.typing import Floats, Ints, Mask
 
 # A cosine below _COSINE_TOL counts as 0, since products of rows are not more accurate. So does a squared sine below

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from oneof.solvers.jit import compiled
+from oneof.jit import compiled
 from oneof.solvers.row_accessors import add_multiple, multiply, row_add, row_scores, row_square, total_square
 
 # A power of two: moving it from the scale to V causes no rounding.

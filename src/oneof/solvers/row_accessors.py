@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numba.extending import overload
 
 from oneof.errors import InputError
-from oneof.solvers.jit import FASTMATH, compiled
+from oneof.jit import FASTMATH, compiled
 from oneof.typing import FeatureMatrix, Floats
 
 

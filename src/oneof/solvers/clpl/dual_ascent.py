@@ -16,7 +16,7 @@ import numpy as np
 
 from oneof.solvers.clpl.problem import CLPLProblem
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.jit import compiled
+from oneof.jit import compiled
 from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.typing import Floats
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from oneof.solvers.jit import compiled
+from oneof.jit import compiled
 from oneof.typing import Floats, Ints
 
 MAX_DIRECT_ROWS = 600

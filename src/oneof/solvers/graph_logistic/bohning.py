@@ -28,7 +28,7 @@ from oneof.solvers.graph_logistic.newton import (
     weighted_gram,
 )
 from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Precisions, Prior
-from oneof.solvers.jit import FASTMATH, compiled
+from oneof.jit import FASTMATH, compiled
 from oneof.solvers.row_accessors import DenseRows, as_row_view
 from oneof.typing import Floats
 

@@ -1,13 +1,14 @@
 """Kernel ridge regression that disambiguates its own labels by exact leave-one-out prediction.
 
-Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions and
-influential rows), `distractors` (candidate groups and the distractor models), `self_training` (the iterations, and the
-selection of distractor models), `calibration` (probabilities).
+Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions),
+`candidate_groups` and `distractors` (the sets, and the distractor models), `self_training` (the iterations), `selection`
+and `group_shares` (the choice among the distractor models), `calibration` (probabilities), `influences` (the rows behind
+a label).
 """
 
 from oneof.solvers.loo_ridge.calibration import fit_inverse_temperature
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import (
-    CandidateGroups,
     ClassMassNormalization,
     ConfusableDistractors,
     CooccurringDistractors,
@@ -15,31 +16,29 @@ from oneof.solvers.loo_ridge.distractors import (
     IterationState,
     UniformDistractors,
 )
+from oneof.solvers.loo_ridge.group_shares import GroupShares, fit_group_shares
+from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
 from oneof.solvers.loo_ridge.loo_operators import (
     DualCoefficients,
     ExactRidge,
-    Influences,
+    LinearLOO,
     LOOPredictor,
     NystroemRidge,
     Ridge,
-    runner_up_classes,
-    stack_ridges,
-    top_influences,
 )
-from oneof.solvers.loo_ridge.self_training import (
+from oneof.solvers.loo_ridge.selection import (
     DISTRACTOR_MODELS,
     DistractorModel,
     DistractorSelection,
-    SelfTrainingResult,
     select_distractor_models,
-    self_train,
 )
+from oneof.solvers.loo_ridge.self_training import SelfTrainingResult, self_train
 from oneof.solvers.loo_ridge.solve import (
     KernelModel,
     LOORidgeSolution,
-    StackedModel,
     solve_loo_ridge,
     stacking_weights,
+    weigh_kernels,
 )
 
 __all__ = [
@@ -53,22 +52,24 @@ __all__ = [
     "Distractors",
     "DualCoefficients",
     "ExactRidge",
+    "GroupShares",
     "Influences",
     "IterationState",
     "KernelModel",
     "LOOPredictor",
     "LOORidgeSolution",
+    "LinearLOO",
     "NystroemRidge",
     "Ridge",
     "SelfTrainingResult",
-    "StackedModel",
     "UniformDistractors",
+    "fit_group_shares",
     "fit_inverse_temperature",
     "runner_up_classes",
     "select_distractor_models",
     "self_train",
     "solve_loo_ridge",
-    "stack_ridges",
     "stacking_weights",
     "top_influences",
+    "weigh_kernels",
 ]

@@ -14,15 +14,13 @@ By Bayes' rule, if class j is a distractor in the set of a row of class k with p
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import betaln
 
-from oneof.likelihoods import normalize_within_sets
-from oneof.typing import Floats, Ints, Mask
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
+from oneof.typing import Floats, Mask
 
 CLASS_EXPONENT = 0.5
 """Exponent of the correction by class in one iteration; it is below 1 since predictions of rare classes are noisy."""
@@ -45,77 +43,13 @@ MASS_EXPONENT = 2
 
 
 @dataclass(frozen=True)
-class CandidateGroups:
-    """Candidate sets, with the rows grouped by identical set."""
-
-    mask: Mask
-    """(n, K)"""
-    group: Ints
-    """(n,): the group index of each row."""
-
-    @classmethod
-    def from_mask(cls, mask: Mask) -> "CandidateGroups":
-        """Group the rows by identical set."""
-        keys = np.packbits(mask, axis=1)
-        group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-        return cls(mask, group)
-
-    def select(self, rows: Mask) -> "CandidateGroups":
-        """Return the groups among the selected rows."""
-        return self if rows.all() else CandidateGroups.from_mask(self.mask[rows])
-
-    @cached_property
-    def partial(self) -> Mask:
-        """(n,): rows with several candidates, but not all classes; only these have observable distractors."""
-        return (self.sizes > 1) & ~self.unlabeled
-
-    @cached_property
-    def unlabeled(self) -> Mask:
-        """(n,): rows whose set has every class."""
-        return self.sizes == self.mask.shape[1]
-
-    @cached_property
-    def sizes(self) -> Ints:
-        """(n,): the number of candidates of each row."""
-        return self.mask.sum(axis=1)
-
-    @cached_property
-    def row_counts(self) -> Ints:
-        """(n,): the number of rows in each row's group."""
-        return np.bincount(self.group)[self.group]
-
-    @cached_property
-    def distinct(self) -> Mask:
-        """(number of groups, K): the distinct sets."""
-        return self.mask[np.unique(self.group, return_index=True)[1]]
-
-    @cached_property
-    def uniform_sums(self) -> Floats:
-        """(n, K): the expected class counts in the row's group if its candidates were equally frequent."""
-        return self.sums(self.mask / self.mask.sum(axis=1, keepdims=True))
-
-    def sums(self, values: Floats) -> Floats:
-        """Return for each row the sums of (n, K) values over its group."""
-        return (self._membership @ values)[self.group]
-
-    def totals(self, values: Floats) -> Floats:
-        """Return for each group the sum of (n,) values over its rows."""
-        return np.bincount(self.group, values).astype(np.float64, copy=False)
-
-    @cached_property
-    def _membership(self) -> sp.csr_array:
-        n = len(self.group)
-        return sp.csr_array((np.ones(n), (self.group, np.arange(n))), shape=(int(self.group.max()) + 1, n))
-
-
-@dataclass(frozen=True)
 class IterationState:
-    """Input of one iteration of self-training."""
+    """Input of one iteration of self-training; arrays have one entry for each pair of row and candidate."""
 
     loo_predictions: Floats
-    """F, (n, K): the leave-one-out predictions, above 0."""
-    label_distributions: Floats
-    """P, (n, K)."""
+    """F: the leave-one-out predictions, above 0."""
+    label_probabilities: Floats
+    """P"""
     sets: CandidateGroups
     n_done: int
     """Number of previous iterations."""
@@ -125,7 +59,7 @@ class Distractors(Protocol):
     """Model of the distractors."""
 
     def update(self, state: IterationState) -> Floats:
-        """Return the new (n, K) labels; the caller restricts them to the sets and normalizes the rows."""
+        """Return the new labels of the pairs; the caller normalizes the rows."""
 
 
 @dataclass(frozen=True)
@@ -152,12 +86,15 @@ class CooccurringDistractors:
     def update(self, state: IterationState) -> Floats:
         """Return F^b M^(-1/2), corrected by the group sums."""
         powers, sets = state.loo_predictions**self.exponent, state.sets
-        labels = powers * (state.label_distributions[~sets.unlabeled].sum(axis=0) + 1.0) ** -CLASS_EXPONENT
+        unlabeled = sets.unlabeled[sets.rows]
+        counted = np.where(unlabeled, 0.0, state.label_probabilities)
+        labels = powers * ((sets.class_sums(counted) + 1.0) ** -CLASS_EXPONENT)[sets.classes]
+        # The expected class counts of the group if its candidates were equally frequent.
+        uniform_sums = (sets.row_counts / sets.sizes)[sets.rows]
         for _ in range(N_GROUP_PASSES):
-            current = sets.sums(normalize_within_sets(labels, sets.mask))
-            labels *= ((sets.uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
-        labels[sets.unlabeled] = powers[sets.unlabeled]
-        return labels
+            current = sets.group_sums(sets.normalize(labels))
+            labels *= ((uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
+        return np.where(unlabeled, powers, labels)
 
 
 @dataclass(frozen=True)
@@ -169,7 +106,7 @@ class ConfusableDistractors:
         predictions, sets = state.loo_predictions, state.sets
         if state.n_done < N_WARM_UP_ITER or not sets.partial.any():
             return predictions
-        rates = confusion_rates(state.label_distributions[sets.partial], sets.mask[sets.partial])
+        rates = confusion_rates(sets.to_dense(state.label_probabilities)[sets.partial], sets.mask[sets.partial])
         log_absent = np.log1p(-rates)
         log_odds = np.log(rates) - log_absent
         for logs in (log_absent, log_odds):
@@ -177,8 +114,8 @@ class ConfusableDistractors:
         log_likelihood = sets.distinct @ log_odds.T + log_absent.sum(axis=1)
         log_likelihood = np.where(sets.distinct, log_likelihood, -np.inf)
         log_likelihood -= log_likelihood.max(axis=1, keepdims=True)
-        factors = np.exp(RATE_EXPONENT * log_likelihood)[sets.group]
-        return np.where(sets.unlabeled[:, None], predictions, predictions * factors)
+        factors = np.exp(RATE_EXPONENT * log_likelihood)[sets.group[sets.rows], sets.classes]
+        return np.where(sets.unlabeled[sets.rows], predictions, predictions * factors)
 
 
 def confusion_rates(label_distributions: Floats, mask: Mask) -> Floats:
@@ -223,13 +160,14 @@ class ClassMassNormalization:
     """Model of the other rows."""
 
     def update(self, state: IterationState) -> Floats:
-        """Return the new (n, K) labels; the caller restricts them to the sets and normalizes the rows."""
+        """Return the new labels of the pairs; the caller normalizes the rows."""
         sets = state.sets
-        labels, unlabeled = self.distractors.update(state), sets.unlabeled
-        labeled_mass = normalize_within_sets(labels, sets.mask)[~unlabeled].sum(axis=0)
-        target_mass, factors = labeled_mass * (unlabeled.sum() / labeled_mass.sum()), np.ones(len(labeled_mass))
-        powers = state.loo_predictions[unlabeled] ** MASS_EXPONENT
+        labels, unlabeled = self.distractors.update(state), sets.unlabeled[sets.rows]
+        labeled_mass = sets.class_sums(np.where(unlabeled, 0.0, sets.normalize(labels)))
+        target_mass = labeled_mass * (sets.unlabeled.sum() / labeled_mass.sum())
+        factors = np.ones(len(labeled_mass))
+        powers = np.where(unlabeled, state.loo_predictions**MASS_EXPONENT, 1.0)
         for _ in range(N_MASS_PASSES):
-            current_mass = normalize_within_sets(powers * factors, sets.mask[unlabeled]).sum(axis=0)
-            factors *= (target_mass + 1.0) / (current_mass + 1.0)
-        return np.where(unlabeled[:, None], state.loo_predictions**MASS_EXPONENT * factors, labels)
+            scaled = np.where(unlabeled, sets.normalize(powers * factors[sets.classes]), 0.0)
+            factors *= (target_mass + 1.0) / (sets.class_sums(scaled) + 1.0)
+        return np.where(unlabeled, powers * factors[sets.classes], labels)

@@ -1,4 +1,4 @@
-"""Exact leave-one-out predictions of kernel ridge regression, for any targets, and the rows that influence them.
+"""Exact leave-one-out predictions of kernel ridge regression, for any targets.
 
 The targets P, (n, K), are centered by their column means m, and the rows fit R = P - 1 m^T: they minimize
 
@@ -9,41 +9,47 @@ landmarks of the Nystroem form, which may include the row. With the smoother H, 
 
     p_i - (r_i - (H R)_i) / (1 - h_ii),
 
-and for the exact form, where I - H = lam (K + lam I)^-1, it is p_i - (C R)_i / c_ii with C = (K + lam I)^-1.
+and for the exact form, where I - H = lam (K + lam I)^-1, it is p_i - (A R)_i with A = C / diag(C), C = (K + lam I)^-1.
 
-It is linear in the labels of the other rows, F_i = m + sum_{j != i} a_ij (P_j - m). So row j contributes
-a_ij ((P_jk - m_k) - (P_jl - m_l)) to the margin F_ik - F_il between a row's label k and its runner-up l. The margin is
-negative if the label is not the one with the best leave-one-out score.
+Without all rows of a group S, the prediction is P_S - ((I - H)_SS)^-1 (R - H R)_S, and for the exact form
+P_S - (A_SS)^-1 (A R)_S, since the factors of the rows cancel.
+
+The prediction is linear in the labels of the other rows, F_i = m + sum_{j != i} a_ij (P_j - m), a_ij = -A_ij. So row j
+contributes a_ij ((P_jk - m_k) - (P_jl - m_l)) to the margin F_ik - F_il between a row's label k and its runner-up l. The
+margin is negative if the label is not the one with the best leave-one-out score.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import dtrsm, strsm
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from oneof.errors import InputError
-from oneof.kernels.nystroem import inverse_root
-from oneof.typing import Floats, Ints, Mask
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
+from oneof.typing import Floats, Ints
 
-BLOCK_ROWS = 4096
-"""Number of rows whose Nystroem features are computed at a time."""
 LEVERAGE_TOL = 1e-10
 """Minimum of 1 - h_ii; smaller values have almost no correct digit."""
 LAM_RTOL = 10.0 * float(np.finfo(np.float64).eps)
 """Minimum of lam relative to n max_x k(x, x), a bound of the largest eigenvalue; below it, rounding errors dominate."""
 EIGENVALUE_RTOL = 1e-8
 """Largest negative eigenvalue, relative to the largest eigenvalue, that counts as a rounding error."""
-N_INFLUENTIAL = 5
-"""Number of influential rows reported for each row."""
-INFLUENCE_BLOCK = 512
-"""Number of rows whose influences are computed at a time."""
+JITTER = 1e-6
+"""Added to the eigenvalues of the landmarks' Gram matrix, relative to its largest diagonal entry, in float32."""
+MAX_GROUP_ROWS = 400
+"""Number of rows of a group that are left out together; larger groups are divided."""
+GATHER_COST = 1 / 40
+"""Time of one product of the dense form relative to one entry read of the form by classes."""
 _LAM_TOO_SMALL = (
     "`lam` must be larger relative to the kernel values; got {:.4g}, which is lost in rounding. Scale the features, or "
     "pass a larger lam."
 )
+
+PairPredictor = Callable[[Floats], Floats]
+"""Leave-one-out predictions of the pairs (row, candidate) from labels of the pairs; those of exact rows are 1."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,12 @@ class LOOPredictor(Protocol):
     def predict_loo(self, targets: Floats) -> Floats:
         """Return the (n, K) leave-one-out predictions."""
 
+    def predict_without_groups(self, targets: Floats, sets: CandidateGroups) -> Floats:
+        """Return the (n, K) predictions without the targets of all rows that have the identical set."""
+
+    def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
+        """Return a function from labels of the pairs to their leave-one-out predictions."""
+
 
 class Ridge(LOOPredictor, Protocol):
     """Ridge regression on fixed rows, for any targets."""
@@ -71,11 +83,41 @@ class Ridge(LOOPredictor, Protocol):
 
 
 @dataclass(frozen=True)
-class ExactRidge:
-    """Ridge regression by the inverse of the Gram matrix."""
+class LinearLOO:
+    """Leave-one-out predictions P - A (P - 1 m^T) by a matrix A: an exact ridge, or an average of several."""
 
-    inverse: Floats
-    """(n, n): C = (K + lam I)^-1."""
+    operator: Floats
+    """A, (n, n)."""
+
+    @classmethod
+    def from_ridges(cls, ridges: Sequence["ExactRidge"], weights: Floats) -> "LinearLOO":
+        """Average the leave-one-out predictions of several ridges."""
+        operator = np.zeros_like(ridges[0].operator)
+        for ridge, weight in zip(ridges, weights, strict=True):
+            operator += weight * ridge.operator
+        return cls(operator)
+
+    def predict_loo(self, targets: Floats) -> Floats:
+        """Return the (n, K) leave-one-out predictions."""
+        return targets - self.operator @ (targets - targets.mean(axis=0))
+
+    def predict_without_groups(self, targets: Floats, sets: CandidateGroups) -> Floats:
+        """Return the (n, K) predictions without the targets of all rows that have the identical set."""
+        residuals = self.operator @ (targets - targets.mean(axis=0))
+        for rows in _iter_groups(sets):
+            if len(rows) > 1:
+                residuals[rows] = np.linalg.solve(self.operator[np.ix_(rows, rows)], residuals[rows])
+        return targets - residuals
+
+    def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
+        """Return a function from labels of the pairs to their leave-one-out predictions."""
+        return _ExactPairs(self.operator, sets).predict
+
+
+@dataclass(frozen=True)
+class ExactRidge(LinearLOO):
+    """Ridge regression by the inverse of the Gram matrix: A = C / diag(C) with C = (K + lam I)^-1."""
+
     diagonal: Floats
     """(n, 1): the diagonal of C."""
 
@@ -100,22 +142,64 @@ class ExactRidge:
                 "semi-definite kernel, or a larger lam."
             )
         inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-        inverse = np.tril(inverse)  # LAPACK does not change the other triangle
-        inverse += np.tril(inverse, -1).T
-        return cls(inverse, inverse.diagonal()[:, None].copy())
-
-    def predict_loo(self, targets: Floats) -> Floats:
-        """Return the (n, K) leave-one-out predictions."""
-        return targets - self.fit(targets).coefficients / self.diagonal
-
-    def influences(self, rows: Ints) -> Floats:
-        """Return a_ij, (number of rows, n), with LOO_i(P) = m + sum_j a_ij (P_j - m); ignore a_ii."""
-        return -self.inverse[rows] / self.diagonal[rows]
+        _mirror_lower(inverse)
+        diagonal = inverse.diagonal()[:, None].copy()
+        operator = inverse.T  # in C order again
+        operator /= diagonal
+        return cls(operator, diagonal)
 
     def fit(self, targets: Floats) -> DualCoefficients:
         """Return the function fitted to all rows, with one coefficient vector per row."""
         means = targets.mean(axis=0)
-        return DualCoefficients(self.inverse @ (targets - means), means)
+        return DualCoefficients(self.diagonal * (self.operator @ (targets - means)), means)
+
+
+class _ExactPairs:
+    """Leave-one-out predictions inside the sets: only rows with several candidates, and only their candidates.
+
+    Row i and candidate k need sum_j A_ij P_jk over the rows j whose set has k. So class k needs the block of A of these
+    rows. The labels of exact rows are constant, and so is their contribution.
+    """
+
+    def __init__(self, operator: Floats, sets: CandidateGroups) -> None:
+        n, K = sets.mask.shape
+        is_active = sets.sizes > 1
+        active, exact = np.flatnonzero(is_active), np.flatnonzero(~is_active)
+        self._n, self._n_exact = n, np.bincount(sets.classes[~is_active[sets.rows]], minlength=K)
+        self._pairs = np.flatnonzero(is_active[sets.rows])
+        index = np.cumsum(is_active) - 1  # of a row among the active rows
+        self._rows, self._classes = index[sets.rows[self._pairs]], sets.classes[self._pairs]
+        self._row_sums = operator.sum(axis=1)[active][self._rows]
+        self._shape = (len(active), K)
+        self._constant = np.zeros(len(self._pairs))
+        if len(exact) and len(active):
+            one_hot = sets.mask[exact].astype(np.float64)
+            self._constant = (operator[np.ix_(active, exact)] @ one_hot)[self._rows, self._classes]
+        by_class = np.argsort(self._classes, kind="stable")
+        counts = np.bincount(self._classes, minlength=K)
+        self._by_class = np.split(by_class, np.cumsum(counts)[:-1])
+        self._blocks: list[Floats] | None = None
+        self._operator = operator if not len(exact) else operator[np.ix_(active, active)]
+        if float((counts.astype(np.float64) ** 2).sum()) < float(len(active)) ** 2 * (1.0 + K * GATHER_COST):
+            rows = [self._rows[pairs] for pairs in self._by_class]
+            self._blocks = [self._operator[np.ix_(block, block)] for block in rows]
+            del self._operator
+
+    def predict(self, values: Floats) -> Floats:
+        """Return the leave-one-out predictions of the pairs."""
+        active = values[self._pairs]
+        means = (self._n_exact + np.bincount(self._classes, active, minlength=self._shape[1])) / self._n
+        if self._blocks is not None:
+            products = np.empty(len(active))
+            for pairs, block in zip(self._by_class, self._blocks, strict=True):
+                products[pairs] = block @ active[pairs]
+        else:
+            labels = np.zeros(self._shape)
+            labels[self._rows, self._classes] = active
+            products = (self._operator @ labels)[self._rows, self._classes]
+        predictions = np.ones(len(values))
+        predictions[self._pairs] = active - (products + self._constant - self._row_sums * means[self._classes])
+        return predictions
 
 
 @dataclass(frozen=True)
@@ -123,9 +207,9 @@ class NystroemRidge:
     """Ridge regression on features of m landmarks Z: k(x, y) is replaced by k(x, Z) k(Z, Z)^-1 k(Z, y)."""
 
     directions: Floats
-    """D, (n, r), r <= m, with the smoother H = D D^T."""
+    """D, (n, m), with the smoother H = D D^T."""
     back_projection: Floats
-    """B, (m, r): the coefficients of the landmarks are B D^T R."""
+    """B, (m, m): the coefficients of the landmarks are B D^T R."""
     one_minus_leverage: Floats
     """(n, 1): 1 - h_ii."""
 
@@ -136,7 +220,7 @@ class NystroemRidge:
         Parameters
         ----------
         cross : ndarray of shape (n, m)
-            k(x_i, z_j).
+            k(x_i, z_j), in float64 or float32; it is overwritten.
         gram : ndarray of shape (m, m)
             k(z_i, z_j).
         lam : float
@@ -147,137 +231,113 @@ class NystroemRidge:
         InputError
             If the Gram matrix of the landmarks is not positive semi-definite, or if 1 - h_ii is a rounding error.
         """
-        values = np.linalg.eigvalsh(gram)
-        if values[0] < -EIGENVALUE_RTOL * values[-1]:
-            raise InputError(
-                "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
-                "or approximation=None with a larger lam."
-            )
-        root = inverse_root(gram)
-        features = np.empty((len(cross), root.shape[1]), order="F")
-        for start in range(0, len(cross), BLOCK_ROWS):
-            features[start : start + BLOCK_ROWS] = cross[start : start + BLOCK_ROWS] @ root
-        square = features.T @ features
-        square[np.diag_indices_from(square)] += lam
-        factor, _ = dpotrf(square, lower=1, clean=1)  # positive definite, since lam > 0
-        # Phi B Phi^T = D D^T with B = (L L^T)^-1 and D = Phi L^-T.
-        directions = dtrsm(1.0, factor, features, side=1, lower=1, trans_a=1, overwrite_b=1)
-        back_projection = dtrsm(1.0, factor, root, side=1, lower=1, trans_a=1)
-        one_minus_leverage = 1.0 - np.einsum("ij,ij->i", directions, directions)
+        factor = landmark_factor(gram, cross.dtype)
+        trsm = dtrsm if cross.dtype == np.float64 else strsm
+        # Phi = cross L^-T, in place: the transpose of a C-ordered array has the Fortran order of BLAS.
+        features = trsm(1.0, np.asarray(factor, cross.dtype, order="F"), cross.T, lower=1, overwrite_b=1).T
+        ridge_factor = regularized_factor(_square(features), lam)
+        directions = trsm(1.0, np.asarray(ridge_factor, cross.dtype, order="F"), features.T, lower=1, overwrite_b=1).T
+        back_projection = back_projection_of(factor, ridge_factor)
+        one_minus_leverage = 1.0 - np.einsum("ij,ij->i", directions, directions, dtype=np.float64)
         if not one_minus_leverage.min() > LEVERAGE_TOL:
             raise InputError(_LAM_TOO_SMALL.format(lam))
         return cls(directions, back_projection, one_minus_leverage[:, None])
 
     def predict_loo(self, targets: Floats) -> Floats:
         """Return the (n, K) leave-one-out predictions; a row that is a landmark remains one."""
-        residuals = targets - targets.mean(axis=0)
-        residuals -= self.directions @ (self.directions.T @ residuals)
+        residuals, _ = self._residuals(targets)
         return targets - residuals / self.one_minus_leverage
+
+    def predict_without_groups(self, targets: Floats, sets: CandidateGroups) -> Floats:
+        """Return the (n, K) predictions without the targets of all rows that have the identical set."""
+        residuals, _ = self._residuals(targets)
+        for rows in _iter_groups(sets):
+            block = self.directions[rows].astype(np.float64)
+            residuals[rows] = np.linalg.solve(np.eye(len(rows)) - block @ block.T, residuals[rows])
+        return targets - residuals
+
+    def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
+        """Return a function from labels of the pairs to their leave-one-out predictions."""
+        is_active = (sets.sizes > 1)[sets.rows]
+
+        def predict(values: Floats) -> Floats:
+            predictions = np.ones(len(values))
+            predictions[is_active] = sets.values(self.predict_loo(sets.to_dense(values)))[is_active]
+            return predictions
+
+        return predict
 
     def fit(self, targets: Floats) -> DualCoefficients:
         """Return the function fitted to all rows, with one coefficient vector per landmark."""
-        means = targets.mean(axis=0)
-        return DualCoefficients(self.back_projection @ (self.directions.T @ (targets - means)), means)
+        _, projections = self._residuals(targets)
+        return DualCoefficients(self.back_projection @ projections, targets.mean(axis=0))
+
+    def _residuals(self, targets: Floats) -> tuple[Floats, Floats]:
+        """Return R - H R, (n, K), and D^T R, (m, K), in float64."""
+        centered = (targets - targets.mean(axis=0)).astype(self.directions.dtype, copy=False)
+        projections = self.directions.T @ centered
+        return (centered - self.directions @ projections).astype(np.float64), projections.astype(np.float64)
 
 
-# -- weighted averages of several kernels ------------------------------------------------------------------------------
+def landmark_factor(gram: Floats, dtype: np.dtype) -> Floats:
+    """Return the Cholesky factor L, (m, m), of the landmarks' Gram matrix, with a jitter for the precision.
 
-
-@dataclass(frozen=True)
-class StackedExact:
-    """Weighted average of exact ridges, as one matrix."""
-
-    operator: Floats
-    """A, (n, n), with LOO(P) = P - A (P - 1 m^T)."""
-
-    @classmethod
-    def from_ridges(cls, ridges: Sequence[ExactRidge], weights: Floats) -> "StackedExact":
-        """Average diag(1 / c_ii) C."""
-        operator = np.zeros_like(ridges[0].inverse)
-        for ridge, weight in zip(ridges, weights, strict=True):
-            operator += (weight / ridge.diagonal) * ridge.inverse
-        return cls(operator)
-
-    def predict_loo(self, targets: Floats) -> Floats:
-        """Return the (n, K) leave-one-out predictions."""
-        return targets - self.operator @ (targets - targets.mean(axis=0))
-
-    def influences(self, rows: Ints) -> Floats:
-        """Return a_ij, (number of rows, n), with LOO_i(P) = m + sum_j a_ij (P_j - m); ignore a_ii."""
-        return -self.operator[rows]
-
-
-@dataclass(frozen=True)
-class StackedRidge:
-    """Weighted average of any ridges."""
-
-    ridges: Sequence[Ridge]
-    weights: Floats
-
-    def predict_loo(self, targets: Floats) -> Floats:
-        """Return the (n, K) leave-one-out predictions."""
-        return np.sum(
-            [weight * ridge.predict_loo(targets) for ridge, weight in zip(self.ridges, self.weights, strict=True)],
-            axis=0,
-        )
-
-
-def stack_ridges(ridges: Sequence[Ridge], weights: Floats) -> LOOPredictor:
-    """Return the weighted average of ridges, in its cheapest form."""
-    if len(ridges) == 1:
-        return ridges[0]
-    exact = [ridge for ridge in ridges if isinstance(ridge, ExactRidge)]
-    if len(exact) == len(ridges):
-        return StackedExact.from_ridges(exact, weights)
-    return StackedRidge(ridges, weights)
-
-
-# -- influential rows --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Influences:
-    """The rows with the largest contributions to the margin of each row, in descending order."""
-
-    rows: Ints
-    """(n, 5), or (n, n - 1) if there are fewer other rows: row indices."""
-    values: Floats
-    """(n, 5), or (n, n - 1): the contribution of each of these rows to F_ik - F_il; it may be negative."""
-
-
-def top_influences(ridge: ExactRidge | StackedExact, label_distributions: Floats, runner_up: Ints) -> Influences:
-    """Return the most influential rows for the most probable label of each row.
-
-    Parameters
-    ----------
-    ridge : ExactRidge or StackedExact
-    label_distributions : ndarray of shape (n, K)
-        P.
-    runner_up : ndarray of shape (n,)
-        See `runner_up_classes`.
+    Raises
+    ------
+    InputError
+        If the matrix is not positive semi-definite.
     """
-    n = len(label_distributions)
-    label = label_distributions.argmax(axis=1)
-    residuals = label_distributions - label_distributions.mean(axis=0)
-    n_reported = min(N_INFLUENTIAL, n - 1)
-    rows, values = np.empty((n, n_reported), dtype=np.int64), np.empty((n, n_reported))
-    for start in range(0, n, INFLUENCE_BLOCK):
-        block = np.arange(start, min(start + INFLUENCE_BLOCK, n))
-        influences = ridge.influences(block) * (residuals[:, label[block]] - residuals[:, runner_up[block]]).T
-        influences[np.arange(len(block)), block] = -np.inf
-        top = np.argpartition(-influences, n_reported - 1, axis=1)[:, :n_reported] if n_reported else rows[block]
-        top_values = np.take_along_axis(influences, top, axis=1)
-        order = np.argsort(-top_values, axis=1, kind="stable")
-        rows[block] = np.take_along_axis(top, order, axis=1)
-        values[block] = np.take_along_axis(top_values, order, axis=1)
-    return Influences(rows, values)
+    matrix = np.array(gram, dtype=np.float64, order="F")
+    jitter = JITTER if dtype == np.float32 else 1e-12
+    largest = float(matrix.diagonal().max(initial=0.0))
+    for scale in (jitter, 100 * jitter, 1e4 * jitter):
+        factor, info = dpotrf(matrix + (scale * largest) * np.eye(len(matrix)), lower=1, clean=1)
+        if not info:
+            return factor
+    raise InputError(
+        "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
+        "or approximation=None with a larger lam."
+    )
 
 
-def runner_up_classes(label_distributions: Floats, scores: Floats, mask: Mask) -> Ints:
-    """Return l, (n,): the candidate with the best leave-one-out score apart from the label.
+def regularized_factor(square: Floats, lam: float) -> Floats:
+    """Return the Cholesky factor of Phi^T Phi + lam I."""
+    square[np.diag_indices_from(square)] += lam
+    factor, info = dpotrf(np.asfortranarray(square), lower=1, clean=1, overwrite_a=1)
+    if info:
+        raise InputError(_LAM_TOO_SMALL.format(lam))
+    return factor
 
-    If a row has only one candidate, all classes count as alternatives. With a single class, l is the label itself.
-    """
-    alternatives = np.where(mask.sum(axis=1, keepdims=True) > 1, mask, True)
-    alternatives[np.arange(len(label_distributions)), label_distributions.argmax(axis=1)] = False
-    return np.where(alternatives, scores, -np.inf).argmax(axis=1)
+
+def back_projection_of(factor: Floats, ridge_factor: Floats) -> Floats:
+    """Return L^-T M^-T, (m, m), for the factors L of the landmarks and M of the ridge."""
+    inverse = dtrsm(1.0, ridge_factor, np.eye(len(factor), order="F"), lower=1, trans_a=1, overwrite_b=1)
+    return dtrsm(1.0, factor, inverse, lower=1, trans_a=1, overwrite_b=1)
+
+
+def _square(features: Floats) -> Floats:
+    """Return Phi^T Phi in float64, as a sum of products of blocks of rows."""
+    square = np.zeros((features.shape[1],) * 2)
+    for start in range(0, len(features), 4096):
+        block = features[start : start + 4096]
+        square += block.T @ block
+    return square
+
+
+def _mirror_lower(matrix: Floats) -> None:
+    """Copy the lower triangle of a Fortran-ordered matrix into the upper one, in tiles."""
+    n, tile = len(matrix), 512
+    for left in range(0, n, tile):
+        columns = slice(left, min(left + tile, n))
+        block = matrix[columns, columns]
+        block[...] = np.tril(block) + np.tril(block, -1).T
+        matrix[columns, columns.stop :] = matrix[columns.stop :, columns].T
+
+
+def _iter_groups(sets: CandidateGroups) -> Iterator[Ints]:
+    """Yield the rows of each group, in subsets of about MAX_GROUP_ROWS rows."""
+    order = np.argsort(sets.group, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(sets.group[order])) + 1):
+        n_subsets = -(-len(rows) // MAX_GROUP_ROWS)
+        for first in range(n_subsets):
+            yield rows[first::n_subsets]

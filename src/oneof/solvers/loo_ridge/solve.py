@@ -1,89 +1,69 @@
 """Solver of LOORidge: weights of the kernels, self-training, and the fitted function of rows.
 
-Several kernels are averaged. Their leave-one-out predictions F_m = LOO_m(P) have weights that solve
+The kernel is a sum k = sum_m w_m k_m. With F_m = LOO_m(P) the leave-one-out predictions of the ridge with the single
+kernel k_m, the weights solve
 
     minimize  || P - sum_m w_m F_m ||^2,  w_m >= 0, sum_m w_m = 1
 
-(Breiman, Stacked regressions, Machine Learning 24, 1996). No true label is needed: P are the labels of self-training
-with equal weights. The average is again an exact leave-one-out prediction, at the cost of one kernel.
+(Breiman, Stacked regressions, Machine Learning 24, 1996) on a sample of the rows. No true label is needed: P are the
+labels of self-training with equal weights. The ridge with the sum of the kernels predicts as accurately as the average of
+one ridge for each kernel, and needs one inverse, one set of landmarks and one vector of coefficients.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.optimize import nnls
 
+from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
 from oneof.parallel import n_available_threads, parallel_map
-from oneof.solvers.loo_ridge.distractors import CandidateGroups, UniformDistractors, with_class_mass
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
+from oneof.solvers.loo_ridge.distractors import UniformDistractors, with_class_mass
+from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
 from oneof.solvers.loo_ridge.loo_operators import (
     DualCoefficients,
     ExactRidge,
-    Influences,
+    LinearLOO,
     NystroemRidge,
     Ridge,
-    StackedExact,
-    runner_up_classes,
-    stack_ridges,
-    top_influences,
 )
-from oneof.solvers.loo_ridge.self_training import (
-    DistractorModel,
-    DistractorSelection,
-    select_distractor_models,
-    self_train,
-)
+from oneof.solvers.loo_ridge.selection import DistractorModel, DistractorSelection, select_distractor_models
+from oneof.solvers.loo_ridge.self_training import self_train
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
-BLOCK_ROWS = 2048
-"""Number of new rows whose kernel is computed at a time."""
-MIN_KERNEL_WEIGHT = 0.01
+BLOCK_ROWS = 1024
+"""Number of rows whose kernel is computed at a time."""
+MIN_KERNEL_WEIGHT = 0.05
 """Kernels with a smaller weight are dropped."""
-
-
-class RowKernel(Protocol):
-    """A kernel with its own representation of the rows."""
-
-    def transform(self, X: FeatureMatrix) -> FeatureMatrix:
-        """Return the rows in the representation of the kernel."""
-
-    def gram(self, rows: FeatureMatrix, other_rows: FeatureMatrix | None = None) -> Floats:
-        """Return k of transformed rows, (n, m); without `other_rows`, of the rows with themselves, as a new array."""
-
-    def support_rows(self, rows: FeatureMatrix) -> FeatureMatrix:
-        """Return the representation of transformed rows that a fitted model stores."""
+MIN_FLOAT32_FEATURES = 10_000_000
+"""Number of entries of the Nystroem features from which they are in float32."""
 
 
 @dataclass(frozen=True)
 class KernelModel:
     """A fitted function of rows."""
 
-    kernel: RowKernel
-    support: FeatureMatrix
-    """Training rows or landmarks, in the representation of the kernel."""
+    kernel: KernelSum
+    support: list[MappedRows]
+    """Training rows or landmarks, in the representations of the kernel."""
     dual: DualCoefficients
 
     def scores(self, X: FeatureMatrix) -> Floats:
         """Return the (n, K) scores of new rows, computed in blocks."""
-        scores = np.empty((X.shape[0], len(self.dual.means)))
-        for start in range(0, X.shape[0], BLOCK_ROWS):
+
+        def block_scores(start: int) -> Floats:
             rows = self.kernel.transform(X[start : start + BLOCK_ROWS])
-            scores[start : start + BLOCK_ROWS] = self.kernel.gram(rows, self.support) @ self.dual.coefficients
-        return scores + self.dual.means
+            gram = self.kernel.gram(rows, self.support)
+            return gram @ self.dual.coefficients.astype(gram.dtype, copy=False)
 
-
-@dataclass(frozen=True)
-class StackedModel:
-    """Weighted average of functions of rows."""
-
-    models: Sequence[KernelModel]
-    weights: Floats
-
-    def scores(self, X: FeatureMatrix) -> Floats:
-        """Return the (n, K) scores of new rows."""
-        return np.sum([w * model.scores(X) for model, w in zip(self.models, self.weights, strict=True)], axis=0)
+        blocks = parallel_map(block_scores, range(0, X.shape[0], BLOCK_ROWS))
+        return (
+            np.concatenate(blocks, dtype=np.float64) + self.dual.means
+            if blocks
+            else np.empty((0, len(self.dual.means)))
+        )
 
 
 @dataclass(frozen=True)
@@ -91,7 +71,7 @@ class LOORidgeSolution:
     """Result of `solve_loo_ridge`: the fitted function, and the labels to which it is fitted."""
 
     sets: CandidateGroups
-    model: StackedModel
+    model: KernelModel
     kernel_weights: Floats
     """(number of kernels,): the weight of each kernel, sum 1."""
     selection: DistractorSelection
@@ -113,11 +93,13 @@ class LOORidgeSolution:
 
 
 def solve_loo_ridge(
-    kernels: Sequence[tuple[RowKernel, FeatureMatrix]],
+    kernels: Sequence[RowKernel],
+    X: FeatureMatrix,
     sets: CandidateGroups,
     *,
     lam: float,
     max_iter: int,
+    tol: float = 0.0,
     distractor_model: DistractorModel | None = None,
     landmarks: Ints | None = None,
     stacking_rows: Ints | None = None,
@@ -126,82 +108,85 @@ def solve_loo_ridge(
 
     Parameters
     ----------
-    kernels : sequence of (RowKernel, array or CSR matrix of n rows)
-        Each with the rows in its representation.
+    kernels : sequence of RowKernel
+    X : array or CSR matrix of n rows
     sets : CandidateGroups
         Candidate sets of the rows.
     lam : float
         Above 0: for k(x, x) of about 1, the expected noise of a target.
     max_iter : int
-        Iterations of each self-training.
+        Maximum number of iterations of each self-training.
+    tol : float
+        See `self_train`.
     distractor_model : {"uniform", "cooccurring", "confusable"}, optional
         The origin of the distractors, if it is known.
     landmarks : ndarray of shape (m,), optional
         Indices of the landmarks of the Nystroem form; without them the exact form is used.
     stacking_rows : ndarray, optional
-        Indices of the rows on which, with landmarks, the kernels are weighted in the exact form; all by default.
+        Indices of the rows on which the kernels are weighted; all by default.
 
     Raises
     ------
     InputError
         If a kernel is not positive semi-definite, its values are not finite, or they would not fit in memory.
     """
-    n = len(sets.mask)
-    ridges: list[Ridge]
-    if landmarks is None:
-        ridges = list(_exact_ridges(kernels, lam, 'pass approximation="nystroem"'))
-        weights = stacking_weights(ridges, sets, max_iter=max_iter)
-        ridges = [ridge for ridge, weight in zip(ridges, weights, strict=True) if weight > 0]
-    else:
-        weights = np.ones(1)
-        if len(kernels) > 1:
-            subset = np.arange(n) if stacking_rows is None else stacking_rows
-            remedy = "pass one `kernel` and one of `features`"
-            exact = _exact_ridges([(kernel, rows[subset]) for kernel, rows in kernels], lam, remedy)
-            weights = stacking_weights(exact, CandidateGroups.from_mask(sets.mask[subset]), max_iter=max_iter)
-            del exact
-        n_bytes = 8.0 * n * len(landmarks) * (np.count_nonzero(weights) + 2)
-        check_memory(n_bytes, f"{len(landmarks)} features of {n} rows for each kernel", "lower n_components")
-        ridges = [
-            NystroemRidge.from_gram(kernel.gram(rows, rows[landmarks]), kernel.gram(rows[landmarks]), lam)
-            for (kernel, rows), weight in zip(kernels, weights, strict=True)
-            if weight > 0
-        ]
-    selected = [pair for pair, weight in zip(kernels, weights, strict=True) if weight > 0]
-    ridge = stack_ridges(ridges, weights[weights > 0])
-    selection = select_distractor_models(ridge, sets, model=distractor_model, max_iter=max_iter)
+    weights = np.ones(1)
+    if len(kernels) > 1:
+        subset = np.arange(len(sets.mask)) if stacking_rows is None else stacking_rows
+        weights = weigh_kernels(
+            kernels, X[subset], CandidateGroups.from_mask(sets.mask[subset]), lam=lam, max_iter=max_iter, tol=tol
+        )
+    selected = np.flatnonzero(weights)
+    kernel = KernelSum.from_kernels([kernels[i] for i in selected], weights[selected])
+    rows = kernel.transform(X)
+    support = rows if landmarks is None else take_rows(rows, landmarks)
+    ridge = _exact_ridge(kernel, rows, lam) if landmarks is None else _nystroem_ridge(kernel, rows, support, lam)
+    selection = select_distractor_models(ridge, sets, model=distractor_model, max_iter=max_iter, tol=tol)
     P = selection.label_distributions
-    models = [
-        KernelModel(kernel, kernel.support_rows(rows if landmarks is None else rows[landmarks]), kernel_ridge.fit(P))
-        for (kernel, rows), kernel_ridge in zip(selected, ridges, strict=True)
-    ]
+    model = KernelModel(kernel, kernel.support_rows(support), ridge.fit(P))
     scores = ridge.predict_loo(P)
     runner_up = runner_up_classes(P, scores, sets.mask)
-    influences = None
-    if isinstance(ridge, ExactRidge | StackedExact):
-        influences = top_influences(ridge, P, runner_up)
-    model = StackedModel(models, weights[weights > 0])
+    influences = top_influences(ridge, P, runner_up) if isinstance(ridge, LinearLOO) else None
     return LOORidgeSolution(sets, model, weights, selection, scores, runner_up, influences)
 
 
-def stacking_weights(ridges: Sequence[Ridge], sets: CandidateGroups, *, max_iter: int) -> Floats:
-    """Return w, (number of ridges,): at least 0, with sum 1; weights below 0.01 are replaced by 0.
+def weigh_kernels(
+    kernels: Sequence[RowKernel], X: FeatureMatrix, sets: CandidateGroups, *, lam: float, max_iter: int, tol: float
+) -> Floats:
+    """Return the weights of kernels that are fitted to the rows of the sets; see `stacking_weights`."""
+    n = len(sets.mask)
+    # The operator of each kernel, their average, and two matrices for each inversion in progress.
+    n_bytes = 8.0 * n**2 * (len(kernels) + 1 + 2 * min(n_available_threads(), len(kernels)))
+    check_memory(n_bytes, f"{len(kernels)} kernels of all pairs of {n} rows", "pass one `kernel` and one of `features`")
+    rows = KernelSum.from_kernels(kernels, np.ones(len(kernels)))
+    mapped = rows.transform(X)
+
+    def ridge(i: int) -> ExactRidge:
+        return ExactRidge.from_gram(_as_new_float64(kernels[i].gram(mapped[rows.sources[i]])), lam)
+
+    return stacking_weights(parallel_map(ridge, range(len(kernels))), sets, max_iter=max_iter, tol=tol)
+
+
+def stacking_weights(ridges: Sequence[ExactRidge], sets: CandidateGroups, *, max_iter: int, tol: float = 0.0) -> Floats:
+    """Return w, (number of ridges,): at least 0, with sum 1; weights below 0.05 are replaced by 0.
 
     Parameters
     ----------
-    ridges : sequence of Ridge
+    ridges : sequence of ExactRidge
         One for each kernel, on the rows of the sets.
     sets : CandidateGroups
         Unlabeled rows have no influence on the weights.
     max_iter : int
-        Iterations of self-training with uniform distractors.
+        Maximum number of iterations of self-training with uniform distractors.
+    tol : float
+        See `self_train`.
     """
     uniform_weights = np.full(len(ridges), 1.0 / len(ridges))
     if len(ridges) == 1:
         return uniform_weights
     distractors, labeled = with_class_mass(UniformDistractors(), sets), ~sets.unlabeled
-    result = self_train(stack_ridges(ridges, uniform_weights), sets, distractors, max_iter=max_iter)
-    P = result.label_distributions
+    predict = LinearLOO.from_ridges(ridges, uniform_weights).pair_predictor(sets)
+    P = self_train(predict, sets, distractors, max_iter=max_iter, tol=tol).label_distributions
     residuals = np.stack([(P - ridge.predict_loo(P))[labeled].ravel() for ridge in ridges], axis=1)
     return simplex_least_squares(residuals)
 
@@ -220,9 +205,35 @@ def simplex_least_squares(residuals: Floats) -> Floats:
     return weights / weights.sum()
 
 
-def _exact_ridges(kernels: Sequence[tuple[RowKernel, FeatureMatrix]], lam: float, remedy: str) -> list[ExactRidge]:
-    n = kernels[0][1].shape[0]
-    # One inverse for each kernel, their average, and two matrices for each inversion in progress.
-    n_bytes = 8.0 * n**2 * (len(kernels) + 1 + 2 * min(n_available_threads(), len(kernels)))
-    check_memory(n_bytes, f"{len(kernels)} kernels of all pairs of {n} rows", remedy)
-    return parallel_map(lambda pair: ExactRidge.from_gram(pair[0].gram(pair[1]), lam), kernels)
+def _exact_ridge(kernel: KernelSum, rows: list[MappedRows], lam: float) -> ExactRidge:
+    n = rows[0].shape[0]
+    check_memory(24.0 * n**2, f"the kernel of all pairs of {n} rows", 'pass approximation="nystroem"')
+    if not all(hasattr(k, "feature_map") for k in kernel.kernels):
+        return ExactRidge.from_gram(_as_new_float64(kernel.gram(rows)), lam)
+    gram = np.empty((n, n))
+
+    def fill(start: int) -> None:  # only the upper triangle is read
+        block = slice(start, min(start + BLOCK_ROWS, n))
+        gram[block, start:] = kernel.gram(take_rows(rows, block), take_rows(rows, slice(start, n)))
+
+    parallel_map(fill, range(0, n, BLOCK_ROWS))
+    return ExactRidge.from_gram(gram, lam)
+
+
+def _nystroem_ridge(kernel: KernelSum, rows: list[MappedRows], landmarks: list[MappedRows], lam: float) -> Ridge:
+    n, m = rows[0].shape[0], landmarks[0].shape[0]
+    dtype = np.float32 if n * m >= MIN_FLOAT32_FEATURES else np.float64
+    check_memory(1.5 * np.dtype(dtype).itemsize * n * m, f"{m} features of {n} rows", "lower n_components")
+    cross = np.empty((n, m), dtype=dtype)
+
+    def fill(start: int) -> None:
+        block = slice(start, start + BLOCK_ROWS)
+        cross[block] = kernel.gram(take_rows(rows, block), landmarks)
+
+    parallel_map(fill, range(0, n, BLOCK_ROWS))
+    return NystroemRidge.from_gram(cross, kernel.gram(landmarks), lam)
+
+
+def _as_new_float64(gram: Floats) -> Floats:
+    """Return a C-ordered copy, since `ExactRidge.from_gram` overwrites it and the caller may own it."""
+    return np.array(gram, dtype=np.float64, order="C")

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from oneof.solvers.feature_spaces import Space
-from oneof.solvers.jit import compiled
+from oneof.jit import compiled
 from oneof.solvers.plsvm.problem import PLSVMProblem, check_definite
 from oneof.typing import Floats, Mask
 

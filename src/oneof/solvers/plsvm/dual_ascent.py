@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.solvers.jit import compiled
+from oneof.jit import compiled
 from oneof.solvers.plsvm.face_newton import face_step
 from oneof.solvers.plsvm.problem import PLSVMProblem
 from oneof.solvers.row_accessors import row_add, row_scores

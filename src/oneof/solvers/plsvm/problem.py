@@ -8,7 +8,7 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.solvers.feature_spaces import Space
-from oneof.solvers.jit import compiled
+from oneof.jit import compiled
 from oneof.typing import Floats, Ints, Mask
 
 

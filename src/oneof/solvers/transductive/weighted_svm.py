@@ -19,7 +19,7 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.solvers.feature_spaces import Space
-from oneof.solvers.jit import compiled
+from oneof.jit import compiled
 from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.solvers.transductive.newton import newton_proximal
 from oneof.typing import Floats

@@ -1,0 +1,126 @@
+"""Candidate sets as flat arrays, with the rows grouped by identical set.
+
+All values of the labels are held as one array of the (row, candidate) pairs, in the order of the rows. The work of an
+iteration then grows with the candidates, not with all classes.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from oneof.typing import Floats, Ints, Mask
+
+
+@dataclass(frozen=True)
+class CandidateGroups:
+    """Candidate sets: their pairs (row, candidate), and the rows with the identical set."""
+
+    mask: Mask
+    """(n, K)"""
+    group: Ints
+    """(n,): the group index of each row."""
+
+    @classmethod
+    def from_mask(cls, mask: Mask) -> "CandidateGroups":
+        """Group the rows by identical set."""
+        keys = np.packbits(mask, axis=1)
+        keys = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
+        return cls(mask, np.unique(keys, return_inverse=True)[1].reshape(-1))
+
+    def select(self, rows: Mask | Ints) -> "CandidateGroups":
+        """Return the groups among the selected rows."""
+        if rows.dtype == bool and rows.all():
+            return self
+        return CandidateGroups.from_mask(self.mask[rows])
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(n,): the number of candidates of each row."""
+        return self.mask.sum(axis=1)
+
+    @cached_property
+    def unlabeled(self) -> Mask:
+        """(n,): rows whose set has every class."""
+        return self.sizes == self.mask.shape[1]
+
+    @cached_property
+    def partial(self) -> Mask:
+        """(n,): rows with several candidates, but not all classes; only these have observable distractors."""
+        return (self.sizes > 1) & ~self.unlabeled
+
+    @cached_property
+    def row_counts(self) -> Ints:
+        """(n,): the number of rows in each row's group."""
+        return np.bincount(self.group)[self.group]
+
+    @cached_property
+    def distinct(self) -> Mask:
+        """(number of groups, K): the distinct sets."""
+        return self.mask[np.unique(self.group, return_index=True)[1]]
+
+    def totals(self, values: Floats) -> Floats:
+        """Return for each group the sum of (n,) values over its rows."""
+        return np.bincount(self.group, values).astype(np.float64, copy=False)
+
+    # -- pairs of row and candidate ------------------------------------------------------------------------------------
+
+    @cached_property
+    def rows(self) -> Ints:
+        """(number of pairs,): the row of each pair."""
+        return self._pairs[0]
+
+    @cached_property
+    def classes(self) -> Ints:
+        """(number of pairs,): the candidate of each pair."""
+        return self._pairs[1]
+
+    @cached_property
+    def starts(self) -> Ints:
+        """(n,): the index of the first pair of each row."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def group_pairs(self) -> Ints:
+        """(number of pairs,): the index of each pair among the pairs (group, candidate)."""
+        sizes = self.distinct.sum(axis=1)
+        offsets = (np.cumsum(sizes) - sizes)[self.group] - self.starts
+        return np.arange(len(self.rows)) + offsets[self.rows]
+
+    @cached_property
+    def uniform(self) -> Floats:
+        """(number of pairs,): equal probabilities of a row's candidates."""
+        return (1.0 / self.sizes)[self.rows]
+
+    def values(self, array: Floats) -> Floats:
+        """Return the entries of an (n, K) array inside the sets."""
+        return array[self.rows, self.classes]
+
+    def to_dense(self, values: Floats) -> Floats:
+        """Return the (n, K) array with these entries inside the sets, and 0 outside."""
+        array = np.zeros(self.mask.shape, dtype=values.dtype)
+        array[self.rows, self.classes] = values
+        return array
+
+    def row_sums(self, values: Floats) -> Floats:
+        """Return the sum over each row's candidates, (n,)."""
+        return np.add.reduceat(values, self.starts)
+
+    def normalize(self, values: Floats) -> Floats:
+        """Return values above 0, scaled so that each row has sum 1."""
+        return values / self.row_sums(values)[self.rows]
+
+    def class_sums(self, values: Floats) -> Floats:
+        """Return the sum over the rows of each class, (K,)."""
+        return np.bincount(self.classes, values, minlength=self.mask.shape[1])
+
+    def group_sums(self, values: Floats) -> Floats:
+        """Return for each pair the sum over the rows of its group."""
+        return np.bincount(self.group_pairs, values)[self.group_pairs]
+
+    @cached_property
+    def _pairs(self) -> tuple[Ints, Ints]:
+        rows, classes = np.nonzero(self.mask)
+        return rows, classes

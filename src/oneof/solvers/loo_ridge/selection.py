@@ -1,0 +1,204 @@
+"""Selection of the distractor models without true labels.
+
+**Predictive gain.** With labels P and leave-one-out predictions F, R = max(F, .001) scaled to rows that sum to 1, p_k
+the fraction of class k, and rho_ik the fraction of class k among the other rows of the identical set,
+
+    gain_i = log sum_{k in S_i} rho_ik R_ik / p_k
+
+estimates log p(x_i | S_i) - log p(x_i). The division by p removes the advantage of sets of frequent labels. Labels that
+collapse to one class have a low gain, since one class then has to predict several.
+
+**Confirmation by rows with the same set.** The gain omits the row's own label, but not those of the other rows of its
+set. If one candidate of a set is the label of nearly all its rows, as in dictionaries and rules, a model with wrong
+shares of the classes in its groups is confirmed by its own labels. The concentration alpha of the shares
+(`group_shares`), fitted to predictions without the entire group, tells these sets apart. If it is small, a model also
+needs a larger likelihood under those predictions: the smaller one of the two z-scores counts.
+
+**Selection.** Self-training under each distractor model gives three sets of labels. The cooccurring and the confusable
+model are each compared with the uniform one, by the z-score of the differences, and
+
+    P = w P_cooccurring + (1 - w) N,  w = T(z_cooccurring),
+    N = P_confusable if z_confusable > 2 and w < 1/2, otherwise P_uniform,
+
+where T is the distribution function of Student's t, with one degree of freedom less than there are distinct sets. The
+gain of the cooccurring model uses predictions that are not squared, since it is then less noisy. Confusable labels that
+hardly differ from the uniform ones are replaced by the uniform ones.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from scipy.special import stdtr
+
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
+from oneof.solvers.loo_ridge.distractors import (
+    ConfusableDistractors,
+    CooccurringDistractors,
+    Distractors,
+    UniformDistractors,
+    with_class_mass,
+)
+from oneof.solvers.loo_ridge.group_shares import GroupShares, fit_group_shares
+from oneof.solvers.loo_ridge.loo_operators import LOOPredictor
+from oneof.solvers.loo_ridge.self_training import SelfTrainingResult, self_train
+from oneof.typing import Floats
+
+DistractorModel = Literal["uniform", "cooccurring", "confusable"]
+DISTRACTOR_MODELS: tuple[DistractorModel, ...] = get_args(DistractorModel)
+
+MIN_GAIN_PREDICTION = 1e-3
+"""Lower bound of the predictions in the gain."""
+GROUP_PRIOR = 4.0
+"""Pseudo-count of the class fractions in each group."""
+CLASS_PRIOR = 0.5
+"""Pseudo-count of each class."""
+MIN_CONCENTRATION = 4.0
+"""Concentration of the class shares below which predictions without the entire group are compared as well."""
+MIN_CONFUSABLE_Z = 2.0
+"""z-score above which the confusable model is selected."""
+MIN_LABEL_CHANGE = 0.01
+"""Fraction of the label mass by which the confusable labels must differ from the uniform ones."""
+MIN_COOCCURRING_WEIGHT = 1e-3
+"""Weight of the cooccurring model below which it is 0, and its second self-training is skipped."""
+MAX_COMPARED_ROWS = 10_000
+"""Number of rows, evenly spaced, on which the class shares of the groups are fitted."""
+
+
+def predictive_gains(label_distributions: Floats, scores: Floats, sets: CandidateGroups) -> Floats:
+    """Return gain_i, (n,), of labels P and leave-one-out predictions F.
+
+    Parameters
+    ----------
+    label_distributions, scores : ndarray of shape (n, K)
+    sets : CandidateGroups
+        Candidate sets of exact and partial rows.
+    """
+    n, K = label_distributions.shape
+    frequency = (label_distributions.sum(axis=0) + CLASS_PRIOR) / (n + CLASS_PRIOR * K)
+    prediction = np.maximum(scores, MIN_GAIN_PREDICTION)
+    prediction /= prediction.sum(axis=1, keepdims=True)
+    prior = GROUP_PRIOR * sets.normalize(frequency[sets.classes])
+    P = sets.values(label_distributions)
+    fraction = (sets.group_sums(P) - P + prior) / (sets.row_counts - 1.0 + GROUP_PRIOR)[sets.rows]
+    return np.log(sets.row_sums(fraction * sets.values(prediction) / frequency[sets.classes]))
+
+
+def clustered_z_score(differences: Floats, sets: CandidateGroups) -> float:
+    """Return the mean of (n,) differences over its standard error, with the rows of one set as one cluster.
+
+    It is 0 if the standard error is 0.
+    """
+    mean = differences.mean()
+    error = np.sqrt((sets.totals(differences - mean) ** 2).sum()) / len(differences)
+    return float(mean / error) if error > 1e-12 * (1.0 + abs(mean)) else 0.0
+
+
+@dataclass(frozen=True)
+class DistractorSelection:
+    """Selected labels, with the weights of the distractor models."""
+
+    label_distributions: Floats
+    """P, (n, K): 0 outside the sets, rows sum to 1."""
+    weights: dict[DistractorModel, float]
+    """The weight of each model in P; they sum to 1."""
+    z_scores: dict[DistractorModel, float]
+    """z-scores of the cooccurring and the confusable model against the uniform one; empty without a comparison."""
+    concentration: float
+    """alpha of the class shares of groups with the identical set; infinity without a comparison."""
+    changes: Floats
+    """(number of iterations,): `SelfTrainingResult.changes` of the model with the largest weight."""
+
+
+def select_distractor_models(
+    ridge: LOOPredictor,
+    sets: CandidateGroups,
+    *,
+    max_iter: int,
+    tol: float = 0.0,
+    model: DistractorModel | None = None,
+) -> DistractorSelection:
+    """Run self-training under each distractor model and average the labels by the weights of the models.
+
+    Parameters
+    ----------
+    ridge : LOOPredictor
+        Ridge on the rows of the sets.
+    sets : CandidateGroups
+    max_iter : int
+        Maximum number of iterations under each model, at least 0.
+    tol : float
+        See `self_train`.
+    model : {"uniform", "cooccurring", "confusable"}, optional
+        The distractor model, if it is known; then only this one is used.
+    """
+    predict = ridge.pair_predictor(sets)
+
+    def train(distractors: Distractors) -> SelfTrainingResult:
+        return self_train(predict, sets, with_class_mass(distractors, sets), max_iter=max_iter, tol=tol)
+
+    if model is None and not sets.partial.any():
+        model = "uniform"  # there are no distractors to model
+    if model is not None:
+        models: dict[DistractorModel, Distractors] = {
+            "uniform": UniformDistractors(),
+            "cooccurring": CooccurringDistractors(),
+            "confusable": ConfusableDistractors(),
+        }
+        result = train(models[model])
+        weights = dict.fromkeys(DISTRACTOR_MODELS, 0.0) | {model: 1.0}
+        return DistractorSelection(result.label_distributions, weights, {}, np.inf, result.changes)
+
+    results: dict[DistractorModel, SelfTrainingResult] = {
+        "uniform": train(UniformDistractors()),
+        "cooccurring": train(CooccurringDistractors(exponent=1)),
+        "confusable": train(ConfusableDistractors()),
+    }
+    z_scores, concentration = _compare(ridge, sets, results)
+    n_sets = len(sets.select(~sets.unlabeled).distinct)
+    w = float(stdtr(n_sets - 1, z_scores["cooccurring"])) if n_sets > 1 else 0.0
+    difference = results["confusable"].label_distributions - results["uniform"].label_distributions
+    label_change = float(np.abs(difference).sum(axis=1).mean() / 2.0)
+    alternative: DistractorModel = "uniform"
+    if w < 0.5 and z_scores["confusable"] > MIN_CONFUSABLE_Z and label_change > MIN_LABEL_CHANGE:
+        alternative = "confusable"
+    result, alternative_weight = results[alternative], 1.0
+    label_distributions, changes = result.label_distributions, result.changes
+    if w >= MIN_COOCCURRING_WEIGHT:
+        cooccurring, alternative_weight = train(CooccurringDistractors()), 1.0 - w
+        label_distributions = w * cooccurring.label_distributions + alternative_weight * label_distributions
+        changes = cooccurring.changes if w > alternative_weight else changes
+    weights = dict.fromkeys(DISTRACTOR_MODELS, 0.0) | {
+        "cooccurring": 1.0 - alternative_weight,
+        alternative: alternative_weight,
+    }
+    return DistractorSelection(label_distributions, weights, z_scores, concentration, changes)
+
+
+def _compare(
+    ridge: LOOPredictor, sets: CandidateGroups, results: dict[DistractorModel, SelfTrainingResult]
+) -> tuple[dict[DistractorModel, float], float]:
+    """Return the z-scores against the uniform model, and the concentration of the class shares in groups."""
+    labeled = np.flatnonzero(~sets.unlabeled)
+    labeled_sets = sets.select(~sets.unlabeled)
+    compared = labeled[:: -(-len(labeled) // MAX_COMPARED_ROWS)]
+    compared_sets = sets.select(compared) if len(compared) < len(labeled) else labeled_sets
+
+    def gains(model: DistractorModel) -> Floats:
+        P = results[model].label_distributions
+        return predictive_gains(P[labeled], ridge.predict_loo(P)[labeled], labeled_sets)
+
+    def shares(model: DistractorModel) -> GroupShares:
+        P = results[model].label_distributions
+        scores = ridge.predict_without_groups(P, sets)
+        return fit_group_shares(P[compared], scores[compared], compared_sets)
+
+    names: tuple[DistractorModel, ...] = ("cooccurring", "confusable")
+    baseline, cooccurring = gains("uniform"), shares("cooccurring")
+    z_scores = {name: clustered_z_score(gains(name) - baseline, labeled_sets) for name in names}
+    if cooccurring.concentration < MIN_CONCENTRATION:
+        likelihood = {"cooccurring": cooccurring, "confusable": shares("confusable"), "uniform": shares("uniform")}
+        for name in names:
+            gain = likelihood[name].log_likelihood - likelihood["uniform"].log_likelihood
+            z_scores[name] = min(z_scores[name], clustered_z_score(gain, compared_sets))
+    return z_scores, cooccurring.concentration

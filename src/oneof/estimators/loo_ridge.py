@@ -150,7 +150,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         lam: float = 0.05,
         max_iter: int = 25,
         *,
-        tol: float = 1e-3,
+        tol: float = 1e-4,
         features: Literal["auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"] = "auto",
         unlabeled: Literal["ignore", "class_mass"] = "ignore",
         approximation: Literal["auto", "nystroem"] | None = "auto",

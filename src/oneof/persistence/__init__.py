@@ -27,8 +27,8 @@ from oneof.persistence.trusted import TRUSTED
 __all__ = ["SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
-FORMAT_VERSION = 5
-"""5: the attributes and the modules of all estimators have new names; older files cannot be read."""
+FORMAT_VERSION = 6
+"""6: LOORidge has one function with a sum of kernels; files of older formats cannot be read."""
 
 
 @dataclass(frozen=True)

@@ -1,32 +1,44 @@
 """Oracle of LOORidge, with loops over rows and classes."""
 
+from itertools import product
 from math import lgamma
 
 import numpy as np
+from scipy.special import digamma
 from scipy.stats import t as student
+
+from oneof.solvers.loo_ridge import fit_inverse_temperature
 
 
 def predict_loo(gram, P, lam):
     """Return the leave-one-out predictions of ridge regression by n fits; the means are those of all rows."""
-    n = len(gram)
-    m = P.mean(axis=0)
-    F = np.empty_like(P)
-    for i in range(n):
-        others = np.delete(np.arange(n), i)
-        a = np.linalg.solve(gram[np.ix_(others, others)] + lam * np.eye(n - 1), P[others] - m)
-        F[i] = gram[i, others] @ a + m
-    return F
+    return predict_without(gram, P, lam, [[i] for i in range(len(gram))])
 
 
 def predict_loo_from_features(features, P, lam):
     """Return the leave-one-out predictions of ridge regression on features, (n, r)."""
-    n, r = features.shape
+    return predict_without_from_features(features, P, lam, [[i] for i in range(len(features))])
+
+
+def predict_without(gram, P, lam, left_out):
+    """Return the predictions of ridge regression for each row i without the rows left_out[i]; means of all rows."""
     m = P.mean(axis=0)
     F = np.empty_like(P)
-    for i in range(n):
-        others = np.delete(np.arange(n), i)
+    for i in range(len(gram)):
+        others = np.setdiff1d(np.arange(len(gram)), left_out[i])
+        a = np.linalg.solve(gram[np.ix_(others, others)] + lam * np.eye(len(others)), P[others] - m)
+        F[i] = gram[i, others] @ a + m
+    return F
+
+
+def predict_without_from_features(features, P, lam, left_out):
+    """Return the predictions of ridge regression on features, for each row i without the rows left_out[i]."""
+    m = P.mean(axis=0)
+    F = np.empty_like(P)
+    for i in range(len(features)):
+        others = np.setdiff1d(np.arange(len(features)), left_out[i])
         A = features[others]
-        F[i] = features[i] @ np.linalg.solve(A.T @ A + lam * np.eye(r), A.T @ (P[others] - m)) + m
+        F[i] = features[i] @ np.linalg.solve(A.T @ A + lam * np.eye(features.shape[1]), A.T @ (P[others] - m)) + m
     return F
 
 
@@ -131,19 +143,94 @@ def clustered_z_score(d, S):
     return d.mean() * len(d) / np.sqrt(sum(value**2 for value in sums.values()))
 
 
+def density_ratios(P, F, S):
+    """Return p(k | x_i) / m_k, from the predictions F without the group; and the fractions m_k."""
+    n, K = P.shape
+    m = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
+    b = min(fit_inverse_temperature(F, S, np.ones(K)), 100.0)
+    r = np.empty((n, K))
+    for i in range(n):
+        e = np.exp(b * (F[i] - F[i].max()))
+        r[i] = np.maximum(e / e.sum(), 1e-4) / m
+    return r, m
+
+
+def group_priors(S, m, exponent, concentration):
+    """Return for each distinct set its rows, its candidates, and the parameters of its Dirichlet prior."""
+    result = []
+    for key in sorted({tuple(row) for row in S}):
+        rows = [i for i in range(len(S)) if tuple(S[i]) == key]
+        candidates = [k for k in range(S.shape[1]) if key[k]]
+        base = np.array([m[k] ** (1 - exponent) for k in candidates])
+        result.append((rows, candidates, concentration * base / base.sum()))
+    return result
+
+
+def fit_group_shares(P, F, S):
+    """Return the contributions of the rows to the largest bound, with its exponent and concentration."""
+    r, m = density_ratios(P, F, S)
+    best = None
+    for exponent in (0.0, 0.25, 0.5, 0.75, 1.0):
+        counts = None
+        for concentration in (1000.0, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5):
+            priors = group_priors(S, m, exponent, concentration)
+            if counts is None:
+                counts = [len(rows) * prior / concentration for rows, _, prior in priors]
+            values = np.empty(len(S))
+            for g, (rows, candidates, prior) in enumerate(priors):
+                for _ in range(6):
+                    gamma = prior + counts[g]
+                    shares = np.exp(digamma(gamma) - digamma(gamma.sum()))
+                    counts[g] = np.zeros(len(candidates))
+                    for i in rows:
+                        q = r[i, candidates] * shares
+                        counts[g] += q / q.sum()
+                gamma = prior + counts[g]
+                log_shares = digamma(gamma) - digamma(gamma.sum())
+                divergence = lgamma(gamma.sum()) - lgamma(prior.sum())
+                for k in range(len(candidates)):
+                    divergence += lgamma(prior[k]) - lgamma(gamma[k]) + (gamma[k] - prior[k]) * log_shares[k]
+                for i in rows:
+                    values[i] = np.log((r[i, candidates] * np.exp(log_shares)).sum()) - divergence / len(rows)
+            if best is None or values.mean() > best[0].mean():
+                best = (values, exponent, concentration)
+    return best
+
+
+def log_marginal_likelihood(r, m, S, exponent, concentration):
+    """Return the logarithm of the marginal likelihood, as a sum over all labels of the rows of each group."""
+    total = 0.0
+    for rows, candidates, prior in group_priors(S, m, exponent, concentration):
+        likelihood = 0.0
+        for labels in product(range(len(candidates)), repeat=len(rows)):
+            value = lgamma(prior.sum()) - lgamma(prior.sum() + len(rows))
+            for k in range(len(candidates)):
+                value += lgamma(prior[k] + labels.count(k)) - lgamma(prior[k])
+            for i, k in zip(rows, labels, strict=True):
+                value += np.log(r[i, candidates[k]])
+            likelihood += np.exp(value)
+        total += np.log(likelihood)
+    return total
+
+
 def select(gram, S, lam, max_iter):
-    """Return P averaged over the distractor models, and the two z-scores."""
+    """Return P averaged over the distractor models, the two z-scores, and the concentration of the class shares."""
     uniform = uniform_labels(gram, S, lam, max_iter)
     cooccurring = cooccurring_labels(gram, S, lam, max_iter, 1)
     confusable = confusable_labels(gram, S, lam, max_iter)
-    gain = {
-        name: predictive_gains(P, predict_loo(gram, P, lam), S)
-        for name, P in (("uniform", uniform), ("cooccurring", cooccurring), ("confusable", confusable))
-    }
+    labels = {"uniform": uniform, "cooccurring": cooccurring, "confusable": confusable}
+    gain = {name: predictive_gains(P, predict_loo(gram, P, lam), S) for name, P in labels.items()}
     z, other_z = (clustered_z_score(gain[name] - gain["uniform"], S) for name in ("cooccurring", "confusable"))
+    shares = {
+        name: fit_group_shares(P, predict_without(gram, P, lam, groups(S)), S) for name, P in labels.items()
+    }
+    concentration = shares["cooccurring"][2]
+    if concentration < 4:
+        z = min(z, clustered_z_score(shares["cooccurring"][0] - shares["uniform"][0], S))
+        other_z = min(other_z, clustered_z_score(shares["confusable"][0] - shares["uniform"][0], S))
     w = student.cdf(z, len({tuple(row) for row in S}) - 1)
-    is_confusable = other_z > 1 and np.abs(confusable - uniform).sum(axis=1).mean() / 2 > 0.01
+    is_confusable = other_z > 2 and w < 0.5 and np.abs(confusable - uniform).sum(axis=1).mean() / 2 > 0.01
     other = confusable if is_confusable else uniform
-    if w < 0.001:
-        return other, z, other_z
-    return w * cooccurring_labels(gram, S, lam, max_iter, 2) + (1 - w) * other, z, other_z
+    if w >= 0.001:
+        other = w * cooccurring_labels(gram, S, lam, max_iter, 2) + (1 - w) * other
+    return other, z, other_z, concentration

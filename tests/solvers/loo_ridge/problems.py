@@ -24,3 +24,25 @@ def sets_of(truth, distractors="uniform", n_distractors=1, seed=0):
     return make_partial_labels(
         truth, n_distractors=n_distractors, distractors=distractors, random_state=seed
     ).mask.copy()
+
+
+def dictionary(n=600, K=6, n_words=40, seed=0):
+    """Return rows, their classes, and a mask of sets from a dictionary of words.
+
+    A word has two or three tags: a main tag of about 95 % of its rows, and minor tags. Some tags are the main tag of
+    many words, and words have very unequal frequencies. A row's features depend on its tag, not on the word.
+    """
+    rng = np.random.default_rng(seed)
+    tag_frequencies = 1.0 / np.arange(1, K + 1)
+    tags = [
+        rng.choice(K, size, replace=False, p=tag_frequencies / tag_frequencies.sum())
+        for size in rng.integers(2, 4, n_words)
+    ]
+    word_frequencies = 1.0 / np.arange(1, n_words + 1) ** 0.7
+    words = rng.choice(n_words, n, p=word_frequencies / word_frequencies.sum())
+    truth = np.array([tags[w][0] if rng.random() < 0.95 else rng.choice(tags[w][1:]) for w in words])
+    mask = np.zeros((n, K), dtype=bool)
+    for i, w in enumerate(words):
+        mask[i, tags[w]] = True
+    centers = np.random.default_rng(seed + 1).normal(size=(K, 5))
+    return 2.0 * centers[truth] + rng.normal(size=(n, 5)), truth, mask

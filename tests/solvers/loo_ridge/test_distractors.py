@@ -1,5 +1,7 @@
 """Self-training under each distractor model, compared with an oracle, and its invariants."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -30,8 +32,9 @@ MODELS = (UniformDistractors(), CooccurringDistractors(), CooccurringDistractors
 
 def labels(X, mask, distractors, max_iter=25):
     """Return the labels after self-training."""
-    ridge = ExactRidge.from_gram(gram_of(X), 0.05)
-    return self_train(ridge, CandidateGroups.from_mask(mask), distractors, max_iter=max_iter).label_distributions
+    sets = CandidateGroups.from_mask(mask)
+    predict = ExactRidge.from_gram(gram_of(X), 0.05).pair_predictor(sets)
+    return self_train(predict, sets, distractors, max_iter=max_iter, tol=0.0).label_distributions
 
 
 @pytest.mark.parametrize("kind", ["uniform", "cooccurring", "confusable"])
@@ -79,22 +82,87 @@ def test_exact_rows_need_no_iteration():
     """Exact labels are not changed."""
     X, truth = blobs(40)
     mask = np.eye(4, dtype=bool)[truth]
-    ridge = ExactRidge.from_gram(gram_of(X), 0.05)
-    result = self_train(ridge, CandidateGroups.from_mask(mask), UniformDistractors(), max_iter=25)
+    sets = CandidateGroups.from_mask(mask)
+    predict = ExactRidge.from_gram(gram_of(X), 0.05).pair_predictor(sets)
+    result = self_train(predict, sets, UniformDistractors(), max_iter=25, tol=0.0)
     assert len(result.changes) == 0
     np.testing.assert_array_equal(result.label_distributions, mask)
+
+
+@pytest.mark.parametrize("distractors", MODELS)
+def test_iterations_end_at_a_small_change(distractors):
+    """The last change, and no other one, is at most the tolerance; without a tolerance all iterations are made."""
+    X, truth = blobs(80, 5)
+    sets = CandidateGroups.from_mask(sets_of(truth, n_distractors=2))
+    predict = ExactRidge.from_gram(gram_of(X), 0.05).pair_predictor(sets)
+    full = self_train(predict, sets, distractors, max_iter=25, tol=0.0)
+    assert len(full.changes) == 25
+    for tol in (0.5, 0.05, float(full.changes[11])):
+        result = self_train(predict, sets, distractors, max_iter=25, tol=tol)
+        assert result.changes[-1] <= tol
+        assert np.all(result.changes[:-1] > tol)
+        np.testing.assert_array_equal(result.changes, full.changes[: len(result.changes)])
+        same = self_train(predict, sets, distractors, max_iter=len(result.changes), tol=0.0)
+        np.testing.assert_array_equal(result.label_distributions, same.label_distributions)
+
+
+def test_changes_are_the_moved_fraction_of_label_mass():
+    """The change of an iteration is the mean over the rows of half the sum of absolute differences."""
+    X, truth = blobs(80, 5)
+    mask = sets_of(truth, n_distractors=2)
+    sets = CandidateGroups.from_mask(mask)
+    predict = ExactRidge.from_gram(gram_of(X), 0.05).pair_predictor(sets)
+    result = self_train(predict, sets, UniformDistractors(), max_iter=4, tol=0.0)
+    P = [mask / mask.sum(axis=1, keepdims=True)]
+    P += [labels(X, mask, UniformDistractors(), max_iter=n) for n in range(1, 5)]
+    expected = [np.abs(after - before).sum(axis=1).mean() / 2 for before, after in pairwise(P)]
+    np.testing.assert_allclose(result.changes, expected)
 
 
 def test_groups_have_identical_sets():
     """Sums over a group are sums over the rows with the identical set."""
     mask = np.array([[1, 1, 0], [0, 1, 1], [1, 1, 0], [1, 0, 0]], dtype=bool)
     sets = CandidateGroups.from_mask(mask)
-    P = np.arange(12.0).reshape(4, 3)
-    np.testing.assert_array_equal(sets.sums(P)[[0, 2]], np.tile(P[0] + P[2], (2, 1)))
-    np.testing.assert_array_equal(sets.sums(P)[[1, 3]], P[[1, 3]])
-    np.testing.assert_allclose(sets.uniform_sums[0], [1, 1, 0])
+    P = np.where(mask, np.arange(12.0).reshape(4, 3), 0.0)
+    sums = sets.to_dense(sets.group_sums(sets.values(P)))
+    np.testing.assert_array_equal(sums[[0, 2]], np.tile(P[0] + P[2], (2, 1)))
+    np.testing.assert_array_equal(sums[[1, 3]], P[[1, 3]])
     np.testing.assert_array_equal(sets.distinct[sets.group], mask)
     np.testing.assert_array_equal(sets.row_counts, [2, 1, 2, 1])
+    np.testing.assert_array_equal(sets.totals(np.arange(4.0))[sets.group], [2.0, 1.0, 2.0, 3.0])
+
+
+def test_pairs_of_rows_and_candidates():
+    """The flat arrays over the pairs equal the (n, K) arrays inside the sets."""
+    _, truth = blobs(50, 5)
+    mask = sets_of(truth, n_distractors=2)
+    mask[::4] = np.eye(5, dtype=bool)[truth[::4]]
+    mask[1::7] = True
+    sets = CandidateGroups.from_mask(mask)
+    dense = np.where(mask, np.random.default_rng(0).random(mask.shape) + 0.1, 0.0)
+    values = sets.values(dense)
+    np.testing.assert_array_equal(values, dense[sets.rows, sets.classes])
+    np.testing.assert_array_equal(sets.to_dense(values), dense)
+    np.testing.assert_allclose(sets.row_sums(values), dense.sum(axis=1))
+    np.testing.assert_allclose(sets.class_sums(values), dense.sum(axis=0))
+    np.testing.assert_allclose(sets.to_dense(sets.normalize(values)), dense / dense.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(sets.to_dense(sets.uniform), mask / mask.sum(axis=1, keepdims=True))
+    np.testing.assert_array_equal(sets.distinct[sets.group][sets.rows, sets.classes], np.ones(len(values), dtype=bool))
+    group, candidate = np.nonzero(sets.distinct)
+    np.testing.assert_array_equal(group[sets.group_pairs], sets.group[sets.rows])
+    np.testing.assert_array_equal(candidate[sets.group_pairs], sets.classes)
+
+
+def test_selected_rows_have_their_own_groups():
+    """The groups of selected rows equal the groups of their sets, for indices and masks; all rows are no copy."""
+    _, truth = blobs(50, 5)
+    mask = sets_of(truth, n_distractors=2)
+    sets = CandidateGroups.from_mask(mask)
+    rows = np.arange(3, 40, 2)
+    for selected in (sets.select(rows), sets.select(np.isin(np.arange(50), rows))):
+        np.testing.assert_array_equal(selected.mask, mask[rows])
+        np.testing.assert_array_equal(selected.distinct[selected.group], mask[rows])
+    assert sets.select(np.ones(50, dtype=bool)) is sets
 
 
 def test_cooccurring_model_balances_the_groups():
@@ -105,7 +173,8 @@ def test_cooccurring_model_balances_the_groups():
     distance = {}
     for name, distractors in (("uniform", UniformDistractors()), ("cooccurring", CooccurringDistractors(exponent=1))):
         P = labels(X, mask, distractors)
-        distance[name] = np.abs(sets.sums(P) - sets.uniform_sums).sum()
+        sums = sets.group_sums(sets.values(P))
+        distance[name] = np.abs(sums - (sets.row_counts / sets.sizes)[sets.rows]).sum()
     assert distance["cooccurring"] < distance["uniform"]
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from oneof.solvers.loo_ridge import CandidateGroups, ExactRidge, select_distractor_models
-from oneof.solvers.loo_ridge.self_training import clustered_z_score, predictive_gains
+from oneof.solvers.loo_ridge.selection import MIN_CONCENTRATION, clustered_z_score, predictive_gains
 from tests.oracles import loo_ridge as oracle
-from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
+from tests.solvers.loo_ridge.problems import blobs, dictionary, gram_of, sets_of
 
 ZIPF = 1.0 / np.arange(1, 7) / (1.0 / np.arange(1, 7)).sum()
 
@@ -17,18 +17,34 @@ def select(X, mask, max_iter=25, **options):
     return select_distractor_models(ridge, CandidateGroups.from_mask(mask), max_iter=max_iter, **options)
 
 
-@pytest.mark.parametrize("distractors", ["uniform", "cooccurring", "confusable"])
-def test_the_selection_equals_the_oracle(distractors):
-    """Averaged labels and z-scores equal those of the oracle, which loops over rows."""
-    X, truth = blobs(40, 5)
-    mask = sets_of(truth, distractors)
+def small_problem(distractors):
+    """Return rows and sets, some of them exact."""
+    if distractors == "dictionary":
+        X, truth, mask = dictionary(60, 5, n_words=8)
+    else:
+        X, truth = blobs(40, 5)
+        mask = sets_of(truth, distractors)
     mask[::7] = np.eye(5, dtype=bool)[truth[::7]]
+    return X, mask
+
+
+@pytest.mark.parametrize("distractors", ["uniform", "cooccurring", "confusable", "dictionary"])
+def test_the_selection_equals_the_oracle(distractors):
+    """Averaged labels, z-scores and the concentration equal those of the oracle, which loops over rows."""
+    X, mask = small_problem(distractors)
     result = select(X, mask, max_iter=7)
-    P, cooccurring, confusable = oracle.select(gram_of(X), mask, 0.05, 7)
+    P, cooccurring, confusable, concentration = oracle.select(gram_of(X), mask, 0.05, 7)
+    assert result.concentration == concentration
     assert result.z_scores["cooccurring"] == pytest.approx(cooccurring, abs=1e-6)
     assert result.z_scores["confusable"] == pytest.approx(confusable, abs=1e-6)
     np.testing.assert_allclose(result.label_distributions, P, rtol=0, atol=1e-8)
     assert sum(result.weights.values()) == pytest.approx(1)
+
+
+def test_both_cases_of_the_rule_are_compared_with_the_oracle():
+    """The concentration of the problems above is below the limit for some, and above it for others."""
+    found = [select(*small_problem(name), max_iter=7).concentration for name in ("dictionary", "cooccurring")]
+    assert found[0] < MIN_CONCENTRATION <= found[1]
 
 
 def test_gains_equal_the_oracle():
@@ -56,6 +72,15 @@ def test_cooccurring_and_uniform_distractors_are_distinguished(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
+def test_a_dictionary_is_not_taken_for_scenes(seed):
+    """If a main tag is the label of nearly all rows of a set, the weight of "cooccurring" is below one half."""
+    X, _, mask = dictionary(seed=seed)
+    result = select(X, mask)
+    assert result.concentration < MIN_CONCENTRATION
+    assert result.weights["cooccurring"] < 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
 def test_confusable_distractors_are_detected_and_improve_the_labels(seed):
     """If each class has a frequent partner, "confusable" is selected, and more labels are correct."""
     X, truth = blobs(600, 6, d=5, seed=seed, spread=0.8)
@@ -80,6 +105,12 @@ def test_unlabeled_rows_do_not_affect_the_selection():
 
         def predict_loo(self, _):
             return self.scores
+
+        def predict_without_groups(self, _, sets):
+            return self.scores
+
+        def pair_predictor(self, sets):
+            return lambda _: sets.values(self.scores)
 
     rng = np.random.default_rng(0)
     truth = rng.choice(6, 200, p=ZIPF)

@@ -197,6 +197,9 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
             used_rows if self._is_precomputed() else used_rows[_evenly_spaced(np.arange(len(used)), MAX_MAP_ROWS)]
         )
         names, kernels = zip(*iter_kernels(self.kernel, self.features, map_rows, used), strict=True)
+        landmarks, training_rows = self._draw_landmarks(len(used)), None
+        if landmarks is not None and len(used) * len(landmarks) > MAX_FEATURE_ENTRIES:
+            training_rows = _evenly_spaced(np.arange(len(used)), MAX_FEATURE_ENTRIES // len(landmarks))
         solution = solve_loo_ridge(
             kernels,
             used_rows,
@@ -205,7 +208,8 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
             max_iter=int(self.max_iter),
             tol=float(self.tol),
             distractor_model=None if self.distractors == "auto" else self.distractors,
-            landmarks=self._draw_landmarks(len(used)),
+            landmarks=landmarks,
+            training_rows=training_rows,
             stacking_rows=_evenly_spaced(np.flatnonzero(~sets.unlabeled), MAX_STACKING_ROWS),
         )
         self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))

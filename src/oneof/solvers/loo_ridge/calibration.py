@@ -16,6 +16,8 @@ from oneof.typing import Floats, Mask
 
 MIN_INVERSE_TEMPERATURE, MAX_INVERSE_TEMPERATURE = 0.1, 1000.0
 _N_GRID = 61
+MAX_CALIBRATION_ROWS = 20_000
+"""Number of labeled rows, evenly spaced, on which the temperature is fitted."""
 
 
 def fit_inverse_temperature(scores: Floats, mask: Mask, class_odds: Floats) -> float:
@@ -33,7 +35,8 @@ def fit_inverse_temperature(scores: Floats, mask: Mask, class_odds: Floats) -> f
     class_odds : ndarray of shape (K,)
         c, above 0.
     """
-    labeled = ~mask.all(axis=1)
+    labeled = np.flatnonzero(~mask.all(axis=1))
+    labeled = labeled[:: max(1, -(-len(labeled) // MAX_CALIBRATION_ROWS))]
     scores, mask = scores[labeled], mask[labeled]
     if not len(scores):
         return 1.0

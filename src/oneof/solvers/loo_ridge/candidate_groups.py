@@ -24,8 +24,12 @@ class CandidateGroups:
     @classmethod
     def from_mask(cls, mask: Mask) -> "CandidateGroups":
         """Group the rows by identical set."""
-        keys = np.packbits(mask, axis=1)
-        keys = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
+        n_bytes = -(-mask.shape[1] // 64) * 8
+        keys = np.zeros((len(mask), n_bytes), dtype=np.uint8)
+        bits = np.packbits(mask, axis=1)
+        keys[:, : bits.shape[1]] = bits
+        # Integers are sorted much faster than bytes.
+        keys = keys.view(np.uint64 if n_bytes == 8 else np.dtype((np.void, n_bytes))).ravel()
         return cls(mask, np.unique(keys, return_inverse=True)[1].reshape(-1))
 
     def select(self, rows: Mask | Ints) -> "CandidateGroups":

@@ -232,15 +232,12 @@ class NystroemRidge:
             If the Gram matrix of the landmarks is not positive semi-definite, or if 1 - h_ii is a rounding error.
         """
         factor = landmark_factor(gram, cross.dtype)
-        trsm = dtrsm if cross.dtype == np.float64 else strsm
-        # Phi = cross L^-T, in place: the transpose of a C-ordered array has the Fortran order of BLAS.
-        features = trsm(1.0, np.asarray(factor, cross.dtype, order="F"), cross.T, lower=1, overwrite_b=1).T
+        features = solve_rows(factor, cross)
         ridge_factor = regularized_factor(_square(features), lam)
-        directions = trsm(1.0, np.asarray(ridge_factor, cross.dtype, order="F"), features.T, lower=1, overwrite_b=1).T
+        directions = solve_rows(ridge_factor, features)
         back_projection = back_projection_of(factor, ridge_factor)
         one_minus_leverage = 1.0 - np.einsum("ij,ij->i", directions, directions, dtype=np.float64)
-        if not one_minus_leverage.min() > LEVERAGE_TOL:
-            raise InputError(_LAM_TOO_SMALL.format(lam))
+        check_leverage(one_minus_leverage)
         return cls(directions, back_projection, one_minus_leverage[:, None])
 
     def predict_loo(self, targets: Floats) -> Floats:
@@ -298,6 +295,22 @@ def landmark_factor(gram: Floats, dtype: np.dtype) -> Floats:
         "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
         "or approximation=None with a larger lam."
     )
+
+
+def solve_rows(factor: Floats, rows: Floats) -> Floats:
+    """Return rows L^-T, (n, m), for a lower triangular L; a C-ordered array is overwritten."""
+    trsm = dtrsm if rows.dtype == np.float64 else strsm
+    # The transpose of a C-ordered array has the Fortran order of BLAS.
+    return trsm(1.0, np.asarray(factor, dtype=rows.dtype, order="F"), rows.T, lower=1, overwrite_b=1).T
+
+
+def check_leverage(one_minus_leverage: Floats) -> None:
+    """Raise if 1 - h_ii of a row is a rounding error."""
+    if not one_minus_leverage.min(initial=1.0) > LEVERAGE_TOL:
+        raise InputError(
+            "`lam` must be larger relative to the kernel values: a leverage is 1 up to rounding. Scale the features, or "
+            "pass a larger lam."
+        )
 
 
 def regularized_factor(square: Floats, lam: float) -> Floats:

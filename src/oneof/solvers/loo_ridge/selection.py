@@ -109,6 +109,20 @@ class DistractorSelection:
     changes: Floats
     """(number of iterations,): `SelfTrainingResult.changes` of the model with the largest weight."""
 
+    def distractors(self, sets: CandidateGroups) -> list[tuple[float, Distractors]]:
+        """Return the models of positive weight, for further iterations."""
+        models = distractor_models()
+        return [(w, with_class_mass(models[name], sets)) for name, w in self.weights.items() if w > 0]
+
+
+def distractor_models() -> dict[DistractorModel, Distractors]:
+    """Return the model of each name."""
+    return {
+        "uniform": UniformDistractors(),
+        "cooccurring": CooccurringDistractors(),
+        "confusable": ConfusableDistractors(),
+    }
+
 
 def select_distractor_models(
     ridge: LOOPredictor,
@@ -140,12 +154,7 @@ def select_distractor_models(
     if model is None and not sets.partial.any():
         model = "uniform"  # there are no distractors to model
     if model is not None:
-        models: dict[DistractorModel, Distractors] = {
-            "uniform": UniformDistractors(),
-            "cooccurring": CooccurringDistractors(),
-            "confusable": ConfusableDistractors(),
-        }
-        result = train(models[model])
+        result = train(distractor_models()[model])
         weights = dict.fromkeys(DISTRACTOR_MODELS, 0.0) | {model: 1.0}
         return DistractorSelection(result.label_distributions, weights, {}, np.inf, result.changes)
 

@@ -10,14 +10,15 @@ labels of self-training with equal weights. The ridge with the sum of the kernel
 one ridge for each kernel, and needs one inverse, one set of landmarks and one vector of coefficients.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import nnls
 
 from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
 from oneof.parallel import n_available_threads, parallel_map
+from oneof.solvers.loo_ridge.blocks import LandmarkFeatures, RowsInMemory, fit_in_blocks
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import UniformDistractors, with_class_mass
 from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
@@ -102,6 +103,7 @@ def solve_loo_ridge(
     tol: float = 0.0,
     distractor_model: DistractorModel | None = None,
     landmarks: Ints | None = None,
+    training_rows: Ints | None = None,
     stacking_rows: Ints | None = None,
 ) -> LOORidgeSolution:
     """Weight the kernels, disambiguate the labels, and fit the function.
@@ -122,6 +124,9 @@ def solve_loo_ridge(
         The origin of the distractors, if it is known.
     landmarks : ndarray of shape (m,), optional
         Indices of the landmarks of the Nystroem form; without them the exact form is used.
+    training_rows : ndarray, optional
+        With landmarks: indices of the rows of self-training, before a few iterations with all rows in blocks; all rows,
+        at once, by default.
     stacking_rows : ndarray, optional
         Indices of the rows on which the kernels are weighted; all by default.
 
@@ -138,16 +143,49 @@ def solve_loo_ridge(
         )
     selected = np.flatnonzero(weights)
     kernel = KernelSum.from_kernels([kernels[i] for i in selected], weights[selected])
+
+    def select(ridge: Ridge, sets: CandidateGroups) -> DistractorSelection:
+        return select_distractor_models(ridge, sets, model=distractor_model, max_iter=max_iter, tol=tol)
+
+    if training_rows is not None and landmarks is not None:
+        return _solve_in_blocks(X, sets, kernel, weights, landmarks, training_rows, select, lam=lam)
     rows = kernel.transform(X)
     support = rows if landmarks is None else take_rows(rows, landmarks)
     ridge = _exact_ridge(kernel, rows, lam) if landmarks is None else _nystroem_ridge(kernel, rows, support, lam)
-    selection = select_distractor_models(ridge, sets, model=distractor_model, max_iter=max_iter, tol=tol)
+    selection = select(ridge, sets)
     P = selection.label_distributions
     model = KernelModel(kernel, kernel.support_rows(support), ridge.fit(P))
     scores = ridge.predict_loo(P)
     runner_up = runner_up_classes(P, scores, sets.mask)
     influences = top_influences(ridge, P, runner_up) if isinstance(ridge, LinearLOO) else None
     return LOORidgeSolution(sets, model, weights, selection, scores, runner_up, influences)
+
+
+def _solve_in_blocks(
+    X: FeatureMatrix,
+    sets: CandidateGroups,
+    kernel: KernelSum,
+    weights: Floats,
+    landmarks: Ints,
+    training_rows: Ints,
+    select: Callable[[Ridge, CandidateGroups], DistractorSelection],
+    *,
+    lam: float,
+) -> LOORidgeSolution:
+    """Select the distractor models on the training rows, and continue with all rows in blocks."""
+    support = kernel.transform(X[landmarks])
+    ridge = _nystroem_ridge(kernel, kernel.transform(X[training_rows]), support, lam)
+    selection = select(ridge, sets.select(training_rows))
+    initial = ridge.fit(selection.label_distributions)
+    dtype = ridge.directions.dtype
+    del ridge
+    features = LandmarkFeatures.from_landmarks(kernel, support, dtype)
+    result = fit_in_blocks(RowsInMemory.from_array(X), features, sets, selection.distractors(sets), initial, lam=lam)
+    P = sets.to_dense(result.label_probabilities)
+    selection = replace(selection, label_distributions=P, changes=np.append(selection.changes, result.changes))
+    model = KernelModel(kernel, kernel.support_rows(support), result.dual)
+    runner_up = runner_up_classes(P, result.scores, sets.mask)
+    return LOORidgeSolution(sets, model, weights, selection, result.scores, runner_up, None)
 
 
 def weigh_kernels(
@@ -220,7 +258,9 @@ def _exact_ridge(kernel: KernelSum, rows: list[MappedRows], lam: float) -> Exact
     return ExactRidge.from_gram(gram, lam)
 
 
-def _nystroem_ridge(kernel: KernelSum, rows: list[MappedRows], landmarks: list[MappedRows], lam: float) -> Ridge:
+def _nystroem_ridge(
+    kernel: KernelSum, rows: list[MappedRows], landmarks: list[MappedRows], lam: float
+) -> NystroemRidge:
     n, m = rows[0].shape[0], landmarks[0].shape[0]
     dtype = np.float32 if n * m >= MIN_FLOAT32_FEATURES else np.float64
     check_memory(1.5 * np.dtype(dtype).itemsize * n * m, f"{m} features of {n} rows", "lower n_components")

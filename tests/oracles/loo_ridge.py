@@ -221,9 +221,7 @@ def select(gram, S, lam, max_iter):
     labels = {"uniform": uniform, "cooccurring": cooccurring, "confusable": confusable}
     gain = {name: predictive_gains(P, predict_loo(gram, P, lam), S) for name, P in labels.items()}
     z, other_z = (clustered_z_score(gain[name] - gain["uniform"], S) for name in ("cooccurring", "confusable"))
-    shares = {
-        name: fit_group_shares(P, predict_without(gram, P, lam, groups(S)), S) for name, P in labels.items()
-    }
+    shares = {name: fit_group_shares(P, predict_without(gram, P, lam, groups(S)), S) for name, P in labels.items()}
     concentration = shares["cooccurring"][2]
     if concentration < 4:
         z = min(z, clustered_z_score(shares["cooccurring"][0] - shares["uniform"][0], S))

@@ -1,4 +1,4 @@
-"""Leave-one-out predictions of both forms of the ridge and of their average, and influential rows."""
+"""Predictions of both forms of the ridge without a row or a group, of sums and averages, and influential rows."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,12 @@ from oneof.errors import InputError
 from oneof.solvers.loo_ridge import (
     CandidateGroups,
     ExactRidge,
+    LinearLOO,
     NystroemRidge,
+    UniformDistractors,
     runner_up_classes,
     select_distractor_models,
-    stack_ridges,
+    self_train,
     top_influences,
 )
 from tests.oracles import loo_ridge as oracle
@@ -60,13 +62,17 @@ def test_all_rows_as_landmarks_give_the_exact_form():
     )
 
 
-def test_the_block_size_does_not_matter(monkeypatch):
-    """Features computed in blocks equal features computed at once."""
-    X, P = problem()
-    full = NystroemRidge.from_gram(gram_of(X, X[:9]), gram_of(X[:9]), 0.05).predict_loo(P)
-    monkeypatch.setattr("oneof.solvers.loo_ridge.loo_operators.BLOCK_ROWS", 7)
-    blocks = NystroemRidge.from_gram(gram_of(X, X[:9]), gram_of(X[:9]), 0.05).predict_loo(P)
-    np.testing.assert_allclose(blocks, full, rtol=1e-12, atol=1e-12)
+def test_blocks_of_rows_of_the_nystroem_form():
+    """With more rows than one block, the predictions equal P - (R - H R) / (1 - h) with H = Phi (...)^-1 Phi^T."""
+    X, P = problem(9000)
+    Z = X[:9]
+    result = NystroemRidge.from_gram(gram_of(X, Z), gram_of(Z), 0.05).predict_loo(P)
+    features = gram_of(X, Z) @ np.linalg.inv(np.linalg.cholesky(gram_of(Z))).T
+    projection = np.linalg.solve(features.T @ features + 0.05 * np.eye(9), features.T)
+    R = P - P.mean(axis=0)
+    leverage = (features * projection.T).sum(axis=1, keepdims=True)
+    expected = P - (R - features @ (projection @ R)) / (1 - leverage)
+    np.testing.assert_allclose(result, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_the_function_solves_the_normal_equations():
@@ -107,33 +113,142 @@ def test_a_penalty_lost_in_rounding_is_rejected():
         ExactRidge.from_gram(1e14 * X @ X.T, 0.05)
 
 
+GRAMS = (gram_of, lambda X: gram_of(2.0 * X), lambda X: X @ X.T)
+WEIGHTS = np.array([0.5, 0.3, 0.2])
+
+
 def test_the_average_equals_averaged_fits_without_the_row():
-    """Both forms of the average equal the weighted mean of fits without the row, to 1e-8."""
-    X, _ = blobs(40)
-    P = np.random.default_rng(0).dirichlet(np.ones(4), 40)
-    grams = [gram_of(X), gram_of(2.0 * X), X @ X.T]
-    weights = np.array([0.5, 0.3, 0.2])
-    expected = sum(w * oracle.predict_loo(gram, P, 0.05) for w, gram in zip(weights, grams, strict=True))
-    exact = stack_ridges([ExactRidge.from_gram(gram.copy(), 0.05) for gram in grams], weights)
+    """The average of ridges equals the weighted mean of fits without the row, to 1e-8."""
+    X, P = problem()
+    grams = [gram(X) for gram in GRAMS]
+    expected = sum(w * oracle.predict_loo(gram, P, 0.05) for w, gram in zip(WEIGHTS, grams, strict=True))
+    average = LinearLOO.from_ridges([ExactRidge.from_gram(gram.copy(), 0.05) for gram in grams], WEIGHTS)
+    np.testing.assert_allclose(average.predict_loo(P), expected, rtol=0, atol=1e-8)
+
+
+def test_the_ridge_of_a_sum_of_kernels_equals_fits_without_the_row():
+    """Both forms for the weighted sum of kernels equal fits with the summed kernel without the row, to 1e-8."""
+    X, P = problem()
+    gram = sum(w * gram(X) for w, gram in zip(WEIGHTS, GRAMS, strict=True))
+    expected = oracle.predict_loo(gram, P, 0.05)
+    exact = ExactRidge.from_gram(gram.copy(), 0.05)
     np.testing.assert_allclose(exact.predict_loo(P), expected, rtol=0, atol=1e-8)
-    nystroem = stack_ridges([NystroemRidge.from_gram(gram.copy(), gram.copy(), 0.05) for gram in grams], weights)
+    nystroem = NystroemRidge.from_gram(gram.copy(), gram.copy(), 0.05)
     np.testing.assert_allclose(nystroem.predict_loo(P), expected, rtol=0, atol=1e-8)
 
 
-def solved(n=60, K=4):
-    """Return Gram matrices, weights, the averaged ridge, its label distributions and the mask."""
+def mixed_sets(n, K, n_distractors):
+    """Return exact, partial and unlabeled rows."""
+    X, truth = blobs(n, K)
+    mask = sets_of(truth, n_distractors=n_distractors)
+    mask[::6] = np.eye(K, dtype=bool)[truth[::6]]
+    mask[1::11] = True
+    return X, CandidateGroups.from_mask(mask)
+
+
+def labels_within(sets, seed=0):
+    """Return random label distributions within the sets."""
+    random = np.random.default_rng(seed).random(sets.mask.shape) + 0.01
+    return sets.to_dense(sets.normalize(sets.values(random)))
+
+
+PAIR_PROBLEMS = {"blocks": (60, 12, 1), "dense": (40, 5, 3)}
+
+
+@pytest.mark.parametrize("form", PAIR_PROBLEMS)
+def test_pair_predictions_equal_fits_without_the_row(form):
+    """Inside the sets, predictions by blocks of classes and dense ones equal the oracle; those of exact rows are 1."""
+    X, sets = mixed_sets(*PAIR_PROBLEMS[form])
+    P = labels_within(sets)
+    exact = ExactRidge.from_gram(gram_of(X), 0.05).pair_predictor(sets)
+    assert (exact.__self__._blocks is None) == (form == "dense")
+    nystroem = NystroemRidge.from_gram(gram_of(X), gram_of(X), 0.05).pair_predictor(sets)
+    is_exact = (sets.sizes == 1)[sets.rows]
+    expected = np.where(is_exact, 1.0, sets.values(oracle.predict_loo(gram_of(X), P, 0.05)))
+    np.testing.assert_allclose(exact(sets.values(P)), expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(nystroem(sets.values(P)), expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("cost", [1e9, -1e9])
+@pytest.mark.parametrize("form", PAIR_PROBLEMS)
+def test_both_forms_of_pair_predictions_are_equal(form, cost, monkeypatch):
+    """Blocks of classes and the dense form agree on the same sets, also without and with only exact rows."""
+    X, sets = mixed_sets(*PAIR_PROBLEMS[form])
+    partial = sets.select(sets.sizes > 1)
+    exact = sets.select(sets.sizes == 1)
+    for some in (sets, partial, exact):
+        P = labels_within(some)
+        gram = gram_of(X[: len(some.mask)])
+        expected = ExactRidge.from_gram(gram.copy(), 0.05).pair_predictor(some)(some.values(P))
+        monkeypatch.setattr("oneof.solvers.loo_ridge.loo_operators.GATHER_COST", cost)
+        result = ExactRidge.from_gram(gram.copy(), 0.05).pair_predictor(some)(some.values(P))
+        np.testing.assert_allclose(result, expected, rtol=0, atol=1e-12)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("max_rows", [400, 3])
+def test_predictions_without_the_group_equal_fits_without_it(max_rows, monkeypatch):
+    """Both forms equal fits without all rows of the identical set, or of its subset if the group is large."""
+    monkeypatch.setattr("oneof.solvers.loo_ridge.loo_operators.MAX_GROUP_ROWS", max_rows)
+    X, sets = mixed_sets(60, 5, 1)
+    P = labels_within(sets)
+    left_out = [None] * len(P)
+    for group in range(len(sets.distinct)):
+        rows = np.flatnonzero(sets.group == group)
+        n_subsets = int(np.ceil(len(rows) / max_rows))
+        for first in range(n_subsets):
+            for i in rows[first::n_subsets]:
+                left_out[i] = rows[first::n_subsets]
+    assert max(len(rows) for rows in left_out) == (3 if max_rows == 3 else sets.row_counts.max())
+    gram = gram_of(X)
+    exact = ExactRidge.from_gram(gram.copy(), 0.05).predict_without_groups(P, sets)
+    np.testing.assert_allclose(exact, oracle.predict_without(gram, P, 0.05, left_out), rtol=0, atol=1e-9)
+    Z = X[:9]
+    nystroem = NystroemRidge.from_gram(gram_of(X, Z), gram_of(Z), 0.05).predict_without_groups(P, sets)
+    features = gram_of(X, Z) @ np.linalg.inv(np.linalg.cholesky(gram_of(Z))).T
+    expected = oracle.predict_without_from_features(features, P, 0.05, left_out)
+    np.testing.assert_allclose(nystroem, expected, rtol=0, atol=1e-8)
+
+
+def test_single_precision():
+    """In float32 the Nystroem form predicts the same to 1e-3, and at least 99.5 % of the labels are the same."""
+    X, truth = blobs(2000, 6, d=5)
+    sets = CandidateGroups.from_mask(sets_of(truth, n_distractors=2))
+    Z = X[::20]
+    P, labels = labels_within(sets), []
+    predictions = []
+    for dtype in (np.float64, np.float32):
+        ridge = NystroemRidge.from_gram(gram_of(X, Z).astype(dtype), gram_of(Z), 0.05)
+        assert ridge.directions.dtype == dtype
+        predictions.append(np.hstack([ridge.predict_loo(P), ridge.predict_without_groups(P, sets)]))
+        trained = self_train(ridge.pair_predictor(sets), sets, UniformDistractors(), max_iter=25, tol=0.0)
+        labels.append(trained.label_distributions.argmax(axis=1))
+    np.testing.assert_allclose(predictions[1], predictions[0], rtol=0, atol=1e-3)
+    assert (labels[0] == labels[1]).mean() >= 0.995
+
+
+FORMS = ("average", "sum")
+
+
+def solved(form, n=60, K=4):
+    """Return Gram matrices, weights, the average of ridges or the ridge of a sum, its label distributions, the mask."""
     X, truth = blobs(n, K)
     mask = sets_of(truth)
     mask[::6] = np.eye(K, dtype=bool)[truth[::6]]
     grams, weights = (gram_of(X), gram_of(2.0 * X)), np.array([0.6, 0.4])
-    ridge = stack_ridges([ExactRidge.from_gram(gram.copy(), 0.05) for gram in grams], weights)
+    if form == "sum":
+        grams, weights = (weights[0] * grams[0] + weights[1] * grams[1],), np.ones(1)
+        ridge = ExactRidge.from_gram(grams[0].copy(), 0.05)
+    else:
+        ridge = LinearLOO.from_ridges([ExactRidge.from_gram(gram.copy(), 0.05) for gram in grams], weights)
     selection = select_distractor_models(ridge, CandidateGroups.from_mask(mask), max_iter=25)
     return grams, weights, ridge, selection.label_distributions, mask
 
 
-def test_an_influence_is_lost_without_the_label_of_its_row():
+@pytest.mark.parametrize("form", FORMS)
+def test_an_influence_is_lost_without_the_label_of_its_row(form):
     """If the label of an influential row is replaced by the mean, the margin decreases by its influence."""
-    grams, weights, ridge, P, mask = solved()
+    grams, weights, ridge, P, mask = solved(form)
     n, m = len(P), P.mean(axis=0)
     F = ridge.predict_loo(P)
     runner_up = runner_up_classes(P, F, mask)
@@ -154,14 +269,15 @@ def test_an_influence_is_lost_without_the_label_of_its_row():
             np.testing.assert_allclose(margin(i, P) - margin(i, without), value, atol=1e-8)
 
 
-def test_no_other_row_has_a_larger_influence():
+@pytest.mark.parametrize("form", FORMS)
+def test_no_other_row_has_a_larger_influence(form):
     """The reported rows have the largest influences, in descending order, and do not include the row itself."""
-    _, _, ridge, P, mask = solved()
+    _, _, ridge, P, mask = solved(form)
     F = ridge.predict_loo(P)
     runner_up = runner_up_classes(P, F, mask)
     result = top_influences(ridge, P, runner_up)
     n, R = len(P), P - P.mean(axis=0)
-    a = ridge.influences(np.arange(n))
+    a = -ridge.operator
     for i in range(n):
         k = P[i].argmax()
         values = np.delete(a[i] * (R[:, k] - R[:, runner_up[i]]), i)

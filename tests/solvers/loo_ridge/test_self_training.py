@@ -20,7 +20,7 @@ def select(X, mask, max_iter=25, **options):
 def small_problem(distractors):
     """Return rows and sets, some of them exact."""
     if distractors == "dictionary":
-        X, truth, mask = dictionary(60, 5, n_words=8)
+        X, truth, mask = dictionary(100, 5, n_words=8)
     else:
         X, truth = blobs(40, 5)
         mask = sets_of(truth, distractors)
@@ -106,7 +106,7 @@ def test_unlabeled_rows_do_not_affect_the_selection():
         def predict_loo(self, _):
             return self.scores
 
-        def predict_without_groups(self, _, sets):
+        def predict_without_groups(self, *_):
             return self.scores
 
         def pair_predictor(self, sets):

@@ -193,9 +193,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.from_mask(candidates.mask[used])
         used_rows = rows if len(used) == rows.shape[0] else rows[used]
-        map_rows = (
-            used_rows if self._is_precomputed() else used_rows[_evenly_spaced(np.arange(len(used)), MAX_MAP_ROWS)]
-        )
+        map_rows = rows if self._is_precomputed() else used_rows[_evenly_spaced(np.arange(len(used)), MAX_MAP_ROWS)]
         names, kernels = zip(*iter_kernels(self.kernel, self.features, map_rows, used), strict=True)
         landmarks, training_rows = self._draw_landmarks(len(used)), None
         if landmarks is not None and len(used) * len(landmarks) > MAX_FEATURE_ENTRIES:

@@ -206,7 +206,7 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
     kernel, features
         Parameters of `LOORidge`.
     rows : array or CSR matrix of shape (n, d)
-        CSR rows are made dense for the maps that do not keep zeros.
+        CSR rows are made dense for the maps that do not keep zeros. With kernel="precomputed", the rows of fit.
     used : ndarray
         The indices of the used rows, for kernel="precomputed".
     """

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.special import ndtri
 
 from oneof.errors import InputError
-from oneof.typing import Array, FeatureMatrix, Floats
+from oneof.typing import Array, FeatureMatrix, Floats, Ints
 
 _OVERFLOW = "squares of the features over- or underflow. Scale the features, for example with StandardScaler."
 _CONSTANT_RTOL = 1e-12
@@ -145,11 +145,16 @@ def default_maps(X: FeatureMatrix) -> dict[str, MapClass]:
     as a common one. Above a half: the maps that give all features the same scale. In between: all maps. Features that
     are 0 in all rows do not count, and dense rows have the same maps as equal CSR rows.
     """
-    used = np.asarray(X.astype(bool).sum(axis=0) if sp.issparse(X) else np.count_nonzero(X, axis=0)).ravel()
+    used = count_nonzeros(X)
     n_used, n_entries = int(np.count_nonzero(used)), float(used.sum())
     if n_used > _MAX_DENSE_FEATURES or n_entries <= _SPARSE_DENSITY * X.shape[0] * n_used:
         return SPARSE_MAPS
     return MAPS | SPARSE_MAPS if n_entries <= _DENSE_DENSITY * X.shape[0] * n_used else MAPS
+
+
+def count_nonzeros(X: FeatureMatrix) -> Ints:
+    """Return the number of nonzero entries of each feature, the same for dense and CSR rows."""
+    return np.asarray(X.astype(bool).sum(axis=0) if sp.issparse(X) else np.count_nonzero(X, axis=0)).ravel()
 
 
 def _normal_quantiles(sorted_features: Floats, X: Floats) -> Floats:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from oneof.errors import InputError
 from oneof.kernels.city_block import city_block_distances
-from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, FeatureMap, default_maps
+from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, FeatureMap, count_nonzeros, default_maps
 from oneof.kernels.gaussian_process import covariance
 from oneof.kernels.pairwise import check_gram, check_square, squares, total_variance
 from oneof.kernels.svc import Kernel
@@ -27,7 +27,7 @@ LAPLACIAN_GAMMA = 1.5
 _VARIANCE_RTOL = 1e-12
 """Total variance, relative to the mean square of the rows, below which it is rounding and the rows are one point."""
 MIN_FLOAT32_ENTRIES = 1_000_000
-"""Number of entries of the rows from which kernels are evaluated in float32."""
+"""Number of rows times features that are not 0 in all rows, from which kernels are evaluated in float32."""
 
 MappedRows: TypeAlias = Any
 """Rows in the representation of a kernel."""
@@ -224,7 +224,8 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
     else:
         maps = MAPS if kernel == "laplacian" else default_maps(rows)
     dense = _as_dense(rows) if any(name in MAPS for name in maps) else None
-    dtype = "float32" if rows.shape[0] * rows.shape[1] >= MIN_FLOAT32_ENTRIES else "float64"
+    n_entries = rows.shape[0] * int(np.count_nonzero(count_nonzeros(rows)))
+    dtype = "float32" if n_entries >= MIN_FLOAT32_ENTRIES else "float64"
     for map_name, map_class in maps.items():
         source = dense if map_name in MAPS else rows
         feature_map = map_class.fit(source)

@@ -31,8 +31,8 @@ def test_exact_labels_give_kernel_ridge_regression():
     np.testing.assert_array_equal(model.transduction_, labels)
 
 
-def test_kernels_are_averaged():
-    """Each kernel has a weight, and the scores are the weighted average of the scores of the kernels."""
+def test_kernels_are_summed():
+    """Each kernel has a weight, and the scores are those of ridge regression with the weighted sum of the kernels."""
     X, mask = table(90)
     model = LOORidge().fit(X, mask)
     names = {f"{f}-{k}" for f in ("standard", "quantile", "spherical") for k in ("rbf", "laplacian")}
@@ -42,14 +42,16 @@ def test_kernels_are_averaged():
     assert weights.sum() == pytest.approx(1)
     used = ~mask.all(axis=1)
     rows, P = X[used], model.label_distributions_[used]
-    expected = 0.0
+    gram = 0.0
     for name, weight in model.kernel_weights_.items():
         features, kernel = name.split("-")
         feature_map = MAPS[features].fit(rows)
-        radial = MappedKernel.from_rows(feature_map, kernel, feature_map(rows))
-        gram, means = radial.gram(feature_map(rows)), P.mean(axis=0)
-        expected += weight * (gram @ np.linalg.solve(gram + 0.05 * np.eye(len(rows)), P - means) + means)
+        radial = MappedKernel.from_rows(feature_map, kernel, feature_map(rows), "float64")
+        gram = gram + weight * radial.gram(feature_map(rows))
+    means = P.mean(axis=0)
+    expected = gram @ np.linalg.solve(gram + 0.05 * np.eye(len(rows)), P - means) + means
     np.testing.assert_allclose(model.decision_function(rows), expected, atol=1e-8)
+    np.testing.assert_allclose(model.loo_scores_[used], oracle.predict_loo(gram, P, 0.05), atol=1e-8)
 
 
 def test_the_weights_of_the_distractor_models():
@@ -119,23 +121,70 @@ def test_a_precomputed_kernel_equals_its_function():
     function = LOORidge(linear_kernel, lam=1.0).fit(X, mask)
     np.testing.assert_allclose(precomputed.predict_proba(gram), function.predict_proba(X), rtol=1e-9)
     np.testing.assert_array_equal(gram, before)
-    assert precomputed._model.models[0].support.size == 0  # new rows are given by their kernel values
+    assert [rows.size for rows in precomputed._model.support] == [0]  # new rows are given by their kernel values
     assert precomputed.disambiguate().labels.tolist() == function.disambiguate().labels.tolist()
     with pytest.raises(InputError, match="must be square"):
         LOORidge("precomputed").fit(X, mask)
 
 
-def test_kernels_are_weighted_on_labeled_rows(monkeypatch):
-    """With landmarks and `unlabeled="class_mass"`, the rows for the weights of the kernels are labeled."""
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_kernels_are_weighted_on_evenly_spaced_labeled_rows(approximation, monkeypatch):
+    """With `unlabeled="class_mass"`, the rows for the weights of the kernels are labeled, and at most the limit."""
     monkeypatch.setattr(loo_ridge, "MAX_STACKING_ROWS", 4)
-    labels = [["a", "b"][i % 3 % 2] if i % 20 == 0 else None for i in range(100)]
-    unlabeled = CandidateSets.from_labels(labels).is_unlabeled
-    for seed in range(5):
-        model = LOORidge(approximation="nystroem", n_components=20, random_state=seed)
-        landmarks, stacking_rows = model._sample_landmarks(unlabeled)
-        assert len(landmarks) == 20
-        assert len(stacking_rows) == 4
-        assert not unlabeled[stacking_rows].any()
+    X, _ = table(100)
+    labels = [["a", "b"][i % 3 % 2] if i % 10 == 0 else None for i in range(100)]
+    calls = []
+    solve = loo_ridge.solve_loo_ridge
+
+    def record(*args, **options):
+        calls.append(options)
+        return solve(*args, **options)
+
+    monkeypatch.setattr(loo_ridge, "solve_loo_ridge", record)
+    for seed in range(3):
+        options = {"approximation": approximation, "n_components": 20, "random_state": seed, "max_iter": 3}
+        LOORidge(unlabeled="class_mass", **options).fit(X, labels)
+    for call in calls:
+        assert call["stacking_rows"].tolist() == [0, 30, 60, 90]
+        assert (call["landmarks"] is None) == (approximation is None)
+        assert approximation is None or len(np.unique(call["landmarks"])) == 20
+
+
+def test_the_default_number_of_landmarks(monkeypatch):
+    """By default the number of landmarks decreases with the rows between its limits; a given number is used."""
+    for name, value in (("MIN_COMPONENTS", 10), ("MAX_COMPONENTS", 40), ("MAX_FEATURE_ENTRIES", 2000)):
+        monkeypatch.setattr(loo_ridge, name, value)
+    X, mask = table(250)
+    used = np.flatnonzero(~mask.all(axis=1))
+    for n, expected in ((20, 20), (45, 40), (100, 20), (len(used), 10)):
+        rows = used[:n]
+        model = LOORidge("rbf", features="standard", approximation="nystroem", max_iter=3).fit(X[rows], mask[rows])
+        assert model._model.support[0].shape[0] == model._model.dual.coefficients.shape[0] == expected
+    model.set_params(n_components=17).fit(X, mask)
+    assert model._model.support[0].shape[0] == 17
+
+
+def test_feature_maps_are_fitted_to_a_part_of_many_rows(monkeypatch):
+    """Above the limit, the feature transformations are fitted to evenly spaced rows."""
+    monkeypatch.setattr(loo_ridge, "MAX_MAP_ROWS", 30)
+    X, mask = table(120)
+    used = np.flatnonzero(~mask.all(axis=1))
+    model = LOORidge("rbf", features="standard").fit(X, mask)
+    some = X[used[np.linspace(0, len(used) - 1, 30).astype(int)]]
+    Z = (X[used] - some.mean(axis=0)) / some.std(axis=0)
+    np.testing.assert_allclose(model._model.support[0], Z, rtol=1e-12, atol=1e-12)
+
+
+def test_iterations_end_at_the_tolerance():
+    """Self-training ends when at most `tol` of the label mass changes; with `tol=0` all iterations are made."""
+    X, mask = table(120)
+    full = LOORidge("rbf", features="standard", distractors="uniform", tol=0.0, max_iter=12).fit(X, mask)
+    assert full.n_iter_ == len(full.label_changes_) == 12
+    tol = float(full.label_changes_[4])
+    stopped = LOORidge("rbf", features="standard", distractors="uniform", tol=tol, max_iter=12).fit(X, mask)
+    assert stopped.label_changes_[-1] <= tol
+    assert np.all(stopped.label_changes_[:-1] > tol)
+    np.testing.assert_array_equal(stopped.label_changes_, full.label_changes_[: stopped.n_iter_])
 
 
 def test_unlabeled_rows_are_used_if_requested():
@@ -144,7 +193,7 @@ def test_unlabeled_rows_are_used_if_requested():
     labels = [["a", "b", "c"][i % 3] if i < 12 else None for i in range(150)]
     ignored = LOORidge("rbf").fit(X, labels)
     np.testing.assert_allclose(ignored.label_distributions_[12:], ignored.predict_proba(X[12:]), rtol=1e-9)
-    used = LOORidge("rbf", unlabeled="class_mass").fit(X, labels)
+    used = LOORidge("rbf", unlabeled="class_mass", tol=0.0).fit(X, labels)
     assert used.n_iter_ == 25
     assert ignored.n_iter_ == 1
     assert np.abs(used.predict_proba(X) - ignored.predict_proba(X)).max() > 0.05
@@ -186,6 +235,7 @@ def test_influential_rows_and_runners_up():
         ({"kernel": "precomputed", "approximation": "nystroem"}, "`approximation` must be None or .auto. with kernel"),
         ({"lam": 0.0}, "`lam` must be .* got 0.0"),
         ({"max_iter": 0}, "`max_iter` must be .* got 0"),
+        ({"tol": -1e-3}, "`tol` must be .* got -0.001"),
         ({"n_components": 1.5}, "`n_components` must be .* got 1.5"),
         ({"kernel": lambda X, Y: -linear_kernel(X, Y)}, "must be at least 0; got"),
         ({"kernel": lambda X, Y: linear_kernel(X, Y) * np.nan}, "NaN or infinity"),
@@ -205,7 +255,7 @@ def test_computations_that_exceed_the_memory_are_rejected(monkeypatch):
     monkeypatch.setattr("oneof.validation.os.sysconf", lambda _: 100)
     X, mask = table(60)
     with pytest.raises(InputError, match='Pass approximation="nystroem"'):
-        LOORidge("rbf").fit(X, mask)
+        LOORidge("rbf", features="standard").fit(X, mask)
     with pytest.raises(InputError, match="Pass one `kernel` and one of `features`"):
         LOORidge("rbf", approximation="nystroem", n_components=20).fit(X, mask)
     with pytest.raises(InputError, match="Lower n_components"):

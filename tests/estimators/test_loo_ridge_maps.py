@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from oneof import LOORidge, make_partial_labels
-from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, NormalQuantiles, Standard, default_maps
-from oneof.kernels.mapped import MappedKernel
+from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, NormalQuantiles, default_maps
 from tests.estimators.panel import table
 
 
@@ -25,7 +24,7 @@ def test_rows_of_mostly_zeros_remain_sparse():
     X, truth, mask = counts()
     sparse = LOORidge().fit(sp.csr_array(X), mask)
     assert set(sparse.kernel_weights_) == {"l2-rbf", "maxabs_l2-rbf"}
-    assert all(sp.issparse(each.support) for each in sparse._model.models)
+    assert all(sp.issparse(rows) for rows in sparse._model.support)
     dense = LOORidge().fit(X, mask)
     np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), atol=1e-9)
     assert (sparse.transduction_ == truth).mean() > 0.9
@@ -87,16 +86,3 @@ def test_rows_on_one_ray_are_equal():
     dense = LOORidge(features="l2").fit(X, labels).loo_scores_
     sparse = LOORidge(features="l2").fit(sp.csr_array(X), labels).loo_scores_
     np.testing.assert_allclose(dense, sparse, atol=1e-9)
-
-
-def test_the_laplacian_kernel_in_tiles(monkeypatch):
-    """The tiled matrix equals the formula and is exactly symmetric."""
-    monkeypatch.setattr("oneof.kernels.mapped._TILE", 7)
-    X, _ = table(30)
-    standard = Standard.fit(X)
-    Z = standard(X)
-    kernel = MappedKernel.from_rows(standard, "laplacian", Z)
-    expected = np.exp(-1.5 * np.abs(Z[:, None] - Z[None]).sum(axis=2) / 4)
-    np.testing.assert_allclose(kernel.gram(Z), expected, rtol=1e-12)
-    np.testing.assert_allclose(kernel.gram(Z[:9], Z), expected[:9], rtol=1e-12)
-    np.testing.assert_array_equal(kernel.gram(Z), kernel.gram(Z).T)

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from oneof.solvers.loo_ridge import CandidateGroups, ExactRidge, solve_loo_ridge, stacking_weights
-from oneof.solvers.loo_ridge.solve import simplex_least_squares
+from oneof.kernels.feature_maps import NormalQuantiles, Standard
+from oneof.kernels.mapped import MappedKernel
+from oneof.solvers.loo_ridge import CandidateGroups, ExactRidge, solve_loo_ridge, stacking_weights, weigh_kernels
+from oneof.solvers.loo_ridge.solve import MIN_KERNEL_WEIGHT, simplex_least_squares
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
 
@@ -27,49 +29,106 @@ class Scaled:
         return rows
 
 
+@dataclass(frozen=True)
+class Unrelated(Scaled):
+    """RBF kernel of rows that are unrelated to the given ones."""
+
+    def transform(self, X):
+        return np.random.default_rng(1).normal(size=X.shape)
+
+
 def problem():
-    """Return rows, kernels with their transformed rows, and sets."""
+    """Return rows, kernels and sets."""
     X, truth = blobs(40, 4)
-    kernels = [(Scaled(factor), factor * X) for factor in (0.5, 1.0, 3.0)]
-    return X, kernels, CandidateGroups.from_mask(sets_of(truth))
+    return X, [Scaled(factor) for factor in (0.5, 1.0, 3.0)], CandidateGroups.from_mask(sets_of(truth))
+
+
+def sum_of(kernels, weights, X):
+    """Return the Gram matrix of the weighted sum."""
+    return sum(weight * kernel.gram(kernel.transform(X)) for kernel, weight in zip(kernels, weights, strict=True))
 
 
 def test_loo_scores_equal_fits_without_the_row():
-    """Leave-one-out scores are the weighted mean of n fits of each kernel to the final labels, to 1e-8."""
-    _, kernels, sets = problem()
-    result = solve_loo_ridge(kernels, sets, lam=0.05, max_iter=25)
+    """Leave-one-out scores equal n fits to the final labels with the weighted sum of the kernels, to 1e-8."""
+    X, kernels, sets = problem()
+    result = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25)
     P = result.selection.label_distributions
-    expected = sum(
-        weight * oracle.predict_loo(kernel.gram(mapped), P, 0.05)
-        for (kernel, mapped), weight in zip(kernels, result.kernel_weights, strict=True)
-    )
+    expected = oracle.predict_loo(sum_of(kernels, result.kernel_weights, X), P, 0.05)
     np.testing.assert_allclose(result.scores, expected, rtol=0, atol=1e-8)
+
+
+def test_the_function_is_fitted_with_the_sum_of_the_kernels():
+    """Scores of new rows equal those of ridge regression with the weighted sum on the final labels."""
+    X, kernels, sets = problem()
+    new = blobs(15, 4, seed=1)[0]
+    result = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25)
+    P = result.selection.label_distributions
+    a = np.linalg.solve(sum_of(kernels, result.kernel_weights, X) + 0.05 * np.eye(40), P - P.mean(axis=0))
+    cross = sum(
+        w * k.gram(k.transform(new), k.transform(X)) for k, w in zip(kernels, result.kernel_weights, strict=True)
+    )
+    np.testing.assert_allclose(result.model.scores(new), cross @ a + P.mean(axis=0), rtol=0, atol=1e-8)
+    assert result.model.scores(new[:0]).shape == (0, 4)
 
 
 def test_all_rows_as_landmarks_give_the_exact_solution():
     """With every row as a landmark, and all rows for the weights of the kernels, the model is exact."""
     X, kernels, sets = problem()
-    exact = solve_loo_ridge(kernels, sets, lam=0.05, max_iter=25)
+    exact = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25)
     for stacking_rows in (None, np.arange(40)):
         result = solve_loo_ridge(
-            kernels, sets, lam=0.05, max_iter=25, landmarks=np.arange(40), stacking_rows=stacking_rows
+            kernels, X, sets, lam=0.05, max_iter=25, landmarks=np.arange(40), stacking_rows=stacking_rows
         )
         np.testing.assert_allclose(result.kernel_weights, exact.kernel_weights, atol=1e-9)
         np.testing.assert_allclose(result.model.scores(X), exact.model.scores(X), atol=1e-5)
         assert result.influences is None
 
 
+@pytest.mark.parametrize("landmarks", [None, np.arange(0, 40, 3)])
+def test_the_block_size_does_not_matter(landmarks, monkeypatch):
+    """Kernels and scores computed in blocks of rows equal those computed at once."""
+    X, _, sets = problem()
+    kernels = [
+        MappedKernel.from_rows(feature_map, name, feature_map(X), "float64")
+        for feature_map in (Standard.fit(X), NormalQuantiles.fit(X))
+        for name in ("rbf", "laplacian")
+    ]
+    new = blobs(15, 4, seed=1)[0]
+    full = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25, landmarks=landmarks)
+    monkeypatch.setattr("oneof.solvers.loo_ridge.solve.BLOCK_ROWS", 7)
+    blocks = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25, landmarks=landmarks)
+    np.testing.assert_allclose(blocks.scores, full.scores, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(blocks.model.scores(new), full.model.scores(new), rtol=0, atol=1e-10)
+
+
+def test_kernels_are_weighted_on_a_part_of_the_rows():
+    """The weights are those of the given rows alone."""
+    X, kernels, sets = problem()
+    rows = np.arange(0, 40, 2)
+    result = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25, stacking_rows=rows)
+    expected = weigh_kernels(kernels, X[rows], sets.select(rows), lam=0.05, max_iter=25, tol=0.0)
+    np.testing.assert_array_equal(result.kernel_weights, expected)
+    ridges = [ExactRidge.from_gram(gram_of(kernel.transform(X[rows])), 0.05) for kernel in kernels]
+    np.testing.assert_allclose(stacking_weights(ridges, sets.select(rows), max_iter=25), expected, atol=1e-9)
+
+
 def test_a_kernel_without_weight_is_not_stored():
     """The model stores exactly the kernels with a positive weight."""
-    X, kernels, sets = problem()
-    noise = np.random.default_rng(0).normal(size=X.shape)
-    result = solve_loo_ridge([*kernels[:1], (Scaled(1.0), noise)], sets, lam=0.05, max_iter=25)
-    assert len(result.model.models) == np.count_nonzero(result.kernel_weights)
+    X, truth = blobs(150, 4)
+    sets = CandidateGroups.from_mask(sets_of(truth))
+    kernels = [Scaled(0.3), Scaled(0.5), Scaled(0.7), Unrelated(1.0)]
+    result = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25)
+    stored, positive = result.model.kernel, np.flatnonzero(result.kernel_weights)
+    assert 0 < len(positive) < 4
+    assert stored.kernels == [kernels[i] for i in positive]
+    assert len(result.model.support) == len(positive)
+    np.testing.assert_array_equal(stored.weights, result.kernel_weights[positive])
     assert result.kernel_weights.sum() == pytest.approx(1)
 
 
-def test_the_weights_are_optimal_on_the_simplex():
-    """The optimality conditions hold: no direction into the simplex decreases the residuals."""
+def test_the_weights_are_optimal_on_the_simplex(monkeypatch):
+    """The optimality conditions hold before small weights are dropped: no direction decreases the residuals."""
+    monkeypatch.setattr("oneof.solvers.loo_ridge.solve.MIN_KERNEL_WEIGHT", 0.0)
     rng = np.random.default_rng(0)
     for m in (2, 3, 6):
         residuals = rng.normal(size=(200, m)) @ rng.normal(size=(m, m))
@@ -80,6 +139,22 @@ def test_the_weights_are_optimal_on_the_simplex():
         minimum = w @ gradient
         np.testing.assert_allclose(gradient[w > 0], minimum, rtol=1e-6)
         assert gradient.min() >= minimum * (1 - 1e-6)
+
+
+def test_small_weights_are_dropped(monkeypatch):
+    """Weights below the limit are 0, and the other ones keep their ratios; the sum is 1."""
+    rng = np.random.default_rng(0)
+    n_dropped = 0
+    for m in (2, 3, 6, 6, 6, 6):
+        residuals = rng.normal(size=(200, m)) @ rng.normal(size=(m, m))
+        result = simplex_least_squares(residuals)
+        monkeypatch.setattr("oneof.solvers.loo_ridge.solve.MIN_KERNEL_WEIGHT", 0.0)
+        optimal = simplex_least_squares(residuals)
+        monkeypatch.undo()
+        kept = np.where(optimal >= MIN_KERNEL_WEIGHT, optimal, 0.0)
+        np.testing.assert_allclose(result, kept / kept.sum(), rtol=1e-12)
+        n_dropped += np.count_nonzero(optimal) - np.count_nonzero(result)
+    assert n_dropped > 0
 
 
 def test_the_scale_of_residuals_does_not_matter():

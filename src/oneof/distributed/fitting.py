@@ -5,11 +5,13 @@ from typing import Any, TypeVar
 
 from oneof.distributed.blocks import RowBlocks, require_dask
 from oneof.distributed.clpl import check_clpl, fit_clpl
+from oneof.distributed.loo_ridge import check_loo_ridge, fit_loo_ridge
 from oneof.distributed.mixing import check_online, check_plsvm, fit_online, fit_plsvm
 from oneof.distributed.plgp import check_plgp, fit_plgp
 from oneof.errors import InputTypeError
 from oneof.estimators._online_base import OnlineClassifier
 from oneof.estimators.clpl import CLPL
+from oneof.estimators.loo_ridge import LOORidge
 from oneof.estimators.plgp import PLGP
 from oneof.estimators.plsvm import PLSVM
 
@@ -20,13 +22,14 @@ _FIT_FUNCTIONS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, RowBlock
     (PLSVM, check_plsvm, fit_plsvm),
     (CLPL, check_clpl, fit_clpl),
     (PLGP, check_plgp, fit_plgp),
+    (LOORidge, check_loo_ridge, fit_loo_ridge),
 )
 
 
 def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimator:
     """Fit an estimator to rows in blocks.
 
-    `CLPL` and `PLGP` reach the result of the ordinary `fit`. The online classifiers and `PLSVM` average the weights of
+    `CLPL`, `PLGP` and `LOORidge` reach the result of the ordinary `fit`. The online classifiers and `PLSVM` average the weights of
     the blocks. With one block their weights are identical to those of the ordinary `fit`; with several blocks they
     differ. The result depends on the blocks alone, not on the number of workers or on their speed.
 
@@ -35,7 +38,7 @@ def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimat
 
     Parameters
     ----------
-    estimator : AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, PLSVM, CLPL or PLGP
+    estimator : AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, PLSVM, CLPL, PLGP or LOORidge
         Fitted in place. `PLSVM` must have the linear kernel, `PLGP` ``approximation="nystroem"``. The online
         classifiers take a round for each of their `n_epochs`.
     X : dask array or DataFrame of shape (n_samples, n_features)
@@ -49,8 +52,8 @@ def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimat
     Returns
     -------
     estimator
-        The fitted estimator, which predicts, is saved and is loaded as usual. `PLGP` has no `latent_mode_`, and no
-        estimator refers to the rows of `fit`.
+        The fitted estimator, which predicts, is saved and is loaded as usual. `PLGP` has no `latent_mode_`, `LOORidge`
+        no attribute with an entry for each row, and no estimator refers to the rows of `fit`.
 
     Raises
     ------
@@ -82,6 +85,6 @@ def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimat
             fitted.classes_, fitted._fitted_on = blocks.classes, None
             return estimator
     raise InputTypeError(
-        "`estimator` must be AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, PLSVM, CLPL or "
-        f'PLGP(approximation="nystroem") over blocks of rows; got {type(estimator).__name__}.'
+        "`estimator` must be AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, PLSVM, CLPL, "
+        f'LOORidge or PLGP(approximation="nystroem") over blocks of rows; got {type(estimator).__name__}.'
     )

@@ -9,11 +9,14 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.kernels.mapped import check_kernel, iter_kernels
+from oneof.kernels.pairwise import check_square
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.solvers.loo_ridge import (
     DISTRACTOR_MODELS,
     CandidateGroups,
     LOORidgeSolution,
+    RowBlocks,
+    RowsInMemory,
     fit_inverse_temperature,
     runner_up_classes,
     solve_loo_ridge,
@@ -27,7 +30,7 @@ MAX_STACKING_ROWS = 1000
 """Maximum number of rows, evenly spaced, on which the kernels are weighted."""
 MAX_MAP_ROWS = 10_000
 """Maximum number of rows, evenly spaced, to which the feature transformations are fitted."""
-MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 1000, 4000, 250_000_000
+MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 2000, 4000, 200_000_000
 """Limits of the default number of landmarks, and of the number of entries of their features."""
 
 
@@ -98,6 +101,10 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         if the models were not compared.
     kernel_weights_ : dict of str to float
         The weight of each kernel, by the names of features and kernel, such as "quantile-laplacian"; they sum to 1.
+    group_concentration_ : float
+        Concentration of the class shares in groups of rows with the identical set: small (1 or less) if most rows of a
+        set have the same label, as in dictionaries and rules, large for scenes and for random distractors. Infinity if
+        the models were not compared.
     label_changes_ : ndarray
         The fraction of label mass that changed in each iteration under the model with the largest weight; empty if no
         iteration was made.
@@ -189,29 +196,13 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         """
         self._check_parameters()
         rows, candidates = self._validate_fit(X, y)
+        if self._is_precomputed():
+            check_square(rows.shape)
         ignored = candidates.is_unlabeled if self.unlabeled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
         sets = CandidateGroups.from_mask(candidates.mask[used])
-        used_rows = rows if len(used) == rows.shape[0] else rows[used]
-        map_rows = rows if self._is_precomputed() else used_rows[_evenly_spaced(np.arange(len(used)), MAX_MAP_ROWS)]
-        names, kernels = zip(*iter_kernels(self.kernel, self.features, map_rows, used), strict=True)
-        landmarks, training_rows = self._draw_landmarks(len(used)), None
-        if landmarks is not None and len(used) * len(landmarks) > MAX_FEATURE_ENTRIES:
-            training_rows = _evenly_spaced(np.arange(len(used)), MAX_FEATURE_ENTRIES // len(landmarks))
-        solution = solve_loo_ridge(
-            kernels,
-            used_rows,
-            sets,
-            lam=float(self.lam),
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
-            distractor_model=None if self.distractors == "auto" else self.distractors,
-            landmarks=landmarks,
-            training_rows=training_rows,
-            stacking_rows=_evenly_spaced(np.flatnonzero(~sets.unlabeled), MAX_STACKING_ROWS),
-        )
-        self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))
-        self._set_fitted_attributes(solution, rows, used, candidates)
+        solution = self._solve(RowsInMemory.from_array(rows if len(used) == rows.shape[0] else rows[used]), sets, used)
+        self._set_row_attributes(solution, rows, used, candidates)
         return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -249,20 +240,55 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         if self._is_precomputed() and self.approximation == "nystroem":
             raise InputError('`approximation` must be None or "auto" with kernel="precomputed"; got "nystroem".')
 
-    def _set_fitted_attributes(
+    def _solve(self, blocks: RowBlocks, sets: CandidateGroups, used: Ints) -> LOORidgeSolution:
+        """Fit the model to the used rows, and set the attributes that do not have an entry for each row."""
+        n = len(used)
+        map_rows = None if self._is_precomputed() or n <= MAX_MAP_ROWS else _evenly_spaced(np.arange(n), MAX_MAP_ROWS)
+        names, kernels = zip(*iter_kernels(self.kernel, self.features, blocks.take(map_rows), used), strict=True)
+        landmarks, training_rows = self._draw_landmarks(n), None
+        if landmarks is not None and n * len(landmarks) > MAX_FEATURE_ENTRIES:
+            training_rows = _evenly_spaced(np.arange(n), MAX_FEATURE_ENTRIES // len(landmarks))
+        solution = solve_loo_ridge(
+            kernels,
+            blocks,
+            sets,
+            lam=float(self.lam),
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
+            distractor_model=None if self.distractors == "auto" else self.distractors,
+            landmarks=landmarks,
+            training_rows=training_rows,
+            stacking_rows=_evenly_spaced(np.flatnonzero(~sets.unlabeled), MAX_STACKING_ROWS),
+        )
+        self._model, selection = solution.model, solution.selection
+        self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))
+        self.inverse_temperature_ = fit_inverse_temperature(solution.scores, sets.mask, solution.class_odds)
+        self.distractor_weights_, self.distractor_z_scores_ = dict(selection.weights), dict(selection.z_scores)
+        self.group_concentration_ = selection.concentration
+        self.label_changes_ = selection.changes
+        self.n_iter_ = max(len(self.label_changes_), 1)
+        return solution
+
+    def _set_row_attributes(
         self, solution: LOORidgeSolution, rows: FeatureMatrix, used: Ints, candidates: CandidateSets
     ) -> None:
-        """Set the attributes from the solution; ignored rows have the predictions of the model."""
-        shape, selection = candidates.shape, solution.selection
-        self._model = solution.model
-        self.inverse_temperature_ = fit_inverse_temperature(solution.scores, solution.sets.mask, solution.class_odds)
-        self.loo_scores_, ignored = np.empty(shape), np.ones(shape[0], dtype=bool)
-        self.loo_scores_[used], ignored[used] = solution.scores, False
+        """Set the attributes of the rows of fit; ignored rows have the predictions of the model."""
+        shape = candidates.shape
+        self.loo_scores_, self.label_distributions_ = np.empty(shape), np.empty(shape)
+        ignored = np.ones(shape[0], dtype=bool)
+        ignored[used] = False
+        self.loo_scores_[used], self.label_distributions_[used] = (
+            solution.scores,
+            solution.selection.label_distributions,
+        )
         if ignored.any():
             self.loo_scores_[ignored] = self._model.scores(rows[ignored])
-        self.label_distributions_ = softmax(self.inverse_temperature_ * self.loo_scores_)
-        runner_up = runner_up_classes(self.label_distributions_, self.loo_scores_, candidates.mask)
-        self.label_distributions_[used], runner_up[used] = selection.label_distributions, solution.runner_up
+            self.label_distributions_[ignored] = softmax(self.inverse_temperature_ * self.loo_scores_[ignored])
+        runner_up = np.empty(shape[0], dtype=np.int64)
+        runner_up[used] = solution.runner_up
+        runner_up[ignored] = runner_up_classes(
+            self.label_distributions_[ignored], self.loo_scores_[ignored], candidates.mask[ignored]
+        )
         self.transduction_ = candidates.classes[self.label_distributions_.argmax(axis=1)]
         self.runner_up_ = candidates.classes[runner_up]
         self.influential_rows_ = self.influences_ = None
@@ -272,9 +298,6 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
             self.influences_ = np.zeros((shape[0], n_reported))
             self.influential_rows_[used] = used[solution.influences.rows]
             self.influences_[used] = solution.influences.values
-        self.distractor_weights_, self.distractor_z_scores_ = dict(selection.weights), dict(selection.z_scores)
-        self.label_changes_ = selection.changes
-        self.n_iter_ = max(len(self.label_changes_), 1)
 
     def _draw_landmarks(self, n: int) -> Ints | None:
         """Return the indices of the landmarks among n used rows; None if the exact form is used."""

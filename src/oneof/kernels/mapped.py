@@ -14,7 +14,7 @@ from oneof.errors import InputError
 from oneof.kernels.city_block import city_block_distances
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, FeatureMap, count_nonzeros, default_maps
 from oneof.kernels.gaussian_process import covariance
-from oneof.kernels.pairwise import check_gram, check_square, squares, total_variance
+from oneof.kernels.pairwise import check_gram, squares, total_variance
 from oneof.kernels.svc import Kernel
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
@@ -206,12 +206,11 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
     kernel, features
         Parameters of `LOORidge`.
     rows : array or CSR matrix of shape (n, d)
-        CSR rows are made dense for the maps that do not keep zeros. With kernel="precomputed", the rows of fit.
+        CSR rows are made dense for the maps that do not keep zeros.
     used : ndarray
         The indices of the used rows, for kernel="precomputed".
     """
     if isinstance(kernel, str) and kernel == "precomputed":
-        check_square(rows.shape)
         yield "precomputed", PrecomputedGram(used)
         return
     if callable(kernel):

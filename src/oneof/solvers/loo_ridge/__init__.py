@@ -2,10 +2,11 @@
 
 Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions),
 `candidate_groups` and `distractors` (the sets, and the distractor models), `self_training` (the iterations), `selection`
-and `group_shares` (the choice among the distractor models), `calibration` (probabilities), `influences` (the rows behind
+and `group_shares` (the choice among the distractor models), `blocks` (many rows), `calibration` (probabilities), `influences` (the rows behind
 a label).
 """
 
+from oneof.solvers.loo_ridge.blocks import RowBlocks, RowsInMemory
 from oneof.solvers.loo_ridge.calibration import fit_inverse_temperature
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import (
@@ -61,6 +62,8 @@ __all__ = [
     "LinearLOO",
     "NystroemRidge",
     "Ridge",
+    "RowBlocks",
+    "RowsInMemory",
     "SelfTrainingResult",
     "UniformDistractors",
     "fit_group_shares",

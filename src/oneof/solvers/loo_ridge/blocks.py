@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from oneof.kernels.mapped import KernelSum, MappedRows
 from oneof.parallel import n_available_threads, parallel_map
@@ -21,14 +22,14 @@ from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import Distractors, IterationState
 from oneof.solvers.loo_ridge.loo_operators import (
     DualCoefficients,
-    back_projection_of,
     check_leverage,
     landmark_factor,
     regularized_factor,
     solve_rows,
+    solve_transposed,
 )
 from oneof.solvers.loo_ridge.self_training import MIN_PREDICTION
-from oneof.typing import FeatureMatrix, Floats
+from oneof.typing import FeatureMatrix, Floats, Ints
 
 BLOCK_ROWS = 8192
 """Number of rows of a block."""
@@ -43,6 +44,9 @@ class RowBlocks(Protocol):
 
     slices: Sequence[slice]
     """The rows of each block."""
+
+    def take(self, index: Ints | None = None) -> FeatureMatrix:
+        """Return rows by ascending index, or all rows."""
 
     def map_reduce(self, function: Callable[..., Any], payloads: Sequence[Any], *shared: Any) -> tuple[Any, list[Any]]:
         """Apply ``function(X_block, payload, *shared) -> (summand, value)``.
@@ -63,6 +67,10 @@ class RowsInMemory:
         """Divide the rows into blocks of `BLOCK_ROWS`."""
         n = X.shape[0]
         return cls(X, [slice(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS)])
+
+    def take(self, index: Ints | None = None) -> FeatureMatrix:
+        """Return rows by index, or all rows."""
+        return self.X if index is None else self.X[index]
 
     def map_reduce(self, function: Callable[..., Any], payloads: Sequence[Any], *shared: Any) -> tuple[Any, list[Any]]:
         """Apply a function to each block, in as many threads as BLAS would use."""
@@ -141,8 +149,7 @@ def fit_in_blocks(
     square, predictions = blocks.map_reduce(_square_and_predictions, parts, features, initial)
     P = sets.normalize(np.maximum(np.concatenate(predictions), MIN_PREDICTION))
     ridge_factor = regularized_factor(square, lam)
-    back_projection = back_projection_of(features.factor.astype(np.float64), ridge_factor)
-    directions = np.asarray(ridge_factor, dtype=features.factor.dtype, order="F")
+    factor = features.factor.astype(np.float64)
     n, n_classes = sets.mask.shape
     leverages: list[Any] = [None] * len(parts)
     changes: list[float] = []
@@ -150,11 +157,15 @@ def fit_in_blocks(
         means = sets.class_sums(P) / n
         payloads = [(part, P[part.pairs]) for part in parts]
         projections, _ = blocks.map_reduce(_projections, payloads, features, means)
-        dual = DualCoefficients(back_projection @ (back_projection.T @ projections), means)
+        for each in (factor, ridge_factor):
+            projections = solve_triangular(each, projections, lower=True, check_finite=False)
+        for each in (ridge_factor, factor):
+            projections = solve_transposed(each, projections)
+        dual = DualCoefficients(projections, means)
         if len(changes) == MAX_FULL_ITER or (changes and changes[-1] <= FULL_TOL):
             break
         payloads = [(*pair, leverage) for pair, leverage in zip(payloads, leverages, strict=True)]
-        _, values = blocks.map_reduce(_loo_pairs, payloads, features, dual, directions)
+        _, values = blocks.map_reduce(_loo_pairs, payloads, features, dual, ridge_factor)
         leverages = [leverage for _, leverage in values]
         predictions = np.maximum(np.concatenate([pairs for pairs, _ in values]), MIN_PREDICTION)
         new = _mixed_labels(distractors, IterationState(predictions, P, sets, np.iinfo(np.int64).max))

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm, strsm
 from scipy.linalg.lapack import dpotrf, dpotri
 
@@ -208,8 +209,10 @@ class NystroemRidge:
 
     directions: Floats
     """D, (n, m), with the smoother H = D D^T."""
-    back_projection: Floats
-    """B, (m, m): the coefficients of the landmarks are B D^T R."""
+    factor: Floats
+    """L, (m, m), lower triangular: L L^T = k(Z, Z)."""
+    ridge_factor: Floats
+    """M, (m, m), lower triangular: M M^T = Phi^T Phi + lam I, with Phi = k(X, Z) L^-T = D M^T."""
     one_minus_leverage: Floats
     """(n, 1): 1 - h_ii."""
 
@@ -235,10 +238,9 @@ class NystroemRidge:
         features = solve_rows(factor, cross)
         ridge_factor = regularized_factor(_square(features), lam)
         directions = solve_rows(ridge_factor, features)
-        back_projection = back_projection_of(factor, ridge_factor)
         one_minus_leverage = 1.0 - np.einsum("ij,ij->i", directions, directions, dtype=np.float64)
         check_leverage(one_minus_leverage)
-        return cls(directions, back_projection, one_minus_leverage[:, None])
+        return cls(directions, factor, ridge_factor, one_minus_leverage[:, None])
 
     def predict_loo(self, targets: Floats) -> Floats:
         """Return the (n, K) leave-one-out predictions; a row that is a landmark remains one."""
@@ -267,7 +269,8 @@ class NystroemRidge:
     def fit(self, targets: Floats) -> DualCoefficients:
         """Return the function fitted to all rows, with one coefficient vector per landmark."""
         _, projections = self._residuals(targets)
-        return DualCoefficients(self.back_projection @ projections, targets.mean(axis=0))
+        coefficients = solve_transposed(self.factor, solve_transposed(self.ridge_factor, projections))
+        return DualCoefficients(coefficients, targets.mean(axis=0))
 
     def _residuals(self, targets: Floats) -> tuple[Floats, Floats]:
         """Return R - H R, (n, K), and D^T R, (m, K), in float64."""
@@ -322,10 +325,9 @@ def regularized_factor(square: Floats, lam: float) -> Floats:
     return factor
 
 
-def back_projection_of(factor: Floats, ridge_factor: Floats) -> Floats:
-    """Return L^-T M^-T, (m, m), for the factors L of the landmarks and M of the ridge."""
-    inverse = dtrsm(1.0, ridge_factor, np.eye(len(factor), order="F"), lower=1, trans_a=1, overwrite_b=1)
-    return dtrsm(1.0, factor, inverse, lower=1, trans_a=1, overwrite_b=1)
+def solve_transposed(factor: Floats, values: Floats) -> Floats:
+    """Return L^-T values, (m, K), for a lower triangular L."""
+    return solve_triangular(factor, values, lower=True, trans="T", check_finite=False)
 
 
 def _square(features: Floats) -> Floats:

@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 
 from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
 from oneof.parallel import n_available_threads, parallel_map
-from oneof.solvers.loo_ridge.blocks import LandmarkFeatures, RowsInMemory, fit_in_blocks
+from oneof.solvers.loo_ridge.blocks import LandmarkFeatures, RowBlocks, fit_in_blocks
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import UniformDistractors, with_class_mass
 from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
@@ -95,7 +95,7 @@ class LOORidgeSolution:
 
 def solve_loo_ridge(
     kernels: Sequence[RowKernel],
-    X: FeatureMatrix,
+    blocks: RowBlocks,
     sets: CandidateGroups,
     *,
     lam: float,
@@ -111,7 +111,8 @@ def solve_loo_ridge(
     Parameters
     ----------
     kernels : sequence of RowKernel
-    X : array or CSR matrix of n rows
+    blocks : RowBlocks
+        The rows, in memory or on workers.
     sets : CandidateGroups
         Candidate sets of the rows.
     lam : float
@@ -139,7 +140,12 @@ def solve_loo_ridge(
     if len(kernels) > 1:
         subset = np.arange(len(sets.mask)) if stacking_rows is None else stacking_rows
         weights = weigh_kernels(
-            kernels, X[subset], CandidateGroups.from_mask(sets.mask[subset]), lam=lam, max_iter=max_iter, tol=tol
+            kernels,
+            blocks.take(subset),
+            CandidateGroups.from_mask(sets.mask[subset]),
+            lam=lam,
+            max_iter=max_iter,
+            tol=tol,
         )
     selected = np.flatnonzero(weights)
     kernel = KernelSum.from_kernels([kernels[i] for i in selected], weights[selected])
@@ -148,8 +154,8 @@ def solve_loo_ridge(
         return select_distractor_models(ridge, sets, model=distractor_model, max_iter=max_iter, tol=tol)
 
     if training_rows is not None and landmarks is not None:
-        return _solve_in_blocks(X, sets, kernel, weights, landmarks, training_rows, select, lam=lam)
-    rows = kernel.transform(X)
+        return _solve_in_blocks(blocks, sets, kernel, weights, landmarks, training_rows, select, lam=lam)
+    rows = kernel.transform(blocks.take())
     support = rows if landmarks is None else take_rows(rows, landmarks)
     ridge = _exact_ridge(kernel, rows, lam) if landmarks is None else _nystroem_ridge(kernel, rows, support, lam)
     selection = select(ridge, sets)
@@ -162,7 +168,7 @@ def solve_loo_ridge(
 
 
 def _solve_in_blocks(
-    X: FeatureMatrix,
+    blocks: RowBlocks,
     sets: CandidateGroups,
     kernel: KernelSum,
     weights: Floats,
@@ -173,14 +179,14 @@ def _solve_in_blocks(
     lam: float,
 ) -> LOORidgeSolution:
     """Select the distractor models on the training rows, and continue with all rows in blocks."""
-    support = kernel.transform(X[landmarks])
-    ridge = _nystroem_ridge(kernel, kernel.transform(X[training_rows]), support, lam)
+    support = kernel.transform(blocks.take(landmarks))
+    ridge = _nystroem_ridge(kernel, kernel.transform(blocks.take(training_rows)), support, lam)
     selection = select(ridge, sets.select(training_rows))
     initial = ridge.fit(selection.label_distributions)
     dtype = ridge.directions.dtype
     del ridge
     features = LandmarkFeatures.from_landmarks(kernel, support, dtype)
-    result = fit_in_blocks(RowsInMemory.from_array(X), features, sets, selection.distractors(sets), initial, lam=lam)
+    result = fit_in_blocks(blocks, features, sets, selection.distractors(sets), initial, lam=lam)
     P = sets.to_dense(result.label_probabilities)
     selection = replace(selection, label_distributions=P, changes=np.append(selection.changes, result.changes))
     model = KernelModel(kernel, kernel.support_rows(support), result.dual)

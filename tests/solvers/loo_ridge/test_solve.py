@@ -7,7 +7,14 @@ import pytest
 
 from oneof.kernels.feature_maps import NormalQuantiles, Standard
 from oneof.kernels.mapped import MappedKernel
-from oneof.solvers.loo_ridge import CandidateGroups, ExactRidge, solve_loo_ridge, stacking_weights, weigh_kernels
+from oneof.solvers.loo_ridge import (
+    CandidateGroups,
+    ExactRidge,
+    RowsInMemory,
+    solve_loo_ridge,
+    stacking_weights,
+    weigh_kernels,
+)
 from oneof.solvers.loo_ridge.solve import MIN_KERNEL_WEIGHT, simplex_least_squares
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
@@ -43,6 +50,11 @@ def problem():
     return X, [Scaled(factor) for factor in (0.5, 1.0, 3.0)], CandidateGroups.from_mask(sets_of(truth))
 
 
+def solve(kernels, X, sets, **options):
+    """Return the solution for rows of an array."""
+    return solve_loo_ridge(kernels, RowsInMemory.from_array(X), sets, lam=0.05, max_iter=25, **options)
+
+
 def sum_of(kernels, weights, X):
     """Return the Gram matrix of the weighted sum."""
     return sum(weight * kernel.gram(kernel.transform(X)) for kernel, weight in zip(kernels, weights, strict=True))
@@ -51,7 +63,7 @@ def sum_of(kernels, weights, X):
 def test_loo_scores_equal_fits_without_the_row():
     """Leave-one-out scores equal n fits to the final labels with the weighted sum of the kernels, to 1e-8."""
     X, kernels, sets = problem()
-    result = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25)
+    result = solve(kernels, X, sets)
     P = result.selection.label_distributions
     expected = oracle.predict_loo(sum_of(kernels, result.kernel_weights, X), P, 0.05)
     np.testing.assert_allclose(result.scores, expected, rtol=0, atol=1e-8)
@@ -61,7 +73,7 @@ def test_the_function_is_fitted_with_the_sum_of_the_kernels():
     """Scores of new rows equal those of ridge regression with the weighted sum on the final labels."""
     X, kernels, sets = problem()
     new = blobs(15, 4, seed=1)[0]
-    result = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25)
+    result = solve(kernels, X, sets)
     P = result.selection.label_distributions
     a = np.linalg.solve(sum_of(kernels, result.kernel_weights, X) + 0.05 * np.eye(40), P - P.mean(axis=0))
     cross = sum(
@@ -74,11 +86,9 @@ def test_the_function_is_fitted_with_the_sum_of_the_kernels():
 def test_all_rows_as_landmarks_give_the_exact_solution():
     """With every row as a landmark, and all rows for the weights of the kernels, the model is exact."""
     X, kernels, sets = problem()
-    exact = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25)
+    exact = solve(kernels, X, sets)
     for stacking_rows in (None, np.arange(40)):
-        result = solve_loo_ridge(
-            kernels, X, sets, lam=0.05, max_iter=25, landmarks=np.arange(40), stacking_rows=stacking_rows
-        )
+        result = solve(kernels, X, sets, landmarks=np.arange(40), stacking_rows=stacking_rows)
         np.testing.assert_allclose(result.kernel_weights, exact.kernel_weights, atol=1e-9)
         np.testing.assert_allclose(result.model.scores(X), exact.model.scores(X), atol=1e-5)
         assert result.influences is None
@@ -94,9 +104,9 @@ def test_the_block_size_does_not_matter(landmarks, monkeypatch):
         for name in ("rbf", "laplacian")
     ]
     new = blobs(15, 4, seed=1)[0]
-    full = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25, landmarks=landmarks)
+    full = solve(kernels, X, sets, landmarks=landmarks)
     monkeypatch.setattr("oneof.solvers.loo_ridge.solve.BLOCK_ROWS", 7)
-    blocks = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25, landmarks=landmarks)
+    blocks = solve(kernels, X, sets, landmarks=landmarks)
     np.testing.assert_allclose(blocks.scores, full.scores, rtol=0, atol=1e-10)
     np.testing.assert_allclose(blocks.model.scores(new), full.model.scores(new), rtol=0, atol=1e-10)
 
@@ -105,7 +115,7 @@ def test_kernels_are_weighted_on_a_part_of_the_rows():
     """The weights are those of the given rows alone."""
     X, kernels, sets = problem()
     rows = np.arange(0, 40, 2)
-    result = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25, stacking_rows=rows)
+    result = solve(kernels, X, sets, stacking_rows=rows)
     expected = weigh_kernels(kernels, X[rows], sets.select(rows), lam=0.05, max_iter=25, tol=0.0)
     np.testing.assert_array_equal(result.kernel_weights, expected)
     ridges = [ExactRidge.from_gram(gram_of(kernel.transform(X[rows])), 0.05) for kernel in kernels]
@@ -117,7 +127,7 @@ def test_a_kernel_without_weight_is_not_stored():
     X, truth = blobs(150, 4)
     sets = CandidateGroups.from_mask(sets_of(truth))
     kernels = [Scaled(0.3), Scaled(0.5), Scaled(0.7), Unrelated(1.0)]
-    result = solve_loo_ridge(kernels, X, sets, lam=0.05, max_iter=25)
+    result = solve(kernels, X, sets)
     stored, positive = result.model.kernel, np.flatnonzero(result.kernel_weights)
     assert 0 < len(positive) < 4
     assert stored.kernels == [kernels[i] for i in positive]

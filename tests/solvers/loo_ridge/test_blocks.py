@@ -20,6 +20,7 @@ from oneof.solvers.loo_ridge import blocks as blocks_module
 from oneof.solvers.loo_ridge.blocks import LandmarkFeatures, fit_in_blocks
 from tests.solvers.loo_ridge.problems import blobs, sets_of
 
+UNIFORM = ((1.0, UniformDistractors()),)
 MIXED = ((0.3, CooccurringDistractors()), (0.7, ConfusableDistractors()))
 
 
@@ -40,7 +41,7 @@ def ridge_of(X, kernel, landmarks):
     return NystroemRidge.from_gram(kernel.gram(rows, support), kernel.gram(support), 0.05)
 
 
-def in_blocks(X, kernel, sets, landmarks, distractors=((1.0, UniformDistractors()),)):
+def in_blocks(X, kernel, sets, landmarks, distractors=UNIFORM):
     """Return the solution from the function of the first 100 rows."""
     features = LandmarkFeatures.from_landmarks(kernel, kernel.transform(X[landmarks]), np.float64)
     rows, support = kernel.transform(X[:100]), kernel.transform(X[landmarks])
@@ -63,7 +64,7 @@ def test_the_function_is_fitted_to_the_labels_of_all_rows(block_rows, monkeypatc
     np.testing.assert_allclose(result.scores, ridge.predict_loo(P), rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("distractors", [((1.0, UniformDistractors()),), MIXED])
+@pytest.mark.parametrize("distractors", [UNIFORM, MIXED])
 def test_the_labels_equal_iterations_in_memory(distractors, monkeypatch):
     """The labels are those of the initial function, then of iterations by the leave-one-out predictions of all rows."""
     monkeypatch.setattr(blocks_module, "BLOCK_ROWS", 32)
@@ -85,7 +86,7 @@ def test_the_labels_equal_iterations_in_memory(distractors, monkeypatch):
 
 @pytest.mark.parametrize("training_rows", [np.arange(0, 300, 3), np.arange(300)])
 def test_many_rows_continue_from_a_part_of_them(training_rows):
-    """Labels are within the sets, the scores are leave-one-out scores, and the models are those of the training rows."""
+    """Scores are leave-one-out scores of the labels, and the distractor models are those of the training rows."""
     X, kernel, sets, landmarks = problem()
     rows = RowsInMemory.from_array(X)
     options = {"lam": 0.05, "max_iter": 25, "landmarks": landmarks, "stacking_rows": np.arange(0, 300, 4)}

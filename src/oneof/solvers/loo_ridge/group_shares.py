@@ -1,13 +1,13 @@
 """Class shares of the groups of rows with the identical set, and the likelihood of the rows under them.
 
-In group S the class shares pi_S are drawn from Dirichlet(alpha b_S), b_Sk ~ m_k^(1 - tau) within S, with m_k the fraction
-of class k among all rows. A row of the group has class k with probability pi_Sk, and its features have the density ratio
-r_ik = p(k | x_i) / m_k, with p(k | x_i) the softmax of b times predictions *without any row of its group*: rows with the
-same set cannot confirm their common labels.
+In group S the class shares pi_S are drawn from Dirichlet(alpha b_S), b_Sk ~ m_k^(1 - tau) within S, with m_k the
+fraction of class k among all rows. A row of the group has class k with probability pi_Sk, and its features have the
+density ratio r_ik = p(k | x_i) / m_k, with p(k | x_i) the softmax of b times predictions *without any row of its group*:
+rows with the same set cannot confirm their common labels.
 
 tau = 0 are the frequencies of the classes, tau = 1 equal shares. A large concentration alpha gives all groups these
-shares, as in scenes or with random distractors. With a small alpha, the shares of a group differ strongly from them: one
-candidate of a set is the label of nearly all its rows, as in dictionaries and rules.
+shares, as in scenes or with random distractors. With a small alpha, the shares of a group differ strongly from them:
+one candidate of a set is the label of nearly all its rows, as in dictionaries and rules.
 
 The marginal likelihood of the rows is bounded from below by variational Bayes (Blei, Ng & Jordan, Latent Dirichlet
 allocation, JMLR 3, 2003, without the estimation of topics): with gamma_S = alpha b_S + sum_{i in S} q_i,

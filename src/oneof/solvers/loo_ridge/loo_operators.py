@@ -15,8 +15,8 @@ Without all rows of a group S, the prediction is P_S - ((I - H)_SS)^-1 (R - H R)
 P_S - (A_SS)^-1 (A R)_S, since the factors of the rows cancel.
 
 The prediction is linear in the labels of the other rows, F_i = m + sum_{j != i} a_ij (P_j - m), a_ij = -A_ij. So row j
-contributes a_ij ((P_jk - m_k) - (P_jl - m_l)) to the margin F_ik - F_il between a row's label k and its runner-up l. The
-margin is negative if the label is not the one with the best leave-one-out score.
+contributes a_ij ((P_jk - m_k) - (P_jl - m_l)) to the margin F_ik - F_il between a row's label k and its runner-up l.
+The margin is negative if the label is not the one with the best leave-one-out score.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -311,8 +311,8 @@ def check_leverage(one_minus_leverage: Floats) -> None:
     """Raise if 1 - h_ii of a row is a rounding error."""
     if not one_minus_leverage.min(initial=1.0) > LEVERAGE_TOL:
         raise InputError(
-            "`lam` must be larger relative to the kernel values: a leverage is 1 up to rounding. Scale the features, or "
-            "pass a larger lam."
+            "`lam` must be larger relative to the kernel values: a leverage is 1 up to rounding. Scale the features, "
+            "or pass a larger lam."
         )
 
 

@@ -6,8 +6,8 @@ kernel k_m, the weights solve
     minimize  || P - sum_m w_m F_m ||^2,  w_m >= 0, sum_m w_m = 1
 
 (Breiman, Stacked regressions, Machine Learning 24, 1996) on a sample of the rows. No true label is needed: P are the
-labels of self-training with equal weights. The ridge with the sum of the kernels predicts as accurately as the average of
-one ridge for each kernel, and needs one inverse, one set of landmarks and one vector of coefficients.
+labels of self-training with equal weights. The ridge with the sum of the kernels predicts as accurately as the average
+of one ridge for each kernel, and needs one inverse, one set of landmarks and one vector of coefficients.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ from scipy import stats
 from oneof import CandidateSets, make_partial_labels
 from oneof.errors import InputError, LabelError
 
-KINDS = ("uniform", "confusable", "cooccurring")
+KINDS = ("uniform", "confusable", "cooccurring", "dictionary", "rules")
 
 
 def labels(n_samples, n_classes, seed=0):
@@ -43,9 +43,9 @@ def test_laws_of_every_kind(*, n_classes, more, fraction, kind, seed, data):
     sizes = sets.sizes[:-2]
     assert sets.mask[np.arange(len(y)), y].all()
     n_partial = round(fraction * len(y))
-    if kind == "cooccurring":
+    if kind not in ("uniform", "confusable"):
         assert np.count_nonzero(sizes > 1) <= n_partial
-        assert sizes.max() <= extra + 1
+        assert kind == "rules" or sizes.max() <= extra + 1
     else:
         assert sorted(sizes) == [1] * (len(y) - n_partial) + [extra + 1] * n_partial
 
@@ -74,7 +74,7 @@ def test_the_partial_rows_of_a_smaller_fraction_are_partial_for_a_larger_one(kin
     few, many = (
         make_partial_labels(y, fraction=fraction, distractors=kind, random_state=1).sizes > 1 for fraction in (0.3, 0.7)
     )
-    if kind == "cooccurring":  # rows whose scene shows only their own label stay exact
+    if kind not in ("uniform", "confusable"):  # rows without a distractor in their scene or entry stay exact
         assert few.sum() <= 90
     else:
         assert (many | ~few).all()
@@ -177,6 +177,25 @@ def test_common_labels_are_common_distractors_only_if_labels_cooccur():
     # Exactly: k is among the two other rows of the scene, drawn almost independently.
     np.testing.assert_allclose(rates["cooccurring"], 1 - (1 - frequency) ** 2, atol=0.02)
     np.testing.assert_allclose(rates["uniform"], 0.5, atol=0.02)
+
+
+def test_sets_of_a_dictionary_recur_with_unequal_shares():
+    """There are at most six sets for each class, and most rows of a set have the same label."""
+    y = labels(3000, 6)
+    sets = make_partial_labels(y, n_distractors=2, distractors="dictionary", random_state=0)
+    distinct, group = np.unique(sets.mask, axis=0, return_inverse=True)
+    assert len(distinct) <= 36 + 6
+    largest = [np.bincount(y[group.ravel() == g]).max() / (group.ravel() == g).sum() for g in range(len(distinct))]
+    assert np.average(largest, weights=np.bincount(group.ravel())) > 0.6
+
+
+def test_rules_vote_more_often_for_the_true_class():
+    """A class is a distractor less often than it would be in a random order of the true labels."""
+    y = labels(3000, 6)
+    sets = make_partial_labels(y, n_distractors=1, distractors="rules", random_state=0)
+    assert len(np.unique(sets.sizes)) > 2
+    assert not sets.is_unlabeled.any()
+    assert false_mask(sets, y).mean() < sets.mask[np.arange(3000), np.random.default_rng(0).permutation(y)].mean()
 
 
 def test_text_labels_and_candidate_sets_are_read():

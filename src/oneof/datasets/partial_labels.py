@@ -15,7 +15,7 @@ from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_choice, check_fraction, is_integer
 
-_DISTRACTORS = ("uniform", "confusable", "cooccurring")
+_DISTRACTORS = ("uniform", "confusable", "cooccurring", "dictionary", "rules")
 _BLOCK = 2**22
 """Maximum count of random numbers drawn at once if a row needs one for each class."""
 
@@ -46,7 +46,7 @@ def make_partial_labels(
         classes and is uninformative; with fewer it never is.
     set_size : int, optional
         The size of the sets, ``n_distractors + 1``, as an alternative to `n_distractors`.
-    distractors : {"uniform", "confusable", "cooccurring"}, default="uniform"
+    distractors : {"uniform", "confusable", "cooccurring", "dictionary", "rules"}, default="uniform"
         The origin of the distractors:
 
         * "uniform": any other labels, all equally likely, without replacement.
@@ -57,6 +57,11 @@ def make_partial_labels(
           rows are assigned at random to scenes of ``n_distractors + 1`` rows, or `groups` gives the scenes; the set
           consists of the labels in the scene. Common labels are therefore common distractors, and the set is smaller if
           rows of a scene share a label.
+        * "dictionary": the labels that an entry allows, such as the parts of speech of a word. Each entry has a main label
+          and 1 to `n_distractors` minor ones, and most rows of an entry have its main label. Sets therefore recur, and
+          the shares of their labels are very unequal.
+        * "rules": the labels for which rules vote, each for 1 to `n_distractors` labels. Rules apply to some rows of
+          other classes as well. The sizes of the sets differ.
     epsilon : float in [0, 1], default=0.5
         For "confusable" without `confusion`: the probability that the partner is in the set of a partial row. With one
         distractor, 1 / (n_classes - 1) equals "uniform", and with 1 the partner is always in the set.
@@ -112,6 +117,10 @@ def make_partial_labels(
     elif distractors == "cooccurring":
         scene = _random_scenes(rows, len(mask), count + 1) if groups is None else _read_scenes(groups, len(mask))
         add_cooccurring(mask, rows, scene, codes)
+    elif distractors == "dictionary":
+        add_dictionary(mask, rows, codes[rows], count, rng=rng)
+    elif distractors == "rules":
+        add_rules(mask, rows, codes[rows], count, rng=rng)
     elif confusion is None:
         add_confusable(mask, rows, codes[rows], count, epsilon, rng=rng)
     else:
@@ -237,6 +246,50 @@ def add_cooccurring(mask: Mask, rows: Ints, scene: Ints, codes: Ints) -> None:
     mask[rows] |= present[scene[rows]]
 
 
+def add_dictionary(mask: Mask, rows: Ints, codes: Ints, count: int, *, rng: np.random.Generator) -> None:
+    """Mark in each row the classes of the dictionary entry that the row shows.
+
+    There are six entries for each class. An entry has a main class and 1 to `count` minor ones, which have together 30 %
+    of its rows; the frequencies of the entries have a Pareto distribution. A class without an entry stays exact.
+    """
+    if count == 0:
+        return
+    n_classes = mask.shape[1]
+    n_entries = 6 * n_classes
+    rates = np.zeros((n_entries, n_classes))
+    for entry, main in enumerate(rng.integers(n_classes, size=n_entries)):
+        minor = rng.choice(np.delete(np.arange(n_classes), main), size=rng.integers(1, count + 1), replace=False)
+        rates[entry, minor] = 0.3 * rng.dirichlet(np.ones(len(minor)))
+        rates[entry, main] = 0.7
+    weights = (rng.pareto(1.2, n_entries) + 0.1)[:, None] * rates
+    for k in np.unique(codes):
+        of_class = rows[codes == k]
+        if weights[:, k].any():
+            shown = rng.choice(n_entries, size=len(of_class), p=weights[:, k] / weights[:, k].sum())
+            mask[of_class] |= rates[shown] > 0
+
+
+def add_rules(mask: Mask, rows: Ints, codes: Ints, count: int, *, rng: np.random.Generator) -> None:
+    """Mark in each row the classes for which a rule votes.
+
+    There are three rules for each class. A rule votes for 1 to `count` classes; it applies to a fraction of the rows of
+    each class, which is larger for its own classes (Beta(2, 3)) than for others (Beta(.3, 6)). A row for which the votes
+    would name every class stays exact.
+    """
+    if count == 0:
+        return
+    n_classes = mask.shape[1]
+    n_rules = 3 * n_classes
+    votes = np.zeros((n_rules, n_classes), dtype=bool)
+    for rule in range(n_rules):
+        votes[rule, rng.choice(n_classes, size=rng.integers(1, count + 1), replace=False)] = True
+    rates = np.where(votes, rng.beta(2.0, 3.0, votes.shape), rng.beta(0.3, 6.0, votes.shape))
+    marked = (rng.random((len(rows), n_rules)) < rates[:, codes].T) @ votes
+    marked[np.arange(len(rows)), codes] = True
+    partial = ~marked.all(axis=1)
+    mask[rows[partial]] |= marked[partial]
+
+
 def _skip(index: Ints, excluded: Ints) -> Ints:
     """Convert indices among the remaining classes to class codes; `excluded` is sorted in each row."""
     for column in excluded.T:
@@ -286,10 +339,8 @@ def _check(
     if set_size is not None:
         if not is_integer(n_distractors) or n_distractors != 1:
             raise InputError("`set_size` is `n_distractors` + 1: pass only one of them.")
-        if distractors == "cooccurring":
-            raise InputError(
-                '`set_size` cannot be guaranteed for distractors="cooccurring": pass `n_distractors` or `groups`.'
-            )
+        if distractors not in ("uniform", "confusable"):
+            raise InputError(f'`set_size` cannot be guaranteed for distractors="{distractors}": pass `n_distractors`.')
         if not is_integer(set_size) or not 1 <= set_size <= n_classes:
             raise InputError(
                 f"`set_size` must be an integer from 1 to {n_classes}, the number of classes; got {set_size!r}."

@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from oneof.errors import InputError
 from oneof.graphs.neighbors import NeighborIndex
-from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.jit import compiled
+from oneof.likelihoods import normalize_within_sets, uniform_within_sets
 from oneof.solvers.nnls import nonnegative_least_squares
 from oneof.solvers.row_accessors import DenseRows, SparseRows, as_row_view, row_product, row_square
 from oneof.typing import FeatureMatrix, Floats, Ints, Mask

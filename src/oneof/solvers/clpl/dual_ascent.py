@@ -14,9 +14,9 @@ is slow and stops early.
 
 import numpy as np
 
+from oneof.jit import compiled
 from oneof.solvers.clpl.problem import CLPLProblem
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.jit import compiled
 from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.typing import Floats
 

@@ -18,6 +18,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numba.extending import overload
 
+from oneof.jit import FASTMATH, compiled
 from oneof.solvers.graph_logistic.coordinates import to_dense
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.newton import (
@@ -28,7 +29,6 @@ from oneof.solvers.graph_logistic.newton import (
     weighted_gram,
 )
 from oneof.solvers.graph_logistic.prior import VAGUE_PRECISION, Precisions, Prior
-from oneof.jit import FASTMATH, compiled
 from oneof.solvers.row_accessors import DenseRows, as_row_view
 from oneof.typing import Floats
 

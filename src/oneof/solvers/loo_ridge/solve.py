@@ -155,9 +155,13 @@ def solve_loo_ridge(
 
     if training_rows is not None and landmarks is not None:
         return _solve_in_blocks(blocks, sets, kernel, weights, landmarks, training_rows, select, lam=lam)
-    rows = kernel.transform(blocks.take())
-    support = rows if landmarks is None else take_rows(rows, landmarks)
-    ridge = _exact_ridge(kernel, rows, lam) if landmarks is None else _nystroem_ridge(kernel, rows, support, lam)
+    ridge: Ridge
+    if landmarks is None:
+        support = kernel.transform(blocks.take())
+        ridge = _exact_ridge(kernel, support, lam)
+    else:
+        support = kernel.transform(blocks.take(landmarks))
+        ridge = _nystroem_ridge(kernel, blocks.take(), support, lam)
     selection = select(ridge, sets)
     P = selection.label_distributions
     model = KernelModel(kernel, kernel.support_rows(support), ridge.fit(P))
@@ -180,7 +184,7 @@ def _solve_in_blocks(
 ) -> LOORidgeSolution:
     """Select the distractor models on the training rows, and continue with all rows in blocks."""
     support = kernel.transform(blocks.take(landmarks))
-    ridge = _nystroem_ridge(kernel, kernel.transform(blocks.take(training_rows)), support, lam)
+    ridge = _nystroem_ridge(kernel, blocks.take(training_rows), support, lam)
     selection = select(ridge, sets.select(training_rows))
     initial = ridge.fit(selection.label_distributions)
     dtype = ridge.directions.dtype
@@ -264,20 +268,19 @@ def _exact_ridge(kernel: KernelSum, rows: list[MappedRows], lam: float) -> Exact
     return ExactRidge.from_gram(gram, lam)
 
 
-def _nystroem_ridge(
-    kernel: KernelSum, rows: list[MappedRows], landmarks: list[MappedRows], lam: float
-) -> NystroemRidge:
-    n, m = rows[0].shape[0], landmarks[0].shape[0]
+def _nystroem_ridge(kernel: KernelSum, X: FeatureMatrix, landmarks: list[MappedRows], lam: float) -> NystroemRidge:
+    gram = kernel.gram(landmarks)
+    n, m = X.shape[0], len(gram)
     dtype = np.float32 if n * m >= MIN_FLOAT32_FEATURES else np.float64
     check_memory(1.5 * np.dtype(dtype).itemsize * n * m, f"{m} features of {n} rows", "lower n_components")
     cross = np.empty((n, m), dtype=dtype)
 
     def fill(start: int) -> None:
         block = slice(start, start + BLOCK_ROWS)
-        cross[block] = kernel.gram(take_rows(rows, block), landmarks)
+        cross[block] = kernel.gram(kernel.transform(X[block]), landmarks)
 
     parallel_map(fill, range(0, n, BLOCK_ROWS))
-    return NystroemRidge.from_gram(cross, kernel.gram(landmarks), lam)
+    return NystroemRidge.from_gram(cross, gram, lam)
 
 
 def _as_new_float64(gram: Floats) -> Floats:

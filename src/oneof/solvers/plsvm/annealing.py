@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oneof.solvers.feature_spaces import Space
 from oneof.jit import compiled
+from oneof.solvers.feature_spaces import Space
 from oneof.solvers.plsvm.problem import PLSVMProblem, check_definite
 from oneof.typing import Floats, Mask
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.feature_spaces import Space
 from oneof.jit import compiled
+from oneof.solvers.feature_spaces import Space
 from oneof.typing import Floats, Ints, Mask
 
 

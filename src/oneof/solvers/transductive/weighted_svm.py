@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.solvers.feature_spaces import Space
 from oneof.jit import compiled
+from oneof.solvers.feature_spaces import Space
 from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.solvers.transductive.newton import newton_proximal
 from oneof.typing import Floats

@@ -29,9 +29,9 @@ _FIT_FUNCTIONS: tuple[tuple[type, Callable[[Any], None], Callable[[Any, RowBlock
 def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimator:
     """Fit an estimator to rows in blocks.
 
-    `CLPL`, `PLGP` and `LOORidge` reach the result of the ordinary `fit`. The online classifiers and `PLSVM` average the weights of
-    the blocks. With one block their weights are identical to those of the ordinary `fit`; with several blocks they
-    differ. The result depends on the blocks alone, not on the number of workers or on their speed.
+    `CLPL`, `PLGP` and `LOORidge` reach the result of the ordinary `fit`. The online classifiers and `PLSVM` average the
+    weights of the blocks. With one block their weights are identical to those of the ordinary `fit`; with several
+    blocks they differ. The result depends on the blocks alone, not on the number of workers or on their speed.
 
     Tasks run according to dask's settings: on the workers of the last ``distributed.Client``, or in threads of this
     process. If a worker is lost, its tasks run again, provided that dask can load its blocks again.

@@ -1,7 +1,7 @@
 """LOORidge over blocks: the same rows are collected, and the same sums are computed, as by the ordinary `fit`.
 
-The landmarks and the rows of self-training are collected in one process, up to about 1 GB of features. If more rows than
-these exist, a few iterations with all rows follow, each in two rounds over the blocks.
+The landmarks and the rows of self-training are collected in one process, up to about 1 GB of features. If there are
+more rows, a few iterations with all rows follow, each in two rounds over the blocks.
 """
 
 from collections.abc import Callable, Sequence

@@ -23,7 +23,7 @@ def city_block_distances(X: Floats, Y: Floats) -> Floats:
 
 
 @compiled
-def _city_block(X, Y, out):
+def _city_block(X: Floats, Y: Floats, out: Floats) -> None:
     n, d = X.shape
     m = Y.shape[0]
     zero = X.dtype.type(0)

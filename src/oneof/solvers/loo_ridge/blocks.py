@@ -42,8 +42,9 @@ FULL_TOL = 0.01
 class RowBlocks(Protocol):
     """Rows in blocks, in memory or on workers."""
 
-    slices: Sequence[slice]
-    """The rows of each block."""
+    @property
+    def slices(self) -> Sequence[slice]:
+        """The rows of each block."""
 
     def take(self, index: Ints | None = None) -> FeatureMatrix:
         """Return rows by ascending index, or all rows."""
@@ -164,15 +165,15 @@ def fit_in_blocks(
         dual = DualCoefficients(projections, means)
         if len(changes) == MAX_FULL_ITER or (changes and changes[-1] <= FULL_TOL):
             break
-        payloads = [(*pair, leverage) for pair, leverage in zip(payloads, leverages, strict=True)]
-        _, values = blocks.map_reduce(_loo_pairs, payloads, features, dual, ridge_factor)
+        with_leverages = [(*pair, leverage) for pair, leverage in zip(payloads, leverages, strict=True)]
+        _, values = blocks.map_reduce(_loo_pairs, with_leverages, features, dual, ridge_factor)
         leverages = [leverage for _, leverage in values]
         predictions = np.maximum(np.concatenate([pairs for pairs, _ in values]), MIN_PREDICTION)
         new = _mixed_labels(distractors, IterationState(predictions, P, sets, np.iinfo(np.int64).max))
         changes.append(float(np.abs(new - P).sum() / (2.0 * n)))
         P = new
-    payloads = [(part, P[part.pairs], leverage) for part, leverage in zip(parts, leverages, strict=True)]
-    _, scores = blocks.map_reduce(_loo_scores, payloads, features, dual)
+    with_leverages = [(*pair, leverage) for pair, leverage in zip(payloads, leverages, strict=True)]
+    _, scores = blocks.map_reduce(_loo_scores, with_leverages, features, dual)
     return BlockSolution(P, dual, np.concatenate(scores) if scores else np.empty((0, n_classes)), changes)
 
 

@@ -118,11 +118,11 @@ class CandidateGroups:
 
     def class_sums(self, values: Floats) -> Floats:
         """Return the sum over the rows of each class, (K,)."""
-        return np.bincount(self.classes, values, minlength=self.mask.shape[1])
+        return np.bincount(self.classes, values, minlength=self.mask.shape[1]).astype(np.float64, copy=False)
 
     def group_sums(self, values: Floats) -> Floats:
         """Return for each pair the sum over the rows of its group."""
-        return np.bincount(self.group_pairs, values)[self.group_pairs]
+        return np.bincount(self.group_pairs, values).astype(np.float64, copy=False)[self.group_pairs]
 
     @cached_property
     def _pairs(self) -> tuple[Ints, Ints]:

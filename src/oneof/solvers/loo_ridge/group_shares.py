@@ -2,8 +2,8 @@
 
 In group S the class shares pi_S are drawn from Dirichlet(alpha b_S), b_Sk ~ m_k^(1 - tau) within S, with m_k the
 fraction of class k among all rows. A row of the group has class k with probability pi_Sk, and its features have the
-density ratio r_ik = p(k | x_i) / m_k, with p(k | x_i) the softmax of b times predictions *without any row of its group*:
-rows with the same set cannot confirm their common labels.
+density ratio r_ik = p(k | x_i) / m_k, with p(k | x_i) the softmax of b times predictions *without any row of its
+group*: rows with the same set cannot confirm their common labels.
 
 tau = 0 are the frequencies of the classes, tau = 1 equal shares. A large concentration alpha gives all groups these
 shares, as in scenes or with random distractors. With a small alpha, the shares of a group differ strongly from them:
@@ -72,12 +72,12 @@ def fit_group_shares(label_distributions: Floats, scores: Floats, sets: Candidat
     best: GroupShares | None = None
     for tau in EXPONENTS:
         base = groups.normalize(frequency[groups.classes] ** (1.0 - tau))
-        counts = n_rows[groups.rows] * base
+        counts: Floats = n_rows[groups.rows] * base
         for alpha in CONCENTRATIONS[::-1]:
             prior = alpha * base
             for _ in range(N_VARIATIONAL_ITER):
                 weighted = ratios * np.exp(_log_shares(prior + counts, groups))[sets.group_pairs]
-                counts = np.bincount(sets.group_pairs, sets.normalize(weighted), minlength=len(base))
+                counts = np.bincount(sets.group_pairs, sets.normalize(weighted)).astype(np.float64, copy=False)
             posterior = prior + counts
             log_shares = _log_shares(posterior, groups)
             divergence = (

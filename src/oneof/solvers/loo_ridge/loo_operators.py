@@ -36,10 +36,8 @@ LEVERAGE_TOL = 1e-10
 """Minimum of 1 - h_ii; smaller values have almost no correct digit."""
 LAM_RTOL = 10.0 * float(np.finfo(np.float64).eps)
 """Minimum of lam relative to n max_x k(x, x), a bound of the largest eigenvalue; below it, rounding errors dominate."""
-EIGENVALUE_RTOL = 1e-8
-"""Largest negative eigenvalue, relative to the largest eigenvalue, that counts as a rounding error."""
-JITTER = 1e-6
-"""Added to the eigenvalues of the landmarks' Gram matrix, relative to its largest diagonal entry, in float32."""
+FLOAT32_JITTER, FLOAT64_JITTER = 1e-6, 1e-12
+"""Added to the eigenvalues of the landmarks' Gram matrix, relative to its largest diagonal entry."""
 MAX_GROUP_ROWS = 400
 """Number of rows of a group that are left out together; larger groups are divided."""
 GATHER_COST = 1 / 40
@@ -288,7 +286,7 @@ def landmark_factor(gram: Floats, dtype: np.dtype) -> Floats:
         If the matrix is not positive semi-definite.
     """
     matrix = np.array(gram, dtype=np.float64, order="F")
-    jitter = JITTER if dtype == np.float32 else 1e-12
+    jitter = FLOAT32_JITTER if dtype == np.float32 else FLOAT64_JITTER
     largest = float(matrix.diagonal().max(initial=0.0))
     for scale in (jitter, 100 * jitter, 1e4 * jitter):
         factor, info = dpotrf(matrix + (scale * largest) * np.eye(len(matrix)), lower=1, clean=1)

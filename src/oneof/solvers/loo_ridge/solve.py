@@ -136,7 +136,7 @@ def solve_loo_ridge(
     InputError
         If a kernel is not positive semi-definite, its values are not finite, or they would not fit in memory.
     """
-    weights = np.ones(1)
+    weights: Floats = np.ones(1)
     if len(kernels) > 1:
         subset = np.arange(len(sets.mask)) if stacking_rows is None else stacking_rows
         weights = weigh_kernels(
@@ -147,7 +147,7 @@ def solve_loo_ridge(
             max_iter=max_iter,
             tol=tol,
         )
-    selected = np.flatnonzero(weights)
+    selected = np.flatnonzero(weights).tolist()
     kernel = KernelSum.from_kernels([kernels[i] for i in selected], weights[selected])
 
     def select(ridge: Ridge, sets: CandidateGroups) -> DistractorSelection:

@@ -13,9 +13,9 @@ from oneof.kernels.pairwise import check_square
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.solvers.loo_ridge import (
     DISTRACTOR_MODELS,
+    BlockedRows,
     CandidateGroups,
     LOORidgeSolution,
-    RowBlocks,
     RowsInMemory,
     fit_inverse_temperature,
     runner_up_classes,
@@ -240,7 +240,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         if self._is_precomputed() and self.approximation == "nystroem":
             raise InputError('`approximation` must be None or "auto" with kernel="precomputed"; got "nystroem".')
 
-    def _solve(self, blocks: RowBlocks, sets: CandidateGroups, used: Ints) -> LOORidgeSolution:
+    def _solve(self, blocks: BlockedRows, sets: CandidateGroups, used: Ints) -> LOORidgeSolution:
         """Fit the model to the used rows, and set the attributes that do not have an entry for each row."""
         n = len(used)
         map_rows = None if self._is_precomputed() or n <= MAX_MAP_ROWS else _evenly_spaced(np.arange(n), MAX_MAP_ROWS)

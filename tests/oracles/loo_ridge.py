@@ -147,7 +147,7 @@ def density_ratios(P, F, S):
     """Return p(k | x_i) / m_k, from the predictions F without the group; and the fractions m_k."""
     n, K = P.shape
     m = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
-    b = min(fit_inverse_temperature(F, S, np.ones(K)), 100.0)
+    b = min(fit_inverse_temperature(F, P), 100.0)
     r = np.empty((n, K))
     for i in range(n):
         e = np.exp(b * (F[i] - F[i].max()))

@@ -131,9 +131,9 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     "nystroem" and the weights of the kernels are those of all rows. So the leave-one-out scores still depend on the
     row's own label if it is the only used row.
 
-    Probabilities maximize the likelihood of the sets under the leave-one-out scores, with the weight of the cooccurring
-    model; Platt's smoothing keeps them below 1. Only the sets are used, so that probabilities are too high if wrong
-    predictions are in the sets.
+    Probabilities maximize the expected likelihood of the labels under the leave-one-out scores; Platt's smoothing keeps
+    them below 1. Only the sets are used. So probabilities are too high if the labels are wrong where the model is
+    confident: if the truth is missing in many sets, or if rules make systematic errors.
 
     Without an approximation the row order affects rounding only. The iterations need not converge; see
     `label_changes_`. The model, and its file, store the rows of fit or the landmarks. Limits of the method:
@@ -262,7 +262,10 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         )
         self._model, selection = solution.model, solution.selection
         self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))
-        self.inverse_temperature_ = fit_inverse_temperature(solution.scores, sets.mask, solution.class_odds)
+        labeled = slice(None) if not sets.unlabeled.any() else ~sets.unlabeled
+        self.inverse_temperature_ = fit_inverse_temperature(
+            solution.scores[labeled], selection.label_distributions[labeled]
+        )
         self.distractor_weights_, self.distractor_z_scores_ = dict(selection.weights), dict(selection.z_scores)
         self.group_concentration_ = selection.concentration
         self.label_changes_ = selection.changes

@@ -65,7 +65,7 @@ def fit_group_shares(label_distributions: Floats, scores: Floats, sets: Candidat
     """
     n, K = label_distributions.shape
     frequency = (label_distributions.sum(axis=0) + CLASS_PRIOR) / (n + CLASS_PRIOR * K)
-    b = min(fit_inverse_temperature(scores, sets.mask, np.ones(K)), MAX_INVERSE_TEMPERATURE)
+    b = min(fit_inverse_temperature(scores, label_distributions), MAX_INVERSE_TEMPERATURE)
     ratios = sets.values(np.maximum(softmax(b * scores), MIN_PROBABILITY) / frequency)
     groups = CandidateGroups(sets.distinct, np.arange(len(sets.distinct)))
     n_rows = np.bincount(sets.group).astype(np.float64)

@@ -83,15 +83,6 @@ class LOORidgeSolution:
     influences: Influences | None
     """The most influential rows; None for the Nystroem form."""
 
-    @property
-    def class_odds(self) -> Floats:
-        """(K,): M^-w, with w the weight of the cooccurring model, for the likelihood of a set.
-
-        It is 1 for w = 0 and 1 / M for w = 1; the confusable model has no factor.
-        """
-        labels = self.selection.label_distributions[~self.sets.unlabeled]
-        return (labels.sum(axis=0) + 1.0) ** -self.selection.weights["cooccurring"]
-
 
 def solve_loo_ridge(
     kernels: Sequence[RowKernel],

@@ -58,7 +58,7 @@ def make_partial_labels(
           consists of the labels in the scene. Common labels are therefore common distractors, and the set is smaller if
           rows of a scene share a label.
         * "dictionary": the labels that an entry allows, such as the parts of speech of a word. Each entry has a main
-          label and 1 to `n_distractors` minor ones, and most rows of an entry have its main label. Sets therefore recur,
+          label and 1 to `n_distractors` minor ones, and most rows of an entry have its main label. So sets recur,
           and the shares of their labels are very unequal.
         * "rules": the labels for which rules vote, each for 1 to `n_distractors` labels. Rules apply to some rows of
           other classes as well. The sizes of the sets differ.

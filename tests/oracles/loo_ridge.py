@@ -223,7 +223,7 @@ def select(gram, S, lam, max_iter):
     z, other_z = (clustered_z_score(gain[name] - gain["uniform"], S) for name in ("cooccurring", "confusable"))
     shares = {name: fit_group_shares(P, predict_without(gram, P, lam, groups(S)), S) for name, P in labels.items()}
     concentration = shares["cooccurring"][2]
-    if concentration < 4:
+    if concentration < 4 and shares["uniform"][0].mean() > 0.1:
         z = min(z, clustered_z_score(shares["cooccurring"][0] - shares["uniform"][0], S))
         other_z = min(other_z, clustered_z_score(shares["confusable"][0] - shares["uniform"][0], S))
     w = student.cdf(z, len({tuple(row) for row in S}) - 1)

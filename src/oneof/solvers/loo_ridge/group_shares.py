@@ -51,6 +51,11 @@ class GroupShares:
     concentration: float
     """alpha"""
 
+    @property
+    def mean(self) -> float:
+        """The bound divided by the number of rows: the mean log density ratio."""
+        return float(self.log_likelihood.mean())
+
 
 def fit_group_shares(label_distributions: Floats, scores: Floats, sets: CandidateGroups) -> GroupShares:
     """Return the tau and alpha with the largest bound of the likelihood.
@@ -87,7 +92,7 @@ def fit_group_shares(label_distributions: Floats, scores: Floats, sets: Candidat
             )
             rows = np.log(sets.row_sums(ratios * np.exp(log_shares)[sets.group_pairs]))
             rows -= (divergence / n_rows)[sets.group]
-            if best is None or rows.mean() > best.log_likelihood.mean():
+            if best is None or rows.mean() > best.mean:
                 best = GroupShares(rows, tau, alpha)
     assert best is not None
     return best

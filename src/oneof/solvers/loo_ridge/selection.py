@@ -12,7 +12,8 @@ collapse to one class have a low gain, since one class then has to predict sever
 set. If one candidate of a set is the label of nearly all its rows, as in dictionaries and rules, a model with wrong
 shares of the classes in its groups is confirmed by its own labels. The concentration alpha of the shares
 (`group_shares`), fitted to predictions without the entire group, tells these sets apart. If it is small, a model also
-needs a larger likelihood under those predictions: the smaller one of the two z-scores counts.
+needs a larger likelihood under those predictions: the smaller one of the two z-scores counts. This requires that
+they say something: if a group has most rows of a class, nothing remains to predict it from.
 
 **Selection.** Self-training under each distractor model gives three sets of labels. The cooccurring and the confusable
 model are each compared with the uniform one, by the z-score of the differences, and
@@ -55,6 +56,8 @@ CLASS_PRIOR = 0.5
 """Pseudo-count of each class."""
 MIN_CONCENTRATION = 4.0
 """Concentration of the class shares below which predictions without the entire group are compared as well."""
+MIN_INFORMATION = 0.1
+"""Mean log density ratio (nats) below which predictions without the entire group say too little to be compared."""
 MIN_CONFUSABLE_Z = 2.0
 """z-score above which the confusable model is selected."""
 MIN_LABEL_CHANGE = 0.01
@@ -205,9 +208,9 @@ def _compare(
     names: tuple[DistractorModel, ...] = ("cooccurring", "confusable")
     baseline, cooccurring = gains("uniform"), shares("cooccurring")
     z_scores = {name: clustered_z_score(gains(name) - baseline, labeled_sets) for name in names}
-    if cooccurring.concentration < MIN_CONCENTRATION:
-        likelihood = {"cooccurring": cooccurring, "confusable": shares("confusable"), "uniform": shares("uniform")}
+    if cooccurring.concentration < MIN_CONCENTRATION and (uniform := shares("uniform")).mean > MIN_INFORMATION:
+        likelihood = {"cooccurring": cooccurring, "confusable": shares("confusable")}
         for name in names:
-            gain = likelihood[name].log_likelihood - likelihood["uniform"].log_likelihood
+            gain = likelihood[name].log_likelihood - uniform.log_likelihood
             z_scores[name] = min(z_scores[name], clustered_z_score(gain, compared_sets))
     return z_scores, cooccurring.concentration

@@ -60,10 +60,12 @@ def test_the_weights_of_the_distractor_models():
     model = LOORidge("rbf").fit(X, mask)
     assert sum(model.distractor_weights_.values()) == pytest.approx(1)
     assert set(model.distractor_z_scores_) == {"cooccurring", "confusable"}
+    assert 0.5 <= model.group_concentration_ <= 1000.0
     for distractors in ("uniform", "cooccurring", "confusable"):
         single = LOORidge("rbf", distractors=distractors).fit(X, mask)
         assert single.distractor_weights_[distractors] == 1
         assert single.distractor_z_scores_ == {}
+        assert single.group_concentration_ == np.inf
 
 
 def test_loo_scores_equal_fits_without_the_row():

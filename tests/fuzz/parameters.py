@@ -27,7 +27,7 @@ SIZES = {
     "n_epochs": (1, 3),
     "code_length": (1, 4, 9),
     "n_mc_samples": (1, 30),
-    "n_components": (1, 2, 3),
+    "n_components": (None, 1, 2, 3),
     "n_eigenvectors": (1, 3, 80),
     "n_steps": (1, 2, 8, 40),
     "n_folds": (2, 3),

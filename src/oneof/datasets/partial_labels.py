@@ -57,9 +57,9 @@ def make_partial_labels(
           rows are assigned at random to scenes of ``n_distractors + 1`` rows, or `groups` gives the scenes; the set
           consists of the labels in the scene. Common labels are therefore common distractors, and the set is smaller if
           rows of a scene share a label.
-        * "dictionary": the labels that an entry allows, such as the parts of speech of a word. Each entry has a main label
-          and 1 to `n_distractors` minor ones, and most rows of an entry have its main label. Sets therefore recur, and
-          the shares of their labels are very unequal.
+        * "dictionary": the labels that an entry allows, such as the parts of speech of a word. Each entry has a main
+          label and 1 to `n_distractors` minor ones, and most rows of an entry have its main label. So sets recur,
+          and the shares of their labels are very unequal.
         * "rules": the labels for which rules vote, each for 1 to `n_distractors` labels. Rules apply to some rows of
           other classes as well. The sizes of the sets differ.
     epsilon : float in [0, 1], default=0.5
@@ -249,8 +249,8 @@ def add_cooccurring(mask: Mask, rows: Ints, scene: Ints, codes: Ints) -> None:
 def add_dictionary(mask: Mask, rows: Ints, codes: Ints, count: int, *, rng: np.random.Generator) -> None:
     """Mark in each row the classes of the dictionary entry that the row shows.
 
-    There are six entries for each class. An entry has a main class and 1 to `count` minor ones, which have together 30 %
-    of its rows; the frequencies of the entries have a Pareto distribution. A class without an entry stays exact.
+    There are six entries for each class. An entry has a main class and 1 to `count` minor ones, which have together
+    30 % of its rows; the frequencies of the entries have a Pareto distribution. A class without an entry stays exact.
     """
     if count == 0:
         return
@@ -273,8 +273,8 @@ def add_rules(mask: Mask, rows: Ints, codes: Ints, count: int, *, rng: np.random
     """Mark in each row the classes for which a rule votes.
 
     There are three rules for each class. A rule votes for 1 to `count` classes; it applies to a fraction of the rows of
-    each class, which is larger for its own classes (Beta(2, 3)) than for others (Beta(.3, 6)). A row for which the votes
-    would name every class stays exact.
+    each class, which is larger for its own classes (Beta(2, 3)) than for others (Beta(.3, 6)). A row for which the
+    votes would name every class stays exact.
     """
     if count == 0:
         return

@@ -52,7 +52,7 @@ def fit_loo_ridge(model: LOORidge, blocks: RowBlocks) -> None:
 
 @dataclass(frozen=True)
 class _WorkerRows:
-    """Labeled rows on the workers, as `oneof.solvers.loo_ridge.RowBlocks`."""
+    """Labeled rows on the workers, as `oneof.solvers.loo_ridge.BlockedRows`."""
 
     blocks: RowBlocks
     slices: Sequence[slice]

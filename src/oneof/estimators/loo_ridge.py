@@ -13,9 +13,9 @@ from oneof.kernels.pairwise import check_square
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
 from oneof.solvers.loo_ridge import (
     DISTRACTOR_MODELS,
+    BlockedRows,
     CandidateGroups,
     LOORidgeSolution,
-    RowBlocks,
     RowsInMemory,
     fit_inverse_temperature,
     runner_up_classes,
@@ -55,21 +55,26 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     lam : float, default=0.05
         Ridge penalty, above 0. For kernels with k(x, x) = 1 the default rarely needs a change.
     max_iter : int, default=25
-        Number of iterations of each self-training: one to weight the kernels, one under each of the three models, and a
-        second one for cooccurring distractors, with sharper labels. No iteration is made if all rows are exact.
+        Maximum number of iterations of each self-training: one to weight the kernels, one under each of the three
+        models, and a second one for cooccurring distractors, with sharper labels. No iteration is made if all rows are
+        exact.
+    tol : float, default=1e-4
+        Self-training ends when at most this fraction of the label mass changes in an iteration; with 0 all `max_iter`
+        iterations are made.
     features : {"auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"}, default="auto"
         Transformation of the features before distances are computed (see the notes); ignored with "precomputed" and a
-        callable. If this parameter and `kernel` select several kernels, their predictions are averaged with the weights
-        whose leave-one-out predictions are closest to the labels. No true label is needed.
+        callable. If this parameter and `kernel` select several kernels, the kernel is their sum, with the weights for
+        which averaged leave-one-out predictions are closest to the labels, on at most 1,000 rows. No true label is
+        needed. The transformations are fitted to at most 10,000 rows.
     unlabeled : {"ignore", "class_mass"}, default="ignore"
         "ignore": unlabeled rows are not used. "class_mass": they start from the uniform distribution over all classes
         and are labeled like the other rows, with the class frequencies of those.
     approximation : {"auto", None, "nystroem"}, default="auto"
         None is exact: time grows with n^3 and memory with n^2. "nystroem" replaces the rows by `n_components`
-        landmarks; time grows with n m^2, memory with n m, and the kernels are weighted on at most 3,000 rows. "auto"
-        uses it above 6,000 rows, and never with "precomputed".
-    n_components : int, default=1000
-        Number of landmarks m, limited to the number of rows.
+        landmarks; time grows with n m^2 and memory with n m. "auto" uses it above 6,000 rows, and never with
+        "precomputed".
+    n_components : int or None, default=None
+        Number of landmarks m, limited to the number of rows. None is 2,000 to 4,000: fewer for more rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the random landmarks; nothing else is random.
 
@@ -90,15 +95,15 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         None with an approximation.
     influences_ : ndarray of the shape of `influential_rows_`
         Contributions of these rows to the margin between the two leave-one-out scores; 0 for ignored rows, and None
-        with an approximation. The total margin is
-        negative if a distractor model changed the decision of the scores.
+        with an approximation. The total margin is negative if a distractor model changed the decision of the scores.
     distractor_weights_ : dict of str to float
         The weights of "uniform", "cooccurring" and "confusable" in the labels; they sum to 1. A large weight gives good
         labels, but does not prove the origin of the sets: if two models lead to similar labels, either may have the
         large weight.
     distractor_z_scores_ : dict of str to float
-        z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. Empty
-        if the models were not compared.
+        z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. With
+        a `group_concentration_` below 4, also the gain in likelihood without the rows of the same set; the smaller one
+        counts. Empty if the models were not compared.
     kernel_weights_ : dict of str to float
         The weight of each kernel, by the names of features and kernel, such as "quantile-laplacian"; they sum to 1.
     group_concentration_ : float
@@ -111,7 +116,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     inverse_temperature_ : float
         b of `predict_proba`: the softmax of b times the scores. Between .1 and 1,000; 1 if all used rows are unlabeled.
     n_iter_ : int
-        Number of iterations under each model, and 1 without iterations, since the linear solve counts as one.
+        Number of iterations in `label_changes_`, and 1 without iterations, since the linear solve counts as one.
     n_features_in_ : int
         Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -240,7 +245,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         if self._is_precomputed() and self.approximation == "nystroem":
             raise InputError('`approximation` must be None or "auto" with kernel="precomputed"; got "nystroem".')
 
-    def _solve(self, blocks: RowBlocks, sets: CandidateGroups, used: Ints) -> LOORidgeSolution:
+    def _solve(self, blocks: BlockedRows, sets: CandidateGroups, used: Ints) -> LOORidgeSolution:
         """Fit the model to the used rows, and set the attributes that do not have an entry for each row."""
         n = len(used)
         map_rows = None if self._is_precomputed() or n <= MAX_MAP_ROWS else _evenly_spaced(np.arange(n), MAX_MAP_ROWS)

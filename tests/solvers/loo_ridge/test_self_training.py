@@ -80,6 +80,14 @@ def test_a_dictionary_is_not_taken_for_scenes(seed):
     assert result.weights["cooccurring"] < 0.5
 
 
+@pytest.mark.parametrize("kind", ["dictionary", "rules"])
+@pytest.mark.parametrize("seed", range(3))
+def test_drawn_dictionaries_and_rules_are_not_taken_for_scenes(seed, kind):
+    """Also with the sets of `make_partial_labels`, the weight of "cooccurring" is below one half."""
+    X, truth = blobs(600, 6, d=5, seed=seed, frequencies=ZIPF, spread=2.0)
+    assert select(X, sets_of(truth, kind, n_distractors=2, seed=seed)).weights["cooccurring"] < 0.5
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_confusable_distractors_are_detected_and_improve_the_labels(seed):
     """If each class has a frequent partner, "confusable" is selected, and more labels are correct."""

@@ -6,7 +6,7 @@ Reading order: `solve` (the steps, and the weights of several kernels), `loo_ope
 (probabilities), `influences` (the rows behind a label).
 """
 
-from oneof.solvers.loo_ridge.blocks import RowBlocks, RowsInMemory
+from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory
 from oneof.solvers.loo_ridge.calibration import fit_inverse_temperature
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import (
@@ -62,7 +62,7 @@ __all__ = [
     "LinearLOO",
     "NystroemRidge",
     "Ridge",
-    "RowBlocks",
+    "BlockedRows",
     "RowsInMemory",
     "SelfTrainingResult",
     "UniformDistractors",

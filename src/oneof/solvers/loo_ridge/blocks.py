@@ -39,7 +39,7 @@ FULL_TOL = 0.01
 """The iterations with all rows end when at most this fraction of the label mass changes."""
 
 
-class RowBlocks(Protocol):
+class BlockedRows(Protocol):
     """Rows in blocks, in memory or on workers."""
 
     @property
@@ -123,7 +123,7 @@ class BlockSolution:
 
 
 def fit_in_blocks(
-    blocks: RowBlocks,
+    blocks: BlockedRows,
     features: LandmarkFeatures,
     sets: CandidateGroups,
     distractors: Sequence[tuple[float, Distractors]],
@@ -135,7 +135,7 @@ def fit_in_blocks(
 
     Parameters
     ----------
-    blocks : RowBlocks
+    blocks : BlockedRows
     features : LandmarkFeatures
     sets : CandidateGroups
         Candidate sets of all rows.

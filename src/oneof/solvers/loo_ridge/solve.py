@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 
 from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
 from oneof.parallel import n_available_threads, parallel_map
-from oneof.solvers.loo_ridge.blocks import LandmarkFeatures, RowBlocks, fit_in_blocks
+from oneof.solvers.loo_ridge.blocks import BlockedRows, LandmarkFeatures, fit_in_blocks
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import UniformDistractors, with_class_mass
 from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
@@ -86,7 +86,7 @@ class LOORidgeSolution:
 
 def solve_loo_ridge(
     kernels: Sequence[RowKernel],
-    blocks: RowBlocks,
+    blocks: BlockedRows,
     sets: CandidateGroups,
     *,
     lam: float,
@@ -102,7 +102,7 @@ def solve_loo_ridge(
     Parameters
     ----------
     kernels : sequence of RowKernel
-    blocks : RowBlocks
+    blocks : BlockedRows
         The rows, in memory or on workers.
     sets : CandidateGroups
         Candidate sets of the rows.
@@ -163,7 +163,7 @@ def solve_loo_ridge(
 
 
 def _solve_in_blocks(
-    blocks: RowBlocks,
+    blocks: BlockedRows,
     sets: CandidateGroups,
     kernel: KernelSum,
     weights: Floats,

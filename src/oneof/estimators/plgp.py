@@ -15,11 +15,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from oneof.arrays import as_numpy, to_namespace_of
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators._plgp_kernels import make_kernels, optimize_kernels, warn_if_prior_dominates
 from oneof.estimators.base import CandidateClassifier
-from oneof.estimators.tensors import as_numpy, read_tensor, to_namespace_of
+from oneof.estimators.tensors import read_tensor
 from oneof.kernels import total_variance
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.laplace.feature_mode import WeightMode

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array
+from array_api_compat import array_namespace, is_torch_array
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.errors import InputError
@@ -54,17 +52,3 @@ def read_tensor(estimator: Any, X: Array, *, reset: bool, fitted: Any) -> Array:
             "features as input."
         )
     return X
-
-
-def to_namespace_of(array: Any, other: Any) -> Array:
-    """Return a NumPy array in the namespace and on the device of another; floats also in its precision."""
-    if is_numpy_array(other) or sp.issparse(other):
-        return array
-    xp = array_namespace(other)
-    dtype = other.dtype if np.issubdtype(array.dtype, np.floating) else None
-    return xp.asarray(array, dtype=dtype, device=device(other))
-
-
-def as_numpy(array: Array) -> Any:
-    """Return an array of any namespace as a NumPy array."""
-    return array if is_numpy_array(array) else array.cpu().numpy()

@@ -5,8 +5,26 @@ from typing import Any
 from array_api_compat import array_namespace, is_torch_array
 from sklearn.utils.validation import check_is_fitted
 
+from oneof.arrays import to_namespace_of
 from oneof.errors import InputError
-from oneof.typing import Array
+from oneof.estimators.base import CandidateClassifier
+from oneof.typing import Array, FeatureMatrix
+
+
+class TensorClassifier(CandidateClassifier):
+    """Base class of the estimators that compute on the device of the rows if these are tensors."""
+
+    def _fitted_rows(self) -> FeatureMatrix | None:
+        """Return rows in the precision and on the device of the rows of `fit`; None before `fit`."""
+        raise NotImplementedError
+
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        """Check rows; NumPy rows are copied to the device if the estimator was fitted to tensors."""
+        fitted = None if reset else self._fitted_rows()
+        if is_torch_array(X):
+            return read_tensor(self, X, reset=reset, fitted=fitted)
+        rows = super()._validate_rows(X, reset=reset, finite=finite)
+        return to_namespace_of(rows, fitted) if is_torch_array(fitted) else rows
 
 
 def read_tensor(estimator: Any, X: Array, *, reset: bool, fitted: Any) -> Array:

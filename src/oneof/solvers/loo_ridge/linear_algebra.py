@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm, strsm
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from oneof.arrays import as_floats, as_numpy, to_namespace_of
+from oneof.arrays import as_floats, as_numpy, precision_of, to_namespace_of
 from oneof.typing import Array, Floats
 
 SQUARE_BLOCK_ROWS = 4096
@@ -36,9 +36,10 @@ def cholesky_factor(matrix: Array) -> Array | None:
     if is_torch_array(matrix):
         import torch
 
-        info = torch.empty((), dtype=torch.int32, device=matrix.device)
-        factor, info = torch.linalg.cholesky_ex(matrix.mT, out=(matrix.mT, info))
-        return None if int(info) else factor
+        factor = matrix.mT  # the order in which torch factorizes in place
+        failed = torch.empty((), dtype=torch.int32, device=matrix.device)
+        torch.linalg.cholesky_ex(factor, out=(factor, failed))
+        return None if int(failed) else factor
     factor, info = dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)  # the transpose has the order of LAPACK
     return None if info else factor
 
@@ -66,7 +67,7 @@ def solve_rows(factor: Array, rows: Array) -> Array:
     if is_torch_array(rows):
         import torch
 
-        upper = as_floats(factor, "float32" if rows.dtype.itemsize == 4 else "float64").mT
+        upper = as_floats(factor, precision_of(rows)).mT
         return torch.linalg.solve_triangular(upper, rows, upper=True, left=False)
     trsm = dtrsm if rows.dtype == np.float64 else strsm
     # The transpose of a C-ordered array has the Fortran order of BLAS.

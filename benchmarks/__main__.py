@@ -44,11 +44,16 @@ THEMES: dict[str, dict[str, Part]] = {
         ("epochs", "rows per second of the online learners", "5 min"),
         ("streaming", "fits from files compared with rows in memory, and their memory", "10 min"),
     ),
-    "hardware": _parts(
-        "hardware",
-        ("roofline", "bytes and operations of the main loops, and the fraction of the machine's rates", "5 min"),
-        ("gpu", "PLGP on torch tensors, on a CUDA device if there is one", "5 min"),
-    ),
+    "hardware": {
+        **_parts(
+            "hardware",
+            ("roofline", "bytes and operations of the main loops, and the fraction of the machine's rates", "5 min"),
+        ),
+        **_parts(
+            "tensors",
+            ("gpu", "PLGP and LOORidge on torch tensors, on a CUDA device if there is one", "10 min"),
+        ),
+    },
     "parallel": _parts(
         "parallel",
         ("dask", "fits over blocks on 1 to 4 worker processes", "15 min"),

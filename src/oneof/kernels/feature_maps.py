@@ -143,13 +143,13 @@ _MAX_DENSE_FEATURES = 5000
 _SPARSE_DENSITY, _DENSE_DENSITY = 0.1, 0.5
 
 
-def move_map(feature_map: FeatureMap, rows: Array) -> Any:
-    """Return the map with its arrays in the precision and on the device of rows in float64, for calls with tensors."""
-    moved = {}
-    for field in fields(feature_map):  # type: ignore[arg-type]
-        value = getattr(feature_map, field.name)
-        moved[field.name] = move_map(value, rows) if is_dataclass(value) else to_namespace_of(value, rows)
-    return replace(feature_map, **moved)  # type: ignore[type-var]
+def move_map(feature_map: Any, rows: Array) -> Any:
+    """Return a fitted map with its arrays on the device and in the precision of rows, for calls with tensors."""
+    values = {field.name: getattr(feature_map, field.name) for field in fields(feature_map)}
+    moved = {
+        name: (move_map if is_dataclass(value) else to_namespace_of)(value, rows) for name, value in values.items()
+    }
+    return replace(feature_map, **moved)
 
 
 def default_maps(X: FeatureMatrix) -> dict[str, MapClass]:

@@ -26,7 +26,7 @@ from oneof.validation import check_choice, check_positive, check_random_state
 
 MAX_EXACT_ROWS = 6000
 """Number of used rows up to which approximation="auto" is exact."""
-MAX_STACKING_ROWS = 1000
+MAX_STACKING_ROWS = 1500
 """Maximum number of rows, evenly spaced, on which the kernels are weighted."""
 MAX_MAP_ROWS = 10_000
 """Maximum number of rows, evenly spaced, to which the feature transformations are fitted."""

@@ -155,6 +155,19 @@ def density_ratios(P, F, S):
     return r, m
 
 
+def information(P, F):
+    """Return the mean divergence of the predictions F from the fractions of the classes."""
+    n, K = P.shape
+    m = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
+    b = min(fit_inverse_temperature(F, P), 100.0)
+    total = 0.0
+    for i in range(n):
+        e = np.exp(b * (F[i] - F[i].max()))
+        p = np.maximum(e / e.sum(), 1e-4)
+        total += sum(p[k] * np.log(p[k] / m[k]) for k in range(K))
+    return total / n
+
+
 def group_priors(S, m, exponent, concentration):
     """Return for each distinct set its rows, its candidates, and the parameters of its Dirichlet prior."""
     result = []
@@ -223,7 +236,8 @@ def select(gram, S, lam, max_iter):
     z, other_z = (clustered_z_score(gain[name] - gain["uniform"], S) for name in ("cooccurring", "confusable"))
     shares = {name: fit_group_shares(P, predict_without(gram, P, lam, groups(S)), S) for name, P in labels.items()}
     concentration = shares["cooccurring"][2]
-    if concentration < 4 and shares["uniform"][0].mean() > 0.1:
+    left_out = predict_without(gram, cooccurring, lam, groups(S))
+    if concentration < 4 and information(cooccurring, left_out) > 0.2:
         z = min(z, clustered_z_score(shares["cooccurring"][0] - shares["uniform"][0], S))
         other_z = min(other_z, clustered_z_score(shares["confusable"][0] - shares["uniform"][0], S))
     w = student.cdf(z, len({tuple(row) for row in S}) - 1)

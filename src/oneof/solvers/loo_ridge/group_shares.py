@@ -50,11 +50,8 @@ class GroupShares:
     """tau"""
     concentration: float
     """alpha"""
-
-    @property
-    def mean(self) -> float:
-        """The bound divided by the number of rows: the mean log density ratio."""
-        return float(self.log_likelihood.mean())
+    information: float
+    """Mean over the rows of sum_k p(k | x) log(p(k | x) / m_k), in nats: 0 if the predictions say nothing."""
 
 
 def fit_group_shares(label_distributions: Floats, scores: Floats, sets: CandidateGroups) -> GroupShares:
@@ -71,7 +68,9 @@ def fit_group_shares(label_distributions: Floats, scores: Floats, sets: Candidat
     n, K = label_distributions.shape
     frequency = (label_distributions.sum(axis=0) + CLASS_PRIOR) / (n + CLASS_PRIOR * K)
     b = min(fit_inverse_temperature(scores, label_distributions), MAX_INVERSE_TEMPERATURE)
-    ratios = sets.values(np.maximum(softmax(b * scores), MIN_PROBABILITY) / frequency)
+    proba = np.maximum(softmax(b * scores), MIN_PROBABILITY)
+    information = float((proba * np.log(proba / frequency)).sum(axis=1).mean())
+    ratios = sets.values(proba / frequency)
     groups = CandidateGroups(sets.distinct, np.arange(len(sets.distinct)))
     n_rows = np.bincount(sets.group).astype(np.float64)
     best: GroupShares | None = None
@@ -92,8 +91,8 @@ def fit_group_shares(label_distributions: Floats, scores: Floats, sets: Candidat
             )
             rows = np.log(sets.row_sums(ratios * np.exp(log_shares)[sets.group_pairs]))
             rows -= (divergence / n_rows)[sets.group]
-            if best is None or rows.mean() > best.mean:
-                best = GroupShares(rows, tau, alpha)
+            if best is None or rows.mean() > best.log_likelihood.mean():
+                best = GroupShares(rows, tau, alpha, information)
     assert best is not None
     return best
 

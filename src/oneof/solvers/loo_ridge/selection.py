@@ -56,8 +56,8 @@ CLASS_PRIOR = 0.5
 """Pseudo-count of each class."""
 MIN_CONCENTRATION = 4.0
 """Concentration of the class shares below which predictions without the entire group are compared as well."""
-MIN_INFORMATION = 0.1
-"""Mean log density ratio (nats) below which predictions without the entire group say too little to be compared."""
+MIN_INFORMATION = 0.2
+"""Information (nats) below which predictions without the entire group say too little to be compared."""
 MIN_CONFUSABLE_Z = 2.0
 """z-score above which the confusable model is selected."""
 MIN_LABEL_CHANGE = 0.01
@@ -208,9 +208,9 @@ def _compare(
     names: tuple[DistractorModel, ...] = ("cooccurring", "confusable")
     baseline, cooccurring = gains("uniform"), shares("cooccurring")
     z_scores = {name: clustered_z_score(gains(name) - baseline, labeled_sets) for name in names}
-    if cooccurring.concentration < MIN_CONCENTRATION and (uniform := shares("uniform")).mean > MIN_INFORMATION:
-        likelihood = {"cooccurring": cooccurring, "confusable": shares("confusable")}
+    if cooccurring.concentration < MIN_CONCENTRATION and cooccurring.information > MIN_INFORMATION:
+        likelihood = {"cooccurring": cooccurring, "confusable": shares("confusable"), "uniform": shares("uniform")}
         for name in names:
-            gain = likelihood[name].log_likelihood - uniform.log_likelihood
+            gain = likelihood[name].log_likelihood - likelihood["uniform"].log_likelihood
             z_scores[name] = min(z_scores[name], clustered_z_score(gain, compared_sets))
     return z_scores, cooccurring.concentration

@@ -102,8 +102,8 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         large weight.
     distractor_z_scores_ : dict of str to float
         z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. With
-        a `group_concentration_` below 4, also the gain in likelihood without the rows of the same set; the smaller one
-        counts. Empty if the models were not compared.
+        a `group_concentration_` below 4, also the gain in likelihood without the rows of the same set, unless these
+        predictions are uninformative; the smaller one counts. Empty if the models were not compared.
     kernel_weights_ : dict of str to float
         The weight of each kernel, by the names of features and kernel, such as "quantile-laplacian"; they sum to 1.
     group_concentration_ : float

@@ -12,8 +12,8 @@ collapse to one class have a low gain, since one class then has to predict sever
 set. If one candidate of a set is the label of nearly all its rows, as in dictionaries and rules, a model with wrong
 shares of the classes in its groups is confirmed by its own labels. The concentration alpha of the shares
 (`group_shares`), fitted to predictions without the entire group, tells these sets apart. If it is small, a model also
-needs a larger likelihood under those predictions: the smaller one of the two z-scores counts. This requires that
-they say something: if a group has most rows of a class, nothing remains to predict it from.
+needs a larger likelihood under those predictions: the smaller one of the two z-scores counts. This requires that they
+are informative: if a group has most rows of a class, nothing remains to predict it from.
 
 **Selection.** Self-training under each distractor model gives three sets of labels. The cooccurring and the confusable
 model are each compared with the uniform one, by the z-score of the differences, and
@@ -57,7 +57,7 @@ CLASS_PRIOR = 0.5
 MIN_CONCENTRATION = 4.0
 """Concentration of the class shares below which predictions without the entire group are compared as well."""
 MIN_INFORMATION = 0.2
-"""Information (nats) below which predictions without the entire group say too little to be compared."""
+"""Information (nats) of predictions without the entire group, below which they are not compared."""
 MIN_CONFUSABLE_Z = 2.0
 """z-score above which the confusable model is selected."""
 MIN_LABEL_CHANGE = 0.01

@@ -64,7 +64,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     features : {"auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"}, default="auto"
         Transformation of the features before distances are computed (see the notes); ignored with "precomputed" and a
         callable. If this parameter and `kernel` select several kernels, the kernel is their sum, with the weights for
-        which averaged leave-one-out predictions are closest to the labels, on at most 1,000 rows. No true label is
+        which averaged leave-one-out predictions are closest to the labels, on at most 1,500 rows. No true label is
         needed. The transformations are fitted to at most 10,000 rows.
     unlabeled : {"ignore", "class_mass"}, default="ignore"
         "ignore": unlabeled rows are not used. "class_mass": they start from the uniform distribution over all classes
@@ -127,8 +127,8 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     Feature transformations. "standard": z-scores. "quantile": normal quantiles of each feature's ranks. "spherical":
     z-scores, scaled to one length in each row and standardized again, which removes a gain that differs from row to
     row. These make CSR rows dense. "l2": rows scaled to length 1; "maxabs_l2": features first divided by their largest
-    absolute value. These keep zeros and require the RBF kernel. For "auto", features
-    that are 0 in all rows do not count. It uses "l2" and "maxabs_l2" if at most a tenth of the entries is nonzero or if
+    absolute value. These keep zeros and require the RBF kernel. For "auto", features that
+    are 0 in all rows do not count. It uses "l2" and "maxabs_l2" if at most a tenth of the entries is nonzero or if
     there are more than 5,000 features, the first three if more than half are nonzero, and all five in between. The
     result is invariant to one factor for all features and, without "l2", to one factor for each feature.
 
@@ -140,9 +140,14 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     them below 1. Only the sets are used. So probabilities are too high if the labels are wrong where the model is
     confident: if the truth is missing in many sets, or if rules make systematic errors.
 
-    Without an approximation the row order affects rounding only. The iterations need not converge; see
-    `label_changes_`. The model, and its file, store the rows of fit or the landmarks. Limits of the method:
-    docs/loo_ridge.md; comparison of the models: docs/decisions/0022-distractor-models.md.
+    Up to 1,500 rows the row order affects rounding only. With more rows the kernels are weighted on evenly spaced ones,
+    and with landmarks the transformations are fitted to such rows. If the features of all rows with the landmarks exceed
+    2 x 10^8 numbers, self-training uses as many rows as do not, and at most three more iterations use all rows, in
+    blocks. `oneof.distributed.fit` does the same over Dask blocks.
+
+    The iterations need not converge; see `label_changes_`. The model, and its file, store the rows of fit or the
+    landmarks, in float32 from 10^6 entries. Limits of the method: docs/loo_ridge.md; reasons:
+    docs/decisions/0037-loo-ridge-by-groups.md.
 
     Examples
     --------

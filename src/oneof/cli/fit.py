@@ -261,6 +261,12 @@ def train(
     if not named:
         add_note(f"{DEFAULT_METHOD} is fitted without a comparison; --method best compares all methods.")
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
+    n_unlabeled = int(candidates.is_unlabeled.sum())
+    if not named and 2 * n_unlabeled > len(candidates):
+        add_note(
+            f"{DEFAULT_METHOD} ignores the {n_unlabeled:,} unlabeled rows; --method best compares methods that use "
+            "them."
+        )
     task = check_task(frame, candidates, truth)
     splits = make_folds(task, "auto" if folds is None else folds, seed)
     if len(methods) > 1:
@@ -283,7 +289,8 @@ def train(
     if comparison.is_interrupted:
         n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
         add_note(
-            f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} methods and is "
+            f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "
+            f"method{'s' * (n_compared != 1)} and is "
             "fitted without a learning curve. Ctrl-C again ends without a model."
         )
     else:

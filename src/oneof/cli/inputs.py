@@ -96,6 +96,7 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
     """
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
 
     from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
 
@@ -112,10 +113,17 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
     else:
         names, excluded = [_match_name(method, estimators)], ()
     # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
-    # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones.
-    first = -1 if sp.issparse(encoded) else 0
-    steps = {name: getattr(estimators[name], "steps", None) or [("method", estimators[name])] for name in names}
-    pipelines = {name: Pipeline([("columns", encoder), *steps[name][first:]]) for name in names}
+    # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has
+    # also standardized numbers.
+    is_standardized = all(column.kind == "number" for column in prepared.columns)
+    pipelines = {}
+    for name in names:
+        steps = getattr(estimators[name], "steps", None) or [("method", estimators[name])]
+        if sp.issparse(encoded):
+            steps = steps[-1:]
+        elif is_standardized:
+            steps = [step for step in steps if not isinstance(step[1], StandardScaler)]
+        pipelines[name] = Pipeline([("columns", encoder), *steps])
     notes = [
         f"{name} is not compared: it is slow with {n_features:,} features; --method {name} fits it."
         for name in excluded

@@ -383,7 +383,8 @@ def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) 
     if numbers:
         # A column may be empty in one fold of cross-validation: it is then 0 rather than removed.
         imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        transformers.append(("numbers", make_pipeline(imputer, StandardScaler()), numbers))
+        # The imputer returns a new array, which the scaler may change.
+        transformers.append(("numbers", make_pipeline(imputer, StandardScaler(copy=False)), numbers))
     if booleans:
         imputer = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
         transformers.append(("booleans", imputer, booleans))

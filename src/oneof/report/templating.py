@@ -93,7 +93,7 @@ def describe_learning_curve(curve: LearningCurveLike, spread: str = "standard de
     half = earlier[sizes[earlier] <= sizes[last] / 2]
     start = half[-1] if len(half) else earlier[0]
     gain, noise = rate[last] - rate[start], max(std[last], std[start])
-    n_doublings = np.log2(sizes[last] / sizes[start]) if sizes[last] > 4 * sizes[start] else 1.0
+    n_doublings = math.log2(sizes[last] / sizes[start]) if sizes[last] > 4 * sizes[start] else 1.0
     between = f"Between {sizes[start]:,.0f} and {sizes[last]:,.0f} labeled rows the covering rate"
     points = f"{abs(100 * gain):.1f} points"
     if n_doublings > 1:

@@ -397,6 +397,20 @@ def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
     assert [line.split(":")[0] for line in result.err.splitlines()] == ["Note"]
 
 
+def test_a_comparison_has_one_line_for_each_method(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If standard error is not a terminal, a comparison announces itself and writes one line for each method."""
+    from oneof.comparison import methods
+
+    all_estimators, few = methods.default_estimators, ("CLPL", "PLKNN", "AvgPerceptron")
+    monkeypatch.setattr(
+        methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in few}
+    )
+    result = run("compare", birds, "--labels", "species", "--drop", "truth,id", "--folds", "3")
+    first, *lines = result.err.splitlines()
+    assert first == "Note: comparing 3 methods for up to 10 min (--budget); Ctrl-C ends with the best so far."
+    assert [line.split(": ")[2].split()[0] for line in lines] == list(few)
+
+
 def test_suspicious_labels_are_noted(run: Run) -> None:
     """Each kind of suspicious label is one note, on the screen and in the summary."""
     birds = make_birds()

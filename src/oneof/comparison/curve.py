@@ -79,12 +79,14 @@ def learning_curve(
         As in `compare`.
     train_sizes : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
         Fractions of the labeled training rows of the smallest fold, in (0, 1].
+    cv
+        As in `compare`.
     max_rows : int, optional
         The fractions are of at most this number of rows.
     last : MethodResult, optional
         Result of the estimator on the same folds, which becomes the last point: all labeled training rows. The points
         of `train_sizes` that have as many rows are omitted, so that nothing is fitted twice.
-    cv, random_state, progress
+    random_state, progress
         As in `compare`. The time left is None.
 
     Returns

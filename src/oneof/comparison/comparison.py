@@ -123,18 +123,20 @@ def compare(
     task = check_task(X, y, truth)
     splits = make_folds(task, cv, random_state)
     estimators = resolve_methods(methods, task, random_state)
-    end = math.inf if budget is None else fold_module.clock() + 60 * float(budget)
     limit = math.inf if time_limit is None else float(time_limit)
+    seconds = math.inf if budget is None else 60 * float(budget)
+    end = fold_module.clock() + seconds
     costs = dict.fromkeys(estimators, math.nan)
-    allowance = min(limit, math.inf if budget is None else 60 * float(budget) / len(estimators))
-    if math.isfinite(allowance):
+    if budget is not None or time_limit is not None:
+        options = {
+            "enough": min(limit, seconds / len(estimators)) / len(splits),
+            "patience": min(limit / 20, seconds / 100),
+            "random_state": random_state,
+        }
         for name, estimator in estimators.items():
             if progress is not None:
                 progress(0, len(estimators) * len(splits), f"time of {name}", None)
-            costs[name] = estimate_fold_seconds(
-                estimator, task, *splits[0], enough=allowance / len(splits), patience=allowance / 20,
-                random_state=random_state,
-            )  # fmt: skip
+            costs[name] = estimate_fold_seconds(estimator, task, *splits[0], **options)
     schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
     folds, is_interrupted = _fit_folds(estimators, task, splits, schedule, n_jobs, progress)
     results = []

@@ -300,7 +300,16 @@ def test_invalid_limits_are_an_error(name, limit):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.2, "less than 1 s"), (12.2, "12 s"), (204, "3.4 min"), (7200, "2.0 h"), (1e7, "2,777.8 h")]
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (0.21, "0.2 s"),
+        (9.4, "9 s"),
+        (12.2, "12 s"),
+        (204, "3.4 min"),
+        (7200, "2.0 h"),
+        (1e7, "2,777.8 h"),
+    ],
 )
 def test_durations_have_their_unit(seconds, text):
     """Times are in seconds, minutes or hours."""

@@ -209,9 +209,9 @@ def to_builtin(value: Any) -> Any:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a time with its unit: "12 s", "3.4 min", "2.0 h"."""
+    """Format a time with its unit: "0.2 s", "12 s", "3.4 min", "2.0 h"."""
     if seconds < 99.5:
-        return f"{seconds:.0f} s" if seconds >= 0.95 else "less than 1 s"
+        return f"{seconds:.0f} s" if seconds >= 9.5 else f"{seconds:.1g} s"
     return f"{seconds / 60:.1f} min" if seconds < 5940 else f"{seconds / 3600:,.1f} h"
 
 

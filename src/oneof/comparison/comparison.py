@@ -145,8 +145,8 @@ def compare(
         incomplete = schedule.reasons.get(name)
         if incomplete is None and len(outcome) < len(splits):
             incomplete = f"interrupted after {len(outcome)} of {len(splits)} folds" if outcome else "interrupted"
-        seconds = None if math.isnan(costs[name]) else costs[name] * len(splits)
-        results.append(summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=seconds))
+        estimated = None if math.isnan(costs[name]) else costs[name] * len(splits)
+        results.append(summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=estimated))
     results = _sorted(results)
     best = clone(estimators[results[0].method])
     if refit:

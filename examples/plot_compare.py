@@ -51,5 +51,5 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# `best_estimator` is the pipeline of the chosen method, including its scaler, ready to be fitted to all rows.
-comparison.best_estimator.fit(X, y)
+# `best_estimator` is the pipeline of the chosen method, including its scaler, fitted on all rows.
+comparison.best_estimator

@@ -1,15 +1,25 @@
 """Comparison of methods without true labels."""
 
+import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from oneof.comparison.folds import Progress, check_task, make_folds, try_fit_and_score
+from oneof.comparison import folds as fold_module
+from oneof.comparison.cost import estimate_fold_seconds
+from oneof.comparison.folds import Progress, Task, check_task, make_folds, try_fit_and_score
 from oneof.comparison.methods import resolve_methods
 from oneof.comparison.results import Comparison, FoldResult, MethodResult, summarize
+from oneof.comparison.schedule import Schedule
 from oneof.errors import InputError
-from oneof.validation import check_n_jobs
+from oneof.parallel import single_threaded_blas
+from oneof.typing import Ints
+from oneof.validation import check_bool, check_n_jobs, check_positive
 
 
 def compare(
@@ -17,8 +27,11 @@ def compare(
     y: Any,
     methods: str | Sequence[str] | Mapping[str, Any] = "auto",
     *,
-    cv: Any = 5,
+    cv: Any = "auto",
     truth: Any = None,
+    budget: float | None = None,
+    time_limit: float | None = None,
+    refit: bool = True,
     random_state: Any = 0,
     progress: Progress | None = None,
     n_jobs: int | None = None,
@@ -35,16 +48,27 @@ def compare(
         "auto" is all `default_estimators` but `PLGP`, which takes minutes while the others take seconds. With more
         than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the cube of their number.
         Names select from all default estimators. Estimators are cloned; the originals are not fitted.
-    cv : int, splitter or iterable of (train, test), default=5
-        The number of folds of a `CandidateKFold`, or another way to split.
+    cv : "auto", int, splitter or iterable of (train, test), default="auto"
+        The number of folds of a `CandidateKFold`, or another way to split. 1 is a single split that holds out a fifth
+        of the labeled rows, at most 10,000, and trains on the others, at most 100,000. "auto" is 5 folds for up to
+        2,000 labeled rows, and 1 for more.
     truth : array-like of shape (n_samples,), optional
         True labels, with missing values for unknown ones. They are used for the column `accuracy` only.
+    budget : float, optional
+        Minutes for all methods together, without the final fit. The cheapest methods are fitted first, and methods
+        that do not fit into the remaining time are left out.
+    time_limit : float, optional
+        Seconds for the folds of each method.
+    refit : bool, default=True
+        Whether to fit the best estimator on all rows.
     random_state : int, RandomState instance or None, default=0
-        Seed of the folds and of the default estimators.
+        Seed of the folds, of the default estimators and of the samples for the estimates of time.
     progress : callable, optional
-        ``progress(done, total, name)`` is called after every fold, in order.
+        ``progress(n_done, n_total, name, seconds_left)`` is called after every fold, in order, and with a budget or a
+        time limit also before the time of a method is estimated. The time is None if unknown.
     n_jobs : int, optional
-        The number of folds fitted in parallel (joblib). Parallel fits distort each other's fit times.
+        The number of folds fitted in parallel (joblib), each with one BLAS thread. Parallel fits distort each other's
+        fit times.
 
     Returns
     -------
@@ -54,11 +78,21 @@ def compare(
     Raises
     ------
     InputError
-        If X, y and truth differ in length, if a name is not a default estimator, if every method fails, or if the
-        default estimators are requested and X is not a table of features (for example, texts).
+        If X, y and truth differ in length, if a name is not a default estimator, if every method fails or is left out,
+        or if the default estimators are requested and X is not a table of features (for example, texts).
 
     Notes
     -----
+    With a budget or a time limit, the time of each method is estimated from fits on samples of doubling size, if there
+    are at least 1,000 training rows. The time is assumed to grow as a power of the number of rows, with an exponent
+    from the last two samples between 1 and 3. All samples take about a tenth of the budget. A running fit is not
+    interrupted, so a method may exceed its limit by one fold; it is stopped before the next one. Methods with missing
+    folds are in the table with the reason, and are never the best method.
+
+    Ctrl-C (KeyboardInterrupt) ends the comparison. If a method has all its folds, the result with all folds finished
+    so far is returned, and the best of these methods is fitted unless ``refit=False``; a second Ctrl-C ends that as
+    well. Otherwise KeyboardInterrupt is raised.
+
     The best method has the highest mean covering rate over the folds; ties are broken by the order of `methods`.
     The covering rate needs no true label and is an upper bound of the accuracy, but the gap is not bounded. If the
     same distractors recur, a method biased toward them covers more rows than it predicts correctly. Small differences
@@ -79,31 +113,113 @@ def compare(
     >>> comparison = compare(X, y, {"average": AvgPerceptron(), "maximum": MaxPerceptron()}, cv=2)
     >>> comparison.best_method
     'average'
-    >>> comparison.best_estimator.fit(X, y).predict([[1.0, 0.0]]).tolist()
+    >>> comparison.best_estimator.predict([[1.0, 0.0]]).tolist()
     ['finch']
     """
     check_n_jobs(n_jobs)
+    check_bool("refit", refit)
+    for name, limit in (("budget", budget), ("time_limit", time_limit)):
+        if limit is not None:
+            check_positive(name, limit, alternatives=" or None")
     task = check_task(X, y, truth)
     splits = make_folds(task, cv, random_state)
-    if not splits:
-        raise InputError(
-            "`cv` must yield at least one fold; got none. Pass a number of folds or a splitter "
-            "(a generator yields its folds once)."
-        )
     estimators = resolve_methods(methods, task, random_state)
-    jobs = [(name, train, test) for name in estimators for train, test in splits]
-    outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(try_fit_and_score)(estimators[name], task, train, test) for name, train, test in jobs
+    limit = math.inf if time_limit is None else float(time_limit)
+    seconds = math.inf if budget is None else 60 * float(budget)
+    end = fold_module.clock() + seconds
+    costs = dict.fromkeys(estimators, math.nan)
+    if budget is not None or time_limit is not None:
+        options = {
+            "enough": min(limit, seconds / len(estimators)) / len(splits),
+            "patience": min(limit / 20, seconds / 100),
+            "random_state": random_state,
+        }
+        for name, estimator in estimators.items():
+            if progress is not None:
+                progress(0, len(estimators) * len(splits), f"time of {name}", None)
+            costs[name] = estimate_fold_seconds(estimator, task, *splits[0], **options)
+    schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
+    folds, is_interrupted = _fit_folds(estimators, task, splits, schedule, n_jobs, progress)
+    results = []
+    for name, outcome in folds.items():
+        incomplete = schedule.reasons.get(name)
+        if incomplete is None and len(outcome) < len(splits):
+            incomplete = f"interrupted after {len(outcome)} of {len(splits)} folds" if outcome else "interrupted"
+        estimated = None if math.isnan(costs[name]) else costs[name] * len(splits)
+        results.append(summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=estimated))
+    results = _sorted(results)
+    best = clone(estimators[results[0].method])
+    if refit:
+        best.fit(task.X, task.candidates)
+    held_out = np.unique(np.concatenate([test for _, test in splits]))
+    n_held_out = int((~task.candidates.is_unlabeled[held_out]).sum())
+    return Comparison(
+        tuple(results),
+        results[0].method,
+        len(splits),
+        *task.candidates.shape,
+        round(sum(len(train) for train, _ in splits) / len(splits)),
+        n_held_out,
+        is_interrupted,
+        best,
+        estimators,
     )
+
+
+def _fit_folds(
+    estimators: Mapping[str, Any],
+    task: Task,
+    splits: Sequence[tuple[Ints, Ints]],
+    schedule: Schedule,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> tuple[dict[str, list[FoldResult]], bool]:
+    """Fit the folds that the schedule requests; return the finished ones, and whether Ctrl-C ended the loop."""
+    is_parallel = effective_n_jobs(n_jobs) > 1
     folds: dict[str, list[FoldResult]] = {name: [] for name in estimators}
-    for done, ((name, _, _), outcome) in enumerate(zip(jobs, outcomes, strict=True), start=1):
-        folds[name].append(outcome)
-        if progress is not None:
-            progress(done, len(jobs), name)
-    results = _ranked([summarize(name, tuple(outcome)) for name, outcome in folds.items()])
-    if results[0].error is not None:
-        raise InputError(f"every method failed; {results[0].method} raised {results[0].error}")
-    return Comparison(tuple(results), results[0].method, len(splits), *task.candidates.shape, estimators)
+    # The next fit is requested when a worker is free, so that the schedule has all times measured so far.
+    outcomes = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs", batch_size=1)(
+        delayed(_run_fold)(estimators[name], task, *splits[fold], is_parallel) for name, fold in schedule.jobs()
+    )
+    try:
+        for outcome in outcomes:
+            name = schedule.record(outcome.seconds)
+            folds[name].append(outcome)
+            if progress is not None:
+                progress(schedule.n_done, schedule.n_total, name, schedule.seconds_left())
+    except KeyboardInterrupt as interrupt:
+        # A subclass is a request to end the process, such as SIGTERM.
+        is_complete = any(len(results) == len(splits) and not _has_failed(results) for results in folds.values())
+        if type(interrupt) is not KeyboardInterrupt or not is_complete:
+            raise
+        return folds, True
+    return folds, False
+
+
+def _run_fold(estimator: Any, task: Task, train: Ints, test: Ints, is_parallel: bool) -> FoldResult:
+    """Fit and score one fold, in parallel with others or not."""
+    with single_threaded_blas() if is_parallel else contextlib.nullcontext():
+        return try_fit_and_score(estimator, task, train, test)
+
+
+def _has_failed(folds: Sequence[FoldResult]) -> bool:
+    return any(fold.error is not None for fold in folds)
+
+
+def _sorted(results: Sequence[MethodResult]) -> list[MethodResult]:
+    """Return the ranked methods, then those with missing folds, then the failed ones; raise if none is ranked."""
+    failed = [result for result in results if result.error is not None]
+    incomplete = [result for result in results if result.error is None and result.incomplete is not None]
+    ranked = _ranked([result for result in results if result.error is None and result.incomplete is None])
+    if not ranked and incomplete:
+        first = incomplete[0]
+        raise InputError(
+            f"no method has finished; {first.method}: {first.incomplete}. Raise `budget` or `time_limit`, or use "
+            "fewer rows or folds."
+        )
+    if not ranked:
+        raise InputError(f"every method failed; {failed[0].method} raised {failed[0].error}")
+    return [*ranked, *sorted(incomplete, key=lambda result: -len(result.folds)), *failed]
 
 
 def _ranked(results: list[MethodResult]) -> list[MethodResult]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,10 @@ class FoldResult:
         None without a truth.
     error : str or None
         The type and message of the error, if the method raised.
+    n_labeled, n_true : int
+        Number of test rows with a label and with a truth.
+    seconds : float
+        Time of fit, prediction and scores.
 
     Examples
     --------
@@ -37,13 +40,17 @@ class FoldResult:
     fit_seconds: float = math.nan
     accuracy: float | None = None
     error: str | None = None
+    n_labeled: int = 0
+    n_true: int = 0
+    seconds: float = math.nan
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """Scores of one method over all folds: means, and standard deviations between folds.
+    """Scores of one method over its folds: means, and standard deviations between folds.
 
-    Every number is NaN if the method failed in any fold.
+    The standard deviation of a rate p on one fold is the binomial standard error sqrt(p (1 - p) / n) of its n rows.
+    Every number is NaN if the method failed in any fold, or if no fold was fitted.
 
     Attributes
     ----------
@@ -57,6 +64,11 @@ class MethodResult:
     error : str or None
         The first error, if the method failed.
     folds : tuple of FoldResult
+        The finished folds.
+    incomplete : str or None
+        The reason if folds are missing: the budget, the time limit or an interruption.
+    estimated_seconds : float or None
+        The time of all folds, estimated from fits on samples; None without an estimate.
 
     Examples
     --------
@@ -77,6 +89,8 @@ class MethodResult:
     accuracy_std: float | None
     error: str | None
     folds: tuple[FoldResult, ...]
+    incomplete: str | None = None
+    estimated_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -86,10 +100,18 @@ class Comparison:
     Attributes
     ----------
     results : tuple of MethodResult
-        The best method first.
+        The best method first; methods with missing folds after those with all folds, failed methods last.
     best_method : str
         The name of the first result.
     n_folds, n_rows, n_classes : int
+    n_train : int
+        Mean number of training rows of a fold.
+    n_held_out : int
+        Number of labeled rows in the test subsets of the folds.
+    is_interrupted : bool
+        Whether Ctrl-C ended the comparison before all folds were fitted.
+    best_estimator : estimator
+        Clone of the estimator of the best method, fitted on all rows unless ``refit=False``.
     estimators : mapping of str to estimator
         The compared estimators, not fitted.
 
@@ -107,21 +129,27 @@ class Comparison:
     n_folds: int
     n_rows: int
     n_classes: int
+    n_train: int
+    n_held_out: int
+    is_interrupted: bool
+    best_estimator: Any = field(repr=False, compare=False)
     estimators: Mapping[str, Any] = field(repr=False, compare=False)
 
     @property
-    def best_estimator(self) -> Any:
-        """Unfitted clone of the estimator of the best method."""
-        return clone(self.estimators[self.best_method])
+    def evaluation(self) -> str:
+        """The folds in words, such as "one split, 8,000 training rows, 2,000 held-out rows"."""
+        folds = f"one split, {self.n_train:,} training rows" if self.n_folds == 1 else f"{self.n_folds} folds"
+        return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields except the estimators as a dict of JSON types; missing numbers are None.
+        """Return `evaluation` and all fields except estimators as a dict of JSON types; missing numbers are None.
 
         Returns
         -------
         dict
         """
-        return to_builtin({f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "estimators"})
+        names = [f.name for f in dataclasses.fields(self) if f.repr]
+        return to_builtin({name: getattr(self, name) for name in (*names, "evaluation")})
 
     def __str__(self) -> str:
         has_truth = any(r.accuracy is not None for r in self.results)
@@ -131,35 +159,44 @@ class Comparison:
                 _format_mean_std(r.covering_rate, r.covering_rate_std),
                 _format_mean_std(r.approximated_accuracy, r.approximated_accuracy_std),
                 *[_format_mean_std(r.accuracy, r.accuracy_std)] * has_truth,
-                f"{r.fit_seconds:.3g} s" if r.error is None else "",
+                f"{r.fit_seconds:.3g} s" if not math.isnan(r.fit_seconds) else "",
             ]
             table.append(["*" if r.method == self.best_method else "", r.method, *cells])
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = []
-        for row, error in zip(table, [None, *(r.error for r in self.results)], strict=True):
+        for row, result in zip(table, [None, *self.results], strict=True):
             start = f"{row[0]:1} {row[1]:{widths[1]}}"
             cells = [f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True)]
-            lines.append("  ".join([start, *cells] if error is None else [start, f"failed: {error}"]))
+            if result is not None and result.error is not None:
+                cells = [f"failed: {result.error}"]
+            elif result is not None and result.incomplete is not None:
+                cells = [*cells, result.incomplete] if result.folds else [result.incomplete]
+            lines.append("  ".join([start, *cells]))
         return "\n".join(lines)
 
 
-def summarize(name: str, folds: tuple[FoldResult, ...]) -> MethodResult:
+def summarize(
+    name: str, folds: tuple[FoldResult, ...], *, incomplete: str | None = None, estimated_seconds: float | None = None
+) -> MethodResult:
     """Return the means and standard deviations of one method."""
+    nan = math.nan
     error = next((fold.error for fold in folds if fold.error is not None), None)
-    if error is not None:
-        nan = math.nan
-        return MethodResult(name, nan, nan, nan, nan, nan, None, None, error, folds)
+    if error is not None or not folds:
+        return MethodResult(name, nan, nan, nan, nan, nan, None, None, error, folds, incomplete, estimated_seconds)
+    n_labeled = folds[0].n_labeled
     accuracies = [fold.accuracy for fold in folds if fold.accuracy is not None]
-    accuracy, accuracy_std = _mean_and_std(accuracies) if accuracies else (None, None)
+    accuracy, accuracy_std = _mean_and_std(accuracies, folds[0].n_true) if accuracies else (None, None)
     return MethodResult(
         name,
-        *_mean_and_std([fold.covering_rate for fold in folds]),
-        *_mean_and_std([fold.approximated_accuracy for fold in folds]),
+        *_mean_and_std([fold.covering_rate for fold in folds], n_labeled),
+        *_mean_and_std([fold.approximated_accuracy for fold in folds], n_labeled),
         float(np.median([fold.fit_seconds for fold in folds])),
         accuracy,
         accuracy_std,
         None,
         folds,
+        incomplete,
+        estimated_seconds,
     )
 
 
@@ -174,8 +211,20 @@ def to_builtin(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _mean_and_std(values: list[float]) -> tuple[float, float]:
-    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+def format_duration(seconds: float) -> str:
+    """Format a time with its unit: "0.2 s", "12 s", "3.4 min", "2.0 h"."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s" if seconds >= 9.5 else f"{seconds:.1g} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5940 else f"{seconds / 3600:,.1f} h"
+
+
+def _mean_and_std(values: list[float], n_rows: int) -> tuple[float, float]:
+    """Return the mean rate and its standard deviation between folds, or the binomial one of a single fold."""
+    mean = float(np.mean(values))
+    if len(values) > 1:
+        return mean, float(np.std(values, ddof=1))
+    # A mean of values in [0, 1] varies at most as much as a proportion.
+    return mean, math.sqrt(max(mean * (1 - mean), 0.0) / n_rows) if n_rows else math.nan
 
 
 def _format_mean_std(mean: float | None, std: float | None) -> str:

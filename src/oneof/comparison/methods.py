@@ -19,6 +19,8 @@ MAX_FEATURES_CUBIC = 5_000
 """Maximum number of features for `CUBIC_METHODS` in "auto"; with more, a fit takes minutes and gigabytes."""
 DEFAULT_METHOD = "LOORidge"
 """Method that `oneof fit` fits without a comparison."""
+MAX_ROWS_KERNELS = 200_000
+"""Maximum number of labeled rows for several kernels in LOORidge."""
 MAX_ROWS_KERNEL = 10_000
 """Maximum number of labeled rows for default estimators with an exact kernel, whose cost is quadratic in the rows."""
 
@@ -84,7 +86,7 @@ def default_estimators(
     from oneof.estimators.harmonic_field import HarmonicField
     from oneof.estimators.ipal import IPAL
     from oneof.estimators.local_global_consistency import LocalGlobalConsistency
-    from oneof.estimators.loo_ridge import MAX_EXACT_ROWS, LOORidge
+    from oneof.estimators.loo_ridge import MAX_EXACT_ROWS, LOORidge, default_n_components
     from oneof.estimators.markov_walk import MarkovWalk
     from oneof.estimators.multinomial_em import MultinomialEM
     from oneof.estimators.pegasos import AvgPegasos, MaxPegasos
@@ -110,8 +112,8 @@ def default_estimators(
     lam = 1.0 / rows
     ridge: dict[str, Any] = {}
     if rows > MAX_EXACT_ROWS:  # named, so that the folds, which have fewer rows, fit the same model
-        ridge |= {"approximation": "nystroem"}
-    if rows > MAX_ROWS_KERNEL:
+        ridge |= {"approximation": "nystroem", "n_components": default_n_components(rows)}
+    if rows > MAX_ROWS_KERNELS:
         ridge |= {"kernel": "rbf", "features": "l2" if sparse else "standard"}
     estimators = (
         LOORidge(**ridge, random_state=random_state),

@@ -141,9 +141,9 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     confident: if the truth is missing in many sets, or if rules make systematic errors.
 
     Up to 1,500 rows the row order affects rounding only. With more rows the kernels are weighted on evenly spaced ones,
-    and with landmarks the transformations are fitted to such rows. If the features of all rows with the landmarks exceed
-    2 x 10^8 numbers, self-training uses as many rows as do not, and at most three more iterations use all rows, in
-    blocks. `oneof.distributed.fit` does the same over Dask blocks.
+    and above 10,000 rows the transformations are fitted to such rows. If the features of all rows with the landmarks
+    exceed 2 x 10^8 numbers, self-training uses as many rows as do not, and at most three more iterations use all rows,
+    in blocks. `oneof.distributed.fit` does the same over Dask blocks.
 
     The iterations need not converge; see `label_changes_`. The model, and its file, store the rows of fit or the
     landmarks, in float32 from 10^6 entries. Limits of the method: docs/loo_ridge.md; reasons:
@@ -318,9 +318,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
             self.approximation == "auto" and (n <= MAX_EXACT_ROWS or self._is_precomputed())
         ):
             return None
-        m = self.n_components
-        if m is None:
-            m = min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)
+        m = default_n_components(n) if self.n_components is None else self.n_components
         return np.sort(check_random_state(self.random_state).permutation(n)[: int(m)])
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
@@ -340,6 +338,11 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
+
+
+def default_n_components(n: int) -> int:
+    """Return the number of landmarks for n rows if `n_components` is None."""
+    return min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)
 
 
 def _evenly_spaced(rows: Ints, max_rows: int) -> Ints:

@@ -19,7 +19,7 @@ are informative: if a group has most rows of a class, nothing remains to predict
 model are each compared with the uniform one, by the z-score of the differences, and
 
     P = w P_cooccurring + (1 - w) N,  w = T(z_cooccurring),
-    N = P_confusable if z_confusable > 2 and w < 1/2, otherwise P_uniform,
+    N = P_confusable if z_confusable > 2, otherwise P_uniform,
 
 where T is the distribution function of Student's t, with one degree of freedom less than there are distinct sets. The
 gain of the cooccurring model uses predictions that are not squared, since it is then less noisy. Confusable labels that
@@ -172,7 +172,7 @@ def select_distractor_models(
     difference = results["confusable"].label_distributions - results["uniform"].label_distributions
     label_change = float(np.abs(difference).sum(axis=1).mean() / 2.0)
     alternative: DistractorModel = "uniform"
-    if w < 0.5 and z_scores["confusable"] > MIN_CONFUSABLE_Z and label_change > MIN_LABEL_CHANGE:
+    if z_scores["confusable"] > MIN_CONFUSABLE_Z and label_change > MIN_LABEL_CHANGE:
         alternative = "confusable"
     result, alternative_weight = results[alternative], 1.0
     label_distributions, changes = result.label_distributions, result.changes

@@ -2,19 +2,22 @@
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.comparison import folds as fold_module
 from oneof.comparison.cost import estimate_fold_seconds
+from oneof.comparison.criterion import MAX_ODDS_RATIO, expected_accuracies
 from oneof.comparison.folds import Progress, Task, check_task, make_folds, try_fit_and_score
-from oneof.comparison.methods import resolve_methods
-from oneof.comparison.results import Comparison, FoldResult, MethodResult, summarize
+from oneof.comparison.methods import DEFAULT_METHOD, resolve_methods
+from oneof.comparison.results import Comparison, FoldResult, HeldOut, MethodResult, summarize
 from oneof.comparison.schedule import Schedule
 from oneof.errors import InputError
 from oneof.parallel import single_threaded_blas
@@ -139,14 +142,16 @@ def compare(
             costs[name] = estimate_fold_seconds(estimator, task, *splits[0], **options)
     schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
     folds, is_interrupted = _fit_folds(estimators, task, splits, schedule, n_jobs, progress)
+    expected, odds_ratio = _score_held_out(task, splits, folds)
     results = []
     for name, outcome in folds.items():
         incomplete = schedule.reasons.get(name)
         if incomplete is None and len(outcome) < len(splits):
             incomplete = f"interrupted after {len(outcome)} of {len(splits)} folds" if outcome else "interrupted"
         seconds = None if math.isnan(costs[name]) else costs[name] * len(splits)
-        results.append(summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=seconds))
-    results = _sorted(results)
+        result = summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=seconds)
+        results.append(replace(result, expected_accuracy=expected.get(name, math.nan)))
+    results = _sorted(results, _default_methods(estimators) if odds_ratio > MAX_ODDS_RATIO else frozenset())
     best = clone(estimators[results[0].method])
     if refit:
         best.fit(task.X, task.candidates)
@@ -161,6 +166,7 @@ def compare(
         is_interrupted,
         best,
         estimators,
+        odds_ratio,
     )
 
 
@@ -204,11 +210,36 @@ def _has_failed(folds: Sequence[FoldResult]) -> bool:
     return any(fold.error is not None for fold in folds)
 
 
-def _sorted(results: Sequence[MethodResult]) -> list[MethodResult]:
+def _score_held_out(
+    task: Task, splits: Sequence[tuple[Ints, Ints]], folds: Mapping[str, Sequence[FoldResult]]
+) -> tuple[dict[str, float], float]:
+    """Return the expected accuracy of each method with all folds, and the odds ratio of predicted distractors."""
+    outputs: dict[str, list[HeldOut]] = {}
+    for name, results in folds.items():
+        held_out = [fold.held_out for fold in results if fold.held_out is not None]
+        if len(held_out) == len(splits):
+            outputs[name] = held_out
+    if not outputs:
+        return {}, 1.0
+    selection = expected_accuracies(
+        np.concatenate([task.candidates.mask[test] for _, test in splits]),
+        [np.concatenate([fold.proba for fold in held_out]) for held_out in outputs.values()],
+        [np.concatenate([fold.predicted for fold in held_out]) for held_out in outputs.values()],
+    )
+    return dict(zip(outputs, selection.expected_accuracy.tolist(), strict=True)), selection.odds_ratio
+
+
+def _default_methods(estimators: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of the estimators of the default method."""
+    last_steps = {name: step[-1] if isinstance(step, Pipeline) else step for name, step in estimators.items()}
+    return frozenset(name for name, step in last_steps.items() if type(step).__name__ == DEFAULT_METHOD)
+
+
+def _sorted(results: Sequence[MethodResult], preferred: Collection[str]) -> list[MethodResult]:
     """Return the ranked methods, then those with missing folds, then the failed ones; raise if none is ranked."""
     failed = [result for result in results if result.error is not None]
     incomplete = [result for result in results if result.error is None and result.incomplete is not None]
-    ranked = _ranked([result for result in results if result.error is None and result.incomplete is None])
+    ranked = _ranked([result for result in results if result.error is None and result.incomplete is None], preferred)
     if not ranked and incomplete:
         first = incomplete[0]
         raise InputError(
@@ -220,7 +251,7 @@ def _sorted(results: Sequence[MethodResult]) -> list[MethodResult]:
     return [*ranked, *sorted(incomplete, key=lambda result: -len(result.folds)), *failed]
 
 
-def _ranked(results: list[MethodResult]) -> list[MethodResult]:
-    """Sort the methods by the rule of `compare`, failed methods last; the sort is stable."""
-    # Means of the same rates in another order differ by rounding, which must not affect the ranking.
-    return sorted(results, key=lambda r: (1, 0.0) if r.error is not None else (0, -round(r.covering_rate, 12)))
+def _ranked(results: list[MethodResult], preferred: Collection[str]) -> list[MethodResult]:
+    """Sort the methods by the rule of `compare`: preferred ones first; the sort is stable."""
+    # Equal rates that were computed in another order differ by rounding, which must not affect the ranking.
+    return sorted(results, key=lambda r: (r.method not in preferred, -round(r.expected_accuracy, 12)))

@@ -79,12 +79,15 @@ def expected_accuracies(mask: Mask, probabilities: Sequence[Floats], predictions
     codes = np.stack([prediction[informative] for prediction in predictions])
     if not len(mask):
         return Selection(np.full(len(codes), np.nan), np.zeros(mask.shape), 1.0)
-    calibrated = np.stack([calibrate(proba[informative], mask) for proba in probabilities])
+    calibrated: dict[int, Floats] = {}
     scores = _mean_at(np.asarray(mask, dtype=float), codes)
     posterior: Floats | None = None
     for _ in range(N_ROUNDS):
         leaders = np.argsort(-np.round(scores, 12), kind="stable")[:N_LEADERS]
-        mean = calibrated[leaders].mean(axis=0)
+        for m in leaders:
+            if m not in calibrated:
+                calibrated[m] = calibrate(probabilities[m][informative], mask)
+        mean = np.mean([calibrated[m] for m in leaders], axis=0)
         rates = distractor_rates(normalize_within_sets(mean, mask) if posterior is None else posterior, mask)
         posterior = label_posterior(mean, rates, mask)
         scores = _mean_at(posterior, codes)
@@ -149,9 +152,7 @@ def distractor_odds_ratio(proba: Floats, rates: Floats, mask: Mask) -> float:
     offset = logit(rates[first, second][used])
     observed = float(mask[rows, second][used].sum())
     # The derivative of the log-likelihood decreases from positive to negative values.
-    log_ratio = brentq(
-        lambda b: observed - expit(offset + b).sum() + 0.5 - expit(b), -50.0, 50.0, xtol=1e-10
-    )
+    log_ratio = brentq(lambda b: observed - expit(offset + b).sum() + 0.5 - expit(b), -50.0, 50.0, xtol=1e-10)
     return float(np.exp(log_ratio))
 
 

@@ -213,13 +213,16 @@ def _has_failed(folds: Sequence[FoldResult]) -> bool:
 def _score_held_out(
     task: Task, splits: Sequence[tuple[Ints, Ints]], folds: Mapping[str, Sequence[FoldResult]]
 ) -> tuple[dict[str, float], float]:
-    """Return the expected accuracy of each method with all folds, and the odds ratio of predicted distractors."""
+    """Return the expected accuracy of each method with all folds, and the odds ratio of predicted distractors.
+
+    A single method has no expected accuracy: its own probabilities alone would be overconfident.
+    """
     outputs: dict[str, list[HeldOut]] = {}
     for name, results in folds.items():
         held_out = [fold.held_out for fold in results if fold.held_out is not None]
         if len(held_out) == len(splits):
             outputs[name] = held_out
-    if not outputs:
+    if len(outputs) < 2:
         return {}, 1.0
     selection = expected_accuracies(
         np.concatenate([task.candidates.mask[test] for _, test in splits]),

@@ -42,7 +42,7 @@ N_ROUNDS = 4
 POWERS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """Powers of the probabilities in the calibration."""
 UNIFORM_WEIGHT = 0.03
-"""Weight of the uniform distribution in calibrated probabilities, which bounds them away from 0."""
+"""Weight of a uniform distribution, with which calibrated probabilities are mixed."""
 PRIOR_ROWS = 4.0
 """Weight of the mean distractor rate in the rate of each pair, in rows."""
 MAX_ODDS_RATIO = 10.0
@@ -87,28 +87,34 @@ def expected_accuracies(mask: Mask, probabilities: Sequence[Floats], predictions
         for m in leaders:
             if m not in calibrated:
                 calibrated[m] = calibrate(probabilities[m][informative], mask)
-        mean = np.mean([calibrated[m] for m in leaders], axis=0)
+        sharp = np.mean([calibrated[m] for m in leaders], axis=0)
+        mean = mix_with_uniform(sharp)
         rates = distractor_rates(normalize_within_sets(mean, mask) if posterior is None else posterior, mask)
         posterior = label_posterior(mean, rates, mask)
         scores = _mean_at(posterior, codes)
-    return Selection(scores, posterior, distractor_odds_ratio(mean, rates, mask))
+    return Selection(scores, posterior, distractor_odds_ratio(sharp, rates, mask))
 
 
 def calibrate(proba: Floats, mask: Mask) -> Floats:
-    """Return the power of the probabilities under which the sets are most likely, mixed with a uniform distribution.
+    """Return the power of the probabilities under which the sets are most likely, with rows scaled to sum 1.
 
     The result does not depend on the scale of a row; a power of the argument gives nearly the same result.
     """
+    proba = np.asarray(proba, dtype=np.float64)
     scores = np.log(np.maximum(proba / np.maximum(proba.max(axis=1, keepdims=True), 1e-300), MIN_PROBABILITY))
     best, likelihood = scores, -np.inf
     for power in POWERS:
         candidate = np.exp(power * scores)
-        candidate *= (1.0 - UNIFORM_WEIGHT) / candidate.sum(axis=1, keepdims=True)
-        candidate += UNIFORM_WEIGHT / proba.shape[1]
-        value = float(np.log(np.where(mask, candidate, 0.0).sum(axis=1)).mean())
+        candidate /= candidate.sum(axis=1, keepdims=True)
+        value = float(np.log(np.where(mask, mix_with_uniform(candidate), 0.0).sum(axis=1)).mean())
         if value > likelihood:
             best, likelihood = candidate, value
     return best
+
+
+def mix_with_uniform(proba: Floats) -> Floats:
+    """Return probabilities that are bounded away from 0."""
+    return (1.0 - UNIFORM_WEIGHT) * proba + UNIFORM_WEIGHT / proba.shape[1]
 
 
 def distractor_rates(posterior: Floats, mask: Mask) -> Floats:

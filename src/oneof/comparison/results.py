@@ -84,7 +84,8 @@ class MethodResult:
     estimated_seconds : float or None
         The time of all folds, estimated from fits on samples; None without an estimate.
     expected_accuracy : float
-        The criterion of `compare`, in [0, 1], over the test rows of all folds; NaN if folds are missing.
+        The criterion of `compare`, in [0, 1], over the test rows of all folds; NaN if folds are missing, or
+        for a single method.
 
     Examples
     --------
@@ -181,12 +182,12 @@ class Comparison:
 
     def __str__(self) -> str:
         has_truth = any(r.accuracy is not None for r in self.results)
-        table = [
-            ["", "method", "exp. accuracy", "covering rate", "approx. accuracy", *["accuracy"] * has_truth, "fit time"]
-        ]
+        is_comparison = len(self.results) > 1
+        rates = [*["exp. accuracy"] * is_comparison, "covering rate", "approx. accuracy", *["accuracy"] * has_truth]
+        table = [["", "method", *rates, "fit time"]]
         for r in self.results:
             cells = [
-                "-" if math.isnan(r.expected_accuracy) else f"{r.expected_accuracy:.3f}",
+                *["-" if math.isnan(r.expected_accuracy) else f"{r.expected_accuracy:.3f}"] * is_comparison,
                 _format_mean_std(r.covering_rate, r.covering_rate_std),
                 _format_mean_std(r.approximated_accuracy, r.approximated_accuracy_std),
                 *[_format_mean_std(r.accuracy, r.accuracy_std)] * has_truth,

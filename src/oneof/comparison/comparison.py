@@ -95,17 +95,24 @@ def compare(
     so far is returned, and the best of these methods is fitted unless ``refit=False``; a second Ctrl-C ends that as
     well. Otherwise KeyboardInterrupt is raised.
 
-    The best method has the highest mean covering rate over the folds; ties are broken by the order of `methods`.
-    The covering rate needs no true label and is an upper bound of the accuracy, but the gap is not bounded. If the
-    same distractors recur, a method biased toward them covers more rows than it predicts correctly. Small differences
-    are weak evidence; true labels of a few hundred rows are stronger evidence than any covering rate.
+    The best method has the highest expected accuracy; ties are broken by the order of `methods`. It is the mean
+    probability of the held-out predictions under a posterior of the labels,
 
-    On 33 tasks (three real, the others with random, confusable or cooccurring distractors) this rule lost 0.009 of
-    accuracy on average compared with selection by the truth. A random method lost 0.041. Selecting the highest
-    approximated accuracy among the methods within one standard error of the best lost 0.011. Selection by approximated
-    accuracy alone lost 0.015, since it favors overconfident methods. The worst cases are two of the real sets, msrcv2
-    and birdsong, with a loss of 0.07 (``benchmarks/choosing.py``).
-    The rule was selected with knowledge of accuracies on such tasks, so these figures are optimistic.
+        q_ik  ~  S_ik p_ik prod_{j != k} (C_kj if j in S_i, otherwise 1 - C_kj),
+
+    where p is the mean of the calibrated held-out probabilities of the five leading methods, and C_kj the rate of class
+    j as a distractor of label k, estimated from q. It is the accuracy if all rows are exact, and at most the covering
+    rate. The covering rate, the former criterion, is biased if the same distractors recur: a method that predicts them
+    covers more rows than it predicts correctly.
+
+    The posterior assumes that distractors depend on the label alone. Lists of a weak classifier or of rules violate
+    this: a method that imitates them has the highest rates and can be wrong where they are. `distractor_odds_ratio`
+    compares the rate of the second most probable class in the sets with C; 1 means no dependence. If it is above 10,
+    the default method, LOORidge, is the best method if it is compared, since it was the best on most tasks.
+
+    @@NUMBERS@@
+    Small differences are weak evidence; true labels of a few hundred rows are stronger evidence than any criterion
+    without them.
 
     Examples
     --------

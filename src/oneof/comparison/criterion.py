@@ -81,15 +81,15 @@ def expected_accuracies(mask: Mask, probabilities: Sequence[Floats], predictions
         return Selection(np.full(len(codes), np.nan), np.zeros(mask.shape), 1.0)
     calibrated: dict[int, Floats] = {}
     scores = _mean_at(np.asarray(mask, dtype=float), codes)
-    posterior: Floats | None = None
-    for _ in range(N_ROUNDS):
+    posterior: Floats = np.zeros(mask.shape)
+    for i in range(N_ROUNDS):
         leaders = np.argsort(-np.round(scores, 12), kind="stable")[:N_LEADERS]
         for m in leaders:
             if m not in calibrated:
                 calibrated[m] = calibrate(probabilities[m][informative], mask)
         sharp = np.mean([calibrated[m] for m in leaders], axis=0)
         mean = mix_with_uniform(sharp)
-        rates = distractor_rates(normalize_within_sets(mean, mask) if posterior is None else posterior, mask)
+        rates = distractor_rates(posterior if i else normalize_within_sets(mean, mask), mask)
         posterior = label_posterior(mean, rates, mask)
         scores = _mean_at(posterior, codes)
     return Selection(scores, posterior, distractor_odds_ratio(sharp, rates, mask))

@@ -32,9 +32,9 @@ comparison = oneof.compare(X, y, methods, truth=truth, cv=4, random_state=0)
 print(comparison)
 
 # %%
-# Methods with a higher expected accuracy tend to have a higher accuracy. The covering rate exceeds the accuracy, because
-# some predictions are distractors. The approximated accuracy depends on the confidence, so it cannot compare methods
-# whose scores have different scales, such as votes of neighbors (`PLKNN`, `IPAL`).
+# Methods with a higher expected accuracy tend to have a higher accuracy. The covering rate exceeds the accuracy,
+# because some predictions are distractors. The approximated accuracy depends on the confidence, so it cannot compare
+# methods whose scores have different scales, such as votes of neighbors (`PLKNN`, `IPAL`).
 names = [result.method for result in comparison.results][::-1]
 figure, ax = plt.subplots(figsize=(7.2, 4.2))
 for position, result in enumerate(comparison.results[::-1]):

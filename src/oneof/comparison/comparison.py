@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.comparison import folds as fold_module
 from oneof.comparison.cost import estimate_fold_seconds
-from oneof.comparison.criterion import MAX_ODDS_RATIO, expected_accuracies
+from oneof.comparison.criterion import expected_accuracies
 from oneof.comparison.folds import Progress, Task, check_task, make_folds, try_fit_and_score
 from oneof.comparison.methods import DEFAULT_METHOD, resolve_methods
 from oneof.comparison.results import Comparison, FoldResult, HeldOut, MethodResult, summarize
@@ -95,8 +95,9 @@ def compare(
     so far is returned, and the best of these methods is fitted unless ``refit=False``; a second Ctrl-C ends that as
     well. Otherwise KeyboardInterrupt is raised.
 
-    The best method has the highest expected accuracy; ties are broken by the order of `methods`. It is the mean
-    probability of the held-out predictions under a posterior of the labels,
+    The best method has the highest expected accuracy; equal ones are in the order of `methods`. The default method,
+    LOORidge, is preferred if it is compared and within one standard error of the highest. The expected accuracy is the
+    mean probability of the held-out predictions under a posterior of the labels,
 
         q_ik  ~  S_ik p_ik prod_{j != k} (C_kj if j in S_i, otherwise 1 - C_kj),
 
@@ -108,7 +109,8 @@ def compare(
     The posterior assumes that distractors depend on the label alone. Lists of a weak classifier or of rules violate
     this: a method that imitates them has the highest rates and can be wrong where they are. `distractor_odds_ratio`
     compares the rate of the second most probable class in the sets with C; 1 means no dependence. If it is above 10,
-    the default method, LOORidge, is the best method if it is compared, since it was the best on most tasks.
+    LOORidge is preferred whatever its expected accuracy, since it was the best method on most tasks. If all rows are
+    exact, no method is preferred.
 
     @@NUMBERS@@
     Small differences are weak evidence; true labels of a few hundred rows are stronger evidence than any criterion
@@ -149,7 +151,7 @@ def compare(
             costs[name] = estimate_fold_seconds(estimator, task, *splits[0], **options)
     schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
     folds, is_interrupted = _fit_folds(estimators, task, splits, schedule, n_jobs, progress)
-    expected, odds_ratio = _score_held_out(task, splits, folds)
+    expected, odds_ratio, tied = _score_held_out(task, splits, folds)
     results = []
     for name, outcome in folds.items():
         incomplete = schedule.reasons.get(name)
@@ -158,7 +160,7 @@ def compare(
         seconds = None if math.isnan(costs[name]) else costs[name] * len(splits)
         result = summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=seconds)
         results.append(replace(result, expected_accuracy=expected.get(name, math.nan)))
-    results = _sorted(results, _default_methods(estimators) if odds_ratio > MAX_ODDS_RATIO else frozenset())
+    results = _sorted(results, tied & _default_methods(estimators))
     best = clone(estimators[results[0].method])
     if refit:
         best.fit(task.X, task.candidates)
@@ -219,8 +221,8 @@ def _has_failed(folds: Sequence[FoldResult]) -> bool:
 
 def _score_held_out(
     task: Task, splits: Sequence[tuple[Ints, Ints]], folds: Mapping[str, Sequence[FoldResult]]
-) -> tuple[dict[str, float], float]:
-    """Return the expected accuracy of each method with all folds, and the odds ratio of predicted distractors.
+) -> tuple[dict[str, float], float, frozenset[str]]:
+    """Return the expected accuracies of methods with all folds, the odds ratio of distractors, and the tied methods.
 
     A single method has no expected accuracy: its own probabilities alone would be overconfident.
     """
@@ -230,13 +232,14 @@ def _score_held_out(
         if len(held_out) == len(splits):
             outputs[name] = held_out
     if len(outputs) < 2:
-        return {}, 1.0
+        return {}, 1.0, frozenset()
     selection = expected_accuracies(
         np.concatenate([task.candidates.mask[test] for _, test in splits]),
         [np.concatenate([fold.proba for fold in held_out]) for held_out in outputs.values()],
         [np.concatenate([fold.predicted for fold in held_out]) for held_out in outputs.values()],
     )
-    return dict(zip(outputs, selection.expected_accuracy.tolist(), strict=True)), selection.odds_ratio
+    tied = frozenset(name for name, is_tied in zip(outputs, selection.is_tied, strict=True) if is_tied)
+    return dict(zip(outputs, selection.expected_accuracy.tolist(), strict=True)), selection.odds_ratio, tied
 
 
 def _default_methods(estimators: Mapping[str, Any]) -> frozenset[str]:

@@ -22,7 +22,9 @@ of a weak classifier violate this assumption: a method that imitates the weak cl
 including the wrong ones. The assumption is tested on rows of several candidates whose most probable class is one of
 them. The second most probable class g is then in the set at the rate C_fg of the first one, f. The odds ratio between
 the observed rate and C_fg is 1 if distractors do not depend on the features beyond the label, and far above 1 if
-methods predict distractors. If it is above `MAX_ODDS_RATIO`, scores do not compare accuracies.
+methods predict distractors. If it is above `MAX_ODDS_RATIO`, scores do not compare accuracies: all methods are tied.
+Otherwise a method is tied with the best one if its score is within one standard error of the highest. If all rows are
+exact, no methods are tied, since the scores are accuracies.
 """
 
 from collections.abc import Sequence
@@ -60,6 +62,8 @@ class Selection(NamedTuple):
     """q, (n, K): 0 outside the sets, rows sum to 1."""
     odds_ratio: float
     """Odds ratio of predicted distractors; 1 if no row has several candidates and at least one class outside."""
+    is_tied: Mask
+    """(n_methods,): whether the evidence does not separate the method from the best one."""
 
 
 def expected_accuracies(mask: Mask, probabilities: Sequence[Floats], predictions: Sequence[Ints]) -> Selection:
@@ -78,9 +82,9 @@ def expected_accuracies(mask: Mask, probabilities: Sequence[Floats], predictions
     mask = mask[informative]
     codes = np.stack([prediction[informative] for prediction in predictions])
     if not len(mask):
-        return Selection(np.full(len(codes), np.nan), np.zeros(mask.shape), 1.0)
+        return Selection(np.full(len(codes), np.nan), np.zeros(mask.shape), 1.0, np.zeros(len(codes), dtype=bool))
     calibrated: dict[int, Floats] = {}
-    scores = _mean_at(np.asarray(mask, dtype=float), codes)
+    scores = _values_at(np.asarray(mask, dtype=float), codes).mean(axis=1)
     posterior: Floats = np.zeros(mask.shape)
     for i in range(N_ROUNDS):
         leaders = np.argsort(-np.round(scores, 12), kind="stable")[:N_LEADERS]
@@ -91,8 +95,11 @@ def expected_accuracies(mask: Mask, probabilities: Sequence[Floats], predictions
         mean = mix_with_uniform(sharp)
         rates = distractor_rates(posterior if i else normalize_within_sets(mean, mask), mask)
         posterior = label_posterior(mean, rates, mask)
-        scores = _mean_at(posterior, codes)
-    return Selection(scores, posterior, distractor_odds_ratio(sharp, rates, mask))
+        values = _values_at(posterior, codes)
+        scores = values.mean(axis=1)
+    odds_ratio = distractor_odds_ratio(sharp, rates, mask)
+    is_tied = np.full(len(codes), odds_ratio > MAX_ODDS_RATIO) | (_gaps(values) <= 1.0)
+    return Selection(scores, posterior, odds_ratio, is_tied & (mask.sum(axis=1) > 1).any())
 
 
 def calibrate(proba: Floats, mask: Mask) -> Floats:
@@ -162,7 +169,14 @@ def distractor_odds_ratio(proba: Floats, rates: Floats, mask: Mask) -> float:
     return float(np.exp(log_ratio))
 
 
-def _mean_at(values: Floats, codes: Ints) -> Floats:
-    """Return the mean over the rows of values[i, codes[m, i]] for each method m; code -1 counts 0."""
+def _values_at(values: Floats, codes: Ints) -> Floats:
+    """Return values[i, codes[m, i]] for each method m and row i; 0 for code -1."""
     rows = np.arange(len(values))
-    return np.array([np.where(code >= 0, values[rows, code], 0.0).mean() for code in codes])
+    return np.where(codes >= 0, values[rows, codes], 0.0)
+
+
+def _gaps(values: Floats) -> Floats:
+    """Return the difference of each row mean to the highest one, in standard errors of the paired difference."""
+    gaps = values[np.round(values.mean(axis=1), 12).argmax()] - values
+    errors = gaps.std(axis=1) / np.sqrt(gaps.shape[1])
+    return gaps.mean(axis=1) / np.maximum(errors, 1e-12)

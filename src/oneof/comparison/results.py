@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from oneof.comparison.criterion import MAX_ODDS_RATIO
 from oneof.typing import Floats, Ints
 
 
@@ -165,9 +166,13 @@ class Comparison:
         rates = [result.expected_accuracy for result in self.results if not math.isnan(result.expected_accuracy)]
         if not rates or round(max(rates) - rates[0], 12) <= 0:
             return ""
+        if self.distractor_odds_ratio > MAX_ODDS_RATIO:
+            return (
+                f"The distractors depend on the features (odds ratio {self.distractor_odds_ratio:.0f}), so the default "
+                "method is preferred."
+            )
         return (
-            f"The distractors depend on the features (odds ratio {self.distractor_odds_ratio:.0f}), so the default "
-            "method is preferred."
+            "The default method is preferred, since it is within one standard error of the highest expected accuracy."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import oneof.comparison
-from oneof import AvgPerceptron, CandidateSets, LOORidge, MaxPerceptron
+from oneof import AvgPerceptron, CandidateSets, GaussianEM, LOORidge, MaxPerceptron
 from oneof.comparison import compare
 from oneof.comparison.criterion import MAX_ODDS_RATIO, expected_accuracies
 from oneof.errors import InputError, InputTypeError, LabelError
@@ -135,6 +135,21 @@ def test_the_default_method_is_preferred_if_distractors_are_predicted():
     assert comparison.note in str(comparison)
     others = compare(X, y, {"linear": perceptron, "average": METHODS["average"]}, cv=2)
     assert others.results[0].expected_accuracy >= others.results[1].expected_accuracy
+
+
+def test_the_default_method_is_preferred_within_one_standard_error_but_not_on_exact_labels():
+    """A tied default method comes first, with the reason; with exact labels only the accuracy counts."""
+    X, y, truth = draw(n=200, seed=2)
+    methods = {"other": GaussianEM(covariance="tied"), "default": LOORidge(), "frequencies": Frequencies()}
+    comparison = compare(X, y, methods)
+    default, other = (next(r for r in comparison.results if r.method == name) for name in ("default", "other"))
+    assert default.expected_accuracy < other.expected_accuracy
+    assert comparison.best_method == "default"
+    assert "within one standard error" in comparison.note
+    exact = compare(X, truth, methods)
+    accuracies = [result.expected_accuracy for result in exact.results]
+    assert accuracies == sorted(accuracies, reverse=True)
+    assert exact.note == ""
 
 
 def test_a_single_method_has_no_expected_accuracy():

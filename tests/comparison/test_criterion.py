@@ -65,6 +65,7 @@ def test_on_exact_labels_the_score_is_the_accuracy():
     accuracies = [(codes[20:] == truth[20:]).mean() for codes in predictions]
     np.testing.assert_allclose(selection.expected_accuracy, accuracies, rtol=1e-12)
     assert selection.odds_ratio == 1.0
+    assert not selection.is_tied.any()
 
 
 def test_two_classes_give_the_accuracy_on_exact_rows():
@@ -151,6 +152,27 @@ def test_the_odds_ratio_is_one_for_distractors_of_the_label_alone_and_large_for_
     noise = [np.random.default_rng(seed).normal(scale=0.003, size=listed.shape) for seed in (0, 1)]
     noisy = [np.maximum(probabilities[0] + term, 0) for term in noise]
     assert expected_accuracies(listed, noisy, [proba.argmax(axis=1) for proba in noisy]).odds_ratio > MAX_ODDS_RATIO
+
+
+def test_methods_within_one_standard_error_of_the_best_are_tied():
+    """The paired differences of the rows decide; the best method is tied with itself, and a poor one is not."""
+    _, mask, probabilities, predictions = draw_task(accuracies=(0.9, 0.885, 0.3))
+    selection = expected_accuracies(mask, probabilities, predictions)
+    values = np.stack([selection.posterior[np.arange(len(mask)), codes] for codes in predictions])
+    gaps = values[selection.expected_accuracy.argmax()] - values
+    assert selection.odds_ratio < MAX_ODDS_RATIO
+    np.testing.assert_array_equal(selection.is_tied, gaps.mean(axis=1) <= gaps.std(axis=1) / np.sqrt(len(mask)))
+    assert selection.is_tied[selection.expected_accuracy.argmax()]
+    assert not selection.is_tied[2]
+
+
+def test_all_methods_are_tied_if_distractors_are_predicted():
+    """With lists of a classifier as sets the scores do not separate methods."""
+    _, _, probabilities, predictions = draw_task(n=1500, K=10, accuracies=(0.9, 0.3))
+    listed = probabilities[0] >= np.sort(probabilities[0], axis=1)[:, [-2]]
+    selection = expected_accuracies(listed, [probabilities[0], probabilities[0]], [predictions[0], predictions[1]])
+    assert selection.odds_ratio > MAX_ODDS_RATIO
+    assert selection.is_tied.all()
 
 
 def test_extreme_input_gives_finite_scores():

@@ -112,7 +112,10 @@ def compare(
     LOORidge is preferred whatever its expected accuracy, since it was the best method on most tasks. If all rows are
     exact, no method is preferred.
 
-    @@NUMBERS@@
+    On 53 tasks (11 with published sets, the others with generated ones) this rule lost 0.007 of accuracy on average
+    compared with selection by the truth, and at worst 0.067. Selection by the covering rate lost 0.011, LOORidge
+    without a comparison 0.009, and a random method 0.12 (``python -m benchmarks accuracy choosing``). The rule was
+    developed with the accuracies of half of these tasks in sight; on the other half it lost 0.008.
     Small differences are weak evidence; true labels of a few hundred rows are stronger evidence than any criterion
     without them.
 

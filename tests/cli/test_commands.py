@@ -243,7 +243,7 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
     # 50 rows are labeled and 10 unlabeled: 40 + 10 rows of one split; 2, 4, 8, 14 labeled rows; all rows.
     assert fits.rows == [50, 12, 14, 18, 24, 60]
     summary = json.loads(result.out)
-    assert summary["evaluation"] == "one split, 10 held-out rows"
+    assert summary["evaluation"] == "one split, 50 training rows, 10 held-out rows"
     assert summary["learning_curve"]["train_sizes"] == [2, 4, 8, 14, 40]
     estimate = summary["estimate"]
     rate, std = estimate["covering_rate"], estimate["covering_rate_std"]
@@ -252,7 +252,9 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
     report = " ".join(
         Path("birds-oneof/report.html").read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ").split()
     )
-    assert "10 rows held out by one split; ± is the binomial standard error" in report
+    assert (
+        "10 rows held out by one split, and a model fitted on 50 other rows; ± is the binomial standard error" in report
+    )
     result = run("fit", *args, "--folds", "2")
     assert "2 folds, 50 held-out rows" in result.out
 
@@ -264,7 +266,8 @@ def test_a_long_fit_is_announced(run: Run, birds: Path, monkeypatch: pytest.Monk
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
     assert "takes about" not in run(*args).err
     monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 100.0)
-    assert "AvgPerceptron with its held-out estimate takes about 5.0 min" in run(*args).err
+    # Two folds of 25 labeled and all 10 unlabeled rows, and the final fit of 60 rows.
+    assert "AvgPerceptron with its held-out estimate takes about 3.6 min" in run(*args).err
 
 
 def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:

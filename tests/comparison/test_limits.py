@@ -255,7 +255,6 @@ def test_few_rows_are_cross_validated_and_many_are_split_once():
         (MAX_ROWS_CROSS_VALIDATION, 5, MAX_ROWS_CROSS_VALIDATION // 5),
         (MAX_ROWS_CROSS_VALIDATION + 5, 1, MAX_ROWS_CROSS_VALIDATION // 5 + 1),
         (5 * MAX_HELD_OUT_ROWS, 1, MAX_HELD_OUT_ROWS),
-        (20 * MAX_HELD_OUT_ROWS, 1, MAX_HELD_OUT_ROWS),
     ):
         labels = np.random.default_rng(0).integers(0, 3, n).astype(float)
         task = check_task(np.zeros((n + 9, 1)), np.concatenate([labels, np.full(9, np.nan)]), None)
@@ -271,6 +270,20 @@ def test_few_rows_are_cross_validated_and_many_are_split_once():
         make_folds(task, "all", 0)
 
 
+def test_one_split_trains_on_a_sample_of_many_rows(monkeypatch):
+    """Above the maximum the training rows are a random sample of the other rows, labeled or not."""
+    X, y, _ = draw(500)
+    [(train, test)] = make_folds(check_task(X, y, None), 1, 0)
+    monkeypatch.setattr(folds, "MAX_TRAIN_ROWS", 200)
+    [(sample, same_test)] = make_folds(check_task(X, y, None), 1, 0)
+    np.testing.assert_array_equal(test, same_test)
+    assert len(sample) == 200
+    assert set(sample) < set(train)
+    assert y.is_unlabeled[sample].mean() == pytest.approx(y.is_unlabeled[train].mean(), abs=0.05)
+    comparison = compare(X, y, {"it": Frequencies()}, cv=1)
+    assert comparison.n_train == 200
+
+
 def test_the_error_of_one_split_is_binomial():
     """With one fold the standard deviation of a rate p over n rows is sqrt(p (1 - p) / n), of the rows it is about."""
     X, y, truth = draw(200)
@@ -280,7 +293,7 @@ def test_the_error_of_one_split_is_binomial():
     result, (_, test) = comparison.results[0], make_folds(check_task(X, y, None), 1, 0)[0]
     n_true = sum(known[row] is not None for row in test)
     assert comparison.n_held_out == len(test)
-    assert comparison.evaluation == f"one split, {len(test)} held-out rows"
+    assert comparison.evaluation == f"one split, {len(X) - len(test)} training rows, {len(test)} held-out rows"
     for rate, std, n in (
         (result.covering_rate, result.covering_rate_std, len(test)),
         (result.approximated_accuracy, result.approximated_accuracy_std, len(test)),

@@ -136,7 +136,7 @@ def test_the_page_says_how_the_rates_were_estimated():
     words = Page(render_report(sample())).words
     assert "60 rows in 5-fold cross-validation; ± is the standard deviation over the folds" in words
     words = Page(render_report(sample(**SHAPES["one split, methods left out"]))).words
-    assert "60 rows held out by one split; ± is the binomial standard error" in words
+    assert "60 rows held out by one split, and a model fitted on 48 other rows; ± is the binomial" in words
     assert "left out: about 1 h estimated" in words
     assert "No learning curve was measured" in words
 

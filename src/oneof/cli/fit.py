@@ -325,13 +325,22 @@ def _announce_long_fit(
     methods: Mapping[str, Any], task: Any, splits: Sequence[Any], seed: int, note: Callable[[str], None]
 ) -> None:
     """Write the estimated time of the fits of a single method if it is long."""
+    import numpy as np
+
     from oneof.comparison.cost import estimate_fold_seconds
     from oneof.comparison.results import format_duration
 
     [(name, estimator)] = methods.items()
-    n_fits = len(splits) + 1
+    rows = np.arange(len(task.candidates))
+    n_fits = 1 + sum(len(train) for train, _ in splits) / len(rows)
     cost = estimate_fold_seconds(
-        estimator, task, *splits[0], enough=_LONG_SECONDS / n_fits, patience=_LONG_SECONDS / 20, random_state=seed
+        estimator,
+        task,
+        rows,
+        splits[0][1],
+        enough=_LONG_SECONDS / n_fits,
+        patience=_LONG_SECONDS / 20,
+        random_state=seed,
     )
     if cost * n_fits > _LONG_SECONDS:
         note(
@@ -456,6 +465,7 @@ def _write_report(
         named=named,
         estimate=comparison.results[0],
         n_folds=comparison.n_folds,
+        n_train=comparison.n_train,
         n_held_out=comparison.n_held_out,
         learning_curve=curve,
         decisions=decisions,

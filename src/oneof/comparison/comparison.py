@@ -53,7 +53,8 @@ def compare(
         Names select from all default estimators. Estimators are cloned; the originals are not fitted.
     cv : "auto", int, splitter or iterable of (train, test), default="auto"
         The number of folds of a `CandidateKFold`, or another way to split. 1 is a single split that holds out a fifth
-        of the labeled rows, at most 10,000. "auto" is 5 folds for up to 2,000 labeled rows, and 1 for more.
+        of the labeled rows, at most 10,000, and trains on the others, at most 100,000. "auto" is 5 folds for up to
+        2,000 labeled rows, and 1 for more.
     truth : array-like of shape (n_samples,), optional
         True labels, with missing values for unknown ones. They are used for the column `accuracy` only.
     budget : float, optional
@@ -160,8 +161,8 @@ def compare(
         incomplete = schedule.reasons.get(name)
         if incomplete is None and len(outcome) < len(splits):
             incomplete = f"interrupted after {len(outcome)} of {len(splits)} folds" if outcome else "interrupted"
-        seconds = None if math.isnan(costs[name]) else costs[name] * len(splits)
-        result = summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=seconds)
+        estimated = None if math.isnan(costs[name]) else costs[name] * len(splits)
+        result = summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=estimated)
         results.append(replace(result, expected_accuracy=expected.get(name, math.nan)))
     results = _sorted(results, tied & _default_methods(estimators))
     best = clone(estimators[results[0].method])
@@ -174,6 +175,7 @@ def compare(
         results[0].method,
         len(splits),
         *task.candidates.shape,
+        round(sum(len(train) for train, _ in splits) / len(splits)),
         n_held_out,
         is_interrupted,
         best,

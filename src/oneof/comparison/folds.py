@@ -21,7 +21,7 @@ from oneof.estimators.base import check_informative, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import CandidateKFold, get_proba
 from oneof.typing import Ints
-from oneof.validation import as_array, check_choice
+from oneof.validation import as_array, check_choice, check_random_state
 
 Progress = Callable[[int, int, str, float | None], None]
 """Callback ``(n_done, n_total, name, seconds_left)`` called after every fold; the time is None if unknown."""
@@ -31,6 +31,8 @@ N_FOLDS = 5
 """Number of folds of cv="auto" with few rows; of more rows a fifth is held out."""
 MAX_HELD_OUT_ROWS = 10_000
 """Maximum number of labeled rows held out by one split; the standard error of a rate is then at most 0.005."""
+MAX_TRAIN_ROWS = 100_000
+"""Maximum number of training rows of one split, a random sample; the final model is fitted on all rows."""
 clock = time.perf_counter
 """Clock of all times of a comparison, in seconds."""
 
@@ -89,10 +91,16 @@ def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]
 
 
 def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any) -> tuple[Ints, Ints]:
-    """Hold out one of many stratified folds: a fifth of the labeled rows, or `MAX_HELD_OUT_ROWS`."""
+    """Hold out one of many stratified folds: a fifth of the labeled rows, or `MAX_HELD_OUT_ROWS`.
+
+    The training rows are the other rows, or `MAX_TRAIN_ROWS` of them.
+    """
     n_folds = max(N_FOLDS, -(-n_labeled // MAX_HELD_OUT_ROWS))
     is_test = CandidateKFold(n_folds, random_state=random_state)._fold_of_rows(candidates) == 0
-    return np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    train = np.flatnonzero(~is_test)
+    if len(train) > MAX_TRAIN_ROWS:
+        train = np.sort(check_random_state(random_state).permutation(train)[:MAX_TRAIN_ROWS])
+    return train, np.flatnonzero(is_test)
 
 
 def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:

@@ -123,6 +123,8 @@ class Comparison:
     best_method : str
         The name of the first result.
     n_folds, n_rows, n_classes : int
+    n_train : int
+        Mean number of training rows of a fold.
     n_held_out : int
         Number of labeled rows in the test subsets of the folds.
     is_interrupted : bool
@@ -148,6 +150,7 @@ class Comparison:
     n_folds: int
     n_rows: int
     n_classes: int
+    n_train: int
     n_held_out: int
     is_interrupted: bool
     best_estimator: Any = field(repr=False, compare=False)
@@ -156,8 +159,8 @@ class Comparison:
 
     @property
     def evaluation(self) -> str:
-        """The folds in words, such as "one split, 2,000 held-out rows"."""
-        folds = "one split" if self.n_folds == 1 else f"{self.n_folds} folds"
+        """The folds in words, such as "one split, 8,000 training rows, 2,000 held-out rows"."""
+        folds = f"one split, {self.n_train:,} training rows" if self.n_folds == 1 else f"{self.n_folds} folds"
         return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}"
 
     @property

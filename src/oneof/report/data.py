@@ -108,8 +108,9 @@ class ReportData:
         The fitted method.
     estimate : MethodResult
         Out-of-sample result of that method.
-    n_folds, n_held_out : int
-        Number of folds of the out-of-sample results (1 for a single split), and of labeled rows held out.
+    n_folds, n_train, n_held_out : int
+        Number of folds of the out-of-sample results (1 for a single split), of training rows of a fold, and of labeled
+        rows held out.
     learning_curve : LearningCurve or None
     decisions : Disambiguation
         Disambiguated label and confidence of every training row.
@@ -137,6 +138,7 @@ class ReportData:
     method: str
     estimate: MethodResultLike
     n_folds: int
+    n_train: int
     n_held_out: int
     learning_curve: LearningCurveLike | None
     decisions: DisambiguationLike

@@ -61,6 +61,7 @@ def render_report(data: ReportData) -> str:
         method=clean(data.method),
         estimate=data.estimate,
         n_folds=data.n_folds,
+        n_train=data.n_train,
         n_held_out=data.n_held_out,
         spread=templating.describe_spread(data.n_folds),
         n_methods=len(results),

@@ -119,7 +119,7 @@ THEMES: dict[str, dict[str, Part]] = {
         "accuracy",
         ("real-sets", "all methods on Lost, BirdSong and MSRCv2", "hours"),
         ("lost", "compare() on Lost", "30 min"),
-        ("choosing", "regret of choosing a method without true labels", "hours"),
+        ("choosing", "regret of choosing a method without true labels", "40 min"),
         ("feature-maps", "LOORidge by family of feature maps", "30 min"),
     ),
     "text": _parts(

@@ -67,7 +67,8 @@ SHAPES = {
     "one split, methods left out": {
         "n_folds": 1, "learning_curve": None,
         "comparison": SimpleNamespace(
-            results=(result("PLKNN"), result("CLPL", incomplete="left out: about 1 h estimated")), best_method="PLKNN"
+            results=(result("PLKNN"), result("CLPL", incomplete="left out: about 1 h estimated")),
+            best_method="PLKNN", note="",
         ),
     },
 }  # fmt: skip
@@ -116,7 +117,7 @@ def test_text_of_users_is_escaped():
     data = sample(
         names, title=NASTY, source=NASTY, method=NASTY, command=NASTY, version=NASTY, date=NASTY,
         comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY), result("c", incomplete=NASTY)),
-                                   best_method=NASTY),
+                                   best_method=NASTY, note=""),
         preview=lambda _: {NASTY: NASTY, "{{ 1 }}": "{% raw %}"},
     )  # fmt: skip
     html = render_report(data)

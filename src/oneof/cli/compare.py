@@ -38,7 +38,8 @@ def run(
 ) -> None:
     """Compare the methods on held-out rows of a table; no file is written.
 
-    The covering rate is the fraction of held-out rows whose prediction is in the row's candidate set. Ctrl-C ends the
+    The method is chosen by the expected accuracy: the mean probability of the held-out predictions, given the sets. The
+    covering rate is the fraction of held-out rows whose prediction is in the row's candidate set. Ctrl-C ends the
     comparison and prints the methods compared so far.
     """
     with terminal.handle_errors(debug=debug):

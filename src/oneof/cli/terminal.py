@@ -237,7 +237,9 @@ def print_comparison(title: str, comparison: Any) -> None:
     """Write the table of a `oneof.comparison.Comparison`, the best method first."""
     has_truth = any(result.accuracy is not None for result in comparison.results)
     has_reasons = any(result.incomplete is not None for result in comparison.results)
-    columns = ["method", "covering rate", *["accuracy"] * has_truth, "approx. accuracy", "fit time"]
+    is_comparison = len(comparison.results) > 1
+    rates = [*["exp. accuracy"] * is_comparison, "covering rate", *["accuracy"] * has_truth, "approx. accuracy"]
+    columns = ["method", *rates, "fit time"]
     rows = []
     for result in comparison.results:
         name = f"{result.method} *" if result.method == comparison.best_method else result.method
@@ -247,6 +249,7 @@ def print_comparison(title: str, comparison: Any) -> None:
         rows.append(
             [
                 name,
+                *[format_percent(result.expected_accuracy)] * is_comparison,
                 format_percent(result.covering_rate, result.covering_rate_std),
                 *[format_percent(result.accuracy, result.accuracy_std)] * has_truth,
                 format_percent(result.approximated_accuracy, result.approximated_accuracy_std),
@@ -255,6 +258,8 @@ def print_comparison(title: str, comparison: Any) -> None:
             ]
         )
     print_table(title, [*columns, *["note"] * has_reasons], rows)
+    if comparison.note:
+        print_note(comparison.note)
     for result in comparison.results:
         if result.error is not None:
             print_note(f"{result.method} failed: {' '.join(result.error.split())}")

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
-from oneof.comparison.results import FoldResult
+from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
@@ -123,9 +123,10 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldRe
     rows, sets = _safe_indexing(X, test), candidates[test]
     if isinstance(model, Pipeline) and len(model) > 1:  # transform the rows once for both calls below
         rows, model = model[:-1].transform(rows), model[-1]
-    predicted, approximated = model.predict(rows), math.nan
+    predicted, approximated, proba = model.predict(rows), math.nan, None
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
-        approximated = approximated_accuracy(sets, get_proba(model, rows).proba, classes=model.classes_)
+        proba = get_proba(model, rows).proba
+        approximated = approximated_accuracy(sets, proba, classes=model.classes_)
     n_true = 0 if truth is None else int((~truth.is_unlabeled[test]).sum())
     return FoldResult(
         covering_rate=covering_rate(sets, predicted),
@@ -134,4 +135,18 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldRe
         accuracy=covering_rate(truth[test], predicted) if truth is not None and n_true else None,
         n_labeled=int((~sets.is_unlabeled).sum()),
         n_true=n_true,
+        held_out=_as_columns(candidates, predicted, proba, model),
     )
+
+
+def _as_columns(candidates: CandidateSets, predicted: Any, proba: Any, model: Any) -> HeldOut:
+    """Return predictions and probabilities in the order of the classes of the sets; -1 for other labels."""
+    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    codes = np.array([column.get(label, -1) for label in np.asarray(predicted).tolist()], dtype=np.int64)
+    aligned = np.zeros((len(codes), len(column)), dtype=np.float32)
+    if proba is None:
+        aligned[codes >= 0, codes[codes >= 0]] = 1.0
+    else:
+        columns = np.array([column.get(label, -1) for label in np.asarray(model.classes_).tolist()], dtype=np.int64)
+        aligned[:, columns[columns >= 0]] = proba[:, columns >= 0]
+    return HeldOut(codes, aligned)

@@ -4,9 +4,21 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from oneof.comparison.criterion import MAX_ODDS_RATIO
+from oneof.typing import Floats, Ints
+
+
+class HeldOut(NamedTuple):
+    """Output of one method for the test rows of a fold, in the order of the classes of the sets."""
+
+    predicted: Ints
+    """(n,): column of the prediction; -1 for a label that is not a class."""
+    proba: Floats
+    """(n, K): class probabilities; 1 for the prediction without them."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,8 @@ class FoldResult:
         Number of test rows with a label and with a truth.
     seconds : float
         Time of fit, prediction and scores.
+    held_out : HeldOut or None
+        Predictions and probabilities of the test rows, which are not kept in a `Comparison`.
 
     Examples
     --------
@@ -43,6 +57,7 @@ class FoldResult:
     n_labeled: int = 0
     n_true: int = 0
     seconds: float = math.nan
+    held_out: HeldOut | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -69,6 +84,9 @@ class MethodResult:
         The reason if folds are missing: the budget, the time limit or an interruption.
     estimated_seconds : float or None
         The time of all folds, estimated from fits on samples; None without an estimate.
+    expected_accuracy : float
+        The criterion of `compare`, in [0, 1], over the test rows of all folds; NaN if folds are missing, or
+        for a single method.
 
     Examples
     --------
@@ -91,6 +109,7 @@ class MethodResult:
     folds: tuple[FoldResult, ...]
     incomplete: str | None = None
     estimated_seconds: float | None = None
+    expected_accuracy: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -114,6 +133,8 @@ class Comparison:
         Clone of the estimator of the best method, fitted on all rows unless ``refit=False``.
     estimators : mapping of str to estimator
         The compared estimators, not fitted.
+    distractor_odds_ratio : float
+        Odds ratio of predicted distractors, see `compare`; 1 if distractors do not depend on the features.
 
     Examples
     --------
@@ -134,12 +155,28 @@ class Comparison:
     is_interrupted: bool
     best_estimator: Any = field(repr=False, compare=False)
     estimators: Mapping[str, Any] = field(repr=False, compare=False)
+    distractor_odds_ratio: float = 1.0
 
     @property
     def evaluation(self) -> str:
         """The folds in words, such as "one split, 8,000 training rows, 2,000 held-out rows"."""
         folds = f"one split, {self.n_train:,} training rows" if self.n_folds == 1 else f"{self.n_folds} folds"
         return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}"
+
+    @property
+    def note(self) -> str:
+        """The reason if the best method does not have the highest expected accuracy; otherwise empty."""
+        rates = [result.expected_accuracy for result in self.results if not math.isnan(result.expected_accuracy)]
+        if not rates or round(max(rates) - rates[0], 12) <= 0:
+            return ""
+        if self.distractor_odds_ratio > MAX_ODDS_RATIO:
+            return (
+                f"The distractors depend on the features (odds ratio {self.distractor_odds_ratio:.0f}), so the default "
+                "method is preferred."
+            )
+        return (
+            "The default method is preferred, since it is within one standard error of the highest expected accuracy."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return `evaluation` and all fields except estimators as a dict of JSON types; missing numbers are None.
@@ -153,9 +190,12 @@ class Comparison:
 
     def __str__(self) -> str:
         has_truth = any(r.accuracy is not None for r in self.results)
-        table = [["", "method", "covering rate", "approx. accuracy", *["accuracy"] * has_truth, "fit time"]]
+        is_comparison = len(self.results) > 1
+        rates = [*["exp. accuracy"] * is_comparison, "covering rate", "approx. accuracy", *["accuracy"] * has_truth]
+        table = [["", "method", *rates, "fit time"]]
         for r in self.results:
             cells = [
+                *["-" if math.isnan(r.expected_accuracy) else f"{r.expected_accuracy:.3f}"] * is_comparison,
                 _format_mean_std(r.covering_rate, r.covering_rate_std),
                 _format_mean_std(r.approximated_accuracy, r.approximated_accuracy_std),
                 *[_format_mean_std(r.accuracy, r.accuracy_std)] * has_truth,
@@ -172,7 +212,7 @@ class Comparison:
             elif result is not None and result.incomplete is not None:
                 cells = [*cells, result.incomplete] if result.folds else [result.incomplete]
             lines.append("  ".join([start, *cells]))
-        return "\n".join(lines)
+        return "\n".join([*lines, *filter(None, [self.note])])
 
 
 def summarize(
@@ -180,6 +220,7 @@ def summarize(
 ) -> MethodResult:
     """Return the means and standard deviations of one method."""
     nan = math.nan
+    folds = tuple(dataclasses.replace(fold, held_out=None) for fold in folds)
     error = next((fold.error for fold in folds if fold.error is not None), None)
     if error is not None or not folds:
         return MethodResult(name, nan, nan, nan, nan, nan, None, None, error, folds, incomplete, estimated_seconds)
@@ -203,7 +244,7 @@ def summarize(
 def to_builtin(value: Any) -> Any:
     """Convert dataclasses, mappings and sequences to JSON types, and NaN to None."""
     if dataclasses.is_dataclass(value):
-        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.repr}
     if isinstance(value, Mapping):
         return {key: to_builtin(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

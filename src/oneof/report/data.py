@@ -22,6 +22,10 @@ class MethodResultLike(Protocol):
         """Name of the method."""
 
     @property
+    def expected_accuracy(self) -> float | None:
+        """Criterion of the comparison, over the held-out rows."""
+
+    @property
     def covering_rate(self) -> float | None:
         """Mean over the held-out folds."""
 
@@ -68,6 +72,10 @@ class ComparisonLike(Protocol):
     @property
     def best_method(self) -> str:
         """Name of the best method."""
+
+    @property
+    def note(self) -> str:
+        """The reason if the best method does not have the highest expected accuracy; otherwise empty."""
 
 
 class DisambiguationLike(Protocol):

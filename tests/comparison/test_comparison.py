@@ -139,7 +139,7 @@ def test_the_default_method_is_preferred_if_distractors_are_predicted():
 
 def test_the_default_method_is_preferred_within_one_standard_error_but_not_on_exact_labels():
     """A tied default method comes first, with the reason; with exact labels only the accuracy counts."""
-    X, y, truth = draw(n=200, seed=2)
+    X, y, truth = draw(n=200, seed=0)
     methods = {"other": GaussianEM(covariance="tied"), "default": LOORidge(), "frequencies": Frequencies()}
     comparison = compare(X, y, methods)
     default, other = (next(r for r in comparison.results if r.method == name) for name in ("default", "other"))
